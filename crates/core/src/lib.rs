@@ -1,0 +1,14 @@
+//! What gbrain decides: pages, chunks, links, requests, rankings and the search pipeline.
+//!
+//! Promises: pure and synchronous. No I/O, clock, randomness or printing; everything a decision
+//! depends on arrives as an argument, so that the same arguments give the same bytes.
+
+pub mod chunk;
+pub mod hash;
+pub mod id;
+pub mod link;
+pub mod page;
+pub mod ranking;
+pub mod request;
+pub mod search;
+pub mod text;

@@ -1,0 +1,121 @@
+//! Typed, directed, dated edges between pages, each with the evidence that justifies it.
+
+use jiff::civil::Date;
+
+/// What an edge means. Directions read as `from TYPE to`: a person works_at a company.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LinkType {
+    /// person → company
+    WorksAt,
+    /// person → company
+    Founded,
+    /// person or company → company
+    InvestedIn,
+    /// person → company
+    Advises,
+    /// person → meeting
+    Attended,
+    /// service, project, component, document → team or person
+    OwnedBy,
+    /// person → team
+    MemberOf,
+    /// dependant → dependency
+    DependsOn,
+    /// blocked → blocker
+    BlockedBy,
+    /// change or ticket → issue
+    Resolves,
+    /// project, ticket, page → goal
+    AlignsWithGoal,
+    /// A link whose meaning the text does not say.
+    Mentions,
+}
+
+/// Which end of the edge the page with the evidence is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The page is `from`, the target `to`.
+    Out,
+    /// The page is `to`, the target `from`: a company's page that says who founded it.
+    In,
+}
+
+/// What found the edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DetectedBy {
+    /// A typed relation in the frontmatter.
+    Frontmatter,
+    /// A line such as `- depends_on: [[x]]`.
+    TypedLine,
+    /// The words of the sentence round the link.
+    Sentence,
+    /// A link with no more to go by.
+    Link,
+}
+
+/// An edge, as the page that gives evidence for it states it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its meaning.
+    pub link_type: LinkType,
+    /// Which end the page is.
+    pub direction: Direction,
+    /// The other end as written: a slug, `source::slug`, a title or an alias. Resolved when it is
+    /// read, so a link may come before the page it points to.
+    pub target: String,
+    /// How sure, 0 to 1.
+    pub confidence: f64,
+    /// What found it.
+    pub detected_by: DetectedBy,
+    /// From when it held.
+    pub since: Option<Date>,
+    /// Until when it held.
+    pub until: Option<Date>,
+    /// The chunk that holds the evidence; none when it is in the frontmatter.
+    pub evidence_chunk: Option<u32>,
+    /// First character of the evidence in the page's content.
+    pub evidence_start: u32,
+    /// One past its last character.
+    pub evidence_end: u32,
+}
+
+impl LinkType {
+    /// Every type, in the order used for ties.
+    pub const ALL: [Self; 12] = [
+        Self::WorksAt,
+        Self::Founded,
+        Self::InvestedIn,
+        Self::Advises,
+        Self::Attended,
+        Self::OwnedBy,
+        Self::MemberOf,
+        Self::DependsOn,
+        Self::BlockedBy,
+        Self::Resolves,
+        Self::AlignsWithGoal,
+        Self::Mentions,
+    ];
+
+    /// The wire name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WorksAt => "works_at",
+            Self::Founded => "founded",
+            Self::InvestedIn => "invested_in",
+            Self::Advises => "advises",
+            Self::Attended => "attended",
+            Self::OwnedBy => "owned_by",
+            Self::MemberOf => "member_of",
+            Self::DependsOn => "depends_on",
+            Self::BlockedBy => "blocked_by",
+            Self::Resolves => "resolves",
+            Self::AlignsWithGoal => "aligns_with_goal",
+            Self::Mentions => "mentions",
+        }
+    }
+
+    /// The type of a wire name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.name() == name)
+    }
+}

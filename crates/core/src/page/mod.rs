@@ -1,0 +1,129 @@
+//! A page: what a file or a `put` says, taken apart.
+//!
+//! Everything here is derived from the text and the slug alone, so the same text gives the same
+//! page on every machine. [`DERIVE_VERSION`] changes whenever that derivation does; a stored page
+//! with another number is derived again.
+
+use jiff::civil::Date;
+
+use crate::chunk::Chunk;
+use crate::hash::Hash;
+use crate::id::{Generation, PageId, PageKey};
+use crate::link::Link;
+
+/// The version of parsing, chunking and link extraction.
+pub const DERIVE_VERSION: u32 = 1;
+
+/// What kind of text a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PageKind {
+    /// Markdown with optional frontmatter.
+    Markdown,
+    /// A transcript: turns of speakers.
+    Chat,
+    /// Plain text.
+    Text,
+}
+
+/// Who may see a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Visibility {
+    /// Any caller of the workspace.
+    #[default]
+    World,
+    /// Trusted callers only.
+    Private,
+}
+
+/// Where a page's date was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DateOrigin {
+    /// Frontmatter `event_date`.
+    EventDate,
+    /// Frontmatter `date`.
+    Date,
+    /// Frontmatter `published`.
+    Published,
+    /// A leading `YYYY-MM-DD` of the file name.
+    Filename,
+}
+
+/// A dated claim of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Take {
+    /// What is claimed.
+    pub claim: String,
+    /// `fact`, `take`, `bet`, `hunch` or a word of the author's.
+    pub kind: String,
+    /// Who holds it, as the author wrote it.
+    pub holder: Option<String>,
+    /// How sure, 0 to 1.
+    pub weight: f64,
+    /// From when it held.
+    pub since: Option<Date>,
+    /// Until when it held.
+    pub until: Option<Date>,
+    /// Whether it still holds: superseded claims stay, inactive.
+    pub active: bool,
+}
+
+/// A page with everything derived from its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Its name.
+    pub key: PageKey,
+    /// What kind of text it is.
+    pub kind: PageKind,
+    /// Frontmatter title, else the first H1, else the humanised file name.
+    pub title: String,
+    /// Frontmatter type, else inferred from the first path segment (`people/` is `person`), else
+    /// `chat` for transcripts and `note` for the rest.
+    pub page_type: String,
+    /// Tags, lower-cased, sorted, without duplicates.
+    pub tags: Vec<String>,
+    /// Other names, in the author's order, without duplicates.
+    pub aliases: Vec<String>,
+    /// When what it tells of happened.
+    pub effective_date: Option<Date>,
+    /// Where that date was found.
+    pub date_origin: Option<DateOrigin>,
+    /// Who may see it.
+    pub visibility: Visibility,
+    /// The text as it was given, frontmatter included. Chunk offsets point into it.
+    pub content: String,
+    /// SHA-256 of `content`.
+    pub content_hash: Hash,
+    /// Passages, in order.
+    pub chunks: Vec<Chunk>,
+    /// Edges that its text gives evidence of, in order of appearance.
+    pub links: Vec<Link>,
+    /// Dated claims, in order.
+    pub takes: Vec<Take>,
+    /// What parsing had to set right or leave out, for the author to see.
+    pub warnings: Vec<String>,
+}
+
+/// A page as the store knows it: one immutable version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPage {
+    /// The store's number for the page.
+    pub id: PageId,
+    /// Starts at 1 and grows by one with every write, deletion and restoration.
+    pub version: u32,
+    /// The change that made this version.
+    pub generation: Generation,
+    /// What it says.
+    pub page: Page,
+}
+
+impl Page {
+    /// This page's member of the corpus root: everything a ranking can depend on follows from it.
+    pub fn fingerprint(&self) -> Hash {
+        Hash::of_parts(&[
+            self.key.source.as_str().as_bytes(),
+            self.key.slug.as_str().as_bytes(),
+            &self.content_hash.0,
+            &DERIVE_VERSION.to_le_bytes(),
+        ])
+    }
+}
