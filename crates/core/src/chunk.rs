@@ -2,6 +2,7 @@
 
 use crate::hash::Hash;
 use crate::id::PageKey;
+use crate::named;
 
 /// Which part of a page a chunk is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub struct Chunk {
     /// SHA-256 of its text.
     pub hash: Hash,
 }
+
+named! { Part { Truth = "truth", Timeline = "timeline", Turns = "turns" } }
 
 impl Chunk {
     /// The id that captures and evidence quote: the same on every machine and engine.

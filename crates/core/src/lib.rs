@@ -7,6 +7,7 @@ pub mod chunk;
 pub mod hash;
 pub mod id;
 pub mod link;
+mod named;
 pub mod page;
 pub mod ranking;
 pub mod request;

@@ -2,6 +2,8 @@
 
 use jiff::civil::Date;
 
+use crate::named;
+
 /// What an edge means. Directions read as `from TYPE to`: a person works_at a company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkType {
@@ -79,43 +81,30 @@ pub struct Link {
     pub evidence_end: u32,
 }
 
-impl LinkType {
-    /// Every type, in the order used for ties.
-    pub const ALL: [Self; 12] = [
-        Self::WorksAt,
-        Self::Founded,
-        Self::InvestedIn,
-        Self::Advises,
-        Self::Attended,
-        Self::OwnedBy,
-        Self::MemberOf,
-        Self::DependsOn,
-        Self::BlockedBy,
-        Self::Resolves,
-        Self::AlignsWithGoal,
-        Self::Mentions,
-    ];
-
-    /// The wire name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WorksAt => "works_at",
-            Self::Founded => "founded",
-            Self::InvestedIn => "invested_in",
-            Self::Advises => "advises",
-            Self::Attended => "attended",
-            Self::OwnedBy => "owned_by",
-            Self::MemberOf => "member_of",
-            Self::DependsOn => "depends_on",
-            Self::BlockedBy => "blocked_by",
-            Self::Resolves => "resolves",
-            Self::AlignsWithGoal => "aligns_with_goal",
-            Self::Mentions => "mentions",
-        }
+named! {
+    LinkType {
+        WorksAt = "works_at",
+        Founded = "founded",
+        InvestedIn = "invested_in",
+        Advises = "advises",
+        Attended = "attended",
+        OwnedBy = "owned_by",
+        MemberOf = "member_of",
+        DependsOn = "depends_on",
+        BlockedBy = "blocked_by",
+        Resolves = "resolves",
+        AlignsWithGoal = "aligns_with_goal",
+        Mentions = "mentions",
     }
+}
 
-    /// The type of a wire name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| t.name() == name)
+named! { Direction { Out = "out", In = "in" } }
+
+named! {
+    DetectedBy {
+        Frontmatter = "frontmatter",
+        TypedLine = "typed_line",
+        Sentence = "sentence",
+        Link = "link",
     }
 }

@@ -10,6 +10,7 @@ use crate::chunk::Chunk;
 use crate::hash::Hash;
 use crate::id::{Generation, PageId, PageKey};
 use crate::link::Link;
+use crate::named;
 
 /// The version of parsing, chunking and link extraction.
 pub const DERIVE_VERSION: u32 = 1;
@@ -114,6 +115,17 @@ pub struct StoredPage {
     pub generation: Generation,
     /// What it says.
     pub page: Page,
+}
+
+named! { PageKind { Markdown = "markdown", Chat = "chat", Text = "text" } }
+named! { Visibility { World = "world", Private = "private" } }
+named! {
+    DateOrigin {
+        EventDate = "event_date",
+        Date = "date",
+        Published = "published",
+        Filename = "filename",
+    }
 }
 
 impl Page {
