@@ -1,1 +1,102 @@
-//! placeholder
+//! A request: everything that a retrieval depends on besides the corpus.
+//!
+//! Time-dependent stages take `now` from here, so replaying a request years later asks the same
+//! thing.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::id::SourceId;
+use crate::named;
+use crate::search::Settings;
+
+/// The version of the request record.
+pub const REQUEST_VERSION: u32 = 1;
+
+/// Which operation a caller asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Words only.
+    Search,
+    /// The whole pipeline.
+    Query,
+}
+
+/// How much of each page an answer shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Detail {
+    /// Compiled truth only, one passage a page.
+    Low,
+    /// Truth and timeline, up to two passages a page.
+    Medium,
+    /// Everything, up to three passages a page.
+    High,
+}
+
+/// Which half of the brain answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RetrievalMode {
+    /// Words, names and meaning.
+    Knowledge,
+    /// Names and typed links.
+    Graph,
+    /// Both, fused.
+    Hybrid,
+}
+
+/// Whether the caller may see private pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Trust {
+    /// Sees world-visible pages only. The default: trust is given, never assumed.
+    #[default]
+    Untrusted,
+    /// The owner at the keyboard.
+    Trusted,
+}
+
+/// Which pages may be in the answer. Applied inside every arm, before anything is cut.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Only these sources; empty means all.
+    pub sources: Vec<SourceId>,
+    /// Only these page types; empty means all.
+    pub types: Vec<String>,
+    /// Only pages with at least one of these tags; empty means all.
+    pub tags: Vec<String>,
+    /// Only pages dated on or after this day. A page without a date does not pass.
+    pub since: Option<Date>,
+    /// Only pages dated on or before this day. A page without a date does not pass.
+    pub until: Option<Date>,
+    /// Whose eyes the answer is for.
+    pub trust: Trust,
+    /// Leaves timelines out.
+    pub truth_only: bool,
+}
+
+/// A versioned record of everything a retrieval depends on besides the corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The operation.
+    pub operation: Operation,
+    /// What was asked, as typed. Text, never syntax.
+    pub query: String,
+    /// How many pages to answer with.
+    pub limit: usize,
+    /// The detail that was asked for; none lets the intent decide.
+    pub detail: Option<Detail>,
+    /// Which half of the brain answers.
+    pub mode: RetrievalMode,
+    /// Which pages may be in the answer.
+    pub filter: Filter,
+    /// Whether the vector arm may run.
+    pub vectors: bool,
+    /// The time that recency is measured against.
+    pub now: Timestamp,
+    /// Every number of the pipeline.
+    pub settings: Settings,
+}
+
+named! { Operation { Search = "search", Query = "query" } }
+named! { Detail { Low = "low", Medium = "medium", High = "high" } }
+named! { RetrievalMode { Knowledge = "knowledge", Graph = "graph", Hybrid = "hybrid" } }
+named! { Trust { Untrusted = "untrusted", Trusted = "trusted" } }
