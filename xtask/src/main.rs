@@ -1,2 +1,104 @@
-//! placeholder
-fn main() {}
+//! The project's own tasks: `cargo xtask test`, `bench`, `campaign` and `postgres`.
+//!
+//! A task is what a contributor and CI run the same way: the checks that a shell script would
+//! get wrong on one machine out of three (finding PostgreSQL, starting it without root, stopping
+//! it when the run is interrupted, counting tests across runners). It depends on almost nothing,
+//! because every task waits for this crate to compile first.
+//!
+//! It deliberately has no configuration: a task that needs a setting takes it as an argument.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the terminal")]
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+mod account;
+mod bench;
+mod cargo;
+mod counts;
+mod data;
+mod postgres;
+mod programs;
+mod tee;
+mod test;
+
+const USAGE: &str = "\
+Tasks of this project.
+
+Usage: cargo xtask COMMAND
+
+Commands:
+  test [FILTER...]         Check formatting, lints and documentation, then run every test, or
+                           those whose name contains a FILTER, against a private PostgreSQL
+  bench NAME [ARGS...]     Run one benchmark in release mode
+  campaign NAME [ARGS...]  Run one campaign in release mode, against a private PostgreSQL
+  postgres CMD [ARGS...]   Run any command against a private PostgreSQL
+
+Examples:
+  cargo xtask test
+  cargo xtask test ranks_are_dense
+  cargo xtask bench identity
+  cargo xtask campaign crash
+  cargo xtask postgres sh -c 'psql \"$GBRAIN_TEST_POSTGRES\"'
+
+What they set for the programs they run:
+  GBRAIN_TEST_POSTGRES     Connection string of the private PostgreSQL
+  GBRAIN_TEST_PG_BIN       Directory of its programs, for tests that start their own server
+  GBRAIN_TEST_DATA         Test data, if found beside the workspace; your own value is kept
+";
+
+fn main() -> ExitCode {
+    match run(std::env::args_os().skip(1).collect()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let Some((command, rest)) = arguments.split_first() else { return Ok(help()) };
+    if is_help(command) || rest.first().is_some_and(is_help) {
+        return Ok(help());
+    }
+    match command.to_str() {
+        Some("test") => test::run(rest),
+        Some("bench") => bench::run(bench::Kind::Bench, rest),
+        Some("campaign") => bench::run(bench::Kind::Campaign, rest),
+        Some("postgres") => with_postgres(rest),
+        _ => bail!("unknown command {command:?}; `cargo xtask --help` lists them"),
+    }
+}
+
+fn is_help(argument: &OsString) -> bool {
+    argument == "--help" || argument == "-h"
+}
+
+fn help() -> ExitCode {
+    print!("{USAGE}");
+    ExitCode::SUCCESS
+}
+
+fn with_postgres(arguments: &[OsString]) -> Result<ExitCode> {
+    let arguments = match arguments {
+        [dashes, rest @ ..] if dashes == "--" => rest,
+        all => all,
+    };
+    let (program, rest) =
+        arguments.split_first().context("which command? e.g. `cargo xtask postgres env`")?;
+    let server = postgres::Server::start(programs::find_or_install()?)?;
+    let mut command = Command::new(program);
+    command.args(rest).envs(server.variables()).envs(data::variable()?);
+    exit_code(&mut command)
+}
+
+/// Runs `command` on this terminal and passes its exit code on.
+fn exit_code(command: &mut Command) -> Result<ExitCode> {
+    let status = command.status().with_context(|| format!("could not run {command:?}"))?;
+    // A command ended by a signal has no code.
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    Ok(ExitCode::from(code))
+}

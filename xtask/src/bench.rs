@@ -1,0 +1,71 @@
+//! `cargo xtask bench` and `cargo xtask campaign`: the measuring program, in release mode.
+//!
+//! What a name means is known only to `gbrain-bench`; this file knows which names need a
+//! PostgreSQL, because starting one for every benchmark would cost more than most of them.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::{cargo, data, exit_code, postgres, programs};
+
+/// Benchmarks that compare engines, PostgreSQL among them.
+const BENCHES_WITH_POSTGRES: [&str; 1] = ["identity"];
+
+/// What to run: a measurement, or a long hunt for failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bench,
+    Campaign,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bench => "bench",
+            Self::Campaign => "campaign",
+        }
+    }
+
+    fn needs_postgres(self, name: &OsStr) -> bool {
+        match self {
+            Self::Bench => BENCHES_WITH_POSTGRES.iter().any(|known| name == *known),
+            Self::Campaign => true,
+        }
+    }
+}
+
+/// Runs the one that `arguments` start with, and passes its exit code on.
+pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
+    let name = arguments.first().with_context(|| {
+        format!("which {0}? usage: cargo xtask {0} NAME [ARGS...]", kind.name())
+    })?;
+    let mut command = cargo::command(&["run", "--release", "--locked", "-p", "gbrain-bench", "--"]);
+    command.arg(kind.name()).args(arguments).envs(data::variable()?);
+
+    let server = kind.needs_postgres(name).then(start_postgres).transpose()?;
+    if let Some(server) = &server {
+        command.envs(server.variables());
+    }
+    exit_code(&mut command)
+}
+
+fn start_postgres() -> Result<postgres::Server> {
+    postgres::Server::start(programs::find_or_install()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_compare_engines_need_postgres() {
+        let check = |kind: Kind, name: &str, expected: bool| {
+            assert_eq!(kind.needs_postgres(OsStr::new(name)), expected, "{kind:?} {name}");
+        };
+        check(Kind::Bench, "identity", true);
+        check(Kind::Bench, "query", false);
+        check(Kind::Campaign, "query", true);
+    }
+}
