@@ -4,6 +4,7 @@
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
 pub mod chunk;
+pub mod format;
 pub mod hash;
 pub mod id;
 pub mod link;

@@ -1,5 +1,15 @@
-//! One retrieval, as decisions: intent, plan, fuse, boost, dedup, cut, trace.
+//! One retrieval, as decisions: intent, plan, fuse, boost, dedup, cut. Running them is the brain's
+//! work; here nothing is read or timed.
 
+pub mod boost;
+pub mod candidate;
+pub mod cut;
+pub mod dedup;
+pub mod fuse;
+pub mod intent;
+pub mod plan;
+pub mod relation;
 mod settings;
+pub mod snippet;
 
-pub use settings::Settings;
+pub use settings::{SOURCE_WEIGHT, SettingError, SettingInfo, Settings, edit_distance};

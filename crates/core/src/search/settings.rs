@@ -1,18 +1,248 @@
-//! Every number of the pipeline, with its default and the reason for it.
+//! Every number of the pipeline, with its default, its range and the reason for it.
+//!
+//! Settings are data: they are part of the request, so two runs with equal settings on equal
+//! corpora give equal rankings, and a capture can say which numbers it was made with.
 
-/// The numbers of the pipeline.
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use crate::hash::Hash;
+use crate::id::PageKey;
+
+/// A setting as `config list` shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// BM25 term-frequency saturation. 1.2 is the value the literature and the peers' bars use.
-    pub bm25_k1: f64,
-    /// BM25 length normalisation. 0.75, for the same reason.
-    pub bm25_b: f64,
-    /// Weight of a word's exact form beside its stem: a nudge toward the form that was typed.
-    pub exact_weight: f64,
+pub struct SettingInfo {
+    /// The key without the `search.` prefix.
+    pub name: &'static str,
+    /// What it does and why the default is what it is.
+    pub reason: &'static str,
+    /// The default.
+    pub default: f64,
+    /// The smallest and largest value accepted.
+    pub range: RangeInclusive<f64>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { bm25_k1: 1.2, bm25_b: 0.75, exact_weight: 0.15 }
+/// Why a setting was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// There is no such setting.
+    #[error("unknown setting `{name}`; did you mean `{nearest}`?")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The closest name there is.
+        nearest: &'static str,
+    },
+    /// The value is not a number in the setting's range.
+    #[error("setting `{name}` takes a number from {low} to {high}, not {value:?}")]
+    OutOfRange {
+        /// The setting.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// Smallest value accepted.
+        low: f64,
+        /// Largest value accepted.
+        high: f64,
+    },
+}
+
+macro_rules! settings {
+    ($($name:ident = $default:literal in $low:literal ..= $high:literal, $reason:literal;)+) => {
+        /// The numbers of the pipeline.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Settings {
+            $(#[doc = $reason] pub $name: f64,)+
+            /// Factors by source or by `source::slug-prefix`; the longest prefix that fits wins.
+            /// Empty by default: which sources matter more is the owner's to say.
+            pub source_weights: BTreeMap<String, f64>,
+        }
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($name: $default,)+ source_weights: BTreeMap::new() }
+            }
+        }
+
+        impl Settings {
+            /// Every setting, in order.
+            pub const ALL: &'static [SettingInfo] = &[$(SettingInfo {
+                name: stringify!($name),
+                reason: $reason,
+                default: $default,
+                range: $low..=$high,
+            },)+];
+
+            /// Every name with its value, in order.
+            pub fn values(&self) -> Vec<(&'static str, f64)> {
+                vec![$((stringify!($name), self.$name),)+]
+            }
+
+            fn slot(&mut self, name: &str) -> Option<&mut f64> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    bm25_k1 = 1.2 in 0.0..=5.0,
+        "BM25 term-frequency saturation; 1.2 is what the literature and the peers' figures use";
+    bm25_b = 0.75 in 0.0..=1.0,
+        "BM25 length normalisation; 0.75 for the same reason";
+    exact_weight = 0.15 in 0.0..=1.0,
+        "weight of a word's exact form beside its stem: a nudge toward the form that was typed";
+    pool = 40.0 in 10.0..=1000.0,
+        "pages an arm brings to fusion at least; four times a page of ten, so that boosts can move a page up but fusion stays cheap";
+    rrf_k = 60.0 in 1.0..=1000.0,
+        "reciprocal rank fusion's damping; 60 is Cormack, Clarke and Buettcher's value (SIGIR 2009)";
+    words_weight = 1.0 in 0.0..=10.0,
+        "weight of the words arm in fusion: the unit the others are measured in";
+    vectors_weight = 0.3 in 0.0..=10.0,
+        "weight of the vector arm in fusion; a static table adds to BM25 best at about a third of it";
+    graph_weight = 2.0 in 0.0..=10.0,
+        "weight of the graph arm when the question is relational: typed edges answer it, words only talk about it";
+    graph_hop_factor = 0.6 in 0.0..=1.0,
+        "what an edge at the second hop is worth beside one at the first";
+    graph_expired_factor = 0.5 in 0.0..=1.0,
+        "what an edge is worth whose `until` lies before now";
+    graph_fanout = 200.0 in 1.0..=10000.0,
+        "edges followed from one page at most, strongest first, so that a hub cannot stall a walk";
+    title_boost = 1.1 in 1.0..=2.0,
+        "for a page whose title holds the query as a phrase";
+    recency_boost = 1.15 in 1.0..=2.0,
+        "for a page dated today when the question asks for what is recent; halves with every half-life";
+    recency_half_life_days = 30.0 in 1.0..=3650.0,
+        "days in which the recency boost halves";
+    backlink_boost = 0.01 in 0.0..=0.2,
+        "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
+    boost_max = 1.3 in 1.0..=4.0,
+        "ceiling of all boosts together, so that no sum of small reasons outranks a much better match";
+    duplicate_overlap = 0.9 in 0.5..=1.0,
+        "share of words two passages have in common (Jaccard) above which the lower one is a duplicate";
+    cut_ratio = 0.0 in 0.0..=1.0,
+        "drops hits that score below this share of the first; 0 keeps all, because recall is the caller's to give away";
+}
+
+/// The key of source factors, before the source's name.
+pub const SOURCE_WEIGHT: &str = "source_weight.";
+
+const SOURCE_WEIGHT_RANGE: RangeInclusive<f64> = 0.5..=2.0;
+
+fn in_range(name: &'static str, value: &str, range: &RangeInclusive<f64>) -> Result<f64, SettingError> {
+    match value.trim().parse::<f64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(SettingError::OutOfRange {
+            name,
+            value: value.to_owned(),
+            low: *range.start(),
+            high: *range.end(),
+        }),
+    }
+}
+
+impl Settings {
+    /// Sets one setting from text. `source_weight.SOURCE` and `source_weight.SOURCE::PREFIX` set
+    /// the factor of a source or of a part of it.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
+        if let Some(prefix) = name.strip_prefix(SOURCE_WEIGHT) {
+            let factor = in_range("source_weight", value, &SOURCE_WEIGHT_RANGE)?;
+            self.source_weights.insert(prefix.to_owned(), factor);
+            return Ok(());
+        }
+        let Some(info) = Self::ALL.iter().find(|info| info.name == name) else {
+            return Err(SettingError::Unknown { name: name.to_owned(), nearest: nearest(name) });
+        };
+        let number = in_range(info.name, value, &info.range)?;
+        *self.slot(info.name).expect("every listed setting has a slot") = number;
+        Ok(())
+    }
+
+    /// The factor of a page by where it comes from.
+    pub fn source_weight(&self, key: &PageKey) -> f64 {
+        if self.source_weights.is_empty() {
+            return 1.0;
+        }
+        let whole = key.to_string();
+        let fits = |prefix: &str| prefix == key.source.as_str() || whole.starts_with(prefix) && prefix.contains("::");
+        let fitting = self.source_weights.iter().filter(|(prefix, _)| fits(prefix));
+        fitting.max_by_key(|(prefix, _)| prefix.len()).map_or(1.0, |(_, factor)| *factor)
+    }
+
+    /// A short name for exactly these values.
+    pub fn hash(&self) -> String {
+        let values = self.values();
+        let text: Vec<String> =
+            values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Hash::of(text.join("\n").as_bytes()).short()
+    }
+}
+
+fn nearest(name: &str) -> &'static str {
+    let distance = |info: &SettingInfo| edit_distance(info.name, name);
+    Settings::ALL.iter().min_by_key(|info| distance(info)).map_or("pool", |info| info.name)
+}
+
+/// Levenshtein distance, for suggestions in error messages.
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitution = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitution.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_in_its_range() {
+        for info in Settings::ALL {
+            assert!(info.range.contains(&info.default), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn a_setting_is_set_by_name_and_changes_the_hash() {
+        let mut settings = Settings::default();
+        let before = settings.hash();
+        settings.set("rrf_k", "30").unwrap();
+        assert_eq!(settings.rrf_k, 30.0);
+        assert_ne!(settings.hash(), before);
+    }
+
+    #[test]
+    fn the_longest_source_prefix_wins() {
+        let mut settings = Settings::default();
+        settings.set("source_weight.wiki", "0.8").unwrap();
+        settings.set("source_weight.wiki::archive/", "0.5").unwrap();
+        let weight = |key: &str| {
+            settings.source_weight(&PageKey::parse(key, &crate::id::SourceId::default()).unwrap())
+        };
+        assert_eq!(weight("wiki::people/ada"), 0.8);
+        assert_eq!(weight("wiki::archive/ada"), 0.5);
+        assert_eq!(weight("journal::archive/ada"), 1.0);
+    }
+
+    #[test]
+    fn bad_settings_are_refused_with_a_remedy() {
+        let mut settings = Settings::default();
+        let error = settings.set("rrfk", "30").unwrap_err();
+        assert_eq!(error.to_string(), "unknown setting `rrfk`; did you mean `rrf_k`?");
+        for bad in ["NaN", "inf", "-1", "", "twelve"] {
+            assert!(settings.set("bm25_b", bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(settings, Settings::default());
     }
 }

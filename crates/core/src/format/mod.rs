@@ -1,0 +1,8 @@
+//! Wire structs: what is printed, sent and stored, with its version.
+//!
+//! Core types do not derive serde. Each wire struct is made by taking a core value apart field by
+//! field, so that a field added there fails to compile here instead of being lost.
+
+mod answer;
+
+pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};

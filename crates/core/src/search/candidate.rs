@@ -1,0 +1,81 @@
+//! A page on its way through the pipeline, and the stages that move it.
+
+use jiff::civil::Date;
+
+use crate::id::{PageId, PageKey};
+use crate::ranking::{Arm, Edge, TraceStep};
+
+/// Where a page stands before scores are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// The query is its name: nothing else comes before it. Lower numbers come first.
+    Named(u8),
+    /// Everything else.
+    Found,
+}
+
+/// A place in an arm's list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ArmRank {
+    /// The arm.
+    pub arm: Arm,
+    /// From 1.
+    pub rank: usize,
+    /// The arm's own score.
+    pub score: f64,
+}
+
+/// A page on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The store's number.
+    pub page: PageId,
+    /// Its name, which breaks ties.
+    pub key: PageKey,
+    /// Its title.
+    pub title: String,
+    /// When what it tells of happened.
+    pub effective_date: Option<Date>,
+    /// Pages that link to it, as far as they were counted.
+    pub backlinks: u32,
+    /// Where it stands before scores are compared.
+    pub tier: Tier,
+    /// Its places in the arms' lists.
+    pub arms: Vec<ArmRank>,
+    /// Edges that justify it.
+    pub edges: Vec<Edge>,
+    /// Its best chunk in the words arm.
+    pub best_chunk: Option<u32>,
+    /// Its score so far.
+    pub score: f64,
+    /// What every stage did to it.
+    pub trace: Vec<TraceStep>,
+}
+
+impl Candidate {
+    /// Its place in one arm's list.
+    pub fn in_arm(&self, arm: Arm) -> Option<&ArmRank> {
+        self.arms.iter().find(|entry| entry.arm == arm)
+    }
+}
+
+/// Sorts by tier, score and name. A score that is not a number sorts last.
+pub fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|a, b| {
+        a.tier.cmp(&b.tier).then_with(|| compare(b.score, a.score)).then_with(|| a.key.cmp(&b.key))
+    });
+}
+
+fn compare(a: f64, b: f64) -> std::cmp::Ordering {
+    let finite = |score: f64| if score.is_finite() { score } else { f64::NEG_INFINITY };
+    finite(a).total_cmp(&finite(b))
+}
+
+/// Sorts, then writes each page's rank and score into its trace.
+pub fn settle(candidates: &mut [Candidate], stage: &'static str, note: impl Fn(&Candidate) -> String) {
+    sort(candidates);
+    for (at, candidate) in candidates.iter_mut().enumerate() {
+        let (score, note) = (Some(candidate.score), note(candidate));
+        candidate.trace.push(TraceStep { stage, rank: Some(at + 1), score, note });
+    }
+}

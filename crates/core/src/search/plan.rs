@@ -1,0 +1,128 @@
+//! From a request and its intent to what will be done: arms, weights, pools, detail.
+
+use crate::ranking::{Arm, Degraded};
+use crate::request::{Detail, Operation, Request, RetrievalMode};
+
+use super::intent::{Intent, IntentKind, Recency};
+
+/// An arm with its weight in fusion.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannedArm {
+    /// The arm.
+    pub arm: Arm,
+    /// Its weight. Names have none: they are a tier of their own.
+    pub weight: f64,
+}
+
+/// What will be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The arms, in the order they are fused.
+    pub arms: Vec<PlannedArm>,
+    /// How many pages each arm brings.
+    pub pool: usize,
+    /// The detail to answer in.
+    pub detail: Detail,
+    /// The mode to answer in.
+    pub mode: RetrievalMode,
+    /// Whether recent pages are preferred.
+    pub recency: Recency,
+    /// Whether scores are fused and boosted, or the words' own are kept.
+    pub fused: bool,
+    /// Stages that are wanted and can't run.
+    pub degraded: Vec<Degraded>,
+}
+
+/// Whether there is a model to make vectors with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorSupport {
+    /// There is.
+    Ready,
+    /// There is none.
+    NoModel,
+}
+
+/// Plans a request.
+pub fn plan(request: &Request, intent: &Intent, vectors: VectorSupport) -> Plan {
+    match request.operation {
+        Operation::Search => plan_search(request),
+        Operation::Query => plan_query(request, intent, vectors),
+    }
+}
+
+fn plan_search(request: &Request) -> Plan {
+    let arms = vec![
+        PlannedArm { arm: Arm::Words, weight: 1.0 },
+        PlannedArm { arm: Arm::Names, weight: 0.0 },
+    ];
+    Plan {
+        arms,
+        // Nothing moves a page after the words arm but names and duplicates: half as many again.
+        pool: request.limit + request.limit.div_ceil(2),
+        detail: request.detail.unwrap_or(Detail::Medium),
+        mode: RetrievalMode::Knowledge,
+        recency: Recency::Off,
+        fused: false,
+        degraded: Vec::new(),
+    }
+}
+
+fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Plan {
+    let settings = &request.settings;
+    let mode = resolve_mode(request.mode, intent);
+    let mut arms = Vec::new();
+    let mut degraded = Vec::new();
+    if mode != RetrievalMode::Graph {
+        arms.push(PlannedArm { arm: Arm::Words, weight: settings.words_weight });
+        let wanted = request.vectors && intent.kind != IntentKind::Identifier;
+        match vectors {
+            VectorSupport::Ready if wanted => {
+                arms.push(PlannedArm { arm: Arm::Vectors, weight: settings.vectors_weight });
+            }
+            VectorSupport::NoModel if wanted => {
+                degraded.push(Degraded { stage: "vectors", reason: "no_model" });
+            }
+            VectorSupport::Ready | VectorSupport::NoModel => {}
+        }
+    }
+    arms.push(PlannedArm { arm: Arm::Names, weight: 0.0 });
+    if mode != RetrievalMode::Knowledge {
+        arms.push(PlannedArm { arm: Arm::Graph, weight: settings.graph_weight });
+    }
+    Plan {
+        arms,
+        pool: (settings.pool as usize).max(2 * request.limit),
+        detail: request.detail.unwrap_or_else(|| detail_for(intent.kind)),
+        mode,
+        recency: intent.recency,
+        fused: true,
+        degraded,
+    }
+}
+
+/// Hybrid means the graph too only where the question asks for an edge; an identifier never does.
+fn resolve_mode(asked: RetrievalMode, intent: &Intent) -> RetrievalMode {
+    match asked {
+        RetrievalMode::Hybrid if intent.relation.is_none() => RetrievalMode::Knowledge,
+        other => other,
+    }
+}
+
+fn detail_for(kind: IntentKind) -> Detail {
+    match kind {
+        IntentKind::Entity | IntentKind::Identifier => Detail::Low,
+        IntentKind::Temporal | IntentKind::Event => Detail::High,
+        IntentKind::Relational | IntentKind::Concept | IntentKind::General => Detail::Medium,
+    }
+}
+
+impl Detail {
+    /// How many passages of a page are shown.
+    pub fn passages(self) -> usize {
+        match self {
+            Self::Low => 1,
+            Self::Medium => 2,
+            Self::High => 3,
+        }
+    }
+}

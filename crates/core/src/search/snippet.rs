@@ -1,0 +1,138 @@
+//! The part of a passage worth showing: the window that holds the most distinct matching words.
+
+/// A window of a passage with its matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text of the window, with blanks collapsed.
+    pub text: String,
+    /// Matching words, as character ranges into `text`.
+    pub highlights: Vec<(u32, u32)>,
+}
+
+/// A matching word of a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First character.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+    /// Which word of the query it matches.
+    pub term: u32,
+}
+
+/// Cuts a window of about `width` characters out of a passage.
+pub fn snippet(passage: &str, spans: &[Span], width: usize) -> Snippet {
+    let chars: Vec<char> = passage.chars().collect();
+    let (from, to) = window(&chars, spans, width);
+    let mut text = String::with_capacity(to - from);
+    let mut places = Vec::with_capacity(to - from + 1);
+    let mut written = 0u32;
+    let mut blank = true;
+    for &c in &chars[from..to] {
+        let is_blank = c.is_whitespace();
+        if !(is_blank && blank) {
+            text.push(if is_blank { ' ' } else { c });
+            written += 1;
+        }
+        blank = is_blank;
+        places.push(written);
+    }
+    let kept = text.trim_end().chars().count() as u32;
+    text.truncate(text.trim_end().len());
+    let highlights = spans
+        .iter()
+        .filter(|span| span.start as usize >= from && span.end as usize <= to && span.start < span.end)
+        .map(|span| {
+            let first = places[span.start as usize - from] - 1;
+            (first, places[span.end as usize - 1 - from].min(kept))
+        })
+        .collect();
+    Snippet { text, highlights }
+}
+
+/// The window with the most distinct terms, then the most matches, then the earliest; moved to
+/// start at a word.
+fn window(chars: &[char], spans: &[Span], width: usize) -> (usize, usize) {
+    if chars.len() <= width {
+        return (0, chars.len());
+    }
+    let best = best_start(spans, width as u32);
+    let lead = width / 6;
+    let mut from = best.map_or(0, |start| (start as usize).saturating_sub(lead));
+    from = from.min(chars.len() - width);
+    while from > 0 && !chars[from - 1].is_whitespace() && best.is_none_or(|b| from < b as usize) {
+        from += 1;
+    }
+    let mut to = (from + width).min(chars.len());
+    let floor = from + width / 2;
+    while to < chars.len() && to > floor && !chars[to].is_whitespace() {
+        to -= 1;
+    }
+    (from, to)
+}
+
+fn best_start(spans: &[Span], width: u32) -> Option<u32> {
+    let reach = width - width / 6;
+    let value = |at: usize| {
+        let start = spans[at].start;
+        let inside = spans[at..].iter().take_while(|span| span.end <= start + reach);
+        let mut terms: Vec<u32> = inside.map(|span| span.term).collect();
+        let matches = terms.len();
+        terms.sort_unstable();
+        terms.dedup();
+        (terms.len(), matches)
+    };
+    let best = (0..spans.len()).map(|at| (value(at), std::cmp::Reverse(at))).max()?;
+    Some(spans[best.1.0].start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(start: u32, end: u32, term: u32) -> Span {
+        Span { start, end, term }
+    }
+
+    #[test]
+    fn a_short_passage_is_shown_whole() {
+        let cut = snippet("two  words\nhere", &[span(5, 10, 0)], 100);
+        assert_eq!(cut.text, "two words here");
+        assert_eq!(cut.highlights, [(4, 9)]);
+    }
+
+    #[test]
+    fn the_window_holds_the_most_terms() {
+        let passage = format!("alpha {} alpha beta {}", "x ".repeat(200), "y ".repeat(200));
+        let at = passage.find("alpha beta").unwrap() as u32;
+        let cut = snippet(&passage, &[span(0, 5, 0), span(at, at + 5, 0), span(at + 6, at + 10, 1)], 60);
+        assert!(cut.text.contains("alpha beta"), "{}", cut.text);
+        let shown: Vec<char> = cut.text.chars().collect();
+        for (start, end) in cut.highlights {
+            let word: String = shown[start as usize..end as usize].iter().collect();
+            assert!(word == "alpha" || word == "beta", "{word:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn highlights_are_the_words_they_stand_for(
+            words in proptest::collection::vec("[a-zé漢]{1,8}", 1..80), width in 10usize..80,
+        ) {
+            let passage = words.join("  ");
+            let mut at = 0u32;
+            let spans: Vec<Span> = words.iter().enumerate().map(|(term, word)| {
+                let length = word.chars().count() as u32;
+                let span = span(at, at + length, term as u32);
+                at += length + 2;
+                span
+            }).collect();
+            let cut = snippet(&passage, &spans, width);
+            let shown: Vec<char> = cut.text.chars().collect();
+            for (start, end) in cut.highlights {
+                let word: String = shown[start as usize..end as usize].iter().collect();
+                proptest::prop_assert!(words.contains(&word), "{word:?}");
+            }
+        }
+    }
+}
