@@ -1,0 +1,65 @@
+//! Text as search sees it: tokens, query terms, name keys and highlight spans.
+//!
+//! A text becomes words, identifiers, bigrams and emoji. A word carries its exact form (folded:
+//! lower case, compatibility forms and diacritics gone) and its English stem. An identifier
+//! (`ABC-12`, `berth_planner.rs`, `#123`, `C++`) is kept whole beside the words it is made of.
+//! Scripts written without spaces become overlapping bigrams.
+//!
+//! Promises: the same text gives the same tokens everywhere; offsets are byte offsets on character
+//! boundaries of the text as it was given; nothing a user types is query syntax.
+//!
+//! Deliberately absent: languages other than English beyond folding, phrases, synonyms.
+
+mod class;
+mod fold;
+mod name;
+mod query;
+mod scan;
+mod spans;
+mod stem;
+mod stop;
+
+pub use name::name_key;
+pub use query::{MAX_QUERY_CHARS, MAX_QUERY_TERMS, QueryTerm, QueryTerms};
+pub use scan::analyse;
+pub use spans::spans;
+pub use stop::is_stop_word;
+
+/// The version of the analyser: an index made with another number is made again.
+pub const ANALYSER_VERSION: u32 = 1;
+
+/// The longest token in bytes; what is longer is cut at the last character that fits.
+pub const MAX_TOKEN_BYTES: usize = 255;
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// A word or number.
+    Word,
+    /// A compound kept whole; the words inside it are tokens of their own.
+    Identifier,
+    /// Two neighbouring characters of a script without spaces, or one that stands alone.
+    Bigram,
+    /// An emoji with its modifiers.
+    Emoji,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// First byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What it is.
+    pub kind: TokenKind,
+    /// The folded form that was typed.
+    pub exact: &'a str,
+    /// The form that is searched: the English stem of a word, the exact form of anything else.
+    pub stem: &'a str,
+}
+
+/// The longest prefix of `text` within `max` bytes that ends on a character boundary.
+fn cut(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}

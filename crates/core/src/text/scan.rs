@@ -1,0 +1,318 @@
+//! Cutting a text into tokens.
+//!
+//! A word is a longest run of letters, digits and their marks, apostrophes inside it included: on
+//! plain words this agrees with the word boundaries of UAX #29. Words that connectors join without
+//! a space (`a-b`, `a/b.c`, `a::b`) make a compound, which is an identifier beside its words.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::class::{Class, class, extends, extends_dense};
+use super::fold::fold_into;
+use super::stem::stem_into;
+use super::{MAX_TOKEN_BYTES, Token, TokenKind, cut};
+
+/// Calls `each` for every token of `text`; words come before the compounds that hold them.
+pub fn analyse(text: &str, each: &mut impl FnMut(Token<'_>)) {
+    let mut scan = Scan { text, exact: String::new(), stem: String::new(), each };
+    let mut at = 0;
+    while let Some(c) = scan.char_at(at) {
+        at = match class(c) {
+            Class::Word => scan.compound(at),
+            Class::Dense => scan.dense_run(at),
+            Class::Emoji => scan.emoji(at),
+            Class::Other => at + c.len_utf8(),
+        };
+    }
+}
+
+struct Scan<'t, F> {
+    text: &'t str,
+    exact: String,
+    stem: String,
+    each: &'t mut F,
+}
+
+impl<F: FnMut(Token<'_>)> Scan<'_, F> {
+    fn char_at(&self, at: usize) -> Option<char> {
+        match self.text.as_bytes().get(at) {
+            Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
+            Some(_) => self.text[at..].chars().next(),
+            None => None,
+        }
+    }
+
+    fn is_word_at(&self, at: usize) -> bool {
+        self.char_at(at).is_some_and(|c| class(c) == Class::Word)
+    }
+
+    /// Emits the words from `at` on that connectors join, and the whole if it is more than a word.
+    fn compound(&mut self, at: usize) -> usize {
+        let start = self.with_sigil(at);
+        let mut segment = Segment { start, words: usize::from(start < at) };
+        let (mut word, mut segments) = (at, 1);
+        loop {
+            let end = self.word(word);
+            segment.words += 1;
+            let Some(next) = self.connected(end) else {
+                return self.close(start, segment, segments, end);
+            };
+            if matches!(self.text.as_bytes()[end], b'/' | b':') {
+                self.segment(&segment, end);
+                segment = Segment { start: next, words: 0 };
+                segments += 1;
+            }
+            word = next;
+        }
+    }
+
+    /// Emits what is whole about a compound that ends at `end`, and returns where to go on.
+    fn close(&mut self, start: usize, mut segment: Segment, segments: usize, end: usize) -> usize {
+        let suffixed = self.with_suffix(end);
+        segment.words += usize::from(suffixed > end);
+        self.segment(&segment, suffixed);
+        if segments > 1 {
+            self.identifier(start, suffixed);
+        }
+        suffixed
+    }
+
+    fn segment(&mut self, segment: &Segment, end: usize) {
+        if segment.words > 1 {
+            self.identifier(segment.start, end);
+        }
+    }
+
+    /// Includes a `#` or `@` that stands directly before a word and after nothing.
+    fn with_sigil(&self, at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let has_sigil = at > 0 && matches!(bytes[at - 1], b'#' | b'@');
+        let is_free = at < 2
+            || !(bytes[at - 2].is_ascii_alphanumeric() || matches!(bytes[at - 2], b'#' | b'@'));
+        if has_sigil && is_free { at - 1 } else { at }
+    }
+
+    /// Includes the end of names such as `C++` and `F#`.
+    fn with_suffix(&self, end: usize) -> usize {
+        let rest = &self.text.as_bytes()[end..];
+        let length = match rest {
+            [b'+', b'+', ..] => 2,
+            [b'+' | b'#', ..] => 1,
+            _ => return end,
+        };
+        let is_closed =
+            !self.is_word_at(end + length) && !matches!(rest.get(length), Some(b'+' | b'#'));
+        if is_closed { end + length } else { end }
+    }
+
+    /// Where the next word starts if connectors join it to the one that ends at `end`.
+    fn connected(&self, end: usize) -> Option<usize> {
+        let length = match self.text.as_bytes()[end..] {
+            [b':', b'/', b'/', ..] => 3,
+            [b':', b':', ..] => 2,
+            [b'_' | b'-' | b'.' | b'/' | b':' | b'@' | b'#', ..] => 1,
+            _ => return None,
+        };
+        self.is_word_at(end + length).then_some(end + length)
+    }
+
+    /// Emits the word at `start` and returns its end.
+    fn word(&mut self, start: usize) -> usize {
+        let mut end = self.plain_end(start);
+        let mut apostrophe = None;
+        while let Some(after) = self.apostrophe(end) {
+            apostrophe = Some((end, after));
+            end = self.plain_end(after);
+        }
+        let kept = match apostrophe {
+            Some((before, after)) if matches!(&self.text[after..end], "s" | "S") => before,
+            _ => end,
+        };
+        self.exact.clear();
+        fold_into(&self.text[start..kept], &mut self.exact);
+        if apostrophe.is_some() {
+            self.exact.retain(|c| c != '\'');
+        }
+        self.emit(start, end, TokenKind::Word);
+        end
+    }
+
+    /// The end of the letters, digits and marks from `at` on.
+    fn plain_end(&self, at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut end = at;
+        while bytes.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+            end += 1;
+        }
+        if bytes.get(end).is_none_or(u8::is_ascii) {
+            return end;
+        }
+        let rest = &self.text[end..];
+        let length = rest.find(|c| class(c) != Class::Word && !extends(c));
+        end + length.unwrap_or(rest.len())
+    }
+
+    /// Where the word goes on after an apostrophe at `at`, if one stands between two letters.
+    fn apostrophe(&self, at: usize) -> Option<usize> {
+        let c = self.char_at(at).filter(|c| matches!(c, '\'' | '\u{2019}'))?;
+        let after = at + c.len_utf8();
+        self.char_at(after).is_some_and(|c| class(c) == Class::Word).then_some(after)
+    }
+
+    fn identifier(&mut self, start: usize, end: usize) {
+        self.exact.clear();
+        fold_into(&self.text[start..end], &mut self.exact);
+        self.emit(start, end, TokenKind::Identifier);
+    }
+
+    /// Emits the bigrams of a run of a script without spaces.
+    fn dense_run(&mut self, at: usize) -> usize {
+        let (mut before, mut unit) = (None, at);
+        while self.char_at(unit).is_some_and(|c| class(c) == Class::Dense) {
+            let end = self.dense_end(unit);
+            if let Some(start) = before {
+                self.bigram(start, end);
+            }
+            before = Some(unit);
+            unit = end;
+        }
+        if before == Some(at) {
+            self.bigram(at, unit);
+        }
+        unit
+    }
+
+    /// The end of a dense character with its marks.
+    fn dense_end(&self, at: usize) -> usize {
+        let mut chars = self.text[at..].char_indices().skip(1);
+        let next = chars.find(|(_, c)| !extends_dense(*c));
+        next.map_or(self.text.len(), |(offset, _)| at + offset)
+    }
+
+    fn bigram(&mut self, start: usize, end: usize) {
+        self.exact.clear();
+        fold_into(&self.text[start..end], &mut self.exact);
+        self.emit(start, end, TokenKind::Bigram);
+    }
+
+    fn emoji(&mut self, at: usize) -> usize {
+        let cluster = self.text[at..].graphemes(true).next().unwrap_or_default();
+        let end = at + cluster.len();
+        self.exact.clear();
+        fold_into(cluster, &mut self.exact);
+        self.emit(at, end, TokenKind::Emoji);
+        end
+    }
+
+    fn emit(&mut self, start: usize, end: usize, kind: TokenKind) {
+        let exact = cut(&self.exact, MAX_TOKEN_BYTES);
+        if exact.is_empty() {
+            return;
+        }
+        self.stem.clear();
+        match kind {
+            TokenKind::Word => stem_into(exact, &mut self.stem),
+            _ => self.stem.push_str(exact),
+        }
+        (self.each)(Token { start, end, kind, exact, stem: &self.stem });
+    }
+}
+
+/// A stretch of a compound between path separators, such as the file name of a path.
+struct Segment {
+    start: usize,
+    words: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn exact_forms(text: &str) -> Vec<String> {
+        let mut forms = Vec::new();
+        analyse(text, &mut |t| forms.push(t.exact.to_owned()));
+        forms
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(exact_forms(text), expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_folded() {
+        check("Running, Café naïve!", &["running", "cafe", "naive"]);
+        check("Acme's don’t O'Brien James'", &["acme", "dont", "obrien", "james"]);
+        check("camelCase HTML5 3rd", &["camelcase", "html5", "3rd"]);
+        check("", &[]);
+        check("* \" -- _ ?", &[]);
+    }
+
+    #[test]
+    fn identifiers_stay_whole_beside_their_words() {
+        check("ABC-12", &["abc", "12", "abc-12"]);
+        check("#123 @ada", &["123", "#123", "ada", "@ada"]);
+        check("berth_planner.rs.", &["berth", "planner", "rs", "berth_planner.rs"]);
+        check("v2.4.1", &["v2", "4", "1", "v2.4.1"]);
+        check("C++ C# F# a+b", &["c", "c++", "c", "c#", "f", "f#", "a", "b"]);
+        check("repo:path/x.rs", &["repo", "path", "x", "rs", "x.rs", "repo:path/x.rs"]);
+        check(
+            "wiki::people/ada-quill",
+            &["wiki", "people", "ada", "quill", "ada-quill", "wiki::people/ada-quill"],
+        );
+        check("https://a.io/b", &["https", "a", "io", "a.io", "b", "https://a.io/b"]);
+        check("wait...what a,b", &["wait", "what", "a", "b"]);
+        check("title:foo", &["title", "foo", "title:foo"]);
+    }
+
+    #[test]
+    fn dense_scripts_become_bigrams() {
+        check("東京都に", &["東京", "京都", "都に"]);
+        check("猫 cat", &["猫", "cat"]);
+        check("ｶﾞｽ", &["ガス"]);
+        check("Rustの本", &["rust", "の本"]);
+        check("한국어", &["한국", "국어"]);
+    }
+
+    #[test]
+    fn emoji_are_tokens() {
+        check("ship 🚢❤️ it", &["ship", "🚢", "❤", "it"]);
+        check("👩‍💻", &["👩💻"]);
+    }
+
+    #[test]
+    fn long_tokens_are_cut() {
+        assert_eq!(exact_forms(&"x".repeat(1000)), ["x".repeat(255)]);
+        assert_eq!(exact_forms(&"я".repeat(1000)), ["я".repeat(127)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_safe(text in any::<String>()) {
+            let mut seen = Vec::new();
+            analyse(&text, &mut |t| {
+                assert!(t.start < t.end && text.get(t.start..t.end).is_some());
+                assert!(!t.exact.is_empty() && t.exact.len() <= MAX_TOKEN_BYTES && !t.stem.is_empty());
+                seen.push((t.start, t.end, t.exact.to_owned(), t.stem.to_owned()));
+            });
+            let mut again = Vec::new();
+            analyse(&text, &mut |t| again.push((t.start, t.end, t.exact.to_owned(), t.stem.to_owned())));
+            prop_assert_eq!(seen, again);
+        }
+
+        #[test]
+        fn plain_words_agree_with_unicode(text in "[a-zA-Z0-9éüñяж ,!?]{0,40}") {
+            let mut ours = Vec::new();
+            analyse(&text, &mut |t| ours.push((t.start, &text[t.start..t.end])));
+            let commas_apart: Vec<_> = text.unicode_word_indices()
+                .flat_map(|(at, word)| word.split(',').scan(at, |at, part| {
+                    let start = *at;
+                    *at += part.len() + 1;
+                    Some((start, part))
+                }))
+                .collect();
+            prop_assert_eq!(ours, commas_apart);
+        }
+    }
+}
