@@ -1,1 +1,23 @@
-//! placeholder
+//! What gbrain finds things with: derived from the store, rebuildable at any time.
+//!
+//! One index per workspace holds its pages by name, their chunks by word and their links by end.
+//! A ranking is a function of the corpus, the query and the settings alone: not of segments,
+//! merges, deleted documents, threads or the order in which pages came.
+//!
+//! Two indexes stand behind one set of traits. [`MemoryIndex`] scans everything and is the oracle;
+//! [`DiskIndex`] is tantivy on disk with a scorer of its own, and must give the same bytes.
+//!
+//! Deliberately absent: the store (pages arrive as arguments), query syntax, phrases, vectors.
+
+mod bm25;
+mod contract;
+mod entry;
+mod error;
+mod filter;
+mod memory;
+mod tokens;
+
+pub use contract::{Corpus, Index, View, WordsHit, WordsQuery, Writer};
+pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
+pub use error::{IndexError, Result};
+pub use memory::MemoryIndex;

@@ -1,0 +1,172 @@
+//! BM25 in integers.
+//!
+//! A chunk's score is the sum over the query's terms of
+//! `weight · idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average))` with
+//! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`: Lucene's variant, which bm25s calls `lucene`
+//! (Robertson and Zaragoza 2009, section 3; Kamphuis et al. 2020). `N`, `df` and `average` count
+//! the chunks that the caller may see. `length` goes through tantivy's one-byte code, which is
+//! exact to 40 tokens and within an eighth above.
+//!
+//! Each term's part is computed in `f32` and cut to an integer, so a sum does not depend on the
+//! order of its terms and the two indexes agree to the last bit.
+
+use tantivy::fieldnorm::FieldNormReader;
+
+use crate::contract::WordsQuery;
+
+/// Points per unit of score, where the sum leaves room for it.
+const SCALE: f64 = 65536.0;
+/// Sums stay below this, so that they fit an integer of 32 bits.
+const MOST_POINTS: f64 = 2_147_483_648.0;
+
+/// Live chunks and their tokens, as one caller may see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    pub(crate) chunks: u64,
+    pub(crate) tokens: u64,
+}
+
+/// Which form of a word a list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    Stem,
+    Exact,
+}
+
+/// A list that a query reads: the chunks of one term's stem or exact form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ListSpec<'q> {
+    pub(crate) form: Form,
+    pub(crate) text: &'q str,
+    boost: f64,
+}
+
+/// How one query scores in one corpus.
+#[derive(Debug, Clone)]
+pub(crate) struct Scorer {
+    /// `k1 · (1 - b + b · length / average)` by length code.
+    lengths: [f32; 256],
+    /// The limit of each list's points as its term frequency grows.
+    weights: Vec<f32>,
+    scale: f64,
+}
+
+/// The lists that a query reads, in the order of its terms.
+pub(crate) fn lists(query: &WordsQuery) -> Vec<ListSpec<'_>> {
+    let mut lists = Vec::new();
+    for term in &query.terms.terms {
+        let boost = f64::from(term.count);
+        lists.push(ListSpec { form: Form::Stem, text: &term.stem, boost });
+        if let Some(exact) = term.exact.as_deref().filter(|_| query.exact_weight > 0.0) {
+            lists.push(ListSpec {
+                form: Form::Exact,
+                text: exact,
+                boost: boost * query.exact_weight,
+            });
+        }
+    }
+    lists
+}
+
+impl Scorer {
+    /// A scorer for lists of which `document_frequencies` gives the live lengths.
+    pub(crate) fn new(
+        query: &WordsQuery,
+        lists: &[ListSpec<'_>],
+        document_frequencies: &[u64],
+        totals: Totals,
+    ) -> Self {
+        let saturated = |(list, df): (&ListSpec<'_>, &u64)| match df {
+            0 => 0.0,
+            _ => list.boost * idf(*df, totals.chunks) * (query.k1 + 1.0),
+        };
+        let limits: Vec<f64> = lists.iter().zip(document_frequencies).map(saturated).collect();
+        let scale = scale_for(limits.iter().sum());
+        let average = totals.tokens.max(1) as f64 / totals.chunks.max(1) as f64;
+        Self {
+            lengths: std::array::from_fn(|code| length_part(query, code as u8, average)),
+            weights: limits.iter().map(|limit| (limit * scale) as f32).collect(),
+            scale,
+        }
+    }
+
+    /// The points of list number `list` for a chunk.
+    #[inline]
+    pub(crate) fn points(&self, list: usize, tf: u32, length_code: u8) -> u32 {
+        points(self.weights[list], tf, self.lengths[usize::from(length_code)])
+    }
+
+    /// Points as a score.
+    pub(crate) fn score(&self, points: u32) -> f64 {
+        f64::from(points) / self.scale
+    }
+}
+
+/// The points of a term for a chunk. Grows with `weight` and `tf`, falls with `length_part`.
+#[inline]
+pub(crate) fn points(weight: f32, tf: u32, length_part: f32) -> u32 {
+    let tf = tf as f32;
+    (weight * (tf / (tf + length_part))) as u32
+}
+
+/// The code of a length in tokens.
+pub(crate) fn length_code(tokens: u64) -> u8 {
+    FieldNormReader::fieldnorm_to_id(u32::try_from(tokens).unwrap_or(u32::MAX))
+}
+
+fn length_part(query: &WordsQuery, code: u8, average: f64) -> f32 {
+    let length = f64::from(FieldNormReader::id_to_fieldnorm(code));
+    (query.k1 * (1.0 - query.b + query.b * length / average)) as f32
+}
+
+fn idf(df: u64, chunks: u64) -> f64 {
+    let (df, chunks) = (df as f64, chunks as f64);
+    (1.0 + (chunks - df + 0.5).max(0.0) / (df + 0.5)).ln()
+}
+
+/// The largest power of two up to [`SCALE`] at which no sum overflows.
+fn scale_for(most: f64) -> f64 {
+    let mut scale = SCALE;
+    while most * scale >= MOST_POINTS {
+        scale /= 2.0;
+    }
+    scale
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::text::QueryTerms;
+
+    use super::*;
+
+    fn query(text: &str) -> WordsQuery {
+        WordsQuery { terms: QueryTerms::of(text), k1: 1.2, b: 0.75, exact_weight: 0.5 }
+    }
+
+    #[test]
+    fn one_term_by_hand() {
+        let query = query("quay");
+        let lists = lists(&query);
+        let scorer = Scorer::new(&query, &lists, &[1], Totals { chunks: 4, tokens: 40 });
+        // idf = ln(1 + 3.5 / 1.5); tf 2 in 10 tokens, which is the average: 2 · 2.2 / (2 + 1.2).
+        let expected = (1.0 + 3.5 / 1.5_f64).ln() * 2.0 * 2.2 / 3.2;
+        let found = scorer.score(scorer.points(0, 2, length_code(10)));
+        assert!((found - expected).abs() < 1e-4, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn exact_forms_are_lists_of_their_own() {
+        let query = query("running quay");
+        let found: Vec<_> = lists(&query).iter().map(|l| (l.form, l.text, l.boost)).collect();
+        assert_eq!(
+            found,
+            [(Form::Stem, "run", 1.0), (Form::Exact, "running", 0.5), (Form::Stem, "quay", 1.0)]
+        );
+    }
+
+    #[test]
+    fn sums_never_overflow() {
+        assert_eq!(scale_for(100.0), SCALE);
+        assert!(scale_for(1e6) * 1e6 < MOST_POINTS);
+    }
+}

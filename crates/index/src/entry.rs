@@ -1,0 +1,219 @@
+//! What an index knows about a page besides its words.
+
+use std::sync::Arc;
+
+use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::link::Link;
+use gbrain_core::page::{PageKind, StoredPage, Visibility};
+use gbrain_core::request::Trust;
+use gbrain_core::text::name_key;
+use jiff::civil::Date;
+
+/// A page, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageEntry {
+    /// The store's number for it.
+    pub id: PageId,
+    /// Its version.
+    pub version: u32,
+    /// Its name.
+    pub key: PageKey,
+    /// Its title.
+    pub title: String,
+    /// Its type.
+    pub page_type: String,
+    /// What kind of text it holds.
+    pub kind: PageKind,
+    /// Its tags, sorted.
+    pub tags: Vec<String>,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// Its date.
+    pub effective_date: Option<Date>,
+    /// Who may see it.
+    pub visibility: Visibility,
+    /// The hash of its content.
+    pub content_hash: Hash,
+    /// How many chunks it has.
+    pub chunk_count: u32,
+}
+
+/// A chunk with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Its place in the page.
+    pub ordinal: u32,
+    /// Which part it is from.
+    pub part: Part,
+    /// The headings above it.
+    pub section: String,
+    /// First character in the page's content.
+    pub start: u32,
+    /// One past the last character.
+    pub end: u32,
+    /// SHA-256 of the text.
+    pub hash: Hash,
+    /// What it says.
+    pub text: String,
+}
+
+/// A link and the page that states it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkEntry {
+    /// The page that states it.
+    pub owner: PageId,
+    /// What it states.
+    pub link: Link,
+}
+
+/// How a page is named by a key, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NameKind {
+    /// `source::slug` or the slug.
+    Slug,
+    /// The title.
+    Title,
+    /// One of the aliases.
+    Alias,
+    /// The last segment of the slug, as it is or with its hyphens and underscores as spaces.
+    Basename,
+}
+
+/// A page that a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The page.
+    pub entry: Arc<PageEntry>,
+    /// How it is named so.
+    pub how: NameKind,
+}
+
+impl PageEntry {
+    /// The entry of a stored page.
+    pub fn of(stored: &StoredPage) -> Self {
+        let page = &stored.page;
+        Self {
+            id: stored.id,
+            version: stored.version,
+            key: page.key.clone(),
+            title: page.title.clone(),
+            page_type: page.page_type.clone(),
+            kind: page.kind,
+            tags: page.tags.clone(),
+            aliases: page.aliases.clone(),
+            effective_date: page.effective_date,
+            visibility: page.visibility,
+            content_hash: page.content_hash,
+            chunk_count: u32::try_from(page.chunks.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a caller may know of it.
+    pub fn is_visible_to(&self, trust: Trust) -> bool {
+        trust == Trust::Trusted || self.visibility == Visibility::World
+    }
+
+    /// The strongest way in which a key names it.
+    pub(crate) fn named_by(&self, key: &str) -> Option<NameKind> {
+        self.names().into_iter().find(|(_, name)| name == key).map(|(how, _)| how)
+    }
+
+    /// Every name key it answers to, the strongest first; a key comes once.
+    pub(crate) fn names(&self) -> Vec<(NameKind, String)> {
+        let slug = self.key.slug.as_str();
+        let basename = slug.rsplit('/').next().unwrap_or(slug);
+        let spaced = basename.replace(['-', '_'], " ");
+        let mut names = vec![
+            (NameKind::Slug, name_key(&self.key.to_string())),
+            (NameKind::Slug, name_key(slug)),
+            (NameKind::Title, name_key(&self.title)),
+        ];
+        names.extend(self.aliases.iter().map(|alias| (NameKind::Alias, name_key(alias))));
+        names.push((NameKind::Basename, name_key(basename)));
+        names.push((NameKind::Basename, name_key(&spaced)));
+        let mut seen = Vec::new();
+        names.retain(|(_, key)| {
+            let is_new = !key.is_empty() && !seen.contains(key);
+            seen.push(key.clone());
+            is_new
+        });
+        names
+    }
+}
+
+impl Named {
+    /// Orders pages of one name: by how it names them, then source, then slug.
+    pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        self.how.cmp(&other.how).then_with(|| self.entry.key.cmp(&other.entry.key))
+    }
+}
+
+impl Passage {
+    /// The passage of a chunk with its text.
+    pub(crate) fn of(chunk: &Chunk, text: &str) -> Self {
+        let Chunk { ordinal, part, section, start, end, hash } = chunk;
+        Self {
+            ordinal: *ordinal,
+            part: *part,
+            section: section.clone(),
+            start: *start,
+            end: *end,
+            hash: *hash,
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// Text of a chunk: the page's content between two character offsets.
+pub(crate) struct ChunkTexts<'a> {
+    content: &'a str,
+    is_ascii: bool,
+    char: usize,
+    byte: usize,
+}
+
+impl<'a> ChunkTexts<'a> {
+    pub(crate) fn new(content: &'a str) -> Self {
+        Self { content, is_ascii: content.is_ascii(), char: 0, byte: 0 }
+    }
+
+    /// The text from character `start` to `end`. Cheapest when starts grow.
+    pub(crate) fn slice(&mut self, start: u32, end: u32) -> &'a str {
+        let start = self.byte_of(start as usize);
+        let mark = (self.char, self.byte);
+        let end = self.byte_of(end as usize);
+        (self.char, self.byte) = mark;
+        &self.content[start..end.max(start)]
+    }
+
+    fn byte_of(&mut self, char: usize) -> usize {
+        if self.is_ascii {
+            return char.min(self.content.len());
+        }
+        if char < self.char {
+            (self.char, self.byte) = (0, 0);
+        }
+        let ahead = char - self.char;
+        let rest = &self.content[self.byte..];
+        let offset = rest.char_indices().nth(ahead).map_or(rest.len(), |(at, _)| at);
+        (self.char, self.byte) = (char, self.byte + offset);
+        self.byte
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_by_character() {
+        let mut texts = ChunkTexts::new("aéb猫c");
+        assert_eq!(texts.slice(1, 4), "éb猫");
+        assert_eq!(texts.slice(3, 5), "猫c");
+        assert_eq!(texts.slice(0, 2), "aé");
+        assert_eq!(texts.slice(4, 99), "c");
+        assert_eq!(texts.slice(9, 9), "");
+    }
+}

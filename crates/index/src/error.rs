@@ -1,0 +1,48 @@
+//! What can go wrong with an index.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The result of an index operation.
+pub type Result<T> = std::result::Result<T, IndexError>;
+
+/// Why an index operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// Another writer held the index for longer than the caller would wait.
+    #[error("another process is writing the index: waited {waited:?}")]
+    Busy {
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The index was made by another version, from another store, or from nothing yet.
+    #[error("the index in {dir} does not fit: {what} is {found}, not {expected}")]
+    Stale {
+        /// Where it is.
+        dir: PathBuf,
+        /// What does not fit.
+        what: &'static str,
+        /// What the index says.
+        found: String,
+        /// What the caller needs.
+        expected: String,
+    },
+    /// Its files cannot be read as an index.
+    #[error("the index in {dir} is damaged")]
+    Corrupt {
+        /// Where it is.
+        dir: PathBuf,
+        /// What reading it said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The file system refused.
+    #[error("the index in {dir} cannot be read or written")]
+    Io {
+        /// Where it is.
+        dir: PathBuf,
+        /// What it said.
+        #[source]
+        source: std::io::Error,
+    },
+}

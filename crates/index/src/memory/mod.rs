@@ -1,0 +1,107 @@
+//! The index in memory: for hermetic and tiny brains, and the oracle that the one on disk is
+//! tested against. Everything is exhaustive and nothing is clever.
+
+mod state;
+mod view;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gbrain_core::id::PageId;
+use gbrain_core::page::StoredPage;
+
+use crate::contract::{Corpus, Index, View, Writer};
+use crate::error::{IndexError, Result};
+use state::State;
+use view::MemoryView;
+
+/// An index that lives and dies with its process.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryIndex {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    committed: Mutex<Arc<State>>,
+    has_writer: Mutex<bool>,
+    writer_left: Condvar,
+}
+
+struct MemoryWriter {
+    shared: Arc<Shared>,
+    draft: State,
+}
+
+impl MemoryIndex {
+    /// An empty index.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Index for MemoryIndex {
+    fn view(&self) -> Result<Arc<dyn View>> {
+        Ok(Arc::new(MemoryView::new(lock(&self.shared.committed).clone())))
+    }
+
+    fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
+        self.shared.enter(wait)?;
+        let draft = State::clone(&lock(&self.shared.committed));
+        Ok(Box::new(MemoryWriter { shared: self.shared.clone(), draft }))
+    }
+}
+
+impl Writer for MemoryWriter {
+    fn corpus(&self) -> Corpus {
+        lock(&self.shared.committed).corpus
+    }
+
+    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+        self.draft.apply(upserts, removals);
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.draft = State::default();
+        Ok(())
+    }
+
+    fn commit(&mut self, corpus: Corpus) -> Result<()> {
+        self.draft.corpus = corpus;
+        *lock(&self.shared.committed) = Arc::new(self.draft.clone());
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for MemoryWriter {
+    fn drop(&mut self) {
+        *lock(&self.shared.has_writer) = false;
+        self.shared.writer_left.notify_one();
+    }
+}
+
+impl Shared {
+    /// Becomes the writer, after the one there is.
+    fn enter(&self, wait: Duration) -> Result<()> {
+        let started = Instant::now();
+        let busy = |taken: &mut bool| *taken;
+        let (mut taken, _) = self
+            .writer_left
+            .wait_timeout_while(lock(&self.has_writer), wait, busy)
+            .unwrap_or_else(PoisonError::into_inner);
+        if *taken {
+            return Err(IndexError::Busy { waited: started.elapsed() });
+        }
+        *taken = true;
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

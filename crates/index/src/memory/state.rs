@@ -1,0 +1,194 @@
+//! Everything a memory index holds.
+
+use std::sync::Arc;
+
+use gbrain_core::id::PageId;
+use gbrain_core::page::{StoredPage, Visibility};
+use gbrain_core::request::Trust;
+use gbrain_core::text::name_key;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::bm25::{Form, Totals, length_code};
+use crate::contract::Corpus;
+use crate::entry::{ChunkTexts, LinkEntry, PageEntry, Passage};
+use crate::tokens::chunk_tokens;
+
+/// How often one chunk says a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posting {
+    pub(super) page: PageId,
+    pub(super) ordinal: u32,
+    pub(super) tf: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct MemoryChunk {
+    pub(super) passage: Passage,
+    pub(super) length_code: u8,
+}
+
+#[derive(Debug)]
+pub(super) struct MemoryPage {
+    pub(super) entry: Arc<PageEntry>,
+    pub(super) chunks: Vec<MemoryChunk>,
+    pub(super) links: Vec<LinkEntry>,
+    tokens: u64,
+}
+
+type Lists = FxHashMap<Box<str>, Vec<Posting>>;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    pub(super) corpus: Corpus,
+    pub(super) pages: FxHashMap<PageId, Arc<MemoryPage>>,
+    stems: Lists,
+    exacts: Lists,
+    names: FxHashMap<String, Vec<PageId>>,
+    targets: FxHashMap<String, Vec<PageId>>,
+    world: Totals,
+    private: Totals,
+}
+
+impl State {
+    pub(super) fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) {
+        let gone: FxHashSet<PageId> =
+            upserts.iter().map(|p| p.id).chain(removals.iter().copied()).collect();
+        self.remove(&gone);
+        for stored in upserts {
+            // A page that comes twice in one batch is taken as it was last.
+            if self.pages.contains_key(&stored.id) {
+                self.remove(&FxHashSet::from_iter([stored.id]));
+            }
+            self.insert(stored);
+        }
+    }
+
+    /// The chunks that say a word in a form.
+    pub(super) fn list(&self, form: Form, text: &str) -> &[Posting] {
+        let lists = match form {
+            Form::Stem => &self.stems,
+            Form::Exact => &self.exacts,
+        };
+        lists.get(text).map_or(&[], Vec::as_slice)
+    }
+
+    /// The pages that a name key names.
+    pub(super) fn named(&self, name_key: &str) -> &[PageId] {
+        self.names.get(name_key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The pages with links to a target.
+    pub(super) fn pointing_to(&self, target_key: &str) -> &[PageId] {
+        self.targets.get(target_key).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a caller sees in all.
+    pub(super) fn totals(&self, trust: Trust) -> Totals {
+        match trust {
+            Trust::Untrusted => self.world,
+            Trust::Trusted => Totals {
+                chunks: self.world.chunks + self.private.chunks,
+                tokens: self.world.tokens + self.private.tokens,
+            },
+        }
+    }
+
+    fn totals_of(&mut self, visibility: Visibility) -> &mut Totals {
+        match visibility {
+            Visibility::World => &mut self.world,
+            Visibility::Private => &mut self.private,
+        }
+    }
+
+    fn insert(&mut self, stored: &StoredPage) {
+        let entry = Arc::new(PageEntry::of(stored));
+        for (_, name) in entry.names() {
+            self.names.entry(name).or_default().push(stored.id);
+        }
+        for target in targets(stored) {
+            self.targets.entry(target).or_default().push(stored.id);
+        }
+        let (chunks, tokens) = self.insert_chunks(stored);
+        let totals = self.totals_of(entry.visibility);
+        totals.chunks += chunks.len() as u64;
+        totals.tokens += tokens;
+        let links =
+            stored.page.links.iter().map(|link| LinkEntry { owner: stored.id, link: link.clone() });
+        let page = MemoryPage { entry, chunks, links: links.collect(), tokens };
+        self.pages.insert(stored.id, Arc::new(page));
+    }
+
+    fn insert_chunks(&mut self, stored: &StoredPage) -> (Vec<MemoryChunk>, u64) {
+        let mut texts = ChunkTexts::new(&stored.page.content);
+        let mut all_tokens = 0;
+        let chunks = stored.page.chunks.iter().map(|chunk| {
+            let text = texts.slice(chunk.start, chunk.end);
+            let tokens = self.insert_words(stored, chunk.ordinal, &chunk.section, text);
+            all_tokens += tokens;
+            MemoryChunk { passage: Passage::of(chunk, text), length_code: length_code(tokens) }
+        });
+        (chunks.collect(), all_tokens)
+    }
+
+    fn insert_words(
+        &mut self,
+        stored: &StoredPage,
+        ordinal: u32,
+        section: &str,
+        text: &str,
+    ) -> u64 {
+        let mut tokens = 0;
+        chunk_tokens(&stored.page.title, section, text, &mut |token| {
+            tokens += 1;
+            count(&mut self.stems, token.stem, stored.id, ordinal);
+            if token.exact != token.stem {
+                count(&mut self.exacts, token.exact, stored.id, ordinal);
+            }
+        });
+        tokens
+    }
+
+    fn remove(&mut self, gone: &FxHashSet<PageId>) {
+        let mut any = false;
+        for id in gone {
+            let Some(page) = self.pages.remove(id) else { continue };
+            let totals = self.totals_of(page.entry.visibility);
+            totals.chunks -= page.chunks.len() as u64;
+            totals.tokens -= page.tokens;
+            any = true;
+        }
+        if !any {
+            return;
+        }
+        for lists in [&mut self.stems, &mut self.exacts] {
+            lists.retain(|_, list| {
+                list.retain(|posting| !gone.contains(&posting.page));
+                !list.is_empty()
+            });
+        }
+        for pages in [&mut self.names, &mut self.targets] {
+            pages.retain(|_, ids| {
+                ids.retain(|id| !gone.contains(id));
+                !ids.is_empty()
+            });
+        }
+    }
+}
+
+/// The distinct target keys of a page's links.
+fn targets(stored: &StoredPage) -> FxHashSet<String> {
+    stored.page.links.iter().map(|link| name_key(&link.target)).collect()
+}
+
+/// Counts a word of a chunk. Chunks arrive one after the other, so the last posting is this
+/// chunk's or another's.
+fn count(lists: &mut Lists, word: &str, page: PageId, ordinal: u32) {
+    let list = match lists.get_mut(word) {
+        Some(list) => list,
+        None => lists.entry(word.into()).or_default(),
+    };
+    match list.last_mut() {
+        Some(last) if last.page == page && last.ordinal == ordinal => last.tf += 1,
+        _ => list.push(Posting { page, ordinal, tf: 1 }),
+    }
+}

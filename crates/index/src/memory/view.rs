@@ -1,0 +1,151 @@
+//! Answers from memory.
+
+use std::sync::Arc;
+
+use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::request::{Filter, Trust};
+use gbrain_core::text::name_key;
+use rustc_hash::FxHashMap;
+
+use super::state::{MemoryPage, State};
+use crate::bm25::{Scorer, lists};
+use crate::contract::{Corpus, View, WordsHit, WordsQuery};
+use crate::entry::{LinkEntry, Named, PageEntry, Passage};
+use crate::error::Result;
+use crate::filter::{admits_page, admits_part};
+
+pub(super) struct MemoryView {
+    state: Arc<State>,
+}
+
+/// Points of chunks by page and ordinal.
+type Points = FxHashMap<(PageId, u32), u32>;
+
+impl MemoryView {
+    pub(super) fn new(state: Arc<State>) -> Self {
+        Self { state }
+    }
+
+    fn page(&self, id: PageId, trust: Trust) -> Option<&Arc<MemoryPage>> {
+        self.state.pages.get(&id).filter(|page| page.entry.is_visible_to(trust))
+    }
+
+    fn key(&self, id: PageId) -> &PageKey {
+        &self.state.pages[&id].entry.key
+    }
+
+    /// The points of every chunk that the filter lets through and a term matches.
+    fn score_all(&self, query: &WordsQuery, filter: &Filter) -> (Points, Scorer) {
+        let lists = lists(query);
+        let mut seen = Vec::with_capacity(lists.len());
+        for list in &lists {
+            let postings = self.state.list(list.form, list.text).iter();
+            seen.push(
+                postings.filter(|p| self.page(p.page, filter.trust).is_some()).collect::<Vec<_>>(),
+            );
+        }
+        let frequencies: Vec<u64> = seen.iter().map(|list| list.len() as u64).collect();
+        let scorer = Scorer::new(query, &lists, &frequencies, self.state.totals(filter.trust));
+        let mut points = Points::default();
+        for (number, postings) in seen.iter().enumerate() {
+            for posting in postings {
+                let page = &self.state.pages[&posting.page];
+                let chunk = &page.chunks[posting.ordinal as usize];
+                if admits_page(filter, &page.entry) && admits_part(filter, chunk.passage.part) {
+                    *points.entry((posting.page, posting.ordinal)).or_default() +=
+                        scorer.points(number, posting.tf, chunk.length_code);
+                }
+            }
+        }
+        (points, scorer)
+    }
+}
+
+fn hit(page: PageId, ordinal: u32, points: u32, scorer: &Scorer) -> WordsHit {
+    WordsHit { page, ordinal, score: scorer.score(points), handle: 0 }
+}
+
+impl View for MemoryView {
+    fn corpus(&self) -> Corpus {
+        self.state.corpus
+    }
+
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
+        let (points, scorer) = self.score_all(query, filter);
+        let mut chunks: Vec<_> =
+            points.into_iter().map(|((page, ordinal), points)| (page, ordinal, points)).collect();
+        chunks.sort_by_key(|(page, ordinal, points)| (*page, std::cmp::Reverse(*points), *ordinal));
+        chunks.dedup_by_key(|(page, ..)| *page);
+        chunks.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| self.key(a.0).cmp(self.key(b.0))));
+        chunks.truncate(k);
+        Ok(chunks
+            .into_iter()
+            .map(|(page, ordinal, points)| hit(page, ordinal, points, &scorer))
+            .collect())
+    }
+
+    fn passages(
+        &self,
+        query: &WordsQuery,
+        filter: &Filter,
+        page: PageId,
+        max: usize,
+    ) -> Result<Vec<WordsHit>> {
+        let (points, scorer) = self.score_all(query, filter);
+        let mut chunks: Vec<_> = points.into_iter().filter(|((id, _), _)| *id == page).collect();
+        chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(*points), *ordinal));
+        chunks.truncate(max);
+        Ok(chunks
+            .into_iter()
+            .map(|((page, ordinal), points)| hit(page, ordinal, points, &scorer))
+            .collect())
+    }
+
+    fn read(&self, hit: &WordsHit) -> Result<Passage> {
+        let page = &self.state.pages[&hit.page];
+        Ok(page.chunks[hit.ordinal as usize].passage.clone())
+    }
+
+    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
+        let chunk = self.page(page, trust).and_then(|page| page.chunks.get(ordinal as usize));
+        Ok(chunk.map(|chunk| chunk.passage.clone()))
+    }
+
+    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+        Ok(self.page(page, trust).map(|page| page.entry.clone()))
+    }
+
+    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+        let slug_key = name_key(key.slug.as_str());
+        let mut pages = self.state.named(&slug_key).iter().filter_map(|id| self.page(*id, trust));
+        Ok(pages.find(|page| page.entry.key == *key).map(|page| page.entry.clone()))
+    }
+
+    fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>> {
+        let pages = self.state.named(name_key).iter().map(|id| &self.state.pages[id].entry);
+        let mut named: Vec<_> = pages
+            .filter(|entry| admits_page(filter, entry))
+            .filter_map(|entry| {
+                Some(Named { how: entry.named_by(name_key)?, entry: entry.clone() })
+            })
+            .collect();
+        named.sort_by(Named::order);
+        Ok(named)
+    }
+
+    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
+        Ok(self.page(page, trust).map(|page| page.links.clone()).unwrap_or_default())
+    }
+
+    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
+        let ids = self.state.pointing_to(target_key).iter();
+        let mut pages: Vec<_> = ids.filter_map(|id| self.page(*id, trust)).collect();
+        pages.sort_by(|a, b| a.entry.key.cmp(&b.entry.key));
+        let links = pages.iter().flat_map(|page| &page.links);
+        Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).cloned().collect())
+    }
+
+    fn count_links_to(&self, target_key: &str, trust: Trust) -> Result<u64> {
+        Ok(self.links_to(target_key, trust)?.len() as u64)
+    }
+}
