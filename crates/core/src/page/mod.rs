@@ -4,7 +4,21 @@
 //! page on every machine. [`DERIVE_VERSION`] changes whenever that derivation does; a stored page
 //! with another number is derived again.
 
+pub(crate) mod block;
+mod chat;
+pub(crate) mod date;
+pub(crate) mod frontmatter;
+pub(crate) mod offset;
+mod parse;
+pub(crate) mod sentence;
+pub(crate) mod slug;
+pub(crate) mod timeline;
+mod yaml;
+
 use jiff::civil::Date;
+
+pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, parse};
+pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;
 use crate::hash::Hash;
@@ -90,9 +104,11 @@ pub struct Page {
     pub date_origin: Option<DateOrigin>,
     /// Who may see it.
     pub visibility: Visibility,
-    /// The text as it was given, frontmatter included. Chunk offsets point into it.
+    /// The text as it was given, frontmatter included; for a JSON chat, the transcript rendered
+    /// from it. Chunk offsets point into it.
     pub content: String,
-    /// SHA-256 of `content`.
+    /// SHA-256 of the text as it was given: of the JSON, not of the transcript, so that an import
+    /// can tell unchanged files without parsing them.
     pub content_hash: Hash,
     /// Passages, in order.
     pub chunks: Vec<Chunk>,

@@ -1,8 +1,22 @@
 //! Typed, directed, dated edges between pages, each with the evidence that justifies it.
+//!
+//! What an edge means is read from frontmatter, from typed lines and from the words of the sentence
+//! round a link, in falling order of confidence. Where the text does not say, the edge is a mention:
+//! a wrong type costs more than a missing one. Nothing is resolved here: a target may not exist yet.
+
+mod cue;
+mod extract;
+mod find;
+mod key;
+mod when;
 
 use jiff::civil::Date;
 
 use crate::named;
+
+pub(crate) use self::extract::{Subject, extract, stated, strongest};
+pub(crate) use self::find::target_of_value;
+pub(crate) use self::key::relation_of_key;
 
 /// What an edge means. Directions read as `from TYPE to`: a person works_at a company.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

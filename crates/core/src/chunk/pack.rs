@@ -1,0 +1,218 @@
+//! Packing pieces into chunks: greedy, in one pass, with overlap inside a section.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::piece::{Kind, Piece};
+use super::{MAX_CHARS, OVERLAP_TOKENS, TARGET_TOKENS};
+use crate::page::offset::Offsets;
+
+/// A part of at most this many tokens is one chunk.
+const ONE_CHUNK_TOKENS: usize = 350;
+
+/// A last chunk of at most this many tokens joins its predecessor.
+const TAIL_TOKENS: usize = 60;
+
+/// A section that does not fit starts its own chunk once the open one has this many tokens.
+const ENOUGH_BEFORE_HEADING: usize = TARGET_TOKENS / 2;
+
+/// A paragraph that does not fit starts its own chunk once the open one has this many tokens.
+const ENOUGH_BEFORE_BLOCK: usize = TARGET_TOKENS * 2 / 3;
+
+/// How much of what follows a heading must fit for the heading to be added, if that is divisible.
+const COMPANY_TOKENS: usize = 60;
+
+/// A chunk's bytes and the section it starts in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Packed {
+    pub(super) range: Range<usize>,
+    pub(super) section: usize,
+}
+
+/// Packs the pieces of one part.
+pub(super) fn pack(content: &str, offsets: &Offsets<'_>, pieces: Vec<Piece>) -> Vec<Packed> {
+    let total = pieces.iter().map(|piece| piece.tokens).sum();
+    let sections = section_sizes(&pieces);
+    let mut packer = Packer {
+        content,
+        offsets,
+        packed: Vec::new(),
+        open: Vec::new(),
+        overlap: None,
+        tokens: 0,
+        left: total,
+        target: if total <= ONE_CHUNK_TOKENS { ONE_CHUNK_TOKENS } else { TARGET_TOKENS },
+    };
+    let mut queue: VecDeque<(Piece, usize)> = pieces.into_iter().zip(sections).collect();
+    while let Some((piece, section)) = queue.pop_front() {
+        let next = queue.front().map(|(next, _)| next);
+        match packer.decide(&piece, section, next) {
+            Step::Add => packer.add(piece),
+            Step::CloseThenRetry(overlap) => {
+                packer.close(overlap);
+                queue.push_front((piece, section));
+            }
+            Step::Divide(parts) => {
+                for part in parts.into_iter().rev() {
+                    queue.push_front((part, 0));
+                }
+            }
+        }
+    }
+    packer.close(Overlap::None);
+    packer.packed
+}
+
+/// For each heading, the tokens up to the next one; for the rest, zero.
+fn section_sizes(pieces: &[Piece]) -> Vec<usize> {
+    let mut sizes = vec![0; pieces.len()];
+    let mut size = 0;
+    for (at, piece) in pieces.iter().enumerate().rev() {
+        size += piece.tokens;
+        if piece.kind == Kind::Heading {
+            sizes[at] = size;
+            size = 0;
+        }
+    }
+    sizes
+}
+
+enum Step {
+    Add,
+    CloseThenRetry(Overlap),
+    Divide(Vec<Piece>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overlap {
+    None,
+    Tail,
+}
+
+/// The end of a chunk that its successor repeats.
+struct Repeat {
+    start: usize,
+    tokens: usize,
+}
+
+struct Packer<'a> {
+    content: &'a str,
+    offsets: &'a Offsets<'a>,
+    packed: Vec<Packed>,
+    /// The pieces of the open chunk, without what it repeats.
+    open: Vec<Piece>,
+    /// What it repeats of its predecessor.
+    overlap: Option<Repeat>,
+    /// The tokens of the open chunk, with what it repeats.
+    tokens: usize,
+    /// The tokens of the pieces that are not in a chunk yet.
+    left: usize,
+    target: usize,
+}
+
+impl Packer<'_> {
+    fn decide(&self, piece: &Piece, section: usize, next: Option<&Piece>) -> Step {
+        if !self.is_short_enough(piece) {
+            return self.make_room(piece);
+        }
+        if self.tokens + self.left <= self.target + TAIL_TOKENS && self.left <= TAIL_TOKENS {
+            return Step::Add;
+        }
+        if piece.kind == Kind::Heading {
+            let crowded =
+                self.tokens >= ENOUGH_BEFORE_HEADING && self.tokens + section > self.target;
+            let company = next.map_or(0, |next| match next.kind {
+                Kind::Fence | Kind::Turn | Kind::Line | Kind::Run => next.tokens,
+                Kind::Heading | Kind::Prose | Kind::Sentence => next.tokens.min(COMPANY_TOKENS),
+            });
+            let alone = self.tokens + piece.tokens + company > self.target;
+            let close = self.has_content() && (crowded || alone);
+            return if close { Step::CloseThenRetry(Overlap::None) } else { Step::Add };
+        }
+        if self.tokens + piece.tokens <= self.target {
+            return Step::Add;
+        }
+        self.make_room(piece)
+    }
+
+    /// The piece does not fit: divide it, close the chunk, or let it be.
+    fn make_room(&self, piece: &Piece) -> Step {
+        let too_long = !self.is_short_alone(piece);
+        let whole = matches!(piece.kind, Kind::Fence | Kind::Turn | Kind::Heading | Kind::Line)
+            && !too_long;
+        let large = piece.tokens > self.target || self.tokens < ENOUGH_BEFORE_BLOCK;
+        if too_long || (!whole && large) {
+            let parts = piece.divide(self.content);
+            let progress =
+                parts.len() > 1 || parts.first().is_some_and(|part| part.kind != piece.kind);
+            if progress {
+                return Step::Divide(parts);
+            }
+        }
+        if self.has_content() || (!self.open.is_empty() && !self.is_short_enough(piece)) {
+            return Step::CloseThenRetry(Overlap::Tail);
+        }
+        Step::Add
+    }
+
+    /// Whether the open chunk holds more than headings.
+    fn has_content(&self) -> bool {
+        self.open.iter().any(|piece| piece.kind != Kind::Heading)
+    }
+
+    fn is_short_enough(&self, piece: &Piece) -> bool {
+        let start = self.open.first().map_or(piece.range.start, |first| first.range.start);
+        self.offsets.chars_between(start, piece.range.end) <= MAX_CHARS
+    }
+
+    fn is_short_alone(&self, piece: &Piece) -> bool {
+        self.offsets.chars_between(piece.range.start, piece.range.end) <= MAX_CHARS
+    }
+
+    fn add(&mut self, piece: Piece) {
+        self.tokens += piece.tokens;
+        self.left -= piece.tokens.min(self.left);
+        self.open.push(piece);
+    }
+
+    fn close(&mut self, overlap: Overlap) {
+        let (Some(first), Some(last)) = (self.open.first(), self.open.last()) else { return };
+        let end = last.range.end;
+        let repeat = self.overlap.take().map_or(first.range.start, |repeat| repeat.start);
+        let fits = self.offsets.chars_between(repeat, end) <= MAX_CHARS;
+        let start = if fits { repeat } else { first.range.start };
+        self.packed.push(Packed { range: start..end, section: first.section });
+        self.overlap = if overlap == Overlap::Tail { self.tail() } else { None };
+        self.tokens = self.overlap.as_ref().map_or(0, |repeat| repeat.tokens);
+        self.open.clear();
+    }
+
+    /// The end of the open chunk for its successor to repeat: whole pieces if they are small, but
+    /// never the whole chunk.
+    fn tail(&self) -> Option<Repeat> {
+        let section = self.open.last()?.section;
+        let mut repeat = None;
+        let mut tokens = 0;
+        for piece in self.open.iter().skip(1).rev() {
+            let other =
+                matches!(piece.kind, Kind::Fence | Kind::Heading) || piece.section != section;
+            if other || tokens + piece.tokens > OVERLAP_TOKENS {
+                break;
+            }
+            tokens += piece.tokens;
+            repeat = Some(Repeat { start: piece.range.start, tokens });
+        }
+        repeat.or_else(|| self.end_of_last())
+    }
+
+    /// The last words of a chunk whose last piece is too large to repeat whole.
+    fn end_of_last(&self) -> Option<Repeat> {
+        let last = self.open.last()?;
+        let divisible = matches!(last.kind, Kind::Prose | Kind::Sentence | Kind::Run);
+        if !divisible || last.tokens <= OVERLAP_TOKENS {
+            return None;
+        }
+        let start = last.tail(self.content, OVERLAP_TOKENS)?;
+        Some(Repeat { start, tokens: OVERLAP_TOKENS })
+    }
+}

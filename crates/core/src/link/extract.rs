@@ -1,0 +1,244 @@
+//! Edges from the text of a page.
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+use rustc_hash::FxHashMap;
+
+use super::cue::{self, Class, Guess, Sentence};
+use super::find::{self, Found};
+use super::{DetectedBy, Direction, Link, LinkType, key};
+use crate::chunk::{Chunk, Part, Span};
+use crate::page::block::{Block, BlockKind, item_text, lines};
+use crate::page::frontmatter::Relation;
+use crate::page::offset::Offsets;
+use crate::page::sentence::sentences;
+use crate::page::timeline::item_day;
+
+const TYPED_LINE_CONFIDENCE: f64 = 0.95;
+
+/// The page that a text is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) slug: &'a str,
+    pub(crate) page_type: &'a str,
+}
+
+/// The edge that a relation of the frontmatter states; `lines` is the evidence.
+pub(crate) fn stated(relation: &Relation, lines: Range<usize>, offsets: &Offsets<'_>) -> Link {
+    Link {
+        link_type: relation.link_type,
+        direction: relation.direction,
+        target: relation.target.clone(),
+        confidence: 1.0,
+        detected_by: DetectedBy::Frontmatter,
+        since: relation.since,
+        until: relation.until,
+        evidence_chunk: None,
+        evidence_start: offsets.char_of(lines.start),
+        evidence_end: offsets.char_of(lines.end),
+    }
+}
+
+/// The edges that the body gives evidence of, in order of appearance.
+pub(crate) fn extract(
+    content: &str,
+    offsets: &Offsets<'_>,
+    spans: &[Span],
+    chunks: &[Chunk],
+    subject: Subject<'_>,
+) -> Vec<Link> {
+    let context = cue::Context::of(subject.page_type, opening(content, spans));
+    let mut extractor = Extractor { content, offsets, chunks, subject, context, links: Vec::new() };
+    for span in spans {
+        for block in &span.blocks {
+            extractor.block(block, span.part);
+        }
+    }
+    extractor.links
+}
+
+/// Keeps the strongest evidence of each edge, the earliest among equals, in order of appearance.
+pub(crate) fn strongest(links: Vec<Link>, own_slug: &str) -> Vec<Link> {
+    let mut places = FxHashMap::<(LinkType, Direction, String), usize>::default();
+    let mut kept = Vec::<Link>::new();
+    for link in links {
+        if link.target == own_slug {
+            continue;
+        }
+        match places.get(&(link.link_type, link.direction, link.target.clone())) {
+            Some(&at) => {
+                let known = &mut kept[at];
+                let (since, until) = (known.since.or(link.since), known.until.or(link.until));
+                if link.confidence > known.confidence {
+                    *known = link;
+                }
+                (known.since, known.until) = (known.since.or(since), known.until.or(until));
+            }
+            None => {
+                places.insert((link.link_type, link.direction, link.target.clone()), kept.len());
+                kept.push(link);
+            }
+        }
+    }
+    kept
+}
+
+/// The first sentence of the truth: what the page says its subject is.
+fn opening<'a>(content: &'a str, spans: &[Span]) -> &'a str {
+    let truth = spans.iter().filter(|span| span.part == Part::Truth);
+    let first =
+        truth.flat_map(|span| &span.blocks).find(|block| block.kind == BlockKind::Paragraph);
+    let Some(first) = first else { return "" };
+    sentences(content, first.range.clone()).into_iter().next().map_or("", |range| &content[range])
+}
+
+struct Extractor<'a> {
+    content: &'a str,
+    offsets: &'a Offsets<'a>,
+    chunks: &'a [Chunk],
+    subject: Subject<'a>,
+    context: cue::Context,
+    links: Vec<Link>,
+}
+
+impl Extractor<'_> {
+    fn block(&mut self, block: &Block, part: Part) {
+        if matches!(block.kind, BlockKind::Fence | BlockKind::Indented | BlockKind::Break) {
+            return;
+        }
+        let found = find::links(self.content, block.range.clone(), self.subject.slug);
+        if found.is_empty() {
+            return;
+        }
+        let mut untyped = Vec::new();
+        let mut rest = found.into_iter().peekable();
+        for line in lines(self.content, block.range.clone()) {
+            let mut here = Vec::new();
+            while let Some(link) = rest.next_if(|link| link.range.start < line.end) {
+                here.push(link);
+            }
+            match self.typed_line(&line, &here) {
+                Some(guess) => {
+                    for link in &here {
+                        self.push(link, guess, DetectedBy::TypedLine, line.clone());
+                    }
+                }
+                None => untyped.append(&mut here),
+            }
+        }
+        self.prose(&untyped, block, part);
+    }
+
+    /// The relation that a line such as `- Owned by: [[x]], [[y]]` names.
+    fn typed_line(&self, line: &Range<usize>, links: &[Found]) -> Option<Guess> {
+        let (first, last) = (links.first()?, links.last()?);
+        let before = &self.content[line.start..first.range.start];
+        let before = item_text(before).unwrap_or(before).trim();
+        let name = before.trim_matches(['*', '_', '`']).strip_suffix(':')?;
+        let after =
+            self.content[last.range.end.min(line.end)..line.end].trim().trim_end_matches('.');
+        let is_note = after.is_empty() || after.starts_with(['(', ',', ';', '|', '—', '–', '-']);
+        if !is_note {
+            return None;
+        }
+        let name = name.trim_matches(['*', '_', '`', ' ']);
+        let (link_type, direction) = key::relation_of_key(name, self.subject.page_type)?;
+        Some(Guess {
+            link_type,
+            direction,
+            confidence: TYPED_LINE_CONFIDENCE,
+            since: None,
+            until: None,
+        })
+    }
+
+    /// The links of a block, read by the sentences, rows or dated bullets that hold them.
+    fn prose(&mut self, found: &[Found], block: &Block, part: Part) {
+        let day = item_day(&self.content[block.range.clone()]).filter(|_| part == Part::Timeline);
+        let ranges = match block.kind {
+            _ if found.is_empty() => return,
+            _ if day.is_some() => vec![block.range.clone()],
+            BlockKind::Table => lines(self.content, block.range.clone()).collect(),
+            _ => joined(sentences(self.content, block.range.clone()), found),
+        };
+        let mut rest = found;
+        for range in ranges {
+            let count = rest.iter().take_while(|link| link.range.start < range.end).count();
+            let (here, after) = rest.split_at(count);
+            if !here.is_empty() {
+                self.sentence(here, range, day);
+            }
+            rest = after;
+        }
+    }
+
+    fn sentence(&mut self, here: &[Found], range: Range<usize>, day: Option<Date>) {
+        let ranges: Vec<Range<usize>> = here.iter().map(|link| link.range.clone()).collect();
+        let wanted = here.iter().any(|link| self.context.has_cues(Class::of_target(&link.target)));
+        let sentence = wanted.then(|| Sentence::new(self.content, range.clone(), &ranges));
+        for (at, link) in here.iter().enumerate() {
+            let class = Class::of_target(&link.target);
+            let guesses =
+                sentence.as_ref().map(|sentence| sentence.guess(&self.context, at, class));
+            let guesses = guesses.unwrap_or_default();
+            if guesses.is_empty() {
+                self.push(link, Guess::mention(), DetectedBy::Link, range.clone());
+            }
+            for mut guess in guesses {
+                guess.since = guess.since.or(day.filter(|_| guess.until.is_none()));
+                self.push(link, guess, DetectedBy::Sentence, range.clone());
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        link: &Found,
+        guess: Guess,
+        detected_by: DetectedBy,
+        evidence: Range<usize>,
+    ) {
+        let trimmed = self.content[evidence.clone()].trim_end().len();
+        let start = self.offsets.char_of(evidence.start);
+        let end = self.offsets.char_of(evidence.start + trimmed);
+        self.links.push(Link {
+            link_type: guess.link_type,
+            direction: guess.direction,
+            target: link.target.clone(),
+            confidence: guess.confidence,
+            detected_by,
+            since: guess.since,
+            until: guess.until,
+            evidence_chunk: self.chunk_of(start, end),
+            evidence_start: start,
+            evidence_end: end,
+        });
+    }
+
+    /// The first chunk that holds the evidence whole, else the first that holds its start.
+    fn chunk_of(&self, start: u32, end: u32) -> Option<u32> {
+        let from = self.chunks.partition_point(|chunk| chunk.end <= start);
+        let near = self.chunks[from..].iter().take_while(|chunk| chunk.start <= start);
+        let near: Vec<&Chunk> = near.collect();
+        let whole = near.iter().find(|chunk| end <= chunk.end);
+        whole.or(near.first()).map(|chunk| chunk.ordinal)
+    }
+}
+
+/// Joins sentences that a link straddles: `[J. Doe & Co. Ltd](x)`.
+fn joined(ranges: Vec<Range<usize>>, found: &[Found]) -> Vec<Range<usize>> {
+    let mut joined = Vec::<Range<usize>>::with_capacity(ranges.len());
+    let mut links = found.iter().peekable();
+    for range in ranges {
+        let straddled = joined.last().is_some_and(|last| {
+            while links.next_if(|link| link.range.end <= last.end).is_some() {}
+            links.peek().is_some_and(|link| link.range.start < last.end)
+        });
+        match joined.last_mut() {
+            Some(last) if straddled => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}

@@ -1,0 +1,296 @@
+//! Chats: transcripts as JSON, JSON lines or Markdown.
+//!
+//! A JSON chat is rendered once to text that a person can read, and chunk offsets point into that
+//! text: a title line, then one `**Speaker** (time): text` per turn with a blank line between.
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde_json::{Map, Value as Json};
+
+use super::block::{self, Fences};
+use super::date;
+use super::frontmatter::{self, Frontmatter};
+use super::yaml::{Node, Value};
+use super::{DateOrigin, PageError};
+
+/// A chat as text, with the bytes of each turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Transcript {
+    pub(crate) head: Frontmatter,
+    pub(crate) content: String,
+    pub(crate) turns: Vec<Range<usize>>,
+}
+
+struct Turn {
+    speaker: String,
+    time: Option<String>,
+    text: String,
+}
+
+/// Reads an object with `turns` or `messages`, or a bare list of turns.
+pub(crate) fn from_json(text: &str, title: &str) -> Result<Transcript, PageError> {
+    let json: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| PageError::Json { line: error.line(), reason: json_reason(&error) })?;
+    let (head, turns) = match json {
+        Json::Array(turns) => (Map::new(), turns),
+        Json::Object(mut object) => {
+            let key = ["turns", "messages", "conversation"]
+                .into_iter()
+                .find(|key| object.contains_key(*key));
+            match key.and_then(|key| object.remove(key)) {
+                Some(Json::Array(turns)) => (object, turns),
+                _ => return Err(PageError::NoTurns),
+            }
+        }
+        _ => return Err(PageError::NoTurns),
+    };
+    transcript(&head, &turns, title)
+}
+
+/// Reads one turn a line; a first line without text may hold the title, date and visibility.
+pub(crate) fn from_json_lines(text: &str, title: &str) -> Result<Transcript, PageError> {
+    let mut values = Vec::new();
+    for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let value = serde_json::from_str::<Json>(line)
+            .map_err(|error| PageError::Json { line: at + 1, reason: json_reason(&error) })?;
+        values.push(value);
+    }
+    let head = match values.first() {
+        Some(Json::Object(first)) if turn_text(first).is_none() => first.clone(),
+        _ => Map::new(),
+    };
+    let turns = if head.is_empty() { &values[..] } else { &values[1..] };
+    transcript(&head, turns, title)
+}
+
+/// The turns of a Markdown chat: each starts with a line `**Name** (time): text` or `**Name**: text`.
+pub(crate) fn markdown_turns(text: &str, body: Range<usize>) -> Vec<Range<usize>> {
+    let mut fences = Fences::default();
+    let mut starts = Vec::new();
+    for line in block::lines(text, body.clone()) {
+        let content = &text[line.clone()];
+        if !fences.holds(content) && is_turn_start(content) {
+            starts.push(line.start);
+        }
+    }
+    let ends = starts.iter().skip(1).copied().chain([body.end]);
+    let turns = starts
+        .iter()
+        .zip(ends)
+        .map(|(&start, end)| start..start + text[start..end].trim_end().len());
+    turns.collect()
+}
+
+/// The day of the first turn of a Markdown chat that has one.
+pub(crate) fn first_day(text: &str, turns: &[Range<usize>]) -> Option<Date> {
+    turns.iter().find_map(|turn| {
+        let (_, after) = text[turn.clone()].split_once("** (")?;
+        let (time, _) = after.split_once(')')?;
+        date::day(time).filter(|day| date::is_plausible(*day))
+    })
+}
+
+fn is_turn_start(line: &str) -> bool {
+    let Some((name, after)) = line.strip_prefix("**").and_then(|rest| rest.split_once("**")) else {
+        return false;
+    };
+    let named = !name.trim().is_empty() && name.len() <= 200;
+    let after = match after.trim_start().strip_prefix('(') {
+        Some(rest) => rest.split_once(')').map_or("", |(_, after)| after),
+        None => after,
+    };
+    named && (after.trim_start().starts_with(':') || name.ends_with(':'))
+}
+
+fn transcript(
+    head: &Map<String, Json>,
+    values: &[Json],
+    title: &str,
+) -> Result<Transcript, PageError> {
+    let mut head = frontmatter::interpret(&node_of(&Json::Object(head.clone())), None)?;
+    // A chat's head has no lines to cite, so it states no relations.
+    head.relations.clear();
+    let mut turns = Vec::with_capacity(values.len());
+    for (at, value) in values.iter().enumerate() {
+        match turn(value) {
+            Some(turn) => turns.push(turn),
+            None => head.warnings.push(format!("turn {} has no text; left out", at + 1)),
+        }
+    }
+    if turns.is_empty() {
+        return Err(PageError::NoTurns);
+    }
+    if head.dates.is_empty()
+        && let Some(day) = turns.iter().find_map(|turn| date::day(turn.time.as_deref()?))
+        && date::is_plausible(day)
+    {
+        head.dates.push((day, DateOrigin::Date));
+    }
+    let title = head.title.clone().unwrap_or_else(|| title.to_owned());
+    let (content, turns) = render(&title, &turns);
+    Ok(Transcript { head, content, turns })
+}
+
+fn render(title: &str, turns: &[Turn]) -> (String, Vec<Range<usize>>) {
+    let mut content = format!("# {}\n", title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut ranges = Vec::with_capacity(turns.len());
+    for Turn { speaker, time, text } in turns {
+        content.push('\n');
+        let start = content.len();
+        match time {
+            Some(time) => content.push_str(&format!("**{speaker}** ({time}): {text}")),
+            None => content.push_str(&format!("**{speaker}**: {text}")),
+        }
+        ranges.push(start..content.len());
+        content.push('\n');
+    }
+    (content, ranges)
+}
+
+fn turn(value: &Json) -> Option<Turn> {
+    let Json::Object(fields) = value else { return None };
+    let text = turn_text(fields)?;
+    let speaker = field(fields, &["speaker", "role", "name", "author", "from", "user"]).map(
+        |who| match who {
+            Json::Object(who) => field(who, &["name", "role", "id"]).map(plain).unwrap_or_default(),
+            who => plain(who),
+        },
+    );
+    let speaker = speaker.unwrap_or_default().replace(['*', '\n', '\r'], " ");
+    let speaker =
+        if speaker.trim().is_empty() { "unknown".to_owned() } else { speaker.trim().to_owned() };
+    let time = field(fields, &["timestamp", "time", "ts", "date", "created_at"]).and_then(time);
+    Some(Turn { speaker, time, text })
+}
+
+fn turn_text(fields: &Map<String, Json>) -> Option<String> {
+    let text = flat(field(fields, &["text", "content", "message", "body"])?).replace("\r\n", "\n");
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The text of a string, or of the text parts of a list.
+fn flat(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Array(parts) => {
+            let parts: Vec<_> = parts.iter().map(flat).filter(|part| !part.is_empty()).collect();
+            parts.join("\n\n")
+        }
+        Json::Object(part) => {
+            field(part, &["text", "content", "parts"]).map(flat).unwrap_or_default()
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => String::new(),
+    }
+}
+
+fn field<'a>(fields: &'a Map<String, Json>, names: &[&str]) -> Option<&'a Json> {
+    names.iter().filter_map(|name| fields.get(*name)).find(|value| !value.is_null())
+}
+
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A time as written, or seconds or milliseconds since 1970 as a UTC time.
+fn time(value: &Json) -> Option<String> {
+    let text = plain(value);
+    let text = text.trim();
+    let Ok(number) = text.parse::<f64>() else {
+        return (!text.is_empty()).then(|| text.replace(['\n', '\r', '(', ')'], " "));
+    };
+    let seconds = if number.abs() >= 1e11 { number / 1e3 } else { number };
+    let at = Timestamp::from_second(seconds as i64).ok()?;
+    Some(at.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn node_of(value: &Json) -> Node {
+    let value = match value {
+        Json::Null => Value::Null,
+        Json::Array(items) => Value::List(items.iter().map(node_of).collect()),
+        Json::Object(fields) => {
+            let entry = |(key, value): (&String, &Json)| (text_node(key), node_of(value));
+            Value::Map(fields.iter().map(entry).collect())
+        }
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Bool(_) | Json::Number(_) => Value::Text(value.to_string()),
+    };
+    Node { line: 0, value }
+}
+
+fn text_node(text: &str) -> Node {
+    Node { line: 0, value: Value::Text(text.to_owned()) }
+}
+
+fn json_reason(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.clone(), |(what, _)| what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(transcript: &Transcript, expected: &[&str]) {
+        let turns: Vec<_> =
+            transcript.turns.iter().map(|turn| &transcript.content[turn.clone()]).collect();
+        assert_eq!(turns, expected);
+    }
+
+    #[test]
+    fn reads_what_chat_tools_write() {
+        let text = r#"{"title": "Plan", "date": "2026-05-02", "messages": [
+            {"role": "user", "content": "Hi\r\nthere", "ts": 1777712040},
+            {"author": {"name": "Bo"}, "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}]},
+            {"role": "user", "content": ""}]}"#;
+        let chat = from_json(text, "file").unwrap();
+        check(&chat, &["**user** (2026-05-02 08:54): Hi\nthere", "**Bo**: a\n\nb"]);
+        assert!(chat.content.starts_with("# Plan\n\n**user**"));
+        assert_eq!(chat.head.warnings.len(), 1);
+        assert_eq!(chat.head.dates.len(), 1);
+        let bare = from_json(r#"[{"role": "assistant", "content": "ok"}]"#, "My file").unwrap();
+        assert_eq!(bare.content, "# My file\n\n**assistant**: ok\n");
+    }
+
+    #[test]
+    fn reads_lines() {
+        let text = "{\"title\": \"T\", \"visibility\": \"private\"}\n\n{\"speaker\": \"A\", \"text\": \"x\", \"time\": \"2026-05-02 09:14\"}\n";
+        let chat = from_json_lines(text, "file").unwrap();
+        check(&chat, &["**A** (2026-05-02 09:14): x"]);
+        assert_eq!(chat.head.visibility, super::super::Visibility::Private);
+        assert_eq!(chat.head.dates[0].0, jiff::civil::date(2026, 5, 2));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert!(matches!(from_json("{\n\"a\": }", "f"), Err(PageError::Json { line: 2, .. })));
+        assert!(matches!(from_json_lines("{}\n{\n", "f"), Err(PageError::Json { line: 2, .. })));
+        for empty in ["[]", "{}", "3", r#"{"turns": []}"#, r#"[{"role": "user"}]"#] {
+            assert_eq!(from_json(empty, "f"), Err(PageError::NoTurns), "{empty}");
+        }
+    }
+
+    #[test]
+    fn finds_turns_in_markdown() {
+        let text = "intro\n\n**Ada** (2026-05-02 09:14): hello\nmore\n\n**Bo**: hi\n```\n**No**: x\n```\n\n**bold** word";
+        let turns = markdown_turns(text, 0..text.len());
+        let found: Vec<_> = turns.iter().map(|turn| &text[turn.clone()]).collect();
+        assert_eq!(
+            found,
+            [
+                "**Ada** (2026-05-02 09:14): hello\nmore",
+                "**Bo**: hi\n```\n**No**: x\n```\n\n**bold** word"
+            ]
+        );
+        assert_eq!(first_day(text, &turns), Some(jiff::civil::date(2026, 5, 2)));
+    }
+}

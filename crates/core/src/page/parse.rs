@@ -1,0 +1,336 @@
+//! From text to page: the one way in, for files and for `put`.
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+
+use super::block::{self, BlockKind};
+use super::frontmatter::{self, Fence, Frontmatter};
+use super::offset::Offsets;
+use super::timeline::{self, Split};
+use super::{DateOrigin, Page, PageKind, chat, date, slug};
+use crate::chunk::{self, Part, Span};
+use crate::hash::Hash;
+use crate::id::PageKey;
+use crate::link::{self, Link};
+
+/// The largest text of a page, in bytes.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// How a page is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Markdown with optional frontmatter; a chat when its type says so.
+    Markdown,
+    /// A chat as one JSON value.
+    ChatJson,
+    /// A chat with one JSON turn a line.
+    ChatJsonl,
+    /// Plain text.
+    Text,
+}
+
+impl Format {
+    /// The format that a path's extension names.
+    pub fn of_path(path: &str) -> Option<Self> {
+        Some(match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+            "md" | "markdown" => Self::Markdown,
+            "txt" => Self::Text,
+            "json" => Self::ChatJson,
+            "jsonl" => Self::ChatJsonl,
+            _ => return None,
+        })
+    }
+}
+
+/// What a page is made from.
+#[derive(Debug, Clone)]
+pub struct PageInput<'a> {
+    /// The name it will have.
+    pub key: PageKey,
+    /// The name of the file it came from: a fallback for the title and the date.
+    pub file_name: Option<&'a str>,
+    /// The text.
+    pub content: &'a str,
+    /// How to read it.
+    pub format: Format,
+}
+
+/// Why a text is not a page.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// It is larger than we read.
+    #[error("content has {bytes} bytes, more than the limit of {limit}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The largest size.
+        limit: usize,
+    },
+    /// It holds a NUL character, which stores can't keep.
+    #[error("NUL character on line {line}")]
+    Nul {
+        /// Its line in the content, from 1.
+        line: usize,
+    },
+    /// It is blank.
+    #[error("content is empty")]
+    Empty,
+    /// Its frontmatter is larger than we read.
+    #[error("frontmatter has {bytes} bytes, more than the limit of {limit}")]
+    FrontmatterTooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The largest size.
+        limit: usize,
+    },
+    /// Its frontmatter is not YAML.
+    #[error("frontmatter is not valid YAML (line {line}): {reason}")]
+    Frontmatter {
+        /// The line in the file, from 1.
+        line: usize,
+        /// What the YAML parser says.
+        reason: String,
+    },
+    /// Its visibility is none that we know.
+    #[error("visibility {value:?} (line {line}) is neither `private` nor `world`")]
+    Visibility {
+        /// The line in the file, from 1.
+        line: usize,
+        /// What is written there.
+        value: String,
+    },
+    /// A chat is not JSON.
+    #[error("chat is not valid JSON (line {line}): {reason}")]
+    Json {
+        /// The line in the file, from 1.
+        line: usize,
+        /// What the JSON parser says.
+        reason: String,
+    },
+    /// A chat has no turn with text.
+    #[error(
+        "chat has no turns: give a list of {{speaker, text}} or an object with `turns` or `messages`"
+    )]
+    NoTurns,
+}
+
+/// Takes a text apart.
+///
+/// The page's `content` is the input as it is, except for JSON chats: theirs is the transcript that
+/// was rendered from them. `content_hash` is of the input in every case, so an import can compare
+/// files without parsing them.
+pub fn parse(input: PageInput<'_>) -> Result<Page, PageError> {
+    check(input.content)?;
+    match input.format {
+        Format::Markdown => markdown(input),
+        Format::Text => Ok(plain_text(input)),
+        Format::ChatJson => json_chat(&input, chat::from_json(input.content, &file_title(&input))?),
+        Format::ChatJsonl => {
+            json_chat(&input, chat::from_json_lines(input.content, &file_title(&input))?)
+        }
+    }
+}
+
+fn check(content: &str) -> Result<(), PageError> {
+    if content.len() > MAX_BYTES {
+        return Err(PageError::TooLarge { bytes: content.len(), limit: MAX_BYTES });
+    }
+    if let Some(line) = line_of_nul(content) {
+        return Err(PageError::Nul { line });
+    }
+    if content.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(PageError::Empty);
+    }
+    Ok(())
+}
+
+fn line_of_nul(content: &str) -> Option<usize> {
+    let at = content.find('\0')?;
+    Some(content[..at].matches('\n').count() + 1)
+}
+
+fn markdown(input: PageInput<'_>) -> Result<Page, PageError> {
+    let content = input.content;
+    let start = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let (mut head, yaml, body) = head(content, start, &input.key)?;
+    if head.page_type.as_deref() == Some("chat") {
+        let turns = chat::markdown_turns(content, body.clone());
+        if !turns.is_empty() {
+            if head.dates.is_empty() {
+                head.dates
+                    .extend(chat::first_day(content, &turns).map(|day| (day, DateOrigin::Date)));
+            }
+            let spans = [Span::markdown(content, Part::Turns, body)];
+            let text = Text { content, yaml, turns: Some(&turns), spans: &spans };
+            return Ok(assemble(&input, PageKind::Chat, head, text));
+        }
+        head.warnings.push(
+            "type is chat but no line reads `**Name** (time): text`; read as text".to_owned(),
+        );
+    }
+    let Split { truth, timeline, rest } = timeline::split(content, body);
+    let spans = [(Part::Truth, truth), (Part::Timeline, timeline), (Part::Truth, rest)]
+        .map(|(part, range)| Span::markdown(content, part, range));
+    Ok(assemble(
+        &input,
+        PageKind::Markdown,
+        head,
+        Text { content, yaml, turns: None, spans: &spans },
+    ))
+}
+
+/// The frontmatter, the bytes of its YAML and the bytes of the body.
+fn head(
+    content: &str,
+    start: usize,
+    key: &PageKey,
+) -> Result<(Frontmatter, Range<usize>, Range<usize>), PageError> {
+    let whole = start..content.len();
+    let as_text = |warning: &str| {
+        let head = Frontmatter { warnings: vec![warning.to_owned()], ..Frontmatter::default() };
+        (head, start..start, whole.clone())
+    };
+    match frontmatter::fence(content, start) {
+        Fence::Absent => Ok((Frontmatter::default(), start..start, whole)),
+        Fence::Open => {
+            Ok(as_text("the first `---` is never closed; read as text, not as frontmatter"))
+        }
+        Fence::Closed { yaml, body } => {
+            match frontmatter::read(&content[yaml.clone()], slug::type_of_slug(key.slug.as_str()))?
+            {
+                Some(head) => Ok((head, yaml, body..content.len())),
+                None => {
+                    Ok(as_text("what the first `---` opens is not a map of keys; read as text"))
+                }
+            }
+        }
+    }
+}
+
+fn plain_text(input: PageInput<'_>) -> Page {
+    const LONGEST_TITLE: usize = 80;
+    let content = input.content;
+    let start = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut head = Frontmatter::default();
+    if input.file_name.is_none() {
+        let first = content[start..].trim().lines().next().unwrap_or_default().trim();
+        head.title = (first.chars().count() <= LONGEST_TITLE).then(|| first.to_owned());
+    }
+    let spans = [Span::plain(content, Part::Truth, start..content.len())];
+    assemble(&input, PageKind::Text, head, Text { content, yaml: 0..0, turns: None, spans: &spans })
+}
+
+fn json_chat(input: &PageInput<'_>, transcript: chat::Transcript) -> Result<Page, PageError> {
+    let chat::Transcript { head, content, turns } = transcript;
+    if let Some(line) = line_of_nul(&content) {
+        return Err(PageError::Nul { line });
+    }
+    let spans = [Span::markdown(&content, Part::Turns, 0..content.len())];
+    let text = Text { content: &content, yaml: 0..0, turns: Some(&turns), spans: &spans };
+    Ok(assemble(input, PageKind::Chat, head, text))
+}
+
+/// A text with the bytes of its parts.
+struct Text<'a> {
+    content: &'a str,
+    yaml: Range<usize>,
+    turns: Option<&'a [Range<usize>]>,
+    spans: &'a [Span],
+}
+
+fn assemble(input: &PageInput<'_>, kind: PageKind, head: Frontmatter, text: Text<'_>) -> Page {
+    let Text { content, yaml, turns, spans } = text;
+    let offsets = Offsets::new(content);
+    let page_type = head.page_type.unwrap_or_else(|| default_type(&input.key, kind).to_owned());
+    let chunks = chunk::split(content, &offsets, spans, turns);
+    let mut links = frontmatter_links(content, &offsets, &yaml, &head.relations);
+    if kind != PageKind::Text {
+        let subject = link::Subject { slug: input.key.slug.as_str(), page_type: &page_type };
+        links.extend(link::extract(content, &offsets, spans, &chunks, subject));
+    }
+    let title =
+        head.title.or_else(|| first_heading(content, spans)).unwrap_or_else(|| file_title(input));
+    let (effective_date, date_origin) = effective_date(input, &head.dates);
+    Page {
+        key: input.key.clone(),
+        kind,
+        title,
+        page_type,
+        tags: head.tags,
+        aliases: head.aliases,
+        effective_date,
+        date_origin,
+        visibility: head.visibility,
+        content: content.to_owned(),
+        content_hash: Hash::of(input.content.as_bytes()),
+        chunks,
+        links: link::strongest(links, input.key.slug.as_str()),
+        takes: head.takes,
+        warnings: head.warnings,
+    }
+}
+
+fn default_type(key: &PageKey, kind: PageKind) -> &'static str {
+    match kind {
+        PageKind::Chat => "chat",
+        PageKind::Markdown | PageKind::Text => {
+            slug::type_of_slug(key.slug.as_str()).unwrap_or("note")
+        }
+    }
+}
+
+fn first_heading(content: &str, spans: &[Span]) -> Option<String> {
+    let mut blocks = spans.iter().flat_map(|span| &span.blocks);
+    let first = blocks.find(|block| block.kind == BlockKind::Heading(1))?;
+    Some(block::heading_text(&content[first.range.clone()])).filter(|title| !title.is_empty())
+}
+
+fn file_title(input: &PageInput<'_>) -> String {
+    slug::humanise(match input.file_name {
+        Some(name) if !is_index(name) => name,
+        _ => input.key.slug.as_str(),
+    })
+}
+
+fn is_index(name: &str) -> bool {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let (stem, _) = slug::split_extension(name);
+    ["index", "_index", "readme"].iter().any(|index| index.eq_ignore_ascii_case(stem))
+}
+
+fn effective_date(
+    input: &PageInput<'_>,
+    stated: &[(Date, DateOrigin)],
+) -> (Option<Date>, Option<DateOrigin>) {
+    let name = input.file_name.unwrap_or(input.key.slug.as_str());
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let named = date::leading_day(name).map(|(day, _)| day).filter(|day| date::is_plausible(*day));
+    let named = named.map(|day| (day, DateOrigin::Filename));
+    let slug = input.key.slug.as_str();
+    let name_wins = slug.starts_with("daily/") || slug.starts_with("meetings/");
+    let stated = stated.first().copied();
+    let found = if name_wins { named.or(stated) } else { stated.or(named) };
+    found.unzip()
+}
+
+/// Turns the relations of the frontmatter into links that cite their lines.
+fn frontmatter_links(
+    content: &str,
+    offsets: &Offsets<'_>,
+    yaml: &Range<usize>,
+    relations: &[frontmatter::Relation],
+) -> Vec<Link> {
+    if relations.is_empty() {
+        return Vec::new();
+    }
+    let lines: Vec<Range<usize>> = block::lines(content, yaml.clone()).collect();
+    let cite = |relation: &frontmatter::Relation| {
+        let (first, last) = relation.lines;
+        let first = (first - 1).min(lines.len() - 1);
+        let last = (last.min(lines.len()) - 1).max(first);
+        let start = lines[first].start;
+        start..start + content[start..lines[last].end].trim_end().len()
+    };
+    relations.iter().map(|relation| link::stated(relation, cite(relation), offsets)).collect()
+}

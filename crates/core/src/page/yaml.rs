@@ -1,0 +1,257 @@
+//! YAML as a tree of text with line numbers: what frontmatter needs and no more.
+//!
+//! Scalars keep the author's spelling (`1.10` is not `1.1`, `no` is not `false`), because every
+//! key decides for itself how to read them. Aliases, depth and events are bounded, so that a small
+//! text can't grow into a large one.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+use serde_saphyr::options::NonFiniteFloatPolicy;
+
+/// A value and the line it stands on, counted from 1 in its own text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) line: usize,
+    pub(crate) value: Value,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Node, Node)>),
+}
+
+/// Why a text is not YAML that we accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct YamlError {
+    pub(crate) line: usize,
+    pub(crate) reason: String,
+}
+
+/// Reads one YAML document.
+pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 200_000,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+            max_depth: 32,
+            max_recorded_anchor_events: 100_000,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 20_000 },
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    let raw: Raw = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line().max(1) as usize);
+        YamlError { line, reason: reason(&error.to_string()) }
+    })?;
+    Ok(raw.into_node(text))
+}
+
+impl Node {
+    /// A scalar's text; none for lists, maps and nothing.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The members of a list, or the value itself as the only one; nothing has none.
+    pub(crate) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::Null => &[],
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// The value of a key of a map.
+    pub(crate) fn get(&self, keys: &[&str]) -> Option<&Node> {
+        let Value::Map(entries) = &self.value else { return None };
+        keys.iter().find_map(|key| {
+            entries.iter().find(|(name, _)| name.text() == Some(*key)).map(|(_, value)| value)
+        })
+    }
+}
+
+/// Keeps the first line: a page's error says where, so the location is not repeated.
+fn reason(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let (what, _) = first.rsplit_once(" at line ").unwrap_or((first, ""));
+    what.trim().to_owned()
+}
+
+struct Raw(Spanned<Shape>);
+
+enum Shape {
+    Null,
+    /// A scalar that YAML resolved to a number or a boolean; the source says how it was spelt.
+    Resolved(String),
+    Text(String),
+    List(Vec<Raw>),
+    Map(Vec<(Raw, Raw)>),
+}
+
+impl Raw {
+    fn into_node(self, source: &str) -> Node {
+        let Spanned { value, defined, referenced } = self.0;
+        let span = defined.span();
+        let value = match value {
+            Shape::Null => Value::Null,
+            Shape::Text(text) => Value::Text(text),
+            Shape::Resolved(text) => Value::Text(spelling(source, span).unwrap_or(text)),
+            Shape::List(items) => {
+                Value::List(items.into_iter().map(|item| item.into_node(source)).collect())
+            }
+            Shape::Map(entries) => {
+                let both =
+                    |(key, value): (Raw, Raw)| (key.into_node(source), value.into_node(source));
+                Value::Map(entries.into_iter().map(both).collect())
+            }
+        };
+        Node { line: referenced.line().max(1) as usize, value }
+    }
+}
+
+fn spelling(source: &str, span: serde_saphyr::Span) -> Option<String> {
+    let start = usize::try_from(span.byte_offset()?).ok()?;
+    let length = usize::try_from(span.byte_len()?).ok()?;
+    let text = source.get(start..start + length)?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Raw)
+    }
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShapeVisitor)
+    }
+}
+
+struct ShapeVisitor;
+
+impl<'de> Visitor<'de> for ShapeVisitor {
+    type Value = Shape;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Shape, E> {
+        Ok(Shape::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Shape, E> {
+        Ok(Shape::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+        Shape::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Shape, E> {
+        Ok(Shape::Resolved(value.to_string()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Shape, E> {
+        Ok(Shape::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Shape, E> {
+        Ok(Shape::Text(value))
+    }
+
+    fn visit_bytes<E>(self, value: &[u8]) -> Result<Shape, E> {
+        Ok(Shape::Text(String::from_utf8_lossy(value).into_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Shape, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Shape::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Shape::Map(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_keep_their_spelling() {
+        let node =
+            parse("a: 1.10\nb: no\nc: 007\nd: 2021-06-15\ne:\nf: \"x: y\"\ng: [0x1F, .nan]\n")
+                .unwrap();
+        for (key, text) in
+            [("a", "1.10"), ("b", "no"), ("c", "007"), ("d", "2021-06-15"), ("f", "x: y")]
+        {
+            assert_eq!(node.get(&[key]).unwrap().text(), Some(text), "{key}");
+        }
+        assert_eq!(node.get(&["e"]).unwrap().value, Value::Null);
+        let items: Vec<_> =
+            node.get(&["g"]).unwrap().items().iter().map(|n| n.text().unwrap()).collect();
+        assert_eq!(items, ["0x1F", ".nan"]);
+        assert_eq!(node.get(&["f"]).unwrap().line, 6);
+    }
+
+    #[test]
+    fn mistakes_have_a_line() {
+        for (text, line) in [("a: 1\nb: [1, 2\nc: 3\n", 3), ("a: 1\na: 2\n", 2), ("a: 'x\n", 1)] {
+            let error = parse(text).unwrap_err();
+            assert!(!error.reason.is_empty() && !error.reason.contains("at line"), "{error:?}");
+            assert!(error.line.abs_diff(line) <= 1, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn alias_bombs_are_refused() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let inner = vec![format!("*a{}", level - 1); 10].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
+        }
+        assert!(parse(&text).is_err());
+        assert!(parse(&"[".repeat(10_000)).is_err());
+    }
+}
