@@ -1,1 +1,43 @@
-//! placeholder
+//! What gbrain remembers: pages, their history and the feed of changes, on SQLite or PostgreSQL.
+//!
+//! Promises:
+//! - A write is all or nothing and durable when it returns. Every write of a page makes a new
+//!   version; versions never change, so the corpus as of any generation can be read back.
+//! - Every change of a page gets the next number of its workspace's feed, in commit order: a
+//!   reader that has seen number `n` has seen everything up to `n`.
+//! - Both engines give the same answers in the same order, byte for byte: the SQL and the row
+//!   decoding are shared, only sessions differ.
+//!
+//! Deliberately absent: search (the index crate finds), a clock (methods that stamp rows take
+//! `now`), parsing, and any log of page text: no error message holds it.
+
+mod driver;
+mod error;
+mod location;
+mod ops;
+mod plan;
+pub mod postgres;
+mod row;
+mod schema;
+pub mod sqlite;
+mod store;
+mod types;
+
+pub use error::StoreError;
+pub use location::{Location, OpenMode};
+pub use store::Store;
+pub use types::*;
+
+/// The result of a store call.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Opens a store.
+///
+/// SQLite is created on first use. A PostgreSQL schema is created by [`OpenMode::Init`] only; an
+/// older schema of ours is brought up to date by either mode. `now` stamps what opening creates.
+pub fn open(location: &Location, mode: OpenMode, now: jiff::Timestamp) -> Result<Box<dyn Store>> {
+    Ok(match location {
+        Location::Sqlite(path) => Box::new(sqlite::SqliteStore::open(path, now)?),
+        Location::Postgres(url) => Box::new(postgres::PostgresStore::open(url, mode, now)?),
+    })
+}

@@ -1,0 +1,250 @@
+//! What can go wrong, and the one place where SQLite's codes and SQLSTATEs get their meaning.
+//!
+//! Messages name the thing and the remedy. They never hold page text: of a database's own words
+//! only the short message and the constraint's name are kept, never its detail, which quotes rows.
+
+use std::path::PathBuf;
+
+use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
+use rusqlite::ErrorCode;
+
+/// Why the store refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process held what this one needed for too long.
+    #[error("the database is busy: another process held it for too long; try again")]
+    Busy,
+    /// The database cannot be reached.
+    #[error(
+        "the database cannot be reached ({detail}); check that it runs and that the database URL names it"
+    )]
+    Down {
+        /// What the connection said.
+        detail: String,
+    },
+    /// A row of another workspace.
+    #[error(
+        "row-level security refused a row that is not of this transaction's workspace ({detail})"
+    )]
+    RowSecurity {
+        /// Which table, in the database's words.
+        detail: String,
+    },
+    /// The role lacks a right.
+    #[error(
+        "the database role lacks a right ({detail}); grant it, or run the command as the owner of the tables"
+    )]
+    Denied {
+        /// Which, in the database's words.
+        detail: String,
+    },
+    /// A row that the schema does not allow.
+    #[error("the row breaks the constraint {which}")]
+    Constraint {
+        /// The constraint, or the columns it is on.
+        which: String,
+    },
+    /// No room.
+    #[error("the disk of the database is full; free some space and run the command again")]
+    DiskFull,
+    /// The bytes make no sense.
+    #[error("the database is damaged ({detail}); restore it from a backup")]
+    Corrupt {
+        /// What was found.
+        detail: String,
+    },
+    /// The file, the server or the session takes no writes.
+    #[error("the database is read-only; check the rights on its file, or whether it is a standby")]
+    ReadOnly,
+    /// A newer gbrain was here.
+    #[error("the database has schema {found} and this gbrain knows {known}; use a newer gbrain")]
+    NewerSchema {
+        /// The schema's number.
+        found: i64,
+        /// The last this binary knows.
+        known: i64,
+    },
+    /// Somebody else's tables.
+    #[error("the database is not gbrain's: it holds {} without gbrain's migrations; give gbrain a database or a schema of its own", tables.join(", "))]
+    ForeignDatabase {
+        /// The tables in the way.
+        tables: Vec<String>,
+    },
+    /// Not a SQLite file.
+    #[error("{} is not a SQLite database; move it away or choose another path", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that cannot be opened or made.
+    #[error("{} cannot be opened ({detail})", path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        detail: String,
+    },
+    /// PostgreSQL without our schema.
+    #[error("the database has no gbrain schema yet; create it with `gbrain init`")]
+    NotInitialised,
+    /// A database URL that cannot be read.
+    #[error("the database URL is not valid: {detail}")]
+    Url {
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// No such workspace.
+    #[error("there is no workspace {0}; add it with `gbrain workspaces add {0}`")]
+    UnknownWorkspace(WorkspaceId),
+    /// The name is taken.
+    #[error("the workspace {0} already exists")]
+    WorkspaceExists(WorkspaceId),
+    /// No such source.
+    #[error("there is no source {0}; add it with `gbrain sources add {0}`")]
+    UnknownSource(SourceId),
+    /// The name is taken.
+    #[error("the source {0} already exists")]
+    SourceExists(SourceId),
+    /// Live pages are in the way.
+    #[error(
+        "the source {id} has {pages} live pages; delete them first, or remove it with its pages"
+    )]
+    SourceInUse {
+        /// The source.
+        id: SourceId,
+        /// How many.
+        pages: u64,
+    },
+    /// Something that every brain has.
+    #[error("the {what} `default` cannot be removed")]
+    Protected {
+        /// `workspace` or `source`.
+        what: &'static str,
+    },
+    /// No such page.
+    #[error("there is no page {0}")]
+    NotFound(PageKey),
+    /// A character that PostgreSQL cannot hold.
+    #[error("{what} holds a NUL character; remove it")]
+    Nul {
+        /// The page or setting.
+        what: String,
+    },
+    /// A name that breaks its rule.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// Anything else.
+    #[error("the database failed ({detail})")]
+    Other {
+        /// What it said.
+        detail: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(detail: impl Into<String>) -> Self {
+        Self::Corrupt { detail: detail.into() }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let rusqlite::Error::SqliteFailure(failure, message) = error else {
+            return Self::Other { detail: error.to_string() };
+        };
+        let detail = message.unwrap_or_else(|| failure.to_string());
+        of_sqlite(failure.code, detail)
+    }
+}
+
+fn of_sqlite(code: ErrorCode, detail: String) -> StoreError {
+    match code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy,
+        ErrorCode::FileLockingProtocolFailed => StoreError::Busy,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly,
+        ErrorCode::DiskFull => StoreError::DiskFull,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt { detail },
+        ErrorCode::CannotOpen | ErrorCode::SystemIoFailure => StoreError::Down { detail },
+        ErrorCode::ConstraintViolation => {
+            let which = detail.split_once("failed: ").map_or(detail.as_str(), |(_, name)| name);
+            StoreError::Constraint { which: which.to_owned() }
+        }
+        _ => StoreError::Other { detail },
+    }
+}
+
+impl From<postgres::Error> for StoreError {
+    fn from(error: postgres::Error) -> Self {
+        if let Some(database) = error.as_db_error() {
+            let which = database.constraint().map(str::to_owned);
+            return of_sqlstate(database.code().code(), database.message(), which);
+        }
+        let detail = outermost_cause(&error);
+        if error.is_closed() || std::error::Error::source(&error).is_some_and(is_io) {
+            return Self::Down { detail };
+        }
+        Self::Other { detail }
+    }
+}
+
+fn of_sqlstate(code: &str, message: &str, which: Option<String>) -> StoreError {
+    let detail = message.to_owned();
+    match code {
+        // Row-level security has no code of its own: it shares 42501 with missing rights.
+        "42501" if message.contains("row-level security") => StoreError::RowSecurity { detail },
+        "42501" => StoreError::Denied { detail },
+        "40001" | "40P01" | "55P03" | "55006" | "57014" | "53300" => StoreError::Busy,
+        "25006" => StoreError::ReadOnly,
+        "53100" => StoreError::DiskFull,
+        "28000" | "28P01" | "3D000" | "57P01" | "57P02" | "57P03" => StoreError::Down { detail },
+        _ if code.starts_with("08") => StoreError::Down { detail },
+        _ if code.starts_with("23") => StoreError::Constraint { which: which.unwrap_or(detail) },
+        _ if code.starts_with("XX") => StoreError::Corrupt { detail },
+        _ => StoreError::Other { detail: format!("SQLSTATE {code}: {detail}") },
+    }
+}
+
+fn is_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<std::io::Error>()
+}
+
+fn outermost_cause(error: &postgres::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlstates_have_meanings() {
+        let name = |code, message| format!("{:?}", of_sqlstate(code, message, None));
+        let starts =
+            |code, message, start| assert!(name(code, message).starts_with(start), "{code}");
+        starts("42501", "new row violates row-level security policy for table \"pages\"", "RowSec");
+        starts("42501", "permission denied for table pages", "Denied");
+        starts("40P01", "deadlock detected", "Busy");
+        starts("08006", "connection failure", "Down");
+        starts("57P03", "the database system is starting up", "Down");
+        starts("23505", "duplicate key", "Constraint");
+        starts("53100", "could not extend file", "DiskFull");
+        starts("XX001", "invalid page in block", "Corrupt");
+        starts("25006", "cannot execute INSERT in a read-only transaction", "ReadOnly");
+        starts("42P01", "relation does not exist", "Other");
+    }
+
+    #[test]
+    fn sqlite_codes_have_meanings() {
+        let name = |code, text: &str| format!("{:?}", of_sqlite(code, text.to_owned()));
+        assert_eq!(name(ErrorCode::DatabaseBusy, ""), "Busy");
+        assert_eq!(name(ErrorCode::DiskFull, ""), "DiskFull");
+        assert_eq!(name(ErrorCode::ReadOnly, ""), "ReadOnly");
+        assert_eq!(
+            name(ErrorCode::ConstraintViolation, "UNIQUE constraint failed: pages.slug"),
+            "Constraint { which: \"pages.slug\" }"
+        );
+    }
+}

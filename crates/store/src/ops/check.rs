@@ -1,0 +1,179 @@
+//! Every invariant of a workspace's rows, checked against the rows themselves.
+
+use gbrain_core::hash::Hash;
+use gbrain_core::id::WorkspaceId;
+
+use super::{feed, workspaces};
+use crate::driver::{Session, collect, first};
+use crate::types::*;
+use crate::{Result, row};
+
+const LIVE: &str = "SELECT source_id, slug, content_hash, derive_version, chunk_count FROM pages \
+     WHERE workspace_id = $1 AND deleted_at IS NULL";
+const FEED: &str = "SELECT count(*), coalesce(min(generation), 1), coalesce(max(generation), 0) \
+     FROM changes WHERE workspace_id = $1";
+/// Pages whose pointer and versions disagree. Every page has versions 1 to its own, and its own
+/// says what the page says.
+const POINTERS: &str = "SELECT p.source_id, p.slug FROM pages p LEFT JOIN page_versions v \
+     ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id AND v.version = p.version \
+     WHERE p.workspace_id = $1 AND (v.version IS NULL OR v.generation <> p.generation \
+     OR v.content_hash <> p.content_hash OR v.derive_version <> p.derive_version \
+     OR (v.op = 'delete') <> (p.deleted_at IS NOT NULL) \
+     OR (v.op <> 'delete' AND (v.chunk_count <> p.chunk_count OR v.title <> p.title \
+     OR v.tags <> p.tags OR v.visibility <> p.visibility)) \
+     OR p.version <> (SELECT count(*) FROM page_versions w \
+     WHERE w.workspace_id = p.workspace_id AND w.page_id = p.page_id))";
+const CHUNKS: &str = "SELECT p.source_id, p.slug, v.version FROM page_versions v JOIN pages p \
+     ON p.workspace_id = v.workspace_id AND p.page_id = v.page_id \
+     WHERE v.workspace_id = $1 AND v.chunk_count <> (SELECT count(*) FROM chunks c \
+     WHERE c.workspace_id = v.workspace_id AND c.page_id = v.page_id AND c.version = v.version)";
+const UNFED: &str = "SELECT p.source_id, p.slug, v.version FROM page_versions v JOIN pages p \
+     ON p.workspace_id = v.workspace_id AND p.page_id = v.page_id \
+     LEFT JOIN changes c ON c.workspace_id = v.workspace_id AND c.generation = v.generation \
+     WHERE v.workspace_id = $1 AND (c.page_id IS NULL OR c.page_id <> v.page_id \
+     OR c.version IS NULL OR c.version <> v.version)";
+const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_bytes, v.content \
+     FROM page_versions v WHERE v.workspace_id = $1 AND v.content IS NOT NULL \
+     AND (v.page_id, v.version) > ($2, $3) ORDER BY v.page_id, v.version LIMIT 500";
+macro_rules! orphans_of {
+    ($table:literal) => {
+        concat!(
+            "SELECT count(*) FROM ",
+            $table,
+            " t LEFT JOIN page_versions v ON v.workspace_id = t.workspace_id \
+             AND v.page_id = t.page_id AND v.version = t.version \
+             WHERE t.workspace_id = $1 AND v.version IS NULL"
+        )
+    };
+}
+const ORPHANS: &[(&str, &str)] = &[
+    (
+        "versions without a page",
+        "SELECT count(*) FROM page_versions t LEFT JOIN pages p \
+         ON p.workspace_id = t.workspace_id AND p.page_id = t.page_id \
+         WHERE t.workspace_id = $1 AND p.page_id IS NULL",
+    ),
+    (
+        "pages without a source",
+        "SELECT count(*) FROM pages t LEFT JOIN sources s \
+         ON s.workspace_id = t.workspace_id AND s.id = t.source_id \
+         WHERE t.workspace_id = $1 AND s.id IS NULL",
+    ),
+    ("chunks without a version", orphans_of!("chunks")),
+    ("links without a version", orphans_of!("links")),
+    ("aliases without a version", orphans_of!("aliases")),
+    ("takes without a version", orphans_of!("takes")),
+];
+
+pub(super) fn run(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Finding>> {
+    let head = workspaces::ledger(session, ws)?.head;
+    let mut findings = Vec::new();
+    check_head(session, ws, head, &mut findings)?;
+    check_feed(session, ws, head, &mut findings)?;
+    check_pages(session, ws, POINTERS, Invariant::Versions, &mut findings)?;
+    check_pages(session, ws, UNFED, Invariant::Feed, &mut findings)?;
+    check_pages(session, ws, CHUNKS, Invariant::Chunks, &mut findings)?;
+    check_content(session, ws, &mut findings)?;
+    check_orphans(session, ws, &mut findings)?;
+    Ok(findings)
+}
+
+fn check_head(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    head: Head,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    let mut real = Head { generation: head.generation, ..Head::default() };
+    session.query(LIVE, &[ws.into()], &mut |row| {
+        let hash = member(&row::key(row, 0)?, row::hash(row, 2)?, row::small(row, 3)?);
+        real.enter(hash, row::small(row, 4)?);
+        Ok(())
+    })?;
+    if real.root != head.root {
+        let detail = format!("stored {}, real {}", head.root.short(), real.root.short());
+        findings.push(Finding { invariant: Invariant::Root, detail });
+    }
+    if (real.pages, real.chunks) != (head.pages, head.chunks) {
+        let Head { pages, chunks, .. } = head;
+        let detail = format!(
+            "stored {pages} pages and {chunks} chunks, real {} and {}",
+            real.pages, real.chunks
+        );
+        findings.push(Finding { invariant: Invariant::Counts, detail });
+    }
+    Ok(())
+}
+
+fn check_feed(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    head: Head,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    let last = head.generation.0;
+    let feed =
+        first(session, FEED, &[ws.into()], |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)))?;
+    if feed != Some((last, 1, last)) {
+        let detail = format!("changes are not dense from 1 to {last}");
+        findings.push(Finding { invariant: Invariant::Feed, detail });
+    }
+    if feed::head_at(session, ws, head.generation)? != Some(head) {
+        let detail = format!("change {last} does not carry the head's root and counts");
+        findings.push(Finding { invariant: Invariant::Feed, detail });
+    }
+    Ok(())
+}
+
+/// Reports the pages that a query finds at fault.
+fn check_pages(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    sql: &str,
+    invariant: Invariant,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    session.query(sql, &[ws.into()], &mut |row| {
+        let detail = format!("page {}", row::key(row, 0)?);
+        findings.push(Finding { invariant, detail });
+        Ok(())
+    })
+}
+
+fn check_content(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    let mut after = (0, 0);
+    loop {
+        let params = [ws.into(), after.0.into(), after.1.into()];
+        let faults = collect(session, CONTENT, &params, |row| {
+            let content = row.text(4)?;
+            let sound = Hash::of(content.as_bytes()) == row::hash(row, 2)?
+                && content.len() as u64 == row::natural(row, 3)?;
+            Ok(((row.int(0)?, row.int(1)?), sound))
+        })?;
+        let Some((last, _)) = faults.last() else { return Ok(()) };
+        after = *last;
+        for ((page, version), _) in faults.iter().filter(|(_, sound)| !sound) {
+            let detail = format!("version {version} of page number {page}");
+            findings.push(Finding { invariant: Invariant::Content, detail });
+        }
+    }
+}
+
+fn check_orphans(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    for (what, sql) in ORPHANS {
+        let count = first(session, sql, &[ws.into()], |row| row.int(0))?.unwrap_or(0);
+        if count > 0 {
+            let detail = format!("{count} {what}");
+            findings.push(Finding { invariant: Invariant::Dangling, detail });
+        }
+    }
+    Ok(())
+}

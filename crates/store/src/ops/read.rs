@@ -1,0 +1,110 @@
+//! Reading pages, their history and lists of them.
+
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::StoredPage;
+
+use super::{load, sources, workspaces, write};
+use crate::driver::{Session, Value, collect};
+use crate::types::*;
+use crate::{Result, row};
+
+const HISTORY: &str = "SELECT v.version, v.generation, v.op, v.title, v.content_hash, \
+     v.content_bytes, v.chunk_count, v.created_at FROM pages p JOIN page_versions v \
+     ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id \
+     WHERE p.workspace_id = $1 AND p.source_id = $2 AND p.slug = $3 ORDER BY v.version";
+const DIGESTS: &str = "SELECT slug, content_hash, derive_version, deleted_at, origin FROM pages \
+     WHERE workspace_id = $1 AND source_id = $2 ORDER BY slug";
+const LIST: &str = "SELECT page_id, source_id, slug, version, generation, kind, title, page_type, \
+     tags, effective_date, visibility, content_hash, chunk_count, origin, created_at, updated_at, \
+     deleted_at FROM pages WHERE workspace_id = $1 AND (source_id, slug) > ($2, $3) \
+     AND source_id <= $4";
+
+/// Greater than every source's name, which are ASCII letters, digits and hyphens.
+const LAST_SOURCE: &str = "~";
+
+pub(super) fn pages(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: &[PageKey],
+) -> Result<Vec<Option<StoredPage>>> {
+    workspaces::ledger(session, ws)?;
+    let current = write::current(session, ws, keys.iter())?;
+    let live: Vec<_> = current.into_iter().map(|found| found.filter(|c| !c.deleted)).collect();
+    let wanted: Vec<PageVersion> =
+        live.iter().flatten().map(|c| PageVersion { id: c.id, version: c.version }).collect();
+    let mut loaded = load::pages(session, ws, &wanted)?.into_iter();
+    Ok(live.into_iter().map(|found| found.and_then(|_| loaded.next().flatten())).collect())
+}
+
+pub(super) fn page_at(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    key: &PageKey,
+    version: u32,
+) -> Result<Option<StoredPage>> {
+    workspaces::ledger(session, ws)?;
+    let Some(current) = write::current(session, ws, std::iter::once(key))?.pop().flatten() else {
+        return Ok(None);
+    };
+    let wanted = PageVersion { id: current.id, version };
+    Ok(load::pages(session, ws, &[wanted])?.pop().flatten())
+}
+
+pub(super) fn history(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    key: &PageKey,
+) -> Result<Vec<VersionInfo>> {
+    workspaces::ledger(session, ws)?;
+    let params = [ws.into(), key.source.as_str().into(), key.slug.as_str().into()];
+    collect(session, HISTORY, &params, row::version_info)
+}
+
+pub(super) fn digests(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    source: &SourceId,
+) -> Result<Vec<PageDigest>> {
+    workspaces::ledger(session, ws)?;
+    sources::require(session, ws, source)?;
+    collect(session, DIGESTS, &[ws.into(), source.as_str().into()], row::digest)
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    has_tag: &str,
+    filter: &PageFilter,
+    after: Option<&PageKey>,
+    limit: usize,
+) -> Result<Vec<PageInfo>> {
+    workspaces::ledger(session, ws)?;
+    let start = list_start(filter, after);
+    let last = filter.source.as_ref().map_or(LAST_SOURCE, SourceId::as_str);
+    let mut sql = LIST.to_owned();
+    let mut params: Vec<Value<'_>> = vec![ws.into(), start.0.into(), start.1.into(), last.into()];
+    let narrowings = [
+        ("page_type = $$", filter.page_type.as_deref()),
+        (has_tag, filter.tag.as_deref()),
+        ("substr(slug, 1, length($$)) = $$", filter.prefix.as_deref()),
+    ];
+    for (clause, value) in narrowings {
+        let Some(value) = value else { continue };
+        params.push(value.into());
+        sql.push_str(" AND ");
+        sql.push_str(&clause.replace("$$", &format!("${}", params.len())));
+    }
+    if !filter.include_deleted {
+        sql.push_str(" AND deleted_at IS NULL");
+    }
+    params.push(limit.into());
+    sql.push_str(&format!(" ORDER BY source_id, slug LIMIT ${}", params.len()));
+    collect(session, &sql, &params, row::info)
+}
+
+/// The key that the list starts after: the later of the caller's and the filter's.
+fn list_start<'a>(filter: &'a PageFilter, after: Option<&'a PageKey>) -> (&'a str, &'a str) {
+    let asked = after.map_or(("", ""), |key| (key.source.as_str(), key.slug.as_str()));
+    let first = filter.source.as_ref().map_or(("", ""), |source| (source.as_str(), ""));
+    asked.max(first)
+}

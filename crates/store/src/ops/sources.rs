@@ -1,0 +1,115 @@
+//! Sources. A removed source keeps its row, marked, because its pages' history stays.
+
+use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
+use jiff::Timestamp;
+
+use super::{workspaces, write};
+use crate::driver::{Session, collect, first};
+use crate::plan::ChangeOp;
+use crate::types::{Removal, Source, Trust};
+use crate::{Result, StoreError, row};
+
+const LIST: &str = "SELECT id, name, trusted, created_at FROM sources \
+     WHERE workspace_id = $1 AND removed_at IS NULL ORDER BY id";
+const FIND: &str = "SELECT trusted, removed_at FROM sources WHERE workspace_id = $1 AND id = $2";
+const ADD: &str = "INSERT INTO sources (workspace_id, id, name, trusted, created_at) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace_id, id) DO UPDATE SET \
+     name = excluded.name, trusted = excluded.trusted, created_at = excluded.created_at, \
+     removed_at = NULL";
+const SET_TRUST: &str = "UPDATE sources SET trusted = $3 WHERE workspace_id = $1 AND id = $2";
+const REMOVE: &str = "UPDATE sources SET removed_at = $3 WHERE workspace_id = $1 AND id = $2";
+const LIVE_SLUGS: &str = "SELECT slug FROM pages WHERE workspace_id = $1 AND source_id = $2 \
+     AND deleted_at IS NULL ORDER BY slug";
+
+pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Source>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, LIST, &[ws.into()], row::source)
+}
+
+/// What a source that is there is believed.
+fn trust_of(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Option<Trust>> {
+    let found = first(session, FIND, &[ws.into(), id.as_str().into()], |row| {
+        Ok((row.flag(0)?, row.opt_int(1)?.is_some()))
+    })?;
+    Ok(match found {
+        Some((true, false)) => Some(Trust::Trusted),
+        Some((false, false)) => Some(Trust::Untrusted),
+        _ => None,
+    })
+}
+
+/// The trust of a source that must be there.
+pub(super) fn require(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Trust> {
+    trust_of(session, ws, id)?.ok_or_else(|| StoreError::UnknownSource(id.clone()))
+}
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+    name: &str,
+    trust: Trust,
+    now: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    if trust_of(session, ws, id)?.is_some() {
+        return Err(StoreError::SourceExists(id.clone()));
+    }
+    write::refuse_nul_in(name, || format!("the name of source {id}"))?;
+    let trusted = trust == Trust::Trusted;
+    let at = now.as_millisecond();
+    session
+        .execute(ADD, &[ws.into(), id.as_str().into(), name.into(), trusted.into(), at.into()])?;
+    tell_feed(session, ws, now)
+}
+
+pub(super) fn set_trust(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+    trust: Trust,
+    now: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    if require(session, ws, id)? == trust {
+        return Ok(());
+    }
+    let trusted = trust == Trust::Trusted;
+    session.execute(SET_TRUST, &[ws.into(), id.as_str().into(), trusted.into()])?;
+    tell_feed(session, ws, now)
+}
+
+pub(super) fn remove(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+    removal: Removal,
+    now: Timestamp,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    if *id == SourceId::default() {
+        return Err(StoreError::Protected { what: "source" });
+    }
+    require(session, ws, id)?;
+    let keys = live_keys(session, ws, id)?;
+    let pages = keys.len() as u64;
+    if removal == Removal::OnlyEmpty && pages > 0 {
+        return Err(StoreError::SourceInUse { id: id.clone(), pages });
+    }
+    write::deletions(session, ws, &keys, now)?;
+    session.execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
+    tell_feed(session, ws, now)?;
+    Ok(pages)
+}
+
+fn live_keys(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Vec<PageKey>> {
+    collect(session, LIVE_SLUGS, &[ws.into(), id.as_str().into()], |row| {
+        Ok(PageKey::new(id.clone(), Slug::new(&row.text(0)?)?))
+    })
+}
+
+fn tell_feed(session: &mut dyn Session, ws: &WorkspaceId, now: Timestamp) -> Result<()> {
+    let mut ledger = workspaces::ledger(session, ws)?;
+    let change = ledger.record(ChangeOp::Source, None, None);
+    workspaces::save(session, ws, &ledger, &[change], now)
+}

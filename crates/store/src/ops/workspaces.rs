@@ -1,0 +1,100 @@
+//! Workspaces and their ledgers.
+
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{SourceId, WorkspaceId};
+use jiff::Timestamp;
+
+use crate::driver::{Session, collect, first};
+use crate::plan::{Change, Ledger};
+use crate::row;
+use crate::schema::CHANGES;
+use crate::types::Workspace;
+use crate::{Result, StoreError};
+
+const LIST: &str = "SELECT head, pages, chunks, root, id, created_at FROM workspaces ORDER BY id";
+const LEDGER: &str = "SELECT head, pages, chunks, root, last_page_id FROM workspaces WHERE id = $1";
+const SAVE: &str = "UPDATE workspaces SET head = $2, pages = $3, chunks = $4, root = $5, \
+     last_page_id = $6 WHERE id = $1";
+const ADD: &str = "INSERT INTO workspaces (id, created_at, root) VALUES ($1, $2, $3)";
+const ADD_SOURCE: &str = "INSERT INTO sources (workspace_id, id, name, trusted, created_at) \
+     VALUES ($1, $2, $3, $4, $5)";
+const REMOVE: &str = "DELETE FROM workspaces WHERE id = $1";
+
+pub(super) fn list(session: &mut dyn Session) -> Result<Vec<Workspace>> {
+    collect(session, LIST, &[], row::workspace)
+}
+
+/// The ledger of a workspace that must exist.
+pub(super) fn ledger(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Ledger> {
+    first(session, LEDGER, &[ws.into()], row::ledger)?
+        .ok_or_else(|| StoreError::UnknownWorkspace(ws.clone()))
+}
+
+/// Writes the ledger and the changes that led to it.
+pub(super) fn save(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    ledger: &Ledger,
+    changes: &[Change],
+    now: Timestamp,
+) -> Result<()> {
+    let head = &ledger.head;
+    session.execute(
+        SAVE,
+        &[
+            ws.into(),
+            head.generation.0.into(),
+            head.pages.into(),
+            head.chunks.into(),
+            head.root.to_hex().into(),
+            ledger.last_page.into(),
+        ],
+    )?;
+    let mut values = Vec::with_capacity(changes.len() * CHANGES.columns.len());
+    for change in changes {
+        values.extend([
+            change.head.generation.0.into(),
+            change.op.name().into(),
+            change.page.map(|page| page.0).into(),
+            change.version.into(),
+            change.head.root.to_hex().into(),
+            change.head.pages.into(),
+            change.head.chunks.into(),
+            now.as_millisecond().into(),
+        ]);
+    }
+    session.insert(&CHANGES, ws, &values)
+}
+
+pub(super) fn add(session: &mut dyn Session, id: &WorkspaceId, now: Timestamp) -> Result<()> {
+    match ledger(session, id) {
+        Ok(_) => Err(StoreError::WorkspaceExists(id.clone())),
+        Err(StoreError::UnknownWorkspace(_)) => insert_workspace(session, id, now),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a workspace and its `default` source.
+pub(crate) fn insert_workspace(
+    session: &mut dyn Session,
+    id: &WorkspaceId,
+    now: Timestamp,
+) -> Result<()> {
+    let at = now.as_millisecond();
+    session.execute(ADD, &[id.into(), at.into(), Hash::default().to_hex().into()])?;
+    let source = SourceId::default();
+    let (source_id, name) = (source.as_str(), source.as_str());
+    session
+        .execute(ADD_SOURCE, &[id.into(), source_id.into(), name.into(), true.into(), at.into()])?;
+    Ok(())
+}
+
+pub(super) fn remove(session: &mut dyn Session, id: &WorkspaceId) -> Result<()> {
+    if *id == WorkspaceId::default() {
+        return Err(StoreError::Protected { what: "workspace" });
+    }
+    match session.execute(REMOVE, &[id.into()])? {
+        0 => Err(StoreError::UnknownWorkspace(id.clone())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,323 @@
+//! Writing, deleting and restoring pages: load what is there, plan, write the rows of the plan.
+
+use std::collections::{BTreeSet, HashMap};
+
+use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::page::Page;
+use jiff::Timestamp;
+
+use super::{load, sources, workspaces};
+use crate::driver::{Session, Value};
+use crate::plan::{self, Current, NewVersion, WritePlan};
+use crate::schema::{ALIASES, CHUNKS, CURRENT, LINKS, PAGES, TAKES, VERSIONS};
+use crate::types::*;
+use crate::{Result, StoreError, row};
+
+/// Text of versions that is handed to the database at once.
+const BATCH_BYTES: usize = 16 << 20;
+
+const MOVE: &str = "UPDATE pages SET origin = $3 WHERE workspace_id = $1 AND page_id = $2";
+const DELETED_VERSIONS: &str = "INSERT INTO page_versions (workspace_id, page_id, version, \
+     generation, op, kind, page_type, title, tags, content_hash, derive_version, effective_date, \
+     date_origin, visibility, chunk_count, content_bytes, created_at) \
+     SELECT p.workspace_id, p.page_id, c.version, c.generation, 'delete', p.kind, p.page_type, \
+     p.title, p.tags, p.content_hash, p.derive_version, p.effective_date, p.date_origin, \
+     p.visibility, 0, 0, c.at FROM changes c JOIN pages p ON p.workspace_id = c.workspace_id \
+     AND p.page_id = c.page_id \
+     WHERE c.workspace_id = $1 AND c.generation > $2 AND c.generation <= $3";
+const DELETED_PAGES: &str = "UPDATE pages SET version = c.version, generation = c.generation, \
+     deleted_at = c.at, updated_at = c.at FROM changes c WHERE c.workspace_id = $1 \
+     AND c.generation > $2 AND c.generation <= $3 AND pages.workspace_id = c.workspace_id \
+     AND pages.page_id = c.page_id";
+
+/// The outcomes, if there is nothing to write.
+pub(super) fn if_unchanged(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    writes: &[PageWrite<'_>],
+) -> Result<Option<Vec<WriteOutcome>>> {
+    let ledger = workspaces::ledger(session, ws)?;
+    let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
+    let plan = plan::plan_writes(ledger, found, writes);
+    Ok(plan.is_empty().then_some(plan.outcomes))
+}
+
+pub(super) fn pages(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    writes: &[PageWrite<'_>],
+    now: Timestamp,
+) -> Result<Vec<WriteOutcome>> {
+    let ledger = workspaces::ledger(session, ws)?;
+    let wanted: BTreeSet<_> = writes.iter().map(|write| &write.page.key.source).collect();
+    for source in wanted {
+        sources::require(session, ws, source)?;
+    }
+    let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
+    let plan = plan::plan_writes(ledger, found, writes);
+    apply(session, ws, &plan, now)?;
+    Ok(plan.outcomes)
+}
+
+/// The outcomes, if there is nothing to delete.
+pub(super) fn if_gone(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: &[PageKey],
+) -> Result<Option<Vec<DeleteOutcome>>> {
+    let ledger = workspaces::ledger(session, ws)?;
+    let found = current(session, ws, keys.iter())?;
+    let plan = plan::plan_deletions(ledger, found, keys);
+    Ok(plan.deletions.is_empty().then_some(plan.outcomes))
+}
+
+pub(super) fn deletions(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: &[PageKey],
+    now: Timestamp,
+) -> Result<Vec<DeleteOutcome>> {
+    let ledger = workspaces::ledger(session, ws)?;
+    let found = current(session, ws, keys.iter())?;
+    let plan = plan::plan_deletions(ledger, found, keys);
+    workspaces::save(session, ws, &plan.ledger, &plan.changes, now)?;
+    // The feed now names exactly the deleted pages, so both tables can follow it in one go.
+    let (from, to) = (ledger.head.generation.0, plan.ledger.head.generation.0);
+    for sql in [DELETED_VERSIONS, DELETED_PAGES] {
+        session.execute(sql, &[ws.into(), from.into(), to.into()])?;
+    }
+    Ok(plan.outcomes)
+}
+
+pub(super) fn restore(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    key: &PageKey,
+    now: Timestamp,
+) -> Result<WriteOutcome> {
+    let ledger = workspaces::ledger(session, ws)?;
+    let found = current(session, ws, std::iter::once(key))?.pop().flatten();
+    let found = found.ok_or_else(|| StoreError::NotFound(key.clone()))?;
+    let Current { id, version, generation, deleted, .. } = found;
+    if !deleted {
+        return Ok(WriteOutcome { id, version, generation, kind: WriteKind::Unchanged });
+    }
+    sources::require(session, ws, &key.source)?;
+    // Invariant: only a version with text can be deleted, so the one before has it.
+    let last = PageVersion { id, version: version - 1 };
+    let (last, derive_version) = load::derived(session, ws, &[last])?
+        .pop()
+        .flatten()
+        .ok_or_else(|| StoreError::corrupt(format!("{key} has no text to restore")))?;
+    let plan = plan::plan_restore(ledger, &found, &last, derive_version);
+    apply(session, ws, &plan, now)?;
+    Ok(plan.outcomes[0])
+}
+
+/// What is known of pages, in the order of `keys`.
+pub(super) fn current<'k>(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: impl ExactSizeIterator<Item = &'k PageKey>,
+) -> Result<Vec<Option<Current>>> {
+    let mut found = vec![None; keys.len()];
+    let keys: Vec<Value<'_>> =
+        keys.flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()]).collect();
+    session.lookup(&CURRENT, ws, &keys, &mut |at, row| {
+        found[at] = Some(row::current(row)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn apply(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    plan: &WritePlan<'_>,
+    now: Timestamp,
+) -> Result<()> {
+    for (id, origin) in &plan.moved {
+        session.execute(MOVE, &[ws.into(), id.0.into(), (*origin).into()])?;
+    }
+    if plan.versions.is_empty() {
+        return Ok(());
+    }
+    insert_pages(session, ws, &plan.versions, now)?;
+    insert_versions(session, ws, &plan.versions, now)?;
+    insert_parts(session, ws, &plan.versions)?;
+    workspaces::save(session, ws, &plan.ledger, &plan.changes, now)
+}
+
+/// Points each page to its last version in the plan.
+fn insert_pages(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    versions: &[NewVersion<'_>],
+    now: Timestamp,
+) -> Result<()> {
+    let last: HashMap<_, _> = versions.iter().map(|new| (new.id, new.version)).collect();
+    let at = now.as_millisecond();
+    let mut values = Vec::with_capacity(last.len() * PAGES.columns.len());
+    for new in versions.iter().filter(|new| last[&new.id] == new.version) {
+        let page = new.page;
+        values.extend([
+            new.id.0.into(),
+            page.key.source.as_str().into(),
+            page.key.slug.as_str().into(),
+            new.version.into(),
+            new.generation.0.into(),
+            Value::Null,
+            at.into(),
+            at.into(),
+        ]);
+        values.extend(description(new));
+        values.push(new.origin.into());
+    }
+    session.insert(&PAGES, ws, &values)
+}
+
+fn insert_versions(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    versions: &[NewVersion<'_>],
+    now: Timestamp,
+) -> Result<()> {
+    let at = now.as_millisecond();
+    let (mut values, mut bytes) = (Vec::new(), 0);
+    for new in versions {
+        values.extend([
+            new.id.0.into(),
+            new.version.into(),
+            new.generation.0.into(),
+            new.op.name().into(),
+        ]);
+        values.extend(description(new));
+        values.extend([at.into(), new.page.content.as_str().into()]);
+        bytes += new.page.content.len();
+        if bytes > BATCH_BYTES {
+            session.insert(&VERSIONS, ws, &values)?;
+            (values, bytes) = (Vec::new(), 0);
+        }
+    }
+    session.insert(&VERSIONS, ws, &values)
+}
+
+/// The columns that pages and page_versions share, from `kind` to `content_bytes`.
+fn description<'a>(new: &NewVersion<'a>) -> [Value<'a>; 11] {
+    let page = new.page;
+    [
+        page.kind.name().into(),
+        page.page_type.as_str().into(),
+        page.title.as_str().into(),
+        serde_json::Value::from(page.tags.as_slice()).to_string().into(),
+        (&page.content_hash).into(),
+        new.derive_version.into(),
+        page.effective_date.into(),
+        page.date_origin.map(|origin| origin.name()).into(),
+        page.visibility.name().into(),
+        chunk_count(&page.chunks).into(),
+        page.content.len().into(),
+    ]
+}
+
+fn insert_parts(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    versions: &[NewVersion<'_>],
+) -> Result<()> {
+    let (mut chunks, mut links) = (Vec::new(), Vec::new());
+    let (mut aliases, mut takes) = (Vec::new(), Vec::new());
+    for new in versions {
+        chunk_values(new, &mut chunks);
+        link_values(new, &mut links);
+        alias_values(new, &mut aliases);
+        take_values(new, &mut takes);
+    }
+    session.insert(&CHUNKS, ws, &chunks)?;
+    session.insert(&LINKS, ws, &links)?;
+    session.insert(&ALIASES, ws, &aliases)?;
+    session.insert(&TAKES, ws, &takes)
+}
+
+fn chunk_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+    for chunk in &new.page.chunks {
+        values.extend([
+            new.id.0.into(),
+            new.version.into(),
+            chunk.ordinal.into(),
+            chunk.id(&new.page.key).into(),
+            chunk.part.name().into(),
+            chunk.section.as_str().into(),
+            chunk.start.into(),
+            chunk.end.into(),
+            (&chunk.hash).into(),
+        ]);
+    }
+}
+
+fn link_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+    for (ordinal, link) in new.page.links.iter().enumerate() {
+        values.extend([
+            new.id.0.into(),
+            new.version.into(),
+            ordinal.into(),
+            link.link_type.name().into(),
+            link.direction.name().into(),
+            link.target.as_str().into(),
+            link.confidence.into(),
+            link.detected_by.name().into(),
+            link.since.into(),
+            link.until.into(),
+            link.evidence_chunk.into(),
+            link.evidence_start.into(),
+            link.evidence_end.into(),
+        ]);
+    }
+}
+
+fn alias_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+    for (ordinal, alias) in new.page.aliases.iter().enumerate() {
+        values.extend([new.id.0.into(), new.version.into(), ordinal.into(), alias.as_str().into()]);
+    }
+}
+
+fn take_values<'a>(new: &NewVersion<'a>, values: &mut Vec<Value<'a>>) {
+    for (ordinal, take) in new.page.takes.iter().enumerate() {
+        values.extend([
+            new.id.0.into(),
+            new.version.into(),
+            ordinal.into(),
+            take.claim.as_str().into(),
+            take.kind.as_str().into(),
+            take.holder.as_deref().into(),
+            take.weight.into(),
+            take.since.into(),
+            take.until.into(),
+            take.active.into(),
+        ]);
+    }
+}
+
+/// Refuses what PostgreSQL cannot hold, on both engines alike.
+pub(super) fn refuse_nul(writes: &[PageWrite<'_>]) -> Result<()> {
+    for write in writes {
+        for text in texts_of(write.page).chain(write.origin) {
+            refuse_nul_in(text, || format!("the page {}", write.page.key))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn refuse_nul_in(text: &str, what: impl FnOnce() -> String) -> Result<()> {
+    if text.contains('\0') { Err(StoreError::Nul { what: what() }) } else { Ok(()) }
+}
+
+fn texts_of(page: &Page) -> impl Iterator<Item = &str> {
+    let own = [&page.content, &page.title, &page.page_type].into_iter();
+    let lists = page.tags.iter().chain(&page.aliases);
+    let sections = page.chunks.iter().map(|chunk| &chunk.section);
+    let targets = page.links.iter().map(|link| &link.target);
+    let takes = page.takes.iter().flat_map(|take| [&take.claim, &take.kind]);
+    let holders = page.takes.iter().filter_map(|take| take.holder.as_ref());
+    own.chain(lists).chain(sections).chain(targets).chain(takes).chain(holders).map(String::as_str)
+}

@@ -1,0 +1,237 @@
+//! Rows decoded: from columns to the vocabulary of core. A value that has no meaning is damage.
+
+use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
+use gbrain_core::page::{DateOrigin, Page, PageKind, StoredPage, Take, Visibility};
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::driver::Columns;
+use crate::plan::{Current, Ledger};
+use crate::types::*;
+use crate::{Result, StoreError};
+
+/// Columns: head, pages, chunks, root.
+pub(crate) fn head(row: &dyn Columns) -> Result<Head> {
+    Ok(Head {
+        generation: Generation(row.int(0)?),
+        pages: natural(row, 1)?,
+        chunks: natural(row, 2)?,
+        root: hex(&row.text(3)?)?,
+    })
+}
+
+/// Columns of [`head`], then last_page_id.
+pub(crate) fn ledger(row: &dyn Columns) -> Result<Ledger> {
+    Ok(Ledger { head: head(row)?, last_page: row.int(4)? })
+}
+
+/// Columns of [`head`], then id, created_at.
+pub(crate) fn workspace(row: &dyn Columns) -> Result<Workspace> {
+    Ok(Workspace {
+        head: head(row)?,
+        id: WorkspaceId::new(&row.text(4)?)?,
+        created_at: timestamp(row.int(5)?)?,
+    })
+}
+
+/// Columns: id, name, trusted, created_at.
+pub(crate) fn source(row: &dyn Columns) -> Result<Source> {
+    Ok(Source {
+        id: SourceId::new(&row.text(0)?)?,
+        name: row.text(1)?,
+        trust: if row.flag(2)? { Trust::Trusted } else { Trust::Untrusted },
+        created_at: timestamp(row.int(3)?)?,
+    })
+}
+
+/// Columns of [`crate::schema::CURRENT`].
+pub(crate) fn current(row: &dyn Columns) -> Result<Current> {
+    Ok(Current {
+        id: PageId(row.int(0)?),
+        version: small(row, 1)?,
+        generation: Generation(row.int(2)?),
+        deleted: row.opt_int(3)?.is_some(),
+        kind: name(row, 4, PageKind::from_name)?,
+        content_hash: hash(row, 5)?,
+        derive_version: small(row, 6)?,
+        chunks: small(row, 7)?,
+        origin: row.opt_text(8)?,
+    })
+}
+
+/// Columns of [`crate::schema::VERSION_ROWS`]; none for a deletion. Gives the derivation too.
+pub(crate) fn version(row: &dyn Columns) -> Result<Option<(StoredPage, u32)>> {
+    let Some(content) = row.opt_text(14)? else { return Ok(None) };
+    let page = Page {
+        key: key(row, 3)?,
+        kind: name(row, 5, PageKind::from_name)?,
+        page_type: row.text(6)?,
+        title: row.text(7)?,
+        tags: tags(&row.text(8)?)?,
+        aliases: Vec::new(),
+        effective_date: date(row, 10)?,
+        date_origin: opt_name(row, 11, DateOrigin::from_name)?,
+        visibility: name(row, 12, Visibility::from_name)?,
+        content,
+        content_hash: hash(row, 9)?,
+        chunks: Vec::new(),
+        links: Vec::new(),
+        takes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let (id, version, generation) = (PageId(row.int(0)?), small(row, 1)?, Generation(row.int(2)?));
+    Ok(Some((StoredPage { id, version, generation, page }, small(row, 13)?)))
+}
+
+/// Columns of [`crate::schema::CHUNK_ROWS`].
+pub(crate) fn chunk(row: &dyn Columns) -> Result<Chunk> {
+    Ok(Chunk {
+        ordinal: small(row, 0)?,
+        part: name(row, 1, Part::from_name)?,
+        section: row.text(2)?,
+        start: small(row, 3)?,
+        end: small(row, 4)?,
+        hash: hash(row, 5)?,
+    })
+}
+
+/// Columns of [`crate::schema::LINK_ROWS`].
+pub(crate) fn link(row: &dyn Columns) -> Result<Link> {
+    Ok(Link {
+        link_type: name(row, 0, LinkType::from_name)?,
+        direction: name(row, 1, Direction::from_name)?,
+        target: row.text(2)?,
+        confidence: row.real(3)?,
+        detected_by: name(row, 4, DetectedBy::from_name)?,
+        since: date(row, 5)?,
+        until: date(row, 6)?,
+        evidence_chunk: row.opt_int(7)?.map(narrow).transpose()?,
+        evidence_start: small(row, 8)?,
+        evidence_end: small(row, 9)?,
+    })
+}
+
+/// Columns of [`crate::schema::TAKE_ROWS`].
+pub(crate) fn take(row: &dyn Columns) -> Result<Take> {
+    Ok(Take {
+        claim: row.text(0)?,
+        kind: row.text(1)?,
+        holder: row.opt_text(2)?,
+        weight: row.real(3)?,
+        since: date(row, 4)?,
+        until: date(row, 5)?,
+        active: row.flag(6)?,
+    })
+}
+
+/// Columns: page_id, source_id, slug, version, generation, kind, title, page_type, tags,
+/// effective_date, visibility, content_hash, chunk_count, origin, created_at, updated_at,
+/// deleted_at.
+pub(crate) fn info(row: &dyn Columns) -> Result<PageInfo> {
+    Ok(PageInfo {
+        id: PageId(row.int(0)?),
+        key: key(row, 1)?,
+        version: small(row, 3)?,
+        generation: Generation(row.int(4)?),
+        kind: name(row, 5, PageKind::from_name)?,
+        title: row.text(6)?,
+        page_type: row.text(7)?,
+        tags: tags(&row.text(8)?)?,
+        effective_date: date(row, 9)?,
+        visibility: name(row, 10, Visibility::from_name)?,
+        content_hash: hash(row, 11)?,
+        chunks: small(row, 12)?,
+        origin: row.opt_text(13)?,
+        created_at: timestamp(row.int(14)?)?,
+        updated_at: timestamp(row.int(15)?)?,
+        deleted_at: row.opt_int(16)?.map(timestamp).transpose()?,
+    })
+}
+
+/// Columns: slug, content_hash, derive_version, deleted_at, origin.
+pub(crate) fn digest(row: &dyn Columns) -> Result<PageDigest> {
+    Ok(PageDigest {
+        slug: Slug::new(&row.text(0)?)?,
+        content_hash: hash(row, 1)?,
+        derive_version: small(row, 2)?,
+        deleted: row.opt_int(3)?.is_some(),
+        origin: row.opt_text(4)?,
+    })
+}
+
+/// Columns: version, generation, op, title, content_hash, content_bytes, chunk_count, created_at.
+pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
+    Ok(VersionInfo {
+        version: small(row, 0)?,
+        generation: Generation(row.int(1)?),
+        op: name(row, 2, VersionOp::from_name)?,
+        title: row.text(3)?,
+        content_hash: hash(row, 4)?,
+        bytes: natural(row, 5)?,
+        chunks: small(row, 6)?,
+        created_at: timestamp(row.int(7)?)?,
+    })
+}
+
+/// A page key in two columns: source, slug.
+pub(crate) fn key(row: &dyn Columns, at: usize) -> Result<PageKey> {
+    Ok(PageKey::new(SourceId::new(&row.text(at)?)?, Slug::new(&row.text(at + 1)?)?))
+}
+
+/// A name of a closed set.
+pub(crate) fn name<T>(row: &dyn Columns, at: usize, from_name: fn(&str) -> Option<T>) -> Result<T> {
+    let text = row.text(at)?;
+    from_name(&text).ok_or_else(|| StoreError::corrupt(format!("unknown name {text:?}")))
+}
+
+fn opt_name<T>(
+    row: &dyn Columns,
+    at: usize,
+    from_name: fn(&str) -> Option<T>,
+) -> Result<Option<T>> {
+    if row.opt_text(at)?.is_none() { Ok(None) } else { name(row, at, from_name).map(Some) }
+}
+
+/// A hash as 32 bytes.
+pub(crate) fn hash(row: &dyn Columns, at: usize) -> Result<Hash> {
+    let bytes = row.blob(at)?;
+    let bytes = bytes.try_into().map_err(|_| StoreError::corrupt("a hash is not 32 bytes"))?;
+    Ok(Hash(bytes))
+}
+
+/// A hash as text.
+pub(crate) fn hex(text: &str) -> Result<Hash> {
+    Hash::from_hex(text).ok_or_else(|| StoreError::corrupt("a root is not 64 hexadecimal digits"))
+}
+
+/// A count.
+pub(crate) fn natural(row: &dyn Columns, at: usize) -> Result<u64> {
+    u64::try_from(row.int(at)?).map_err(|_| StoreError::corrupt("a count is negative"))
+}
+
+/// A number that fits 32 bits.
+pub(crate) fn small(row: &dyn Columns, at: usize) -> Result<u32> {
+    narrow(row.int(at)?)
+}
+
+fn narrow(number: i64) -> Result<u32> {
+    u32::try_from(number).map_err(|_| StoreError::corrupt("a number does not fit 32 bits"))
+}
+
+/// A moment, in milliseconds since 1970.
+pub(crate) fn timestamp(milliseconds: i64) -> Result<Timestamp> {
+    Timestamp::from_millisecond(milliseconds)
+        .map_err(|_| StoreError::corrupt("a time is out of range"))
+}
+
+fn date(row: &dyn Columns, at: usize) -> Result<Option<Date>> {
+    let Some(text) = row.opt_text(at)? else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| StoreError::corrupt("a date is not a date"))
+}
+
+fn tags(json: &str) -> Result<Vec<String>> {
+    serde_json::from_str(json).map_err(|_| StoreError::corrupt("tags are not a list of names"))
+}

@@ -1,0 +1,257 @@
+//! The tables that bulk operations know, and the migrations of both engines.
+//!
+//! Migrations are numbered from 1, applied in order, each once, and never changed after a release.
+
+use crate::driver::{Col, Lookup, Table};
+
+/// One step of the schema.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    pub number: i64,
+    pub name: &'static str,
+    pub sqlite: &'static str,
+    pub postgres: &'static str,
+}
+
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    name: "initial",
+    sqlite: include_str!("sqlite/0001_initial.sql"),
+    postgres: include_str!("postgres/0001_initial.sql"),
+}];
+
+/// The last schema this binary knows.
+pub(crate) fn known_schema() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
+}
+
+/// Tables of ours. A database that has one of these and no `gbrain_migrations` is somebody else's.
+pub(crate) const TABLES: &[&str] = &[
+    "meta",
+    "workspaces",
+    "sources",
+    "pages",
+    "page_versions",
+    "chunks",
+    "links",
+    "aliases",
+    "takes",
+    "config",
+    "changes",
+];
+
+pub(crate) const PAGES: Table = Table {
+    name: "pages",
+    columns: &[
+        ("page_id", Col::Int),
+        ("source_id", Col::Text),
+        ("slug", Col::Text),
+        ("version", Col::Int),
+        ("generation", Col::Int),
+        ("deleted_at", Col::Int),
+        ("created_at", Col::Int),
+        ("updated_at", Col::Int),
+        ("kind", Col::Text),
+        ("page_type", Col::Text),
+        ("title", Col::Text),
+        ("tags", Col::Text),
+        ("content_hash", Col::Blob),
+        ("derive_version", Col::Int),
+        ("effective_date", Col::Text),
+        ("date_origin", Col::Text),
+        ("visibility", Col::Text),
+        ("chunk_count", Col::Int),
+        ("content_bytes", Col::Int),
+        ("origin", Col::Text),
+    ],
+    on_conflict: "ON CONFLICT (workspace_id, page_id) DO UPDATE SET version = excluded.version, \
+         generation = excluded.generation, deleted_at = excluded.deleted_at, \
+         updated_at = excluded.updated_at, kind = excluded.kind, page_type = excluded.page_type, \
+         title = excluded.title, tags = excluded.tags, content_hash = excluded.content_hash, \
+         derive_version = excluded.derive_version, effective_date = excluded.effective_date, \
+         date_origin = excluded.date_origin, visibility = excluded.visibility, \
+         chunk_count = excluded.chunk_count, content_bytes = excluded.content_bytes, \
+         origin = excluded.origin",
+};
+
+pub(crate) const VERSIONS: Table = Table {
+    name: "page_versions",
+    columns: &[
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("generation", Col::Int),
+        ("op", Col::Text),
+        ("kind", Col::Text),
+        ("page_type", Col::Text),
+        ("title", Col::Text),
+        ("tags", Col::Text),
+        ("content_hash", Col::Blob),
+        ("derive_version", Col::Int),
+        ("effective_date", Col::Text),
+        ("date_origin", Col::Text),
+        ("visibility", Col::Text),
+        ("chunk_count", Col::Int),
+        ("content_bytes", Col::Int),
+        ("created_at", Col::Int),
+        ("content", Col::Text),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const CHUNKS: Table = Table {
+    name: "chunks",
+    columns: &[
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("ordinal", Col::Int),
+        ("chunk_id", Col::Text),
+        ("part", Col::Text),
+        ("section", Col::Text),
+        ("start_char", Col::Int),
+        ("end_char", Col::Int),
+        ("hash", Col::Blob),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const LINKS: Table = Table {
+    name: "links",
+    columns: &[
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("ordinal", Col::Int),
+        ("link_type", Col::Text),
+        ("direction", Col::Text),
+        ("target", Col::Text),
+        ("confidence", Col::Real),
+        ("detected_by", Col::Text),
+        ("since", Col::Text),
+        ("until", Col::Text),
+        ("evidence_chunk", Col::Int),
+        ("evidence_start", Col::Int),
+        ("evidence_end", Col::Int),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const ALIASES: Table = Table {
+    name: "aliases",
+    columns: &[
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("ordinal", Col::Int),
+        ("alias", Col::Text),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const TAKES: Table = Table {
+    name: "takes",
+    columns: &[
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("ordinal", Col::Int),
+        ("claim", Col::Text),
+        ("kind", Col::Text),
+        ("holder", Col::Text),
+        ("weight", Col::Real),
+        ("since", Col::Text),
+        ("until", Col::Text),
+        ("active", Col::Flag),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const CHANGES: Table = Table {
+    name: "changes",
+    columns: &[
+        ("generation", Col::Int),
+        ("op", Col::Text),
+        ("page_id", Col::Int),
+        ("version", Col::Int),
+        ("root", Col::Text),
+        ("pages", Col::Int),
+        ("chunks", Col::Int),
+        ("at", Col::Int),
+    ],
+    on_conflict: "",
+};
+
+/// A corrected row of the feed, written over the one that is there.
+pub(crate) const REWRITTEN_CHANGES: Table = Table {
+    name: CHANGES.name,
+    columns: CHANGES.columns,
+    on_conflict: "ON CONFLICT (workspace_id, generation) DO UPDATE SET op = excluded.op, \
+         page_id = excluded.page_id, version = excluded.version, root = excluded.root, \
+         pages = excluded.pages, chunks = excluded.chunks",
+};
+
+const OF_KEY: &[(&str, Col)] = &[("source_id", Col::Text), ("slug", Col::Text)];
+const OF_VERSION: &[(&str, Col)] = &[("page_id", Col::Int), ("version", Col::Int)];
+
+/// What is known of pages before a write.
+pub(crate) const CURRENT: Lookup = Lookup {
+    columns: "t.page_id, t.version, t.generation, t.deleted_at, t.kind, t.content_hash, \
+         t.derive_version, t.chunk_count, t.origin",
+    from: "pages t",
+    keys: OF_KEY,
+    order: "",
+};
+
+pub(crate) const VERSION_ROWS: Lookup = Lookup {
+    columns: "t.page_id, t.version, t.generation, p.source_id, p.slug, t.kind, t.page_type, \
+         t.title, t.tags, t.content_hash, t.effective_date, t.date_origin, t.visibility, \
+         t.derive_version, t.content",
+    from: "page_versions t JOIN pages p ON p.workspace_id = t.workspace_id \
+         AND p.page_id = t.page_id",
+    keys: OF_VERSION,
+    order: "",
+};
+
+pub(crate) const TEXTS: Lookup =
+    Lookup { columns: "t.content", from: "page_versions t", keys: OF_VERSION, order: "" };
+
+pub(crate) const CHUNK_ROWS: Lookup = Lookup {
+    columns: "t.ordinal, t.part, t.section, t.start_char, t.end_char, t.hash",
+    from: "chunks t",
+    keys: OF_VERSION,
+    order: "t.ordinal",
+};
+
+pub(crate) const LINK_ROWS: Lookup = Lookup {
+    columns: "t.link_type, t.direction, t.target, t.confidence, t.detected_by, t.since, t.until, \
+         t.evidence_chunk, t.evidence_start, t.evidence_end",
+    from: "links t",
+    keys: OF_VERSION,
+    order: "t.ordinal",
+};
+
+pub(crate) const ALIAS_ROWS: Lookup =
+    Lookup { columns: "t.alias", from: "aliases t", keys: OF_VERSION, order: "t.ordinal" };
+
+pub(crate) const TAKE_ROWS: Lookup = Lookup {
+    columns: "t.claim, t.kind, t.holder, t.weight, t.since, t.until, t.active",
+    from: "takes t",
+    keys: OF_VERSION,
+    order: "t.ordinal",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_numbered_from_one() {
+        let numbers: Vec<i64> = MIGRATIONS.iter().map(|m| m.number).collect();
+        assert_eq!(numbers, (1..=known_schema()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn both_engines_make_the_same_tables() {
+        for table in TABLES {
+            let wanted = format!("CREATE TABLE {table} (");
+            assert!(MIGRATIONS.iter().any(|m| m.sqlite.contains(&wanted)), "{table}");
+            assert!(MIGRATIONS.iter().any(|m| m.postgres.contains(&wanted)), "{table}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! SQLite: one file in WAL mode, one writer at a time per file, readers that never wait.
+//!
+//! Promises: a returned write has been synced to disk; two processes may open, write and read at
+//! once; opening a database whose schema is current takes no write lock.
+
+mod open;
+mod session;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use crate::driver::{Driver, Scope, Session};
+use crate::types::{Engine, Finding, Invariant};
+use crate::{Result, StoreError};
+use session::SqliteSession;
+
+/// Idle readers that are kept.
+const KEPT_READERS: usize = 8;
+
+/// A store in a SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    identity: String,
+    /// Opened by the first write. Taken out while in use, so that a panic cannot leave a
+    /// transaction open behind it.
+    writer: Mutex<Option<Connection>>,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
+    pub fn open(path: &Path, now: Timestamp) -> Result<Self> {
+        let (connection, identity) = open::open(path, now)?;
+        open::make_reader(&connection)?;
+        Ok(Self {
+            path: path.to_owned(),
+            identity,
+            writer: Mutex::new(None),
+            readers: Mutex::new(vec![connection]),
+        })
+    }
+
+    /// Runs a job on the writer's connection, alone in this process.
+    fn with_writer<T>(&self, job: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match slot.take() {
+            Some(connection) => connection,
+            None => open::connect(&self.path)?,
+        };
+        let result = job(&connection);
+        if connection.is_autocommit() {
+            *slot = Some(connection);
+        }
+        result
+    }
+
+    fn with_reader<T>(&self, job: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let connection = open::connect(&self.path)?;
+                open::make_reader(&connection)?;
+                connection
+            }
+        };
+        let result = job(&connection);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_autocommit() && readers.len() < KEPT_READERS {
+            readers.push(connection);
+        }
+        result
+    }
+}
+
+impl Driver for SqliteStore {
+    fn tag_filter(&self) -> &'static str {
+        "EXISTS (SELECT 1 FROM json_each(tags) WHERE json_each.value = $$)"
+    }
+
+    fn size_query(&self) -> &'static str {
+        "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::Sqlite
+    }
+
+    fn read<T>(
+        &self,
+        _scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.with_reader(|connection| {
+            in_transaction(connection, "BEGIN DEFERRED", |session| job(session))
+        })
+    }
+
+    fn write<T>(
+        &self,
+        _ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.with_writer(|connection| {
+            in_transaction(connection, "BEGIN IMMEDIATE", |session| job(session))
+        })
+    }
+
+    fn scrub(&self) -> Result<bool> {
+        // Deleted rows are overwritten in the file (secure_delete); the log still has them.
+        self.with_writer(|connection| {
+            let busy: i64 =
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            Ok(busy == 0)
+        })
+    }
+
+    fn structure(&self) -> Result<Vec<Finding>> {
+        self.with_reader(|connection| {
+            let mut statement = connection.prepare("PRAGMA quick_check")?;
+            let said = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let said = said.collect::<Result<Vec<_>, _>>()?;
+            let faults = said.into_iter().filter(|line| line != "ok");
+            let invariant = Invariant::Structure;
+            Ok(faults.map(|detail| Finding { invariant, detail }).collect())
+        })
+    }
+}
+
+/// Runs a job between `begin` and a commit, or a rollback if it fails.
+fn in_transaction<T>(
+    connection: &Connection,
+    begin: &str,
+    job: impl FnOnce(&mut SqliteSession<'_>) -> Result<T>,
+) -> Result<T> {
+    connection.execute_batch(begin)?;
+    let result = job(&mut SqliteSession::new(connection)).and_then(|value| {
+        connection.execute_batch("COMMIT").map_err(StoreError::from)?;
+        Ok(value)
+    });
+    if result.is_err() && !connection.is_autocommit() {
+        // The first error is the one to report; a connection that cannot roll back is dropped.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    result
+}

@@ -1,0 +1,171 @@
+//! Opening a SQLite file: made on first use, migrated under a write lock, refused if it is not
+//! ours. Ten processes may do this at once.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags};
+
+use super::in_transaction;
+use super::session::SqliteSession;
+use crate::driver::Session;
+use crate::ops::insert_workspace;
+use crate::schema::{MIGRATIONS, Migration, known_schema};
+use crate::{Result, StoreError};
+
+/// How long a writer waits for another.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// Statements kept prepared per connection: all that the operations use.
+const STATEMENTS: usize = 64;
+
+/// A connection to a database whose schema is current, and the store's identity.
+pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String)> {
+    create_file(path)?;
+    let connection = connect(path)?;
+    if schema_of(&connection, path)? < known_schema() {
+        switch_to_wal(&connection)?;
+        in_transaction(&connection, "BEGIN IMMEDIATE", |session| migrate(session, path, now))?;
+    }
+    let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+    let identity = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok((connection, identity))
+}
+
+/// A connection with our settings.
+pub(super) fn connect(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| of_file(path, error))?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection
+        .execute_batch(
+            "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; \
+             PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;",
+        )
+        .map_err(|error| of_file(path, error))?;
+    Ok(connection)
+}
+
+/// Makes a connection one that only reads.
+pub(super) fn make_reader(connection: &Connection) -> Result<()> {
+    Ok(connection.execute_batch("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")?)
+}
+
+fn create_file(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let fail = |path: &Path, error: std::io::Error| StoreError::File {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    };
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        private_directory(parent).map_err(|error| fail(parent, error))?;
+    }
+    private_file(path).map_err(|error| fail(path, error))
+}
+
+#[cfg(unix)]
+fn private_directory(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    // Not create_new: of ten processes that start at once, nine find it there.
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600).open(path).map(drop)
+}
+
+#[cfg(not(unix))]
+fn private_directory(path: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path).map(drop)
+}
+
+fn of_file(path: &Path, error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::NotADatabase { path: path.to_owned() }
+        }
+        Some(rusqlite::ErrorCode::CannotOpen) => {
+            StoreError::File { path: path.to_owned(), detail: error.to_string() }
+        }
+        _ => error.into(),
+    }
+}
+
+/// The schema's number, 0 for an empty file. Other people's files and newer schemas are refused.
+fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
+    let mut statement = connection
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .map_err(|error| of_file(path, error))?;
+    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let tables = tables.collect::<Result<Vec<_>, _>>().map_err(|error| of_file(path, error))?;
+    if tables.is_empty() {
+        return Ok(0);
+    }
+    if !tables.iter().any(|table| table == "gbrain_migrations") {
+        return Err(StoreError::ForeignDatabase { tables });
+    }
+    let sql = "SELECT max(number) FROM gbrain_migrations";
+    let found: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    match known_schema() {
+        known if found > known => Err(StoreError::NewerSchema { found, known }),
+        _ => Ok(found),
+    }
+}
+
+/// SQLite may refuse to wait for this one lock, so the waiting is here.
+fn switch_to_wal(connection: &Connection) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let sql = "PRAGMA journal_mode = WAL";
+        let result = connection.query_row(sql, [], |row| row.get::<_, String>(0));
+        match result.map_err(StoreError::from) {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                let detail = format!("the file system keeps SQLite in {mode} mode, WAL is needed");
+                return Err(StoreError::Other { detail });
+            }
+            Err(StoreError::Busy) if start.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Applies what is missing. Runs under the write lock, so it looks again at what is there.
+fn migrate(session: &mut SqliteSession<'_>, path: &Path, now: Timestamp) -> Result<()> {
+    let found = schema_of(session.connection(), path)?;
+    let sql = "CREATE TABLE IF NOT EXISTS gbrain_migrations (number INTEGER PRIMARY KEY, \
+         name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT";
+    session.connection().execute_batch(sql)?;
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number > found) {
+        apply(session, migration, now)?;
+    }
+    if found == 0 {
+        insert_workspace(session, &WorkspaceId::default(), now)?;
+    }
+    Ok(())
+}
+
+fn apply(session: &mut SqliteSession<'_>, migration: &Migration, now: Timestamp) -> Result<()> {
+    session.connection().execute_batch(migration.sqlite)?;
+    let sql = "INSERT INTO gbrain_migrations (number, name, applied_at) VALUES ($1, $2, $3)";
+    let at = now.as_millisecond();
+    session.execute(sql, &[migration.number.into(), migration.name.into(), at.into()])?;
+    Ok(())
+}

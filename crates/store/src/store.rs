@@ -1,0 +1,165 @@
+//! The contract that both engines keep.
+
+use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::StoredPage;
+use jiff::Timestamp;
+
+use crate::Result;
+use crate::types::*;
+
+/// A store of workspaces.
+///
+/// Every method is one transaction: what it reads is one moment, what it writes happens whole or
+/// not at all. Writers of a workspace queue; readers never wait for them. Lists are ordered by
+/// bytes on both engines. A method on a workspace that does not exist is
+/// [`UnknownWorkspace`](crate::StoreError::UnknownWorkspace).
+///
+/// After [`Down`](crate::StoreError::Down) in a write, whether it happened is not known; writing
+/// again is safe, since what is already there is left alone.
+pub trait Store: Send + Sync {
+    /// The name this store got when it was created: 32 hexadecimal digits. An index that was
+    /// built from another store is of no use for this one.
+    fn identity(&self) -> &str;
+
+    /// Which database holds the rows.
+    fn engine(&self) -> Engine;
+
+    /// All workspaces, by name.
+    fn workspaces(&self) -> Result<Vec<Workspace>>;
+
+    /// Makes a workspace with its `default` source, trusted.
+    fn add_workspace(&self, id: &WorkspaceId, now: Timestamp) -> Result<()>;
+
+    /// Erases a workspace with everything in it. `default` stays.
+    fn remove_workspace(&self, id: &WorkspaceId) -> Result<()>;
+
+    /// The sources of a workspace, by id.
+    fn sources(&self, ws: &WorkspaceId) -> Result<Vec<Source>>;
+
+    /// Adds a source, or brings back a removed one. Tells the feed.
+    fn add_source(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        name: &str,
+        trust: Trust,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Removes a source; its pages' history stays. `default` stays. Returns how many live pages
+    /// were deleted with it. Tells the feed.
+    fn remove_source(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        removal: Removal,
+        now: Timestamp,
+    ) -> Result<u64>;
+
+    /// Changes what a source is believed. Tells the feed if that is new.
+    fn set_source_trust(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        trust: Trust,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Writes pages, all or none; outcomes in the order of `writes`. Pages whose live version has
+    /// the same text, kind and derivation are left alone, and if that is all of them no write
+    /// transaction is opened. A page may come twice: the later one wins.
+    fn write_pages(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>>;
+
+    /// Deletes pages, all or none; outcomes in the order of `keys`. Their history stays.
+    fn delete_pages(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>>;
+
+    /// Brings back the last text of a deleted page. A live page is left alone.
+    fn restore_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp)
+    -> Result<WriteOutcome>;
+
+    /// Erases a page from every generation, as if it had never been written: its versions go, and
+    /// roots and counts of the feed are set right. Only its number stays, for readers to drop.
+    fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged>;
+
+    /// A live page.
+    fn page(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Option<StoredPage>> {
+        Ok(self.pages(ws, std::slice::from_ref(key))?.pop().flatten())
+    }
+
+    /// Live pages, in the order of `keys`.
+    fn pages(&self, ws: &WorkspaceId, keys: &[PageKey]) -> Result<Vec<Option<StoredPage>>>;
+
+    /// A page as it was; none for a version that never was or that is a deletion.
+    fn page_at_version(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        version: u32,
+    ) -> Result<Option<StoredPage>>;
+
+    /// The bare text of versions, in the order asked for; for snippets.
+    fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>>;
+
+    /// All versions of a page, oldest first; empty for an unknown page.
+    fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>>;
+
+    /// Pages after `after`, by source and slug, at most `limit`.
+    fn list(
+        &self,
+        ws: &WorkspaceId,
+        filter: &PageFilter,
+        after: Option<&PageKey>,
+        limit: usize,
+    ) -> Result<Vec<PageInfo>>;
+
+    /// What an import compares files with: all pages of a source, deleted ones too, by slug.
+    fn digests(&self, ws: &WorkspaceId, source: &SourceId) -> Result<Vec<PageDigest>>;
+
+    /// The corpus now.
+    fn head(&self, ws: &WorkspaceId) -> Result<Head>;
+
+    /// The corpus at a generation; none for one that has not been.
+    fn head_at(&self, ws: &WorkspaceId, generation: Generation) -> Result<Option<Head>>;
+
+    /// Reads a part of the feed, folded, in one snapshot.
+    fn read_feed(&self, ws: &WorkspaceId, range: &FeedRange) -> Result<ChangeBatch>;
+
+    /// [`Store::read_feed`] without an end.
+    fn changes(
+        &self,
+        ws: &WorkspaceId,
+        after: Generation,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<ChangeBatch> {
+        self.read_feed(ws, &FeedRange { after, until: None, max_changes: limit, max_bytes })
+    }
+
+    /// A setting of the database plane.
+    fn config_get(&self, ws: &WorkspaceId, key: &str) -> Result<Option<String>>;
+
+    /// Sets a setting.
+    fn config_set(&self, ws: &WorkspaceId, key: &str, value: &str) -> Result<()>;
+
+    /// Removes a setting; whether there was one.
+    fn config_unset(&self, ws: &WorkspaceId, key: &str) -> Result<bool>;
+
+    /// All settings, by key.
+    fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>>;
+
+    /// The corpus in figures.
+    fn stats(&self, ws: &WorkspaceId) -> Result<Stats>;
+
+    /// Checks every invariant, reading everything once; empty when all is well.
+    fn check(&self, ws: &WorkspaceId) -> Result<Vec<Finding>>;
+}

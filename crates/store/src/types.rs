@@ -1,0 +1,394 @@
+//! What goes into the store and comes out of it.
+
+use gbrain_core::chunk::Chunk;
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::link::LinkType;
+use gbrain_core::named;
+use gbrain_core::page::{Page, PageKind, StoredPage, Visibility};
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+/// Which database holds the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// One file, one machine.
+    Sqlite,
+    /// Many machines.
+    Postgres,
+}
+
+/// A tenant and the state of its corpus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its name.
+    pub id: WorkspaceId,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Its corpus now.
+    pub head: Head,
+}
+
+/// Where pages come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its name.
+    pub id: SourceId,
+    /// What people call it.
+    pub name: String,
+    /// Whether its pages may take names and be quoted as the brain's own.
+    pub trust: Trust,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// Whether a source is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// The owner's own.
+    Trusted,
+    /// Anybody's: its aliases cannot take another page's name.
+    Untrusted,
+}
+
+/// What to do with the live pages of a source that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// Refuse while there are any.
+    OnlyEmpty,
+    /// Delete them (their history stays).
+    Cascade,
+}
+
+/// The state of a corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Head {
+    /// The last change.
+    pub generation: Generation,
+    /// Live pages.
+    pub pages: u64,
+    /// Chunks of live pages.
+    pub chunks: u64,
+    /// [`Hash::toggle`] over [`Page::fingerprint`] of the live pages.
+    pub root: Hash,
+}
+
+/// A page to write.
+#[derive(Debug, Clone, Copy)]
+pub struct PageWrite<'a> {
+    /// What it says.
+    pub page: &'a Page,
+    /// The file it was imported from.
+    pub origin: Option<&'a str>,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOutcome {
+    /// The page's number.
+    pub id: PageId,
+    /// Its version now.
+    pub version: u32,
+    /// The change that made this version.
+    pub generation: Generation,
+    /// What happened.
+    pub kind: WriteKind,
+}
+
+/// What happened to a written page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WriteKind {
+    /// It is new.
+    Added,
+    /// It has a new version.
+    Changed,
+    /// The live version already says this: nothing was written.
+    Unchanged,
+    /// It was deleted and lives again.
+    Restored,
+}
+
+/// What happened to a page that was to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeleteOutcome {
+    /// It was live and is deleted, by this change.
+    Deleted(Generation),
+    /// It was deleted before.
+    AlreadyDeleted,
+    /// There never was such a page, or it was purged.
+    Unknown,
+}
+
+/// What erasing a page did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    /// How many versions are gone.
+    pub versions: u32,
+    /// The change that tells readers.
+    pub generation: Generation,
+    /// Whether the bytes have left the database files too. On SQLite false means that a reader
+    /// still held the write-ahead log; the next purge or the last process to close clears it. On
+    /// PostgreSQL always false: freed space is overwritten in the server's own time.
+    pub scrubbed: bool,
+}
+
+/// Which pages to list.
+#[derive(Debug, Clone, Default)]
+pub struct PageFilter {
+    /// Of this source only.
+    pub source: Option<SourceId>,
+    /// Of this type only.
+    pub page_type: Option<String>,
+    /// With this tag only.
+    pub tag: Option<String>,
+    /// Whose slug starts with this.
+    pub prefix: Option<String>,
+    /// Deleted pages too.
+    pub include_deleted: bool,
+}
+
+/// A page without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageInfo {
+    /// The store's number.
+    pub id: PageId,
+    /// Its name.
+    pub key: PageKey,
+    /// Its current version.
+    pub version: u32,
+    /// The change that made it.
+    pub generation: Generation,
+    /// What kind of text it is.
+    pub kind: PageKind,
+    /// Its title.
+    pub title: String,
+    /// Its type.
+    pub page_type: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// When what it tells of happened.
+    pub effective_date: Option<Date>,
+    /// Who may see it.
+    pub visibility: Visibility,
+    /// SHA-256 of its text.
+    pub content_hash: Hash,
+    /// How many chunks it has.
+    pub chunks: u32,
+    /// The file it was imported from.
+    pub origin: Option<String>,
+    /// When it was first written.
+    pub created_at: Timestamp,
+    /// When its current version was made.
+    pub updated_at: Timestamp,
+    /// When it was deleted.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// What an import must know to leave a page alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageDigest {
+    /// Its name in the source.
+    pub slug: Slug,
+    /// SHA-256 of its text.
+    pub content_hash: Hash,
+    /// The derivation it was made by.
+    pub derive_version: u32,
+    /// Whether it is deleted.
+    pub deleted: bool,
+    /// The file it was imported from.
+    pub origin: Option<String>,
+}
+
+/// What made a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VersionOp {
+    /// New text.
+    Write,
+    /// The page was deleted: this version has no text.
+    Delete,
+    /// The last text before a deletion came back.
+    Restore,
+}
+
+/// One version in a page's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionInfo {
+    /// Its number, from 1.
+    pub version: u32,
+    /// The change that made it.
+    pub generation: Generation,
+    /// What made it.
+    pub op: VersionOp,
+    /// The title it has.
+    pub title: String,
+    /// SHA-256 of its text, or of the text that was deleted.
+    pub content_hash: Hash,
+    /// Bytes of text.
+    pub bytes: u64,
+    /// How many chunks it has.
+    pub chunks: u32,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// One version of one page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageVersion {
+    /// The page's number.
+    pub id: PageId,
+    /// The version.
+    pub version: u32,
+}
+
+/// Which part of the feed to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedRange {
+    /// Changes after this one.
+    pub after: Generation,
+    /// Up to and including this one; none for all there are.
+    pub until: Option<Generation>,
+    /// At most this many changes (at least one is read).
+    pub max_changes: usize,
+    /// Stop before the text of the changes exceeds this (at least one is read).
+    pub max_bytes: usize,
+}
+
+/// Changes of a corpus, folded: applying them to the corpus at `after` gives the one at `upto`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeBatch {
+    /// The last change that is in the batch; `after` itself if there are no more.
+    pub upto: Generation,
+    /// The corpus root at `upto`.
+    pub root: Hash,
+    /// Live pages at `upto`.
+    pub pages: u64,
+    /// Their chunks.
+    pub chunks: u64,
+    /// The latest change there is. Smaller than `after` when the reader is ahead of the store (a
+    /// database put back from a backup): it must start again from nothing.
+    pub head: Generation,
+    /// For each page that lives at `upto` and changed, what it says then; in feed order.
+    pub upserts: Vec<StoredPage>,
+    /// Pages that do not live at `upto`, sorted. May name pages the reader never saw, and names
+    /// pages that were purged after `upto`: a purged page leaves every generation at once.
+    pub removals: Vec<PageId>,
+    /// Whether the sources changed.
+    pub sources_changed: bool,
+}
+
+/// A corpus in figures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// By source, in order.
+    pub sources: Vec<SourceStats>,
+    /// Live pages by type, in order of name.
+    pub types: Vec<(String, u64)>,
+    /// Versions of all pages.
+    pub versions: u64,
+    /// Links of live pages by type, in order of name.
+    pub links: Vec<(LinkType, u64)>,
+    /// Aliases of live pages.
+    pub aliases: u64,
+    /// Takes of live pages.
+    pub takes: u64,
+    /// Bytes of text in all versions.
+    pub history_bytes: u64,
+    /// Bytes the database takes on disk, all workspaces together.
+    pub database_bytes: u64,
+}
+
+/// A source in figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceStats {
+    /// Its name.
+    pub source: SourceId,
+    /// Live pages.
+    pub pages: u64,
+    /// Deleted pages.
+    pub deleted: u64,
+    /// Chunks of live pages.
+    pub chunks: u64,
+    /// Bytes of text of live pages.
+    pub bytes: u64,
+}
+
+/// Something in the store that should not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Which invariant is broken.
+    pub invariant: Invariant,
+    /// Where, and by how much; no page text.
+    pub detail: String,
+}
+
+/// What must hold of a workspace's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Invariant {
+    /// The stored root is the root of the live pages.
+    Root,
+    /// The stored counts are the counts of live pages and chunks.
+    Counts,
+    /// The feed is dense and ends at the head, with the head's root and counts.
+    Feed,
+    /// Every page points to a version that exists, versions are dense and agree with it.
+    Versions,
+    /// Every text has the hash that is stored for it.
+    Content,
+    /// Every version has as many chunks as it says.
+    Chunks,
+    /// No row belongs to a page, version or source that is not there.
+    Dangling,
+    /// The database's own structure is sound.
+    Structure,
+}
+
+named! { Engine { Sqlite = "sqlite", Postgres = "postgres" } }
+named! { Trust { Trusted = "trusted", Untrusted = "untrusted" } }
+named! {
+    WriteKind {
+        Added = "added",
+        Changed = "changed",
+        Unchanged = "unchanged",
+        Restored = "restored",
+    }
+}
+named! { VersionOp { Write = "write", Delete = "delete", Restore = "restore" } }
+named! {
+    Invariant {
+        Root = "root",
+        Counts = "counts",
+        Feed = "feed",
+        Versions = "versions",
+        Content = "content",
+        Chunks = "chunks",
+        Dangling = "dangling",
+        Structure = "structure",
+    }
+}
+
+impl Head {
+    /// The corpus with one more page.
+    pub(crate) fn enter(&mut self, member: Hash, chunks: u32) {
+        self.root = self.root.toggle(member);
+        self.pages += 1;
+        self.chunks += u64::from(chunks);
+    }
+
+    /// The corpus with one page less.
+    pub(crate) fn leave(&mut self, member: Hash, chunks: u32) {
+        self.root = self.root.toggle(member);
+        self.pages = self.pages.saturating_sub(1);
+        self.chunks = self.chunks.saturating_sub(u64::from(chunks));
+    }
+}
+
+/// A page's member of the root, from what is stored of it. Mirrors [`Page::fingerprint`].
+pub(crate) fn member(key: &PageKey, content_hash: Hash, derive_version: u32) -> Hash {
+    let (source, slug) = (key.source.as_str().as_bytes(), key.slug.as_str().as_bytes());
+    Hash::of_parts(&[source, slug, &content_hash.0, &derive_version.to_le_bytes()])
+}
+
+/// How many chunks a page has, as it is counted in the head.
+pub(crate) fn chunk_count(chunks: &[Chunk]) -> u32 {
+    u32::try_from(chunks.len()).unwrap_or(u32::MAX)
+}
