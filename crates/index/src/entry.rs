@@ -7,9 +7,11 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::link::Link;
 use gbrain_core::page::{PageKind, StoredPage, Visibility};
-use gbrain_core::request::Trust;
+use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
 use jiff::civil::Date;
+
+use crate::filter::admits_page;
 
 /// A page, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,13 +117,18 @@ impl PageEntry {
         trust == Trust::Trusted || self.visibility == Visibility::World
     }
 
+    /// Whether a filter lets it through.
+    pub fn passes(&self, filter: &Filter) -> bool {
+        admits_page(filter, self)
+    }
+
     /// The strongest way in which a key names it.
     pub(crate) fn named_by(&self, key: &str) -> Option<NameKind> {
         self.names().into_iter().find(|(_, name)| name == key).map(|(how, _)| how)
     }
 
     /// Every name key it answers to, the strongest first; a key comes once.
-    pub(crate) fn names(&self) -> Vec<(NameKind, String)> {
+    pub fn names(&self) -> Vec<(NameKind, String)> {
         let slug = self.key.slug.as_str();
         let basename = slug.rsplit('/').next().unwrap_or(slug);
         let spaced = basename.replace(['-', '_'], " ");

@@ -33,10 +33,16 @@ pub fn boost(candidates: &mut [Candidate], context: &BoostContext<'_>) {
         notes.push((candidate.page, describe(&boosts)));
     }
     let notes: rustc_hash::FxHashMap<_, _> = notes.into_iter().collect();
-    settle(candidates, "boost", |candidate| notes.get(&candidate.page).cloned().unwrap_or_default());
+    settle(candidates, "boost", |candidate| {
+        notes.get(&candidate.page).cloned().unwrap_or_default()
+    });
 }
 
-fn boosts_of(candidate: &Candidate, phrase: &str, context: &BoostContext<'_>) -> [(&'static str, f64); 4] {
+fn boosts_of(
+    candidate: &Candidate,
+    phrase: &str,
+    context: &BoostContext<'_>,
+) -> [(&'static str, f64); 4] {
     let settings = context.settings;
     [
         ("source", settings.source_weight(&candidate.key)),
@@ -62,7 +68,8 @@ pub fn title_holds(title: &str, phrase: &str) -> bool {
     let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     phrase.contains(' ')
         && title.match_indices(phrase).any(|(at, found)| {
-            is_edge(title[..at].chars().next_back()) && is_edge(title[at + found.len()..].chars().next())
+            is_edge(title[..at].chars().next_back())
+                && is_edge(title[at + found.len()..].chars().next())
         })
 }
 
@@ -105,7 +112,10 @@ mod tests {
         let full = settings.recency_boost - 1.0;
         assert!((at(today) - full).abs() < 1e-12);
         assert!((at(jiff::civil::date(2026, 5, 31)) - full / 2.0).abs() < 1e-12);
-        assert!((at(jiff::civil::date(2027, 1, 1)) - full).abs() < 1e-12, "the future is not older");
+        assert!(
+            (at(jiff::civil::date(2027, 1, 1)) - full).abs() < 1e-12,
+            "the future is not older"
+        );
         assert_eq!(recency_factor(None, &context), 1.0);
     }
 }

@@ -72,7 +72,11 @@ fn compare(a: f64, b: f64) -> std::cmp::Ordering {
 }
 
 /// Sorts, then writes each page's rank and score into its trace.
-pub fn settle(candidates: &mut [Candidate], stage: &'static str, note: impl Fn(&Candidate) -> String) {
+pub fn settle(
+    candidates: &mut [Candidate],
+    stage: &'static str,
+    note: impl Fn(&Candidate) -> String,
+) {
     sort(candidates);
     for (at, candidate) in candidates.iter_mut().enumerate() {
         let (score, note) = (Some(candidate.score), note(candidate));

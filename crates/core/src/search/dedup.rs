@@ -15,7 +15,8 @@ impl WordSet {
 
     /// Jaccard overlap: shared words over all words. Two empty sets do not overlap.
     pub fn overlap(&self, other: &Self) -> f64 {
-        let (small, large) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
+        let (small, large) =
+            if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
         if small.0.is_empty() {
             return 0.0;
         }

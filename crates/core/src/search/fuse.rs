@@ -13,7 +13,8 @@ pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], k: f64) {
     let unit = if total > 0.0 { (k + 1.0) / total } else { 0.0 };
     for candidate in candidates.iter_mut() {
         // Invariant: arms are added in the plan's order, so that the sum is the same every time.
-        candidate.score = arms.iter().map(|planned| contribution(candidate, planned, k, unit)).sum();
+        candidate.score =
+            arms.iter().map(|planned| contribution(candidate, planned, k, unit)).sum();
     }
     settle(candidates, "fuse", |candidate| describe(candidate, arms, k, unit));
 }

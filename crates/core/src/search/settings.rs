@@ -132,7 +132,11 @@ pub const SOURCE_WEIGHT: &str = "source_weight.";
 
 const SOURCE_WEIGHT_RANGE: RangeInclusive<f64> = 0.5..=2.0;
 
-fn in_range(name: &'static str, value: &str, range: &RangeInclusive<f64>) -> Result<f64, SettingError> {
+fn in_range(
+    name: &'static str,
+    value: &str,
+    range: &RangeInclusive<f64>,
+) -> Result<f64, SettingError> {
     match value.trim().parse::<f64>() {
         Ok(number) if range.contains(&number) => Ok(number),
         _ => Err(SettingError::OutOfRange {
@@ -167,7 +171,9 @@ impl Settings {
             return 1.0;
         }
         let whole = key.to_string();
-        let fits = |prefix: &str| prefix == key.source.as_str() || whole.starts_with(prefix) && prefix.contains("::");
+        let fits = |prefix: &str| {
+            prefix == key.source.as_str() || whole.starts_with(prefix) && prefix.contains("::")
+        };
         let fitting = self.source_weights.iter().filter(|(prefix, _)| fits(prefix));
         fitting.max_by_key(|(prefix, _)| prefix.len()).map_or(1.0, |(_, factor)| *factor)
     }

@@ -1,5 +1,7 @@
 //! The part of a passage worth showing: the window that holds the most distinct matching words.
 
+use crate::text::Span;
+
 /// A window of a passage with its matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
@@ -7,17 +9,6 @@ pub struct Snippet {
     pub text: String,
     /// Matching words, as character ranges into `text`.
     pub highlights: Vec<(u32, u32)>,
-}
-
-/// A matching word of a passage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// First character.
-    pub start: u32,
-    /// One past the last.
-    pub end: u32,
-    /// Which word of the query it matches.
-    pub term: u32,
 }
 
 /// Cuts a window of about `width` characters out of a passage.
@@ -41,7 +32,9 @@ pub fn snippet(passage: &str, spans: &[Span], width: usize) -> Snippet {
     text.truncate(text.trim_end().len());
     let highlights = spans
         .iter()
-        .filter(|span| span.start as usize >= from && span.end as usize <= to && span.start < span.end)
+        .filter(|span| {
+            span.start as usize >= from && span.end as usize <= to && span.start < span.end
+        })
         .map(|span| {
             let first = places[span.start as usize - from] - 1;
             (first, places[span.end as usize - 1 - from].min(kept))
@@ -105,7 +98,8 @@ mod tests {
     fn the_window_holds_the_most_terms() {
         let passage = format!("alpha {} alpha beta {}", "x ".repeat(200), "y ".repeat(200));
         let at = passage.find("alpha beta").unwrap() as u32;
-        let cut = snippet(&passage, &[span(0, 5, 0), span(at, at + 5, 0), span(at + 6, at + 10, 1)], 60);
+        let cut =
+            snippet(&passage, &[span(0, 5, 0), span(at, at + 5, 0), span(at + 6, at + 10, 1)], 60);
         assert!(cut.text.contains("alpha beta"), "{}", cut.text);
         let shown: Vec<char> = cut.text.chars().collect();
         for (start, end) in cut.highlights {

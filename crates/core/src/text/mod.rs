@@ -22,7 +22,7 @@ mod stop;
 pub use name::name_key;
 pub use query::{MAX_QUERY_CHARS, MAX_QUERY_TERMS, QueryTerm, QueryTerms};
 pub use scan::analyse;
-pub use spans::spans;
+pub use spans::{Matches, Span, matches};
 pub use stop::is_stop_word;
 
 /// The version of the analyser: an index made with another number is made again.
