@@ -5,7 +5,8 @@ use std::ops::Range;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-use super::cue::{self, Class, Guess, Sentence};
+use super::clause::{Guess, Sentence};
+use super::cue::{Class, Context};
 use super::find::{self, Found};
 use super::{DetectedBy, Direction, Link, LinkType, key};
 use crate::chunk::{Chunk, Part, Span};
@@ -48,7 +49,7 @@ pub(crate) fn extract(
     chunks: &[Chunk],
     subject: Subject<'_>,
 ) -> Vec<Link> {
-    let context = cue::Context::of(subject.page_type, opening(content, spans));
+    let context = Context::of(subject.page_type, opening(content, spans));
     let mut extractor = Extractor { content, offsets, chunks, subject, context, links: Vec::new() };
     for span in spans {
         for block in &span.blocks {
@@ -69,11 +70,12 @@ pub(crate) fn strongest(links: Vec<Link>, own_slug: &str) -> Vec<Link> {
         match places.get(&(link.link_type, link.direction, link.target.clone())) {
             Some(&at) => {
                 let known = &mut kept[at];
-                let (since, until) = (known.since.or(link.since), known.until.or(link.until));
+                // The first sign of an edge is from when it held, whichever says it best.
+                let since = [known.since, link.since].into_iter().flatten().min();
                 if link.confidence > known.confidence {
-                    *known = link;
+                    *known = Link { until: link.until.or(known.until), ..link };
                 }
-                (known.since, known.until) = (known.since.or(since), known.until.or(until));
+                known.since = since;
             }
             None => {
                 places.insert((link.link_type, link.direction, link.target.clone()), kept.len());
@@ -98,7 +100,7 @@ struct Extractor<'a> {
     offsets: &'a Offsets<'a>,
     chunks: &'a [Chunk],
     subject: Subject<'a>,
-    context: cue::Context,
+    context: Context,
     links: Vec<Link>,
 }
 
@@ -144,13 +146,7 @@ impl Extractor<'_> {
         }
         let name = name.trim_matches(['*', '_', '`', ' ']);
         let (link_type, direction) = key::relation_of_key(name, self.subject.page_type)?;
-        Some(Guess {
-            link_type,
-            direction,
-            confidence: TYPED_LINE_CONFIDENCE,
-            since: None,
-            until: None,
-        })
+        Some(Guess::new(link_type, direction, TYPED_LINE_CONFIDENCE))
     }
 
     /// The links of a block, read by the sentences, rows or dated bullets that hold them.
@@ -174,19 +170,17 @@ impl Extractor<'_> {
     }
 
     fn sentence(&mut self, here: &[Found], range: Range<usize>, day: Option<Date>) {
-        let ranges: Vec<Range<usize>> = here.iter().map(|link| link.range.clone()).collect();
-        let wanted = here.iter().any(|link| self.context.has_cues(Class::of_target(&link.target)));
-        let sentence = wanted.then(|| Sentence::new(self.content, range.clone(), &ranges));
-        for (at, link) in here.iter().enumerate() {
-            let class = Class::of_target(&link.target);
-            let guesses =
-                sentence.as_ref().map(|sentence| sentence.guess(&self.context, at, class));
-            let guesses = guesses.unwrap_or_default();
+        let classes: Vec<Class> = here.iter().map(|link| Class::of_target(&link.target)).collect();
+        let speaks = classes.iter().any(|class| self.context.has_cues(*class));
+        let ranges = here.iter().map(|link| link.range.clone());
+        let sentence = speaks.then(|| Sentence::new(self.content, range.clone(), ranges, day));
+        for (at, (link, class)) in here.iter().zip(classes).enumerate() {
+            let read = |sentence: &Sentence| sentence.guesses(&self.context, at, class);
+            let guesses = sentence.as_ref().map(read).unwrap_or_default();
             if guesses.is_empty() {
                 self.push(link, Guess::mention(), DetectedBy::Link, range.clone());
             }
-            for mut guess in guesses {
-                guess.since = guess.since.or(day.filter(|_| guess.until.is_none()));
+            for guess in guesses {
                 self.push(link, guess, DetectedBy::Sentence, range.clone());
             }
         }

@@ -4,6 +4,7 @@
 //! round a link, in falling order of confidence. Where the text does not say, the edge is a mention:
 //! a wrong type costs more than a missing one. Nothing is resolved here: a target may not exist yet.
 
+mod clause;
 mod cue;
 mod extract;
 mod find;

@@ -1,0 +1,404 @@
+//! What the words round a link say it means: the reading.
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+
+use super::cue::{Class, Context, Cue, Side};
+use super::when::when;
+use super::{Direction, LinkType};
+
+/// How far from a link a cue may stand, in words.
+const WINDOW: usize = 40;
+
+/// What every word between a cue and its link takes from the confidence.
+const PER_WORD: f64 = 0.012;
+
+/// What a target that is only a title takes from the confidence: it could be anything.
+const UNKNOWN_TARGET: f64 = 0.05;
+
+/// The least confidence of a relation; below it a link is a mention.
+const LEAST: f64 = 0.55;
+
+/// Words that say a relation is over.
+const PAST: &[&str] = &[
+    "former",
+    "formerly",
+    "previously",
+    "ex",
+    "once",
+    "left",
+    "departed",
+    "previous",
+    "was",
+    "were",
+];
+
+/// Words that date the end of a relation when a timeline says them.
+const ENDING: &[&str] =
+    &["left", "leaves", "leaving", "departed", "departs", "resigned", "resigns", "exited"];
+
+/// Words that say somebody was not there.
+const ABSENT: &[&str] = &[
+    "absent",
+    "absence",
+    "missed",
+    "missing",
+    "unable",
+    "apologies",
+    "declined",
+    "skipped",
+    "regrets",
+];
+
+/// Words that say somebody was.
+const PRESENT: &[&str] = &[
+    "attended",
+    "attend",
+    "attendees",
+    "attendance",
+    "present",
+    "joined",
+    "dialed",
+    "led",
+    "opened",
+    "chaired",
+    "hosted",
+    "presented",
+    "facilitated",
+    "convened",
+    "participated",
+    "with",
+];
+
+/// What a sentence says about one link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Guess {
+    pub(super) link_type: LinkType,
+    pub(super) direction: Direction,
+    pub(super) confidence: f64,
+    pub(super) since: Option<Date>,
+    pub(super) until: Option<Date>,
+}
+
+impl Guess {
+    /// A relation without dates.
+    pub(super) fn new(link_type: LinkType, direction: Direction, confidence: f64) -> Self {
+        Self { link_type, direction, confidence, since: None, until: None }
+    }
+
+    /// A link that nothing explains.
+    pub(super) fn mention() -> Self {
+        Self::new(LinkType::Mentions, Direction::Out, 0.5)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    /// The bytes of a word in the sentence's lower-case text.
+    Word(Range<usize>),
+    Link,
+    /// A mark that clauses and lists have inside them.
+    Comma,
+    /// A mark that parts what it stands between.
+    Stop,
+}
+
+/// A sentence as lower-case words, links and marks.
+pub(super) struct Sentence {
+    text: String,
+    tokens: Vec<Token>,
+    links: Vec<usize>,
+    day: Option<Date>,
+}
+
+impl Sentence {
+    /// Reads a range of `content`; `links` are the bytes of its links, in order, and `day` is the
+    /// date of the timeline's bullet that it is.
+    pub(super) fn new(
+        content: &str,
+        range: Range<usize>,
+        links: impl Iterator<Item = Range<usize>>,
+        day: Option<Date>,
+    ) -> Self {
+        let mut sentence = Self { text: String::new(), tokens: Vec::new(), links: Vec::new(), day };
+        let mut at = range.start;
+        for link in links {
+            sentence.read(&content[at..link.start.max(at)]);
+            sentence.links.push(sentence.tokens.len());
+            sentence.tokens.push(Token::Link);
+            at = link.end;
+        }
+        sentence.read(&content[at.min(range.end)..range.end]);
+        sentence
+    }
+
+    fn read(&mut self, text: &str) {
+        let mut open = None;
+        for char in text.chars().chain([' ']) {
+            if char.is_alphanumeric() || char == '-' {
+                open.get_or_insert(self.text.len());
+                self.text.extend(char.to_lowercase());
+                continue;
+            }
+            if let Some(start) = open.take() {
+                self.tokens.push(Token::Word(start..self.text.len()));
+            }
+            match char {
+                ',' | '(' | ')' => self.tokens.push(Token::Comma),
+                ';' | '—' | '–' => self.tokens.push(Token::Stop),
+                _ => {}
+            }
+        }
+    }
+
+    fn word(&self, at: usize) -> Option<&str> {
+        match self.tokens.get(at)? {
+            Token::Word(range) => Some(&self.text[range.clone()]),
+            Token::Link | Token::Comma | Token::Stop => None,
+        }
+    }
+
+    /// What the sentence says of its link number `link`; nothing when it does not say.
+    pub(super) fn guesses(&self, context: &Context, link: usize, target: Class) -> Vec<Guess> {
+        if context.attends(target) {
+            return self.attendance(link).into_iter().collect();
+        }
+        let Some((score, cue)) = self.best_cue(context, link, target) else { return Vec::new() };
+        if cue.link_type == LinkType::Mentions {
+            return Vec::new();
+        }
+        let place = self.links[link];
+        let past = self.near(place).any(|word| PAST.contains(&word));
+        // The truth says what is; the timeline, what was once.
+        let lost = if past { 0.06 } else { 0.0 } + if self.day.is_some() { 0.05 } else { 0.0 };
+        let guess = self.dated(Guess::new(cue.link_type, cue.direction, score - lost), place);
+        if guess.confidence < LEAST {
+            return Vec::new();
+        }
+        if guess.link_type != LinkType::Founded {
+            return vec![guess];
+        }
+        // A founder works there until something says otherwise.
+        let works =
+            Guess { link_type: LinkType::WorksAt, confidence: guess.confidence - 0.05, ..guess };
+        vec![guess, works]
+    }
+
+    fn best_cue(
+        &self,
+        context: &Context,
+        link: usize,
+        target: Class,
+    ) -> Option<(f64, &'static Cue)> {
+        let doubt = if target == Class::Unknown { UNKNOWN_TARGET } else { 0.0 };
+        let mut best: Option<(f64, &Cue)> = None;
+        for cue in context.cues(target).iter().copied().flatten() {
+            if cue.investors_only && !context.invests {
+                continue;
+            }
+            let Some(distance) = self.distance(cue, link) else { continue };
+            let score = cue.confidence - doubt - PER_WORD * distance as f64;
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, cue));
+            }
+        }
+        best.filter(|(score, _)| *score >= LEAST)
+    }
+
+    /// Adds what the sentence or its bullet says of time.
+    fn dated(&self, guess: Guess, place: usize) -> Guess {
+        let first = place.saturating_sub(WINDOW);
+        let words: Vec<&str> = (first..place + WINDOW).filter_map(|at| self.word(at)).collect();
+        let said = when(&words);
+        let ends = self.near(place).any(|word| ENDING.contains(&word));
+        Guess {
+            since: said.since.or(self.day.filter(|_| !ends && said.until.is_none())),
+            until: said.until.or(self.day.filter(|_| ends)),
+            ..guess
+        }
+    }
+
+    fn attendance(&self, link: usize) -> Option<Guess> {
+        let (mut absent, mut present) = (false, false);
+        for word in self.near(self.links[link]) {
+            absent |= ABSENT.contains(&word);
+            present |= PRESENT.contains(&word);
+        }
+        let confidence = match (self.day, present) {
+            (None, true) => 0.85,
+            (None, false) | (Some(_), true) => 0.78,
+            (Some(_), false) => 0.7,
+        };
+        (!absent).then(|| Guess::new(LinkType::Attended, Direction::In, confidence))
+    }
+
+    /// The words close to a place, up to a mark that parts them from it or to another link that is
+    /// not its neighbour in a list.
+    fn near(&self, place: usize) -> impl Iterator<Item = &str> {
+        const REACH: usize = 6;
+        let back = (place.saturating_sub(REACH)..place).rev();
+        let ahead = place + 1..(place + 1 + REACH).min(self.tokens.len());
+        self.reach(back).chain(self.reach(ahead))
+    }
+
+    fn reach(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = &str> {
+        let mut spoken = false;
+        let inside = places.take_while(move |&at| {
+            spoken |= self.word(at).is_some_and(|word| !is_glue(word));
+            match self.tokens[at] {
+                Token::Stop => false,
+                Token::Link => !spoken,
+                Token::Word(_) | Token::Comma => true,
+            }
+        });
+        inside.filter_map(|at| self.word(at))
+    }
+
+    /// How far a cue is from a link, in words; none when it is not there.
+    fn distance(&self, cue: &Cue, link: usize) -> Option<usize> {
+        let place = self.links[link];
+        match cue.side {
+            Side::Before => (place.saturating_sub(WINDOW)..place).rev().find_map(|start| {
+                let end = self.match_end(cue.pattern, start, place)?;
+                Some(self.weight(end..place, 0))
+            }),
+            Side::After => {
+                let limit = (place + 1 + WINDOW).min(self.tokens.len());
+                (place + 1..limit).find_map(|start| {
+                    self.match_end(cue.pattern, start, limit)?;
+                    // What follows the next link is about that one.
+                    Some(self.weight(place + 1..start, 8))
+                })
+            }
+        }
+    }
+
+    /// The words between a cue and a link. The glue of lists weighs nothing; a parting mark weighs
+    /// as much as five words, and a link that is not in the same list `per_link`.
+    fn weight(&self, places: Range<usize>, per_link: usize) -> usize {
+        const STOP: usize = 5;
+        let mut weight = 0;
+        let mut links = 0;
+        for at in places {
+            match &self.tokens[at] {
+                Token::Link => links += 1,
+                Token::Comma => weight += 1,
+                Token::Stop => weight += STOP,
+                Token::Word(range) => weight += usize::from(!is_glue(&self.text[range.clone()])),
+            }
+        }
+        if weight > links { weight + links * per_link } else { weight }
+    }
+
+    /// Where the pattern that starts at `start` ends, if it is there.
+    fn match_end(&self, pattern: &str, start: usize, limit: usize) -> Option<usize> {
+        const GAP: usize = 4;
+        let mut at = start;
+        let mut gap = 0;
+        for part in pattern.split(' ') {
+            if part == "~" {
+                gap = GAP;
+                continue;
+            }
+            let places = at..limit.min(at + gap + 1);
+            let mut places = places
+                .take_while(|&place| matches!(self.tokens[place], Token::Word(_) | Token::Comma));
+            at = 1 + places
+                .find(|&place| self.word(place).is_some_and(|word| is_word(word, part)))?;
+            gap = 0;
+        }
+        Some(at)
+    }
+}
+
+fn is_word(word: &str, part: &str) -> bool {
+    part.split('|').any(|wanted| match wanted.strip_suffix('*') {
+        Some(stem) => word.starts_with(stem),
+        None => word == wanted,
+    })
+}
+
+fn is_glue(word: &str) -> bool {
+    matches!(word, "and" | "or" | "the" | "a" | "an" | "both" | "also")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Direction::*;
+    use super::super::LinkType::*;
+    use super::super::find;
+    use super::*;
+
+    /// Reads the first link of a sentence on a page of this type.
+    fn check(page_type: &str, text: &str, expected: &[(LinkType, Direction)]) {
+        let links = find::links(text, 0..text.len(), "x/y");
+        let sentence =
+            Sentence::new(text, 0..text.len(), links.iter().map(|l| l.range.clone()), None);
+        let context = Context::of(page_type, "");
+        let guesses = sentence.guesses(&context, 0, Class::of_target(&links[0].target));
+        let found: Vec<_> =
+            guesses.iter().map(|guess| (guess.link_type, guess.direction)).collect();
+        assert_eq!(found, expected, "{page_type}: {text}");
+    }
+
+    #[test]
+    fn people_and_companies() {
+        check("company", "Founded by [M](people/m), who left.", &[(Founded, In), (WorksAt, In)]);
+        check(
+            "company",
+            "Angel investors include [A](people/a) and [B](people/b).",
+            &[(InvestedIn, In)],
+        );
+        check("company", "[X](people/x) joined as CTO last year.", &[(WorksAt, In)]);
+        check("company", "The firm is advised by [X](people/x).", &[(Advises, In)]);
+        check("company", "[X](people/x) spoke at a conference.", &[]);
+        check(
+            "person",
+            "She is the founder of [F](companies/f).",
+            &[(Founded, Out), (WorksAt, Out)],
+        );
+        check("person", "A software engineer at [F](companies/f).", &[(WorksAt, Out)]);
+        check("person", "Led the seed round of [F](companies/f).", &[(InvestedIn, Out)]);
+        check("person", "Joined [F](companies/f) as an advisor.", &[(Advises, Out)]);
+        check("person", "He likes [F](companies/f).", &[]);
+        check("person", "Founder of [[Forge]].", &[(Founded, Out), (WorksAt, Out)]);
+        check("note", "Ada works at [F](companies/f).", &[]);
+    }
+
+    #[test]
+    fn meetings_have_those_who_were_there() {
+        check("meeting", "[A](people/a) opened the session.", &[(Attended, In)]);
+        check("meeting", "[A](people/a) was absent; [B](people/b) led.", &[]);
+        check(
+            "meeting",
+            "[A](people/a) and [B](people/b) came; [C](people/c) was absent.",
+            &[(Attended, In)],
+        );
+        check("meeting", "They discussed [Acme](companies/acme).", &[]);
+    }
+
+    #[test]
+    fn work_and_its_owners() {
+        check("service", "Owned by [Core](teams/core).", &[(OwnedBy, Out)]);
+        check("service", "It depends on [Auth](services/auth).", &[(DependsOn, Out)]);
+        check("service", "[Web](services/web) depends on this service.", &[(DependsOn, In)]);
+        check("team", "We own [Auth](services/auth) and [Web](services/web).", &[(OwnedBy, In)]);
+        check("ticket", "Blocked by [T-2](tickets/t-2).", &[(BlockedBy, Out)]);
+        check("change", "Fixes [T-2](tickets/t-2).", &[(Resolves, Out)]);
+        check("ticket", "Fixed in [C-9](changes/c-9).", &[(Resolves, In)]);
+        check("project", "In service of [Growth](goals/growth).", &[(AlignsWithGoal, Out)]);
+        check("person", "She is a member of [Core](teams/core).", &[(MemberOf, Out)]);
+    }
+
+    #[test]
+    fn time_is_read_from_the_sentence() {
+        let text = "Engineer at [F](companies/f) from 2019 to 2022.";
+        let links = find::links(text, 0..text.len(), "x/y");
+        let ranges = links.iter().map(|link| link.range.clone());
+        let sentence = Sentence::new(text, 0..text.len(), ranges, None);
+        let guess = sentence.guesses(&Context::of("person", ""), 0, Class::Company)[0];
+        assert_eq!(guess.since, Some(jiff::civil::date(2019, 1, 1)));
+        assert_eq!(guess.until, Some(jiff::civil::date(2022, 12, 31)));
+    }
+}
