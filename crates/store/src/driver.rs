@@ -68,8 +68,8 @@ pub(crate) trait Session {
     /// Inserts rows: `values` holds the columns after `workspace_id`, row after row.
     fn insert(&mut self, table: &Table, ws: &WorkspaceId, values: &[Value<'_>]) -> Result<()>;
 
-    /// Finds rows for a list of keys: `keys` holds key columns, key after key. Rows come in the
-    /// order of the keys, each with its key's place in the list.
+    /// Finds rows for a list of keys: `keys` holds key columns, key after key. Each row
+    /// comes with its key's place in the list; rows of one key come in the lookup's order.
     fn lookup(
         &mut self,
         lookup: &Lookup,

@@ -2,9 +2,10 @@
 
 use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
-use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{DateOrigin, Page, PageKind, Take, Visibility};
+use gbrain_store::{PageWrite, Store, WriteOutcome};
 use jiff::Timestamp;
 use jiff::civil::date;
 
@@ -95,4 +96,27 @@ fn take(claim: &str, holder: Option<&str>, active: bool) -> Take {
         until: None,
         active,
     }
+}
+
+/// The workspace that most tests use.
+pub(crate) fn ws() -> WorkspaceId {
+    WorkspaceId::default()
+}
+
+/// Writes pages without an origin.
+pub(crate) fn write(store: &dyn Store, pages: &[&Page], second: i64) -> Vec<WriteOutcome> {
+    let writes: Vec<PageWrite<'_>> =
+        pages.iter().map(|page| PageWrite { page, origin: None }).collect();
+    store.write_pages(&ws(), &writes, at(second)).unwrap()
+}
+
+/// The root of a set of pages.
+pub(crate) fn root<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Hash {
+    pages.into_iter().fold(Hash::default(), |root, page| root.toggle(page.fingerprint()))
+}
+
+/// The store is sound.
+#[track_caller]
+pub(crate) fn assert_sound(store: &dyn Store) {
+    assert_eq!(store.check(&ws()).unwrap(), vec![]);
 }

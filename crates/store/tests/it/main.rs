@@ -1,4 +1,18 @@
 //! The contract of the store, stamped on both engines.
+//!
+//! PostgreSQL comes from `GBRAIN_TEST_POSTGRES`, which `cargo xtask test` sets; without it the
+//! PostgreSQL half fails. Every test has a database of its own.
 
+#[macro_use]
+mod database;
+
+mod erasure;
+mod feed;
 mod fixture;
-mod smoke;
+mod limits;
+mod listing;
+
+mod pages;
+
+mod settings;
+mod soundness;

@@ -1,0 +1,80 @@
+//! Opening a PostgreSQL database: the schema is made by `gbrain init` only, brought up to date
+//! under an advisory lock, and refused if its tables are somebody else's.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::pool::Lease;
+use super::session::PostgresSession;
+use super::{in_transaction, name_workspace};
+use crate::driver::{Session, collect, first};
+use crate::ops::insert_workspace;
+use crate::schema::{MIGRATIONS, Migration, TABLES, known_schema};
+use crate::{OpenMode, Result, StoreError};
+
+/// Taken by whoever migrates; spells `gbrain` in ASCII.
+const LOCK: i64 = 0x6762_7261_696e;
+
+/// Makes sure of the schema; gives the store's identity.
+pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Result<String> {
+    lease.batch("BEGIN READ ONLY")?;
+    let found = in_transaction(lease, |session| schema_of(session))?;
+    if found == 0 && mode == OpenMode::Use {
+        return Err(StoreError::NotInitialised);
+    }
+    if found < known_schema() {
+        lease.batch("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+        in_transaction(lease, |session| migrate(session, now))?;
+    }
+    lease.batch("BEGIN READ ONLY")?;
+    in_transaction(lease, |session| {
+        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+        first(session, sql, &[], |row| row.text(0))?
+            .ok_or_else(|| StoreError::corrupt("the store has no identity"))
+    })
+}
+
+/// The schema's number, 0 for none. Other people's tables and newer schemas are refused.
+fn schema_of(session: &mut PostgresSession<'_>) -> Result<i64> {
+    let sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() \
+         ORDER BY tablename";
+    let tables = collect(session, sql, &[], |row| row.text(0))?;
+    if tables.iter().any(|table| table == "gbrain_migrations") {
+        let sql = "SELECT coalesce(max(number), 0) FROM gbrain_migrations";
+        let found = first(session, sql, &[], |row| row.int(0))?.unwrap_or(0);
+        return match known_schema() {
+            known if found > known => Err(StoreError::NewerSchema { found, known }),
+            _ => Ok(found),
+        };
+    }
+    let tables: Vec<String> =
+        tables.into_iter().filter(|table| TABLES.contains(&table.as_str())).collect();
+    if tables.is_empty() { Ok(0) } else { Err(StoreError::ForeignDatabase { tables }) }
+}
+
+/// Applies what is missing. Runs under the lock, so it looks again at what is there.
+fn migrate(session: &mut PostgresSession<'_>, now: Timestamp) -> Result<()> {
+    session.batch(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
+    let found = schema_of(session)?;
+    session.batch(
+        "CREATE TABLE IF NOT EXISTS gbrain_migrations (number bigint PRIMARY KEY, \
+         name text NOT NULL, applied_at bigint NOT NULL)",
+    )?;
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number > found) {
+        apply(session, migration, now)?;
+    }
+    if found == 0 {
+        let default = WorkspaceId::default();
+        session.batch(&name_workspace(default.as_str()))?;
+        insert_workspace(session, &default, now)?;
+    }
+    Ok(())
+}
+
+fn apply(session: &mut PostgresSession<'_>, migration: &Migration, now: Timestamp) -> Result<()> {
+    session.batch(migration.postgres)?;
+    let sql = "INSERT INTO gbrain_migrations (number, name, applied_at) VALUES ($1, $2, $3)";
+    let at = now.as_millisecond();
+    session.execute(sql, &[migration.number.into(), migration.name.into(), at.into()])?;
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Where a database URL leads, and how the way there is protected.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use postgres::Config;
+use postgres::config::{Host, SslMode};
+
+use crate::{Result, StoreError};
+
+/// How long a connection may take to come up, unless the URL says.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A parsed URL.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub config: Config,
+    pub protection: Protection,
+}
+
+/// What TLS is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// Nothing.
+    None,
+    /// Encrypt; any server will do.
+    Encrypted,
+    /// Encrypt, and check the server against the system's roots or those in a file.
+    Verified { roots: Option<PathBuf> },
+}
+
+pub(super) fn parse(url: &str) -> Result<Target> {
+    let (mode, rest) = take_setting(url, "sslmode");
+    let (roots, rest) = take_setting(&rest, "sslrootcert");
+    // The parser's own message may quote the URL, password and all.
+    let bad = |detail: &str| StoreError::Url { detail: detail.to_owned() };
+    let mut config: Config = rest.parse().map_err(|_| {
+        bad("it is neither postgres://USER@HOST/DATABASE nor host=... user=... dbname=...")
+    })?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(bad("it names no host"));
+    }
+    let (ssl, protection) = protection(mode.as_deref(), roots, &config).ok_or_else(|| {
+        bad("sslmode is disable, allow, prefer, require, verify-ca or verify-full")
+    })?;
+    config.ssl_mode(ssl);
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("gbrain");
+    }
+    Ok(Target { config, protection })
+}
+
+fn protection(
+    mode: Option<&str>,
+    roots: Option<String>,
+    config: &Config,
+) -> Option<(SslMode, Protection)> {
+    let hosts = config.get_hosts();
+    if !hosts.is_empty() && hosts.iter().all(|host| matches!(host, Host::Unix(_))) {
+        return Some((SslMode::Disable, Protection::None));
+    }
+    let roots = roots.map(PathBuf::from);
+    match mode.unwrap_or("prefer") {
+        "disable" => Some((SslMode::Disable, Protection::None)),
+        "allow" | "prefer" => Some((SslMode::Prefer, Protection::Encrypted)),
+        "require" if roots.is_none() => Some((SslMode::Require, Protection::Encrypted)),
+        "require" | "verify-ca" | "verify-full" => {
+            Some((SslMode::Require, Protection::Verified { roots }))
+        }
+        _ => None,
+    }
+}
+
+/// Takes a setting out of a URL's query or a keyword string.
+fn take_setting(url: &str, name: &str) -> (Option<String>, String) {
+    let (before, settings, separator) = match url.split_once('?') {
+        Some((before, query)) if url.contains("://") => (format!("{before}?"), query, '&'),
+        _ if url.contains("://") => return (None, url.to_owned()),
+        _ => (String::new(), url, ' '),
+    };
+    let mut value = None;
+    let kept: Vec<&str> = settings
+        .split(separator)
+        .filter(|setting| match setting.split_once('=') {
+            Some((key, found)) if key == name => {
+                value = Some(found.trim_matches('\'').to_owned());
+                false
+            }
+            _ => true,
+        })
+        .collect();
+    let rest = format!("{before}{}", kept.join(&separator.to_string()));
+    (value, rest.trim_end_matches('?').to_owned())
+}
+
+/// Where a URL leads, without its password.
+pub(crate) fn address(url: &str) -> String {
+    let Ok(Target { config, .. }) = parse(url) else { return "postgres".to_owned() };
+    let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    let database = config.get_dbname().unwrap_or_default();
+    match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => format!("postgres://{user}{host}:{port}/{database}"),
+        Some(Host::Unix(path)) => {
+            format!("postgres://{user}:{port}/{database}?host={}", path.display())
+        }
+        None => format!("postgres://{user}:{port}/{database}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protection_of(url: &str) -> (SslMode, Protection) {
+        let target = parse(url).unwrap();
+        (target.config.get_ssl_mode(), target.protection)
+    }
+
+    #[test]
+    fn sslmode_means_what_libpq_means() {
+        let encrypted = Protection::Encrypted;
+        assert_eq!(protection_of("postgres://h/d"), (SslMode::Prefer, encrypted.clone()));
+        assert_eq!(protection_of("host=h sslmode=require"), (SslMode::Require, encrypted));
+        let verified = Protection::Verified { roots: None };
+        let full = "postgres://u:p@h/d?sslmode=verify-full&application_name=x";
+        assert_eq!(protection_of(full), (SslMode::Require, verified));
+        let rooted = Protection::Verified { roots: Some("/ca.pem".into()) };
+        let require = "host=h sslrootcert=/ca.pem user=u sslmode=require";
+        assert_eq!(protection_of(require), (SslMode::Require, rooted));
+        let off = (SslMode::Disable, Protection::None);
+        assert_eq!(protection_of("postgres://h/d?sslmode=disable"), off);
+        assert_eq!(protection_of("host=/run/postgresql sslmode=require"), off);
+        assert!(parse("host=h sslmode=maybe").is_err());
+    }
+
+    #[test]
+    fn a_bad_url_is_not_quoted() {
+        let error = parse("postgres://ada:s3cret@h:port/x").unwrap_err().to_string();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}

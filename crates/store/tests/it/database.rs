@@ -1,0 +1,124 @@
+//! A database of its own for every test, on either engine.
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{Location, OpenMode, Store, StoreError, open};
+use tempfile::TempDir;
+
+use crate::fixture::at;
+
+/// Stamps tests that take a [`Database`] on both engines.
+macro_rules! on_both_engines {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(&crate::database::Database::sqlite()); })+
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(&crate::database::Database::postgres()); })+
+        }
+    };
+}
+
+/// A database that goes away with the test.
+pub(crate) enum Database {
+    Sqlite(TempDir),
+    Postgres { server: String, name: String },
+}
+
+impl Database {
+    pub(crate) fn sqlite() -> Self {
+        Self::Sqlite(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn postgres() -> Self {
+        let server = std::env::var("GBRAIN_TEST_POSTGRES").unwrap_or_else(|_| {
+            panic!("GBRAIN_TEST_POSTGRES is not set: run the tests with `cargo xtask test`")
+        });
+        let name = format!("t_{:016x}", fastrand::u64(..));
+        client(&server).batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        Self::Postgres { server, name }
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        match self {
+            Self::Sqlite(dir) => Location::Sqlite(dir.path().join("home/brain.db")),
+            Self::Postgres { server, name } => Location::Postgres(with(server, "dbname", name)),
+        }
+    }
+
+    /// The PostgreSQL keyword string for another role.
+    pub(crate) fn location_as(&self, role: &str) -> Location {
+        match self.location() {
+            Location::Postgres(url) => Location::Postgres(with(&url, "user", role)),
+            sqlite => sqlite,
+        }
+    }
+
+    pub(crate) fn try_open(&self, mode: OpenMode) -> Result<Box<dyn Store>, StoreError> {
+        open(&self.location(), mode, at(0))
+    }
+
+    pub(crate) fn open(&self) -> Box<dyn Store> {
+        self.try_open(OpenMode::Init).unwrap()
+    }
+
+    /// Runs statements behind the store's back.
+    pub(crate) fn raw(&self, sql: &str) -> Result<(), StoreError> {
+        let mut raw = self.connect();
+        raw.batch(sql)
+    }
+
+    /// A connection of its own, behind the store's back.
+    pub(crate) fn connect(&self) -> Raw {
+        match self.location() {
+            Location::Sqlite(path) => Raw::Sqlite(rusqlite::Connection::open(path).unwrap()),
+            Location::Postgres(url) => Raw::Postgres(Box::new(client(&url))),
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Self::Postgres { server, name } = self {
+            let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+            let _ = client(server).batch_execute(&sql);
+        }
+    }
+}
+
+/// A connection behind the store's back.
+pub(crate) enum Raw {
+    Sqlite(rusqlite::Connection),
+    Postgres(Box<postgres::Client>),
+}
+
+impl Raw {
+    pub(crate) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+            Self::Postgres(client) => Ok(client.batch_execute(sql)?),
+        }
+    }
+
+    /// Begins a transaction that holds a workspace's write lock, as a writer of ours would.
+    pub(crate) fn begin_write(&mut self, ws: &WorkspaceId) {
+        let sql = match self {
+            Self::Sqlite(_) => "BEGIN IMMEDIATE".to_owned(),
+            Self::Postgres(_) => {
+                format!("BEGIN; SELECT 1 FROM workspaces WHERE id = '{ws}' FOR UPDATE")
+            }
+        };
+        self.batch(&sql).unwrap();
+    }
+}
+
+pub(crate) fn client(url: &str) -> postgres::Client {
+    postgres::Client::connect(url, postgres::NoTls).unwrap()
+}
+
+/// A keyword string with one setting replaced.
+fn with(url: &str, key: &str, value: &str) -> String {
+    let others = url.split(' ').filter(|setting| !setting.starts_with(&format!("{key}=")));
+    let mut settings: Vec<String> = others.map(str::to_owned).collect();
+    settings.push(format!("{key}={value}"));
+    settings.join(" ")
+}

@@ -1,0 +1,103 @@
+//! Purging: a page leaves every generation, every row and every file.
+
+use gbrain_core::id::Generation;
+use gbrain_core::page::Page;
+use gbrain_store::Location;
+
+use crate::database::Database;
+use crate::feed::Follower;
+use crate::fixture::*;
+
+on_both_engines! {
+    a_purged_page_leaves_every_generation,
+    readers_behind_a_purge_agree_with_every_root,
+    a_purged_name_can_be_used_again,
+}
+
+const MARKER: &str = "xyzzy-plugh-erase-me";
+
+fn marked(name: &str) -> Page {
+    let mut page = full(name, &format!("{MARKER} in the text {}", "and more ".repeat(2000)));
+    page.title = format!("{MARKER} title");
+    page.aliases.push(format!("{MARKER} alias"));
+    page.takes[0].claim = format!("{MARKER} claim");
+    page.chunks[0].section = format!("{MARKER} section");
+    page.links[0].target = format!("{MARKER} target");
+    page
+}
+
+fn a_purged_page_leaves_every_generation(db: &Database) {
+    let store = db.open();
+    let (kept, also) = (plain("kept", "1"), plain("also", "2"));
+    let id = write(&*store, &[&kept, &marked("gone")], 1)[1].id;
+    write(&*store, &[&plain("gone", "second text")], 2);
+    write(&*store, &[&also], 3);
+    let purged = store.purge_page(&ws(), &key("gone"), at(4)).unwrap();
+    assert_eq!((purged.versions, purged.generation), (2, Generation(5)));
+    assert_eq!(store.page(&ws(), &key("gone")).unwrap(), None);
+    assert_eq!(store.history(&ws(), &key("gone")).unwrap(), []);
+    assert_eq!(store.head(&ws()).unwrap().root, root([&kept, &also]));
+    let past = store.head_at(&ws(), Generation(2)).unwrap().unwrap();
+    assert_eq!((past.pages, past.root), (1, root([&kept])));
+    let batch = store.changes(&ws(), Generation(0), 100, 1 << 20).unwrap();
+    assert_eq!(batch.removals, [id]);
+    assert_eq!(batch.upserts.len(), 2);
+    assert_sound(&*store);
+}
+
+fn readers_behind_a_purge_agree_with_every_root(db: &Database) {
+    let store = db.open();
+    let mut behind: Vec<Follower> = Vec::new();
+    for step in 0..6 {
+        let mut follower = Follower::default();
+        follower.catch_up(&*store, 100);
+        behind.push(follower);
+        match step {
+            3 => drop(store.delete_pages(&ws(), &[key("gone")], at(step)).unwrap()),
+            _ => {
+                let page = full("gone", &format!("text {step}"));
+                write(&*store, &[&page, &plain(&format!("p{step}"), "x")], step);
+            }
+        }
+    }
+    store.purge_page(&ws(), &key("gone"), at(9)).unwrap();
+    for mut follower in behind {
+        // One change at a time: every intermediate root is checked on the way.
+        follower.catch_up(&*store, 1);
+        assert_eq!(follower.pages.len(), 5);
+    }
+    assert_sound(&*store);
+}
+
+fn a_purged_name_can_be_used_again(db: &Database) {
+    let store = db.open();
+    let old = write(&*store, &[&plain("a", "old")], 1)[0];
+    store.delete_pages(&ws(), &[key("a")], at(2)).unwrap();
+    store.purge_page(&ws(), &key("a"), at(3)).unwrap();
+    let new = write(&*store, &[&plain("a", "new")], 4)[0];
+    assert_eq!(new.version, 1);
+    assert_ne!(new.id, old.id, "numbers are never used again");
+    assert_sound(&*store);
+}
+
+#[test]
+fn purged_bytes_leave_the_sqlite_files() {
+    let db = Database::sqlite();
+    let store = db.open();
+    let Location::Sqlite(path) = db.location() else { unreachable!() };
+    let holds_marker = || {
+        let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
+        files
+            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+            .any(|bytes| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()))
+    };
+    for n in 0..20 {
+        write(&*store, &[&marked("gone"), &full(&format!("p{n}"), "stays")], n);
+        write(&*store, &[&plain("gone", &format!("version {n} of {MARKER}"))], n);
+    }
+    assert!(holds_marker());
+    let purged = store.purge_page(&ws(), &key("gone"), at(30)).unwrap();
+    assert!(purged.scrubbed && purged.versions == 40);
+    assert!(!holds_marker());
+    assert_sound(&*store);
+}
