@@ -6,13 +6,17 @@
 #[macro_use]
 mod database;
 
+mod child;
+mod concurrency;
+mod crash;
 mod erasure;
 mod feed;
 mod fixture;
 mod limits;
 mod listing;
-
+mod model;
+mod opening;
 mod pages;
-
+mod security;
 mod settings;
 mod soundness;

@@ -1,0 +1,109 @@
+//! Other processes: the test binary runs itself with a role to play.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+
+use gbrain_core::id::Generation;
+use gbrain_store::{Location, OpenMode, Store, open};
+
+use crate::feed::Follower;
+use crate::fixture::*;
+
+/// What a child does with the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    /// Opens it and says its identity.
+    Open,
+    /// Writes `batches` of `pages` each under its own name, and its turn of one shared page.
+    Write { name: usize, batches: usize, pages: usize },
+    /// Follows the feed to a generation, checking every root on the way.
+    Follow { until: i64 },
+    /// Writes batches of 50 until it is killed, telling each one that is acknowledged.
+    WriteForever { start: usize },
+}
+
+const ROLE: &str = "GBRAIN_STORE_TEST_ROLE";
+const LOCATION: &str = "GBRAIN_STORE_TEST_LOCATION";
+
+/// Starts a child on a store. What it prints on lines starting with `> ` is its report.
+pub(crate) fn spawn(location: &Location, role: Role) -> Child {
+    let location = match location {
+        Location::Sqlite(path) => path.to_str().unwrap().to_owned(),
+        Location::Postgres(url) => url.clone(),
+    };
+    let role = match role {
+        Role::Open => "open 0 0 0".to_owned(),
+        Role::Write { name, batches, pages } => format!("write {name} {batches} {pages}"),
+        Role::Follow { until } => format!("follow {until} 0 0"),
+        Role::WriteForever { start } => format!("forever {start} 0 0"),
+    };
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child::plays_its_role", "--nocapture", "--test-threads=1"])
+        .env(ROLE, role)
+        .env(LOCATION, location)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits for a child that must succeed; its report.
+#[track_caller]
+pub(crate) fn finish(child: Child) -> Vec<String> {
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "a child failed:\n{text}");
+    text.lines().filter_map(report_line).map(str::to_owned).collect()
+}
+
+/// The report in a line of a child. The harness may have put its own words before it.
+pub(crate) fn report_line(line: &str) -> Option<&str> {
+    line.split_once("> ").map(|(_, report)| report)
+}
+
+fn report(text: &str) {
+    println!("> {text}");
+    std::io::stdout().flush().unwrap();
+}
+
+#[test]
+fn plays_its_role() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let location = Location::parse(&std::env::var(LOCATION).unwrap());
+    let store = open(&location, OpenMode::Init, at(0)).unwrap();
+    let words: Vec<&str> = role.split(' ').collect();
+    let number = |at: usize| words[at].parse::<usize>().unwrap();
+    match words[0] {
+        "open" => report(store.identity()),
+        "write" => write_batches(&*store, number(1), number(2), number(3)),
+        "follow" => follow(&*store, Generation(number(1) as i64)),
+        "forever" => write_forever(&*store, number(1)),
+        other => panic!("no role {other}"),
+    }
+}
+
+fn write_batches(store: &dyn Store, name: usize, batches: usize, pages: usize) {
+    for batch in 0..batches {
+        let own = |n| full(&format!("w{name}/{batch}-{n}"), &format!("page {n} of {batch}"));
+        let mut written: Vec<_> = (0..pages).map(own).collect();
+        written.push(plain("shared", &format!("turn {batch} of writer {name}")));
+        write(store, &written.iter().collect::<Vec<_>>(), 1);
+    }
+}
+
+fn follow(store: &dyn Store, until: Generation) {
+    let mut follower = Follower::default();
+    while follower.at < until {
+        follower.catch_up(store, 17);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    report(&follower.pages.len().to_string());
+}
+
+fn write_forever(store: &dyn Store, start: usize) {
+    for batch in start.. {
+        let page = |n| full(&format!("b{batch}/{n}"), &format!("{batch} {n} {}", "x".repeat(500)));
+        let pages: Vec<_> = (0..50).map(page).collect();
+        write(store, &pages.iter().collect::<Vec<_>>(), 1);
+        report(&(batch + 1).to_string());
+    }
+}

@@ -1,0 +1,48 @@
+//! Killed between and inside transactions: a batch is there whole or not at all, and what was
+//! acknowledged stays.
+
+use std::io::{BufRead as _, BufReader};
+use std::time::Duration;
+
+use crate::child::{Role, report_line, spawn};
+use crate::database::Database;
+use crate::fixture::*;
+
+on_both_engines! { a_killed_writer_loses_nothing_acknowledged }
+
+fn a_killed_writer_loses_nothing_acknowledged(db: &Database) {
+    let mut start = 0;
+    for round in 0..6 {
+        let acknowledged = write_and_kill(db, start, Duration::from_millis(7 * round));
+        // PostgreSQL may still be busy with the last words of the dead: taking the lock waits.
+        let store = db.open();
+        store.config_set(&ws(), "round", &round.to_string()).unwrap();
+        let head = store.head(&ws()).unwrap();
+        assert_eq!(head.pages % 50, 0, "a batch is whole");
+        assert!(head.pages >= 50 * acknowledged as u64, "{} {acknowledged}", head.pages);
+        assert_sound(&*store);
+        start = head.pages as usize / 50;
+    }
+    assert!(start > 0);
+}
+
+/// Lets a child write until it has told of two batches, then a little longer; the last it told.
+fn write_and_kill(db: &Database, start: usize, longer: Duration) -> usize {
+    let mut child = spawn(&db.location(), Role::WriteForever { start });
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = || {
+        let mut reports = lines.by_ref().map_while(Result::ok);
+        reports.find_map(|line| report_line(&line).map(|n| n.parse::<usize>().unwrap()))
+    };
+    let mut last = 0;
+    for _ in 0..2 {
+        last = told().unwrap_or(last);
+    }
+    std::thread::sleep(longer);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while let Some(batch) = told() {
+        last = batch;
+    }
+    last
+}

@@ -1,0 +1,166 @@
+//! Creating, migrating and refusing databases.
+
+use std::time::{Duration, Instant};
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{Engine, Location, OpenMode, StoreError, open};
+
+use crate::child::{Role, finish, spawn};
+use crate::database::Database;
+use crate::fixture::*;
+
+on_both_engines! {
+    ten_processes_open_at_once,
+    opening_again_keeps_everything,
+    a_newer_schema_is_refused,
+    a_foreign_database_is_refused_and_not_touched,
+    stores_have_identities,
+}
+
+fn ten_processes_open_at_once(db: &Database) {
+    let children: Vec<_> = (0..10).map(|_| spawn(&db.location(), Role::Open)).collect();
+    let mut identities: Vec<_> = children.into_iter().flat_map(finish).collect();
+    assert_eq!(identities.len(), 10);
+    identities.dedup();
+    assert_eq!(identities.len(), 1, "one store");
+    let store = db.open();
+    assert_eq!(store.workspaces().unwrap().len(), 1);
+    assert_sound(&*store);
+}
+
+fn opening_again_keeps_everything(db: &Database) {
+    let page = full("a", "one");
+    let identity = {
+        let store = db.open();
+        write(&*store, &[&page], 1);
+        store.identity().to_owned()
+    };
+    let store = db.try_open(OpenMode::Use).unwrap();
+    assert_eq!(store.identity(), identity);
+    assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
+}
+
+fn a_newer_schema_is_refused(db: &Database) {
+    drop(db.open());
+    db.raw("INSERT INTO gbrain_migrations VALUES (99, 'from the future', 0)").unwrap();
+    for mode in [OpenMode::Use, OpenMode::Init] {
+        let error = db.try_open(mode).err().unwrap();
+        let StoreError::NewerSchema { found: 99, known } = error else { panic!("{error:?}") };
+        assert!(known >= 1);
+        assert!(error.to_string().contains("use a newer gbrain"));
+    }
+}
+
+fn a_foreign_database_is_refused_and_not_touched(db: &Database) {
+    if let Location::Sqlite(path) = db.location() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    }
+    db.raw("CREATE TABLE pages (x int); INSERT INTO pages VALUES (7)").unwrap();
+    for mode in [OpenMode::Use, OpenMode::Init] {
+        let error = db.try_open(mode).err().unwrap();
+        let StoreError::ForeignDatabase { tables } = &error else { panic!("{error:?}") };
+        assert_eq!(tables, &["pages"]);
+        assert!(error.to_string().contains("a database or a schema of its own"));
+    }
+    db.raw("CREATE TABLE meta (x int); CREATE TABLE workspaces (x int); DROP TABLE pages").unwrap();
+}
+
+fn stores_have_identities(db: &Database) {
+    let store = db.open();
+    assert_eq!(store.identity().len(), 32);
+    assert!(store.identity().bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let is_sqlite = matches!(db, Database::Sqlite(_));
+    assert_eq!(store.engine(), if is_sqlite { Engine::Sqlite } else { Engine::Postgres });
+    assert_ne!(Database::sqlite().open().identity(), store.identity());
+}
+
+#[test]
+fn postgres_is_created_by_init_only() {
+    let db = Database::postgres();
+    let error = db.try_open(OpenMode::Use).err().unwrap();
+    assert!(matches!(error, StoreError::NotInitialised));
+    assert!(error.to_string().contains("`gbrain init`"));
+    db.raw("CREATE TABLE somebody_elses (x int)").unwrap();
+    drop(db.open());
+    db.try_open(OpenMode::Use).unwrap();
+}
+
+#[test]
+fn a_server_that_is_not_there_is_down() {
+    for url in ["host=/nowhere user=x dbname=x", "postgres://x:secret@127.0.0.1:1/x"] {
+        let location = Location::parse(url);
+        let error = open(&location, OpenMode::Use, at(0)).err().unwrap();
+        assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
+        assert!(!error.to_string().contains("secret"));
+    }
+    let db = Database::postgres();
+    let Location::Postgres(url) = db.location() else { unreachable!() };
+    let missing = Location::Postgres(url.replace("dbname=t_", "dbname=no_"));
+    let error = open(&missing, OpenMode::Init, at(0)).err().unwrap();
+    assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
+    assert!(matches!(
+        open(&Location::Postgres("x y".into()), OpenMode::Use, at(0)).err().unwrap(),
+        StoreError::Url { .. }
+    ));
+}
+
+#[test]
+fn a_cut_connection_is_replaced() {
+    let db = Database::postgres();
+    let store = db.open();
+    write(&*store, &[&plain("a", "one")], 1);
+    db.raw(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .unwrap();
+    assert_eq!(store.head(&ws()).unwrap().pages, 1);
+    write(&*store, &[&plain("b", "two")], 2);
+    assert_sound(&*store);
+}
+
+#[test]
+fn other_files_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("brain.db");
+    let text = "not a database, but long enough to look like one. ".repeat(50);
+    std::fs::write(&path, &text).unwrap();
+    let error = open(&Location::Sqlite(path.clone()), OpenMode::Use, at(0)).err().unwrap();
+    assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
+    assert!(error.to_string().contains("brain.db is not a SQLite database"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "not touched");
+    let error = open(&Location::Sqlite(dir.path().into()), OpenMode::Use, at(0)).err().unwrap();
+    assert!(matches!(error, StoreError::File { .. }), "{error:?}");
+    let error = open(&Location::Sqlite(path.join("x.db")), OpenMode::Use, at(0)).err().unwrap();
+    assert!(matches!(error, StoreError::File { .. }), "{error:?}");
+    std::fs::write(&path, "").unwrap();
+    open(&Location::Sqlite(path), OpenMode::Use, at(0)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let db = Database::sqlite();
+    drop(db.open());
+    let Location::Sqlite(path) = db.location() else { unreachable!() };
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&path) & 0o777, 0o600);
+    assert_eq!(mode(path.parent().unwrap()) & 0o777, 0o700);
+}
+
+#[test]
+fn opening_takes_no_write_lock_and_little_time() {
+    let db = Database::sqlite();
+    drop(db.open());
+    let mut other = db.connect();
+    other.begin_write(&WorkspaceId::default());
+    let best = (0..20).map(|_| timed_open(&db)).min().unwrap();
+    assert!(best < Duration::from_millis(20), "{best:?}");
+}
+
+fn timed_open(db: &Database) -> Duration {
+    let start = Instant::now();
+    db.open().head(&ws()).unwrap();
+    start.elapsed()
+}
