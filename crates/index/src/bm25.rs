@@ -13,18 +13,12 @@
 use tantivy::fieldnorm::FieldNormReader;
 
 use crate::contract::WordsQuery;
+use crate::statistics::Totals;
 
 /// Points per unit of score, where the sum leaves room for it.
 const SCALE: f64 = 65536.0;
 /// Sums stay below this, so that they fit an integer of 32 bits.
 const MOST_POINTS: f64 = 2_147_483_648.0;
-
-/// Live chunks and their tokens, as one caller may see them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Totals {
-    pub(crate) chunks: u64,
-    pub(crate) tokens: u64,
-}
 
 /// Which form of a word a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,6 +88,16 @@ impl Scorer {
     #[inline]
     pub(crate) fn points(&self, list: usize, tf: u32, length_code: u8) -> u32 {
         points(self.weights[list], tf, self.lengths[usize::from(length_code)])
+    }
+
+    /// Length parts by length code.
+    pub(crate) fn lengths(&self) -> &[f32; 256] {
+        &self.lengths
+    }
+
+    /// The points that list number `list` gives at most.
+    pub(crate) fn weight(&self, list: usize) -> f32 {
+        self.weights[list]
     }
 
     /// Points as a score.

@@ -122,6 +122,6 @@ pub trait View: Send + Sync {
     /// that states them, then in its order.
     fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>>;
 
-    /// How many links [`View::links_to`] would give.
-    fn count_links_to(&self, target_key: &str, trust: Trust) -> Result<u64>;
+    /// How many pages state a link that [`View::links_to`] would give.
+    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64>;
 }

@@ -11,13 +11,16 @@
 
 mod bm25;
 mod contract;
+mod disk;
 mod entry;
 mod error;
 mod filter;
 mod memory;
+mod statistics;
 mod tokens;
 
 pub use contract::{Corpus, Index, View, WordsHit, WordsQuery, Writer};
+pub use disk::DiskIndex;
 pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
 pub use error::{IndexError, Result};
 pub use memory::MemoryIndex;

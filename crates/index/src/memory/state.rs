@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use gbrain_core::id::PageId;
-use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::Trust;
+use gbrain_core::page::StoredPage;
 use gbrain_core::text::name_key;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::bm25::{Form, Totals, length_code};
+use crate::bm25::{Form, length_code};
 use crate::contract::Corpus;
 use crate::entry::{ChunkTexts, LinkEntry, PageEntry, Passage};
+use crate::statistics::{Statistics, Totals};
 use crate::tokens::chunk_tokens;
 
 /// How often one chunk says a word.
@@ -32,7 +32,7 @@ pub(super) struct MemoryPage {
     pub(super) entry: Arc<PageEntry>,
     pub(super) chunks: Vec<MemoryChunk>,
     pub(super) links: Vec<LinkEntry>,
-    tokens: u64,
+    totals: Totals,
 }
 
 type Lists = FxHashMap<Box<str>, Vec<Posting>>;
@@ -45,8 +45,7 @@ pub(super) struct State {
     exacts: Lists,
     names: FxHashMap<String, Vec<PageId>>,
     targets: FxHashMap<String, Vec<PageId>>,
-    world: Totals,
-    private: Totals,
+    pub(super) statistics: Statistics,
 }
 
 impl State {
@@ -82,24 +81,6 @@ impl State {
         self.targets.get(target_key).map_or(&[], Vec::as_slice)
     }
 
-    /// What a caller sees in all.
-    pub(super) fn totals(&self, trust: Trust) -> Totals {
-        match trust {
-            Trust::Untrusted => self.world,
-            Trust::Trusted => Totals {
-                chunks: self.world.chunks + self.private.chunks,
-                tokens: self.world.tokens + self.private.tokens,
-            },
-        }
-    }
-
-    fn totals_of(&mut self, visibility: Visibility) -> &mut Totals {
-        match visibility {
-            Visibility::World => &mut self.world,
-            Visibility::Private => &mut self.private,
-        }
-    }
-
     fn insert(&mut self, stored: &StoredPage) {
         let entry = Arc::new(PageEntry::of(stored));
         for (_, name) in entry.names() {
@@ -109,12 +90,11 @@ impl State {
             self.targets.entry(target).or_default().push(stored.id);
         }
         let (chunks, tokens) = self.insert_chunks(stored);
-        let totals = self.totals_of(entry.visibility);
-        totals.chunks += chunks.len() as u64;
-        totals.tokens += tokens;
+        let totals = Totals { chunks: chunks.len() as u64, tokens };
+        self.statistics.of_mut(entry.visibility).add(totals);
         let links =
             stored.page.links.iter().map(|link| LinkEntry { owner: stored.id, link: link.clone() });
-        let page = MemoryPage { entry, chunks, links: links.collect(), tokens };
+        let page = MemoryPage { entry, chunks, links: links.collect(), totals };
         self.pages.insert(stored.id, Arc::new(page));
     }
 
@@ -152,9 +132,7 @@ impl State {
         let mut any = false;
         for id in gone {
             let Some(page) = self.pages.remove(id) else { continue };
-            let totals = self.totals_of(page.entry.visibility);
-            totals.chunks -= page.chunks.len() as u64;
-            totals.tokens -= page.tokens;
+            self.statistics.of_mut(page.entry.visibility).subtract(page.totals);
             any = true;
         }
         if !any {

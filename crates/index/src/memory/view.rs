@@ -45,7 +45,8 @@ impl MemoryView {
             );
         }
         let frequencies: Vec<u64> = seen.iter().map(|list| list.len() as u64).collect();
-        let scorer = Scorer::new(query, &lists, &frequencies, self.state.totals(filter.trust));
+        let scorer =
+            Scorer::new(query, &lists, &frequencies, self.state.statistics.seen_by(filter.trust));
         let mut points = Points::default();
         for (number, postings) in seen.iter().enumerate() {
             for posting in postings {
@@ -145,7 +146,8 @@ impl View for MemoryView {
         Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).cloned().collect())
     }
 
-    fn count_links_to(&self, target_key: &str, trust: Trust) -> Result<u64> {
-        Ok(self.links_to(target_key, trust)?.len() as u64)
+    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+        let ids = self.state.pointing_to(target_key).iter();
+        Ok(ids.filter(|id| self.page(**id, trust).is_some()).count() as u64)
     }
 }

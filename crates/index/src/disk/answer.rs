@@ -1,0 +1,198 @@
+//! Answers from disk.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::request::{Filter, Trust};
+use gbrain_core::text::name_key;
+use tantivy::DocId;
+
+use super::filter::SegmentFilter;
+use super::list::{Lengths, points_of};
+use super::prepared::{Place, Prepared};
+use super::search::search;
+use super::top::{TopPages, Winner};
+use super::view::{DiskView, PlacedPage};
+use crate::contract::{Corpus, View, WordsHit, WordsQuery};
+use crate::entry::{LinkEntry, Named, PageEntry, Passage};
+use crate::error::Result;
+use crate::filter::admits_page;
+use crate::statistics::seen_by;
+
+impl View for DiskView {
+    fn corpus(&self) -> Corpus {
+        self.payload.corpus
+    }
+
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        let prepared = self.prepare(query, filter.trust)?;
+        let winners = self.best_pages(&prepared, filter, k).map_err(|e| self.error(e))?;
+        winners.iter().map(|w| self.hit(&prepared, w.segment, w.doc, w.points)).collect()
+    }
+
+    fn passages(
+        &self,
+        query: &WordsQuery,
+        filter: &Filter,
+        page: PageId,
+        max: usize,
+    ) -> Result<Vec<WordsHit>> {
+        let Some((placed, entry)) = self.visible(page, filter.trust)? else {
+            return Ok(Vec::new());
+        };
+        if !admits_page(filter, &entry) {
+            return Ok(Vec::new());
+        }
+        let prepared = self.prepare(query, filter.trust)?;
+        let mut chunks = self.score_page(&prepared, filter, &placed).map_err(|e| self.error(e))?;
+        chunks.sort_by_key(|(doc, points)| (Reverse(*points), *doc));
+        chunks.truncate(max);
+        chunks
+            .into_iter()
+            .map(|(doc, points)| self.hit(&prepared, placed.segment, doc, points))
+            .collect()
+    }
+
+    fn read(&self, hit: &WordsHit) -> Result<Passage> {
+        self.passage_at((hit.handle >> 32) as usize, hit.handle as DocId)
+    }
+
+    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
+        let Some((placed, entry)) = self.visible(page, trust)? else { return Ok(None) };
+        if ordinal >= entry.chunk_count {
+            return Ok(None);
+        }
+        self.passage_at(placed.segment, placed.documents.start + ordinal).map(Some)
+    }
+
+    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+        Ok(self.visible(page, trust)?.map(|(_, entry)| entry))
+    }
+
+    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+        let mut entries = self.entries_named(&name_key(key.slug.as_str()))?.into_iter();
+        Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
+    }
+
+    fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>> {
+        let entries = self.entries_named(name_key)?.into_iter();
+        let mut named: Vec<_> = entries
+            .filter(|entry| admits_page(filter, entry))
+            .filter_map(|entry| Some(Named { how: entry.named_by(name_key)?, entry }))
+            .collect();
+        named.sort_by(Named::order);
+        Ok(named)
+    }
+
+    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
+        match self.visible(page, trust)? {
+            Some((placed, _)) => self.links_at(placed.segment, placed.documents.start),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
+        let mut pages = Vec::new();
+        for (segment, doc) in self.pages_linking_to(target_key, trust)? {
+            pages.push((self.entry_at(segment, doc)?, self.links_at(segment, doc)?));
+        }
+        pages.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
+        let links = pages.into_iter().flat_map(|(_, links)| links);
+        Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).collect())
+    }
+
+    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+        let mut pages = 0;
+        for segment in &self.segments {
+            for visibility in seen_by(trust) {
+                let field = self.fields.targets(*visibility);
+                let found =
+                    segment.find(field, target_key.as_bytes()).map_err(|e| self.error(e))?;
+                if let Some(info) = found {
+                    pages += segment.live_length(field, &info).map_err(|e| self.error(e))?;
+                }
+            }
+        }
+        Ok(pages)
+    }
+}
+
+impl DiskView {
+    fn best_pages(
+        &self,
+        prepared: &Prepared,
+        filter: &Filter,
+        k: usize,
+    ) -> tantivy::Result<Vec<Winner>> {
+        let mut top = TopPages::new(k, &self.segments);
+        for place in &prepared.places {
+            let segment = &self.segments[place.segment];
+            let filter = SegmentFilter::new(filter, &segment.reader)?;
+            search(prepared, place, segment, &filter, &mut top)?;
+        }
+        Ok(top.into_winners())
+    }
+
+    /// The points of a page's chunks that a term matches and the filter lets through.
+    fn score_page(
+        &self,
+        prepared: &Prepared,
+        filter: &Filter,
+        page: &PlacedPage,
+    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+        let segment = &self.segments[page.segment];
+        let filter = SegmentFilter::new(filter, &segment.reader)?;
+        let mut sums = vec![None; page.documents.len()];
+        for place in prepared.places.iter().filter(|place| place.segment == page.segment) {
+            self.add_lists(prepared, place, page.documents.start, &mut sums)?;
+        }
+        let scored = page.documents.clone().zip(sums);
+        Ok(scored
+            .filter_map(|(doc, sum)| Some((doc, sum?)))
+            .filter(|(doc, _)| filter.admits(*doc))
+            .collect())
+    }
+
+    /// Adds the points of every list of a place to the sums of documents from `first` on.
+    fn add_lists(
+        &self,
+        prepared: &Prepared,
+        place: &Place,
+        first: DocId,
+        sums: &mut [Option<u32>],
+    ) -> tantivy::Result<()> {
+        let segment = &self.segments[place.segment];
+        let codes = segment.words(place.visibility)?.lengths.as_slice();
+        let lengths = Lengths { parts: prepared.scorer.lengths(), codes };
+        for (number, (form, info)) in prepared.forms.iter().zip(&place.infos).enumerate() {
+            let Some(info) = info else { continue };
+            let mut postings = segment.open_word(*form, place.visibility, info)?;
+            let weight = prepared.scorer.weight(number);
+            for (doc, sum) in (first..).zip(sums.iter_mut()) {
+                if let Some(points) = points_of(&mut postings, weight, doc, lengths) {
+                    *sum = Some(sum.unwrap_or_default() + points);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first documents of live pages with a link to a target.
+    fn pages_linking_to(&self, target_key: &str, trust: Trust) -> Result<Vec<(usize, DocId)>> {
+        let mut pages = Vec::new();
+        for (number, segment) in self.segments.iter().enumerate() {
+            for visibility in seen_by(trust) {
+                let field = self.fields.targets(*visibility);
+                let found = segment
+                    .live_documents(field, target_key.as_bytes())
+                    .map_err(|e| self.error(e))?;
+                pages.extend(found.into_iter().map(|doc| (number, doc)));
+            }
+        }
+        Ok(pages)
+    }
+}

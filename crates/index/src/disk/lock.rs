@@ -1,0 +1,51 @@
+//! The lock that writers queue on.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{IndexError, Result};
+
+const FILE: &str = "writer.lock";
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held by the one writer of a directory; let go when dropped or when its process ends.
+#[derive(Debug)]
+pub(super) struct WriterLock {
+    dir: PathBuf,
+    _file: File,
+}
+
+impl WriterLock {
+    /// Makes the directory if need be and takes its lock, after whoever holds it.
+    pub(super) fn acquire(dir: &Path, wait: Duration) -> Result<Self> {
+        let io = |source| IndexError::Io { dir: dir.to_owned(), source };
+        fs::create_dir_all(dir).map_err(io)?;
+        let options = File::options().create(true).truncate(false).write(true).clone();
+        let file = options.open(dir.join(FILE)).map_err(io)?;
+        let started = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { dir: dir.to_owned(), _file: file }),
+                Err(TryLockError::Error(source)) => return Err(io(source)),
+                Err(TryLockError::WouldBlock) if started.elapsed() >= wait => {
+                    return Err(IndexError::Busy { waited: started.elapsed() });
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE.min(wait)),
+            }
+        }
+    }
+
+    /// Removes every file of the directory but the lock.
+    pub(super) fn empty_directory(&self) -> Result<()> {
+        let io = |source| IndexError::Io { dir: self.dir.clone(), source };
+        for entry in fs::read_dir(&self.dir).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            if entry.file_name() != FILE && entry.file_type().map_err(io)?.is_file() {
+                fs::remove_file(entry.path()).map_err(io)?;
+            }
+        }
+        Ok(())
+    }
+}

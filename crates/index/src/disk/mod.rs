@@ -1,0 +1,215 @@
+//! The index on disk: tantivy's files, locks and commits, with statistics, scoring and search of
+//! our own.
+//!
+//! A commit is atomic and durable: it replaces `meta.json` by renaming. Readers in any process
+//! open the last one and keep what they opened. Writers queue on `writer.lock`.
+
+mod answer;
+mod blocks;
+mod document;
+mod filter;
+mod list;
+mod lock;
+mod payload;
+mod prepared;
+mod record;
+mod schema;
+mod search;
+mod segment;
+mod settle;
+mod top;
+mod view;
+mod writer;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::OpenReadError;
+use tantivy::index::IndexSettings;
+use tantivy::{IndexReader, ReloadPolicy, TantivyError};
+
+use crate::contract::{Index, View, Writer};
+use crate::error::{IndexError, Result};
+use lock::WriterLock;
+use payload::Payload;
+use schema::{Fields, schema, tokenizers};
+use view::DiskView;
+use writer::DiskWriter;
+
+const META: &str = "meta.json";
+/// Small blocks, as a search reads single passages from all over the store.
+const STORE_BLOCK_BYTES: usize = 8192;
+/// How often a reader tries to see one commit while writers make others.
+const READ_ATTEMPTS: usize = 100;
+
+/// An index in a directory of its own.
+pub struct DiskIndex {
+    shared: Arc<Shared>,
+    latest: Mutex<Option<(Stamp, Arc<DiskView>)>>,
+}
+
+/// What views and writers of an index share.
+struct Shared {
+    dir: PathBuf,
+    store: String,
+    index: tantivy::Index,
+    fields: Fields,
+    reader: IndexReader,
+}
+
+/// What of `meta.json` changes with every commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl DiskIndex {
+    /// Opens the index of the store called `store` in `dir`, or makes an empty one where there is
+    /// none. An index of another version or store is [`IndexError::Stale`].
+    pub fn open(dir: &Path, store: &str, wait: Duration) -> Result<Self> {
+        if !dir.join(META).exists() {
+            let lock = WriterLock::acquire(dir, wait)?;
+            // Another process may have made it while this one waited.
+            if !dir.join(META).exists() {
+                return Self::make(dir, store, &lock);
+            }
+        }
+        Self::open_existing(dir, store)
+    }
+
+    /// Makes an empty index in place of whatever is in `dir`.
+    pub fn replace(dir: &Path, store: &str, wait: Duration) -> Result<Self> {
+        let lock = WriterLock::acquire(dir, wait)?;
+        lock.empty_directory()?;
+        Self::make(dir, store, &lock)
+    }
+
+    fn open_existing(dir: &Path, store: &str) -> Result<Self> {
+        let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
+        let index = tantivy::Index::open(directory).map_err(|e| corrupt(dir, e))?;
+        check_payload(dir, &index, store)?;
+        Self::of(dir, store, index)
+    }
+
+    fn make(dir: &Path, store: &str, _lock: &WriterLock) -> Result<Self> {
+        let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
+        let settings =
+            IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
+        let index =
+            tantivy::Index::create(directory, schema().0, settings).map_err(|e| corrupt(dir, e))?;
+        writer::commit_nothing(&index, store).map_err(|e| corrupt(dir, e))?;
+        Self::of(dir, store, index)
+    }
+
+    fn of(dir: &Path, store: &str, mut index: tantivy::Index) -> Result<Self> {
+        index.set_tokenizers(tokenizers());
+        let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
+        let fields = schema().1;
+        let shared = Shared { dir: dir.to_owned(), store: store.to_owned(), index, fields, reader };
+        Ok(Self { shared: Arc::new(shared), latest: Mutex::new(None) })
+    }
+}
+
+impl Index for DiskIndex {
+    fn view(&self) -> Result<Arc<dyn View>> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self.shared.stamp()?;
+        if let Some((seen, view)) = latest.as_ref()
+            && *seen == stamp
+        {
+            return Ok(view.clone());
+        }
+        let view = Arc::new(self.shared.read()?);
+        *latest = Some((stamp, view.clone()));
+        Ok(view)
+    }
+
+    fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
+        let lock = WriterLock::acquire(&self.shared.dir, wait)?;
+        let payload = self.shared.payload()?;
+        Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
+    }
+}
+
+impl Shared {
+    fn stamp(&self) -> Result<Stamp> {
+        let meta = fs::metadata(self.dir.join(META)).map_err(|e| self.io(e))?;
+        Ok(Stamp { modified: meta.modified().ok(), length: meta.len(), inode: inode(&meta) })
+    }
+
+    /// The last commit's payload.
+    fn payload(&self) -> Result<Payload> {
+        check_payload(&self.dir, &self.index, &self.store)
+    }
+
+    /// A view of one commit. `meta.json` is read twice, for the payload and for the segments: the
+    /// two belong together if they name the same segments.
+    fn read(&self) -> Result<DiskView> {
+        for _ in 0..READ_ATTEMPTS {
+            let meta = self.index.load_metas().map_err(|e| self.error(e))?;
+            self.reader.reload().map_err(|e| self.error(e))?;
+            let searcher = self.reader.searcher();
+            let read = searcher.generation().segments();
+            let is_same = meta.segments.len() == read.len()
+                && meta.segments.iter().all(|s| read.get(&s.id()) == Some(&s.delete_opstamp()));
+            if is_same {
+                let payload = read_payload(&self.dir, meta.payload.as_deref(), &self.store)?;
+                return Ok(DiskView::new(&self.dir, payload, searcher, self.fields));
+            }
+        }
+        Err(IndexError::Busy { waited: Duration::ZERO })
+    }
+
+    fn error(&self, error: TantivyError) -> IndexError {
+        corrupt(&self.dir, error)
+    }
+
+    fn io(&self, source: std::io::Error) -> IndexError {
+        IndexError::Io { dir: self.dir.clone(), source }
+    }
+}
+
+fn check_payload(dir: &Path, index: &tantivy::Index, store: &str) -> Result<Payload> {
+    let meta = index.load_metas().map_err(|e| corrupt(dir, e))?;
+    read_payload(dir, meta.payload.as_deref(), store)
+}
+
+fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payload> {
+    Payload::read(payload, store).map_err(|mismatch| IndexError::Stale {
+        dir: dir.to_owned(),
+        what: mismatch.what,
+        found: mismatch.found,
+        expected: mismatch.expected,
+    })
+}
+
+/// What tantivy said, as ours: the file system's refusals apart from damage.
+fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
+    match error {
+        TantivyError::IoError(io) => {
+            let source = std::io::Error::new(io.kind(), io.to_string());
+            IndexError::Io { dir: dir.to_owned(), source }
+        }
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
+            let source = std::io::Error::new(io_error.kind(), io_error.to_string());
+            IndexError::Io { dir: dir.to_owned(), source }
+        }
+        other => IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(other) },
+    }
+}
+
+#[cfg(unix)]
+fn inode(meta: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(meta)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &fs::Metadata) -> u64 {
+    0
+}

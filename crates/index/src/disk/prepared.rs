@@ -1,0 +1,64 @@
+//! A query made ready for a view: where its lists are, and how they score.
+
+use gbrain_core::page::Visibility;
+use gbrain_core::request::Trust;
+use tantivy::postings::TermInfo;
+
+use super::schema::Fields;
+use super::segment::Segment;
+use crate::bm25::{Form, ListSpec, Scorer, lists};
+use crate::contract::WordsQuery;
+use crate::statistics::{Statistics, seen_by};
+
+/// A query, ready. Lists go by their number in the query.
+pub(super) struct Prepared {
+    pub(super) scorer: Scorer,
+    pub(super) forms: Vec<Form>,
+    /// Where each list is, by segment and visibility; parallel to `forms`.
+    pub(super) places: Vec<Place>,
+}
+
+/// The lists of one visibility in one segment.
+pub(super) struct Place {
+    pub(super) segment: usize,
+    pub(super) visibility: Visibility,
+    pub(super) infos: Vec<Option<TermInfo>>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        query: &WordsQuery,
+        trust: Trust,
+        segments: &[Segment],
+        fields: &Fields,
+        statistics: &Statistics,
+    ) -> tantivy::Result<Self> {
+        let lists = lists(query);
+        let mut frequencies = vec![0; lists.len()];
+        let mut places = Vec::new();
+        for (segment, reader) in segments.iter().enumerate() {
+            for visibility in seen_by(trust) {
+                let infos = find_all(reader, *visibility, &lists)?;
+                for (number, info) in infos.iter().enumerate() {
+                    let field = fields.words(lists[number].form, *visibility);
+                    if let Some(info) = info {
+                        frequencies[number] += reader.live_length(field, info)?;
+                    }
+                }
+                if infos.iter().any(Option::is_some) {
+                    places.push(Place { segment, visibility: *visibility, infos });
+                }
+            }
+        }
+        let scorer = Scorer::new(query, &lists, &frequencies, statistics.seen_by(trust));
+        Ok(Self { scorer, forms: lists.iter().map(|list| list.form).collect(), places })
+    }
+}
+
+fn find_all(
+    segment: &Segment,
+    visibility: Visibility,
+    lists: &[ListSpec<'_>],
+) -> tantivy::Result<Vec<Option<TermInfo>>> {
+    lists.iter().map(|list| segment.find_word(list.form, visibility, list.text)).collect()
+}

@@ -1,0 +1,233 @@
+//! One segment, read: its documents by page, its columns, its lists.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use gbrain_core::id::PageId;
+use gbrain_core::page::Visibility;
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::directory::{CompositeFile, OwnedBytes};
+use tantivy::index::SegmentComponent;
+use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, SegmentReader, TantivyError, Term};
+
+use super::document::ChunkCode;
+use super::schema::{Fields, column};
+use crate::bm25::Form;
+use crate::statistics::Totals;
+
+type Read<T> = tantivy::Result<T>;
+
+/// A segment and what was read of it so far.
+pub(super) struct Segment {
+    pub(super) reader: SegmentReader,
+    fields: Fields,
+    columns: OnceLock<Columns>,
+    deleted: OnceLock<Vec<DocId>>,
+    world: OnceLock<Words>,
+    private: OnceLock<Words>,
+}
+
+/// The columns that every answer reads.
+pub(super) struct Columns {
+    pub(super) page: Column<i64>,
+    pub(super) key: StrColumn,
+    pub(super) chunk: Column<u64>,
+    pub(super) tokens: Column<u64>,
+}
+
+/// The words of one visibility: raw lists, and the length codes of all documents.
+pub(super) struct Words {
+    pub(super) lists: OwnedBytes,
+    pub(super) lengths: OwnedBytes,
+    /// The average length that tantivy took when it wrote the bounds of blocks.
+    pub(super) written_average: f64,
+}
+
+impl Segment {
+    pub(super) fn new(reader: SegmentReader, fields: Fields) -> Self {
+        let (columns, deleted) = (OnceLock::new(), OnceLock::new());
+        Self { reader, fields, columns, deleted, world: OnceLock::new(), private: OnceLock::new() }
+    }
+
+    pub(super) fn is_alive(&self, doc: DocId) -> bool {
+        self.reader.alive_bitset().is_none_or(|alive| alive.is_alive(doc))
+    }
+
+    pub(super) fn columns(&self) -> Read<&Columns> {
+        filled(&self.columns, || Columns::open(&self.reader))
+    }
+
+    /// The key with a place among the segment's keys.
+    pub(super) fn key(&self, ord: u64) -> Read<String> {
+        let mut key = String::new();
+        self.columns()?.key.ord_to_str(ord, &mut key)?;
+        Ok(key)
+    }
+
+    /// The documents that are deleted, in order.
+    pub(super) fn deleted(&self) -> &[DocId] {
+        self.deleted.get_or_init(|| match self.reader.alive_bitset() {
+            Some(alive) => {
+                (0..self.reader.max_doc()).filter(|doc| alive.is_deleted(*doc)).collect()
+            }
+            None => Vec::new(),
+        })
+    }
+
+    pub(super) fn words(&self, visibility: Visibility) -> Read<&Words> {
+        let (cell, field) = match visibility {
+            Visibility::World => (&self.world, self.fields.text),
+            Visibility::Private => (&self.private, self.fields.text_private),
+        };
+        filled(cell, || Words::open(&self.reader, field))
+    }
+
+    /// Where a word's list is, if the segment has one.
+    pub(super) fn find_word(
+        &self,
+        form: Form,
+        visibility: Visibility,
+        text: &str,
+    ) -> Read<Option<TermInfo>> {
+        let field = self.fields.words(form, visibility);
+        self.find(field, text.as_bytes())
+    }
+
+    pub(super) fn find(&self, field: Field, value: &[u8]) -> Read<Option<TermInfo>> {
+        Ok(self.reader.inverted_index(field)?.terms().get(value)?)
+    }
+
+    pub(super) fn open_word(
+        &self,
+        form: Form,
+        visibility: Visibility,
+        info: &TermInfo,
+    ) -> Read<BlockSegmentPostings> {
+        let words = self.reader.inverted_index(self.fields.words(form, visibility))?;
+        Ok(words.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?)
+    }
+
+    /// How many live documents a list holds.
+    pub(super) fn live_length(&self, field: Field, info: &TermInfo) -> Read<u64> {
+        let deleted = self.deleted();
+        if deleted.is_empty() {
+            return Ok(u64::from(info.doc_freq));
+        }
+        let mut postings = self.open(field, info)?;
+        let gone = match deleted.len() * 32 < info.doc_freq as usize {
+            true => count_members(&mut postings, deleted),
+            false => self.count_deleted(&mut postings),
+        };
+        Ok(u64::from(info.doc_freq) - gone)
+    }
+
+    fn open(&self, field: Field, info: &TermInfo) -> Read<BlockSegmentPostings> {
+        let lists = self.reader.inverted_index(field)?;
+        Ok(lists.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?)
+    }
+
+    fn count_deleted(&self, postings: &mut BlockSegmentPostings) -> u64 {
+        let mut gone = 0;
+        while !postings.docs().is_empty() {
+            gone += postings.docs().iter().filter(|doc| !self.is_alive(**doc)).count() as u64;
+            postings.advance();
+        }
+        gone
+    }
+
+    /// The live documents of a list.
+    pub(super) fn live_documents(&self, field: Field, value: &[u8]) -> Read<Vec<DocId>> {
+        let Some(info) = self.find(field, value)? else { return Ok(Vec::new()) };
+        let mut postings = self.open(field, &info)?;
+        let mut live = Vec::new();
+        while !postings.docs().is_empty() {
+            live.extend(postings.docs().iter().filter(|doc| self.is_alive(**doc)));
+            postings.advance();
+        }
+        Ok(live)
+    }
+
+    /// The documents of a page, side by side, if the segment holds it.
+    pub(super) fn documents_of(&self, page: PageId) -> Read<Option<Range<DocId>>> {
+        let term = Term::from_field_i64(self.fields.page, page.0);
+        let live = self.live_documents(self.fields.page, term.serialized_value_bytes())?;
+        let range = live.first().map(|first| *first..first + live.len() as DocId);
+        debug_assert!(
+            live.is_empty() || live.last().map(|last| last + 1) == range.as_ref().map(|r| r.end)
+        );
+        Ok(range)
+    }
+
+    /// What a range of documents adds to the totals of its visibility.
+    pub(super) fn totals_of(&self, documents: Range<DocId>) -> Read<(Visibility, Totals)> {
+        let columns = self.columns()?;
+        // A page without chunks adds nothing to either.
+        let Some(code) = columns.code(documents.start) else {
+            return Ok((Visibility::World, Totals::default()));
+        };
+        let chunks = u64::from(documents.end - documents.start);
+        let tokens = documents.filter_map(|doc| columns.tokens.first(doc)).sum();
+        Ok((code.visibility(), Totals { chunks, tokens }))
+    }
+}
+
+impl Columns {
+    fn open(reader: &SegmentReader) -> Read<Self> {
+        let fast = reader.fast_fields();
+        let missing = || TantivyError::SchemaError("the segment has no keys".to_owned());
+        Ok(Self {
+            page: fast.i64(column::PAGE)?,
+            key: fast.str(column::KEY)?.ok_or_else(missing)?,
+            chunk: fast
+                .column_opt(column::CHUNK)?
+                .unwrap_or_else(|| Column::build_empty_column(reader.max_doc())),
+            tokens: fast.u64(column::TOKENS)?,
+        })
+    }
+
+    /// Ordinal and flags of a chunk; none for a page without chunks.
+    pub(super) fn code(&self, doc: DocId) -> Option<ChunkCode> {
+        self.chunk.first(doc).map(ChunkCode)
+    }
+
+    /// The page's place among the segment's keys.
+    pub(super) fn key_ord(&self, doc: DocId) -> u64 {
+        self.key.ords().first(doc).unwrap_or(u64::MAX)
+    }
+}
+
+impl Words {
+    fn open(reader: &SegmentReader, field: Field) -> Read<Self> {
+        let tokens = reader.inverted_index(field)?.total_num_tokens();
+        let lengths = reader.fieldnorms_readers().get_inner_file().open_read(field);
+        let postings =
+            CompositeFile::open(&reader.open_read(SegmentComponent::Postings)?)?.open_read(field);
+        let bytes = |slice: Option<tantivy::directory::FileSlice>| match slice {
+            Some(slice) => slice.read_bytes(),
+            None => Ok(OwnedBytes::empty()),
+        };
+        // As tantivy computes it: all documents count, and so do all tokens.
+        let written_average = f64::from(tokens as f32 / reader.max_doc() as f32);
+        Ok(Self { lists: bytes(postings)?, lengths: bytes(lengths)?, written_average })
+    }
+}
+
+/// How many of `members`, in order, a list holds.
+fn count_members(postings: &mut BlockSegmentPostings, members: &[DocId]) -> u64 {
+    let mut is_member = |doc: &DocId| {
+        let at = postings.seek(*doc);
+        postings.docs().get(at) == Some(doc)
+    };
+    members.iter().filter(|doc| is_member(doc)).count() as u64
+}
+
+/// What a cell holds, read into it first if need be.
+fn filled<T>(cell: &OnceLock<T>, read: impl FnOnce() -> Read<T>) -> Read<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = read()?;
+    Ok(cell.get_or_init(|| value))
+}

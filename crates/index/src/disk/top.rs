@@ -1,0 +1,91 @@
+//! The best pages so far.
+
+use std::cmp::Ordering;
+
+use tantivy::DocId;
+
+use super::segment::Segment;
+
+/// A page by its best chunk.
+#[derive(Debug, Clone)]
+pub(super) struct Winner {
+    pub(super) points: u32,
+    /// Which segment holds it.
+    pub(super) segment: usize,
+    /// The page's place among the segment's keys: its identity there, and its order.
+    key_ord: u64,
+    pub(super) doc: DocId,
+    /// The key itself, once two segments had to be compared.
+    key: Option<String>,
+}
+
+/// The best `k` pages in order: more points first, then source and slug.
+pub(super) struct TopPages<'v> {
+    k: usize,
+    segments: &'v [Segment],
+    winners: Vec<Winner>,
+}
+
+impl<'v> TopPages<'v> {
+    pub(super) fn new(k: usize, segments: &'v [Segment]) -> Self {
+        Self { k, segments, winners: Vec::new() }
+    }
+
+    /// Fewer points than this cannot win any more; as many still can.
+    pub(super) fn threshold(&self) -> u32 {
+        match self.winners.last() {
+            Some(worst) if self.winners.len() == self.k => worst.points,
+            _ => 0,
+        }
+    }
+
+    /// Offers a chunk. Chunks of one page must come in the order of their ordinals.
+    pub(super) fn offer(&mut self, points: u32, segment: usize, doc: DocId) -> tantivy::Result<()> {
+        let key_ord = self.segments[segment].columns()?.key_ord(doc);
+        let mut winner = Winner { points, segment, key_ord, doc, key: None };
+        match self.winners.iter().position(|w| w.segment == segment && w.key_ord == key_ord) {
+            Some(place) if self.winners[place].points >= points => return Ok(()),
+            Some(place) => drop(self.winners.remove(place)),
+            None => {}
+        }
+        let place = self.place_of(&mut winner)?;
+        self.winners.insert(place, winner);
+        self.winners.truncate(self.k);
+        Ok(())
+    }
+
+    pub(super) fn into_winners(self) -> Vec<Winner> {
+        self.winners
+    }
+
+    fn place_of(&mut self, winner: &mut Winner) -> tantivy::Result<usize> {
+        let segments = self.segments;
+        let (mut low, mut high) = (0, self.winners.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match order(segments, &mut self.winners[middle], winner)? {
+                Ordering::Greater => high = middle,
+                _ => low = middle + 1,
+            }
+        }
+        Ok(low)
+    }
+}
+
+fn order(segments: &[Segment], a: &mut Winner, b: &mut Winner) -> tantivy::Result<Ordering> {
+    if a.points != b.points {
+        return Ok(b.points.cmp(&a.points));
+    }
+    if a.segment == b.segment {
+        return Ok(a.key_ord.cmp(&b.key_ord));
+    }
+    Ok(key(segments, a)?.cmp(key(segments, b)?))
+}
+
+fn key<'w>(segments: &[Segment], winner: &'w mut Winner) -> tantivy::Result<&'w str> {
+    let key = match winner.key.take() {
+        Some(key) => key,
+        None => segments[winner.segment].key(winner.key_ord)?,
+    };
+    Ok(winner.key.insert(key))
+}

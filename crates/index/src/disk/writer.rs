@@ -1,0 +1,185 @@
+//! Changes to the index on disk.
+
+use std::sync::Arc;
+
+use gbrain_core::id::PageId;
+use gbrain_core::page::{StoredPage, Visibility};
+use rustc_hash::FxHashMap;
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy, UserOperation};
+use tantivy::{IndexWriter, Term};
+
+use super::Shared;
+use super::document::{PageDocuments, documents_of};
+use super::lock::WriterLock;
+use super::payload::Payload;
+use super::settle::due;
+use super::view::DiskView;
+use crate::contract::{Corpus, Writer};
+use crate::error::Result;
+use crate::statistics::{Statistics, Totals};
+
+/// Fewer chunks than this at once are a catch-up: one thread, little memory, one new segment.
+const BULK_CHUNKS: usize = 2000;
+const BULK_THREADS: usize = 2;
+const BULK_BYTES: usize = 128 << 20;
+const CATCH_UP_BYTES: usize = 32 << 20;
+
+pub(super) struct DiskWriter {
+    shared: Arc<Shared>,
+    committed: Payload,
+    /// The pages as of the last commit, opened when the first is replaced.
+    before: Option<Arc<DiskView>>,
+    /// What pages changed since the last commit add to the statistics; none for those taken out.
+    changed: FxHashMap<PageId, Option<(Visibility, Totals)>>,
+    statistics: Statistics,
+    is_cleared: bool,
+    writer: Option<IndexWriter>,
+    // Let go last.
+    _lock: WriterLock,
+}
+
+impl DiskWriter {
+    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Self {
+        let statistics = committed.statistics;
+        let (before, changed) = (None, FxHashMap::default());
+        Self {
+            shared,
+            committed,
+            before,
+            changed,
+            statistics,
+            is_cleared: false,
+            writer: None,
+            _lock: lock,
+        }
+    }
+
+    /// The writer below, made for about `chunks` chunks if there is none yet.
+    fn writer(&mut self, chunks: usize) -> Result<&mut IndexWriter> {
+        if self.writer.is_none() {
+            let (threads, bytes) = match chunks < BULK_CHUNKS {
+                true => (1, CATCH_UP_BYTES),
+                false => (BULK_THREADS, BULK_BYTES),
+            };
+            let writer =
+                open(&self.shared.index, threads, bytes).map_err(|e| self.shared.error(e))?;
+            self.writer = Some(writer);
+        }
+        Ok(self.writer.as_mut().expect("it was just made"))
+    }
+
+    /// Takes a page out if it is in.
+    fn remove(&mut self, page: PageId, chunks: usize) -> Result<()> {
+        let known = match self.changed.get(&page) {
+            Some(known) => *known,
+            None => self.committed_totals(page)?,
+        };
+        let Some((visibility, totals)) = known else { return Ok(()) };
+        self.statistics.of_mut(visibility).subtract(totals);
+        self.changed.insert(page, None);
+        let term = Term::from_field_i64(self.shared.fields.page, page.0);
+        self.writer(chunks)?.delete_term(term);
+        Ok(())
+    }
+
+    fn committed_totals(&mut self, page: PageId) -> Result<Option<(Visibility, Totals)>> {
+        if self.is_cleared || self.committed.corpus.pages == 0 {
+            return Ok(None);
+        }
+        let before = match &self.before {
+            Some(before) => before,
+            None => self.before.insert(Arc::new(self.shared.read()?)),
+        };
+        before.totals_of(page)
+    }
+
+    fn insert(&mut self, stored: &StoredPage, chunks: usize) -> Result<()> {
+        let PageDocuments { documents, totals } = documents_of(&self.shared.fields, stored);
+        let visibility = stored.page.visibility;
+        self.statistics.of_mut(visibility).add(totals);
+        self.changed.insert(stored.id, Some((visibility, totals)));
+        let adds: Vec<_> = documents.into_iter().map(UserOperation::Add).collect();
+        let written = self.writer(chunks)?.run(adds);
+        written.map_err(|e| self.shared.error(e))?;
+        Ok(())
+    }
+}
+
+impl Writer for DiskWriter {
+    fn corpus(&self) -> Corpus {
+        self.committed.corpus
+    }
+
+    fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+        let chunks = upserts.iter().map(|stored| stored.page.chunks.len()).sum();
+        for page in removals {
+            self.remove(*page, chunks)?;
+        }
+        for stored in upserts {
+            self.remove(stored.id, chunks)?;
+            self.insert(stored, chunks)?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        // Documents that wait in the writer would come after the clearing: begin anew without them.
+        self.writer = None;
+        let cleared = self.writer(0)?.delete_all_documents();
+        cleared.map_err(|e| self.shared.error(e))?;
+        self.statistics = Statistics::default();
+        self.changed.clear();
+        self.is_cleared = true;
+        Ok(())
+    }
+
+    fn commit(&mut self, corpus: Corpus) -> Result<()> {
+        let payload = Payload { corpus, statistics: self.statistics };
+        let text = payload.write(&self.shared.store);
+        let shared = self.shared.clone();
+        let writer = self.writer(0)?;
+        commit(writer, &text).map_err(|e| shared.error(e))?;
+        self.committed = payload;
+        self.changed.clear();
+        self.before = None;
+        self.is_cleared = false;
+        // The next batch may be of another size.
+        self.writer = None;
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let shared = self.shared.clone();
+        loop {
+            let segments = shared.index.searchable_segment_metas().map_err(|e| shared.error(e))?;
+            let Some(due) = due(&segments) else { return Ok(()) };
+            let writer = self.writer(0)?;
+            writer.merge(&due).wait().map_err(|e| shared.error(e))?;
+        }
+    }
+}
+
+/// The first commit of an index: nothing, of the right version and store.
+pub(super) fn commit_nothing(index: &tantivy::Index, store: &str) -> tantivy::Result<()> {
+    let payload = Payload { corpus: Corpus::default(), statistics: Statistics::default() };
+    commit(&mut open(index, 1, CATCH_UP_BYTES)?, &payload.write(store))
+}
+
+fn commit(writer: &mut IndexWriter, payload: &str) -> tantivy::Result<()> {
+    let mut prepared = writer.prepare_commit()?;
+    prepared.set_payload(payload);
+    prepared.commit()?;
+    Ok(())
+}
+
+/// A writer that merges nothing by itself: [`Writer::settle`] does, when its caller has time.
+fn open(index: &tantivy::Index, threads: usize, bytes: usize) -> tantivy::Result<IndexWriter> {
+    let options = IndexWriterOptions::builder()
+        .num_worker_threads(threads)
+        .memory_budget_per_thread(bytes)
+        .num_merge_threads(1)
+        .build();
+    let writer: IndexWriter = index.writer_with_options(options)?;
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    Ok(writer)
+}

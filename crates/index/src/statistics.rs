@@ -1,0 +1,57 @@
+//! What a corpus counts in all.
+
+use gbrain_core::page::Visibility;
+use gbrain_core::request::Trust;
+
+/// Live chunks and their indexed tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    pub(crate) chunks: u64,
+    pub(crate) tokens: u64,
+}
+
+/// Totals by who may see what they count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Statistics {
+    pub(crate) world: Totals,
+    pub(crate) private: Totals,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.chunks += other.chunks;
+        self.tokens += other.tokens;
+    }
+
+    pub(crate) fn subtract(&mut self, other: Self) {
+        self.chunks -= other.chunks;
+        self.tokens -= other.tokens;
+    }
+}
+
+impl Statistics {
+    /// What a caller sees.
+    pub(crate) fn seen_by(&self, trust: Trust) -> Totals {
+        let mut totals = self.world;
+        if trust == Trust::Trusted {
+            totals.add(self.private);
+        }
+        totals
+    }
+
+    /// The totals of one visibility.
+    pub(crate) fn of_mut(&mut self, visibility: Visibility) -> &mut Totals {
+        match visibility {
+            Visibility::World => &mut self.world,
+            Visibility::Private => &mut self.private,
+        }
+    }
+}
+
+/// The visibilities that a caller sees.
+pub(crate) fn seen_by(trust: Trust) -> &'static [Visibility] {
+    match trust {
+        Trust::Untrusted => &[Visibility::World],
+        Trust::Trusted => &[Visibility::World, Visibility::Private],
+    }
+}
