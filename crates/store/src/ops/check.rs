@@ -34,7 +34,7 @@ const UNFED: &str = "SELECT p.source_id, p.slug, v.version FROM page_versions v 
      OR c.version IS NULL OR c.version <> v.version)";
 const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_bytes, v.content \
      FROM page_versions v WHERE v.workspace_id = $1 AND v.content IS NOT NULL \
-     AND (v.page_id, v.version) > ($2, $3) ORDER BY v.page_id, v.version LIMIT 500";
+     AND (v.page_id, v.version) > ($2, $3) ORDER BY v.page_id, v.version LIMIT 100";
 macro_rules! orphans_of {
     ($table:literal) => {
         concat!(

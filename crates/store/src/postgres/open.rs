@@ -18,7 +18,7 @@ const LOCK: i64 = 0x6762_7261_696e;
 /// Makes sure of the schema; gives the store's identity.
 pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Result<String> {
     lease.batch("BEGIN READ ONLY")?;
-    let found = in_transaction(lease, |session| schema_of(session))?;
+    let found = in_transaction(lease, schema_of)?;
     if found == 0 && mode == OpenMode::Use {
         return Err(StoreError::NotInitialised);
     }

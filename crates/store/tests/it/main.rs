@@ -3,6 +3,9 @@
 //! PostgreSQL comes from `GBRAIN_TEST_POSTGRES`, which `cargo xtask test` sets; without it the
 //! PostgreSQL half fails. Every test has a database of its own.
 
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
+#![expect(clippy::print_stdout, reason = "children report to their parent on stdout")]
+
 #[macro_use]
 mod database;
 
@@ -20,3 +23,4 @@ mod pages;
 mod security;
 mod settings;
 mod soundness;
+mod tls;

@@ -36,7 +36,7 @@ struct Model {
 
 /// One of eight names in two sources.
 fn name(n: u8) -> String {
-    format!("{}::p{}", if n % 2 == 0 { "default" } else { "wiki" }, n % 8)
+    format!("{}::p{}", if n.is_multiple_of(2) { "default" } else { "wiki" }, n % 8)
 }
 
 fn page(n: u8, text: u8) -> Page {

@@ -62,6 +62,7 @@ fn a_foreign_database_is_refused_and_not_touched(db: &Database) {
         assert_eq!(tables, &["pages"]);
         assert!(error.to_string().contains("a database or a schema of its own"));
     }
+    // Not touched: its table is there, and none of ours.
     db.raw("CREATE TABLE meta (x int); CREATE TABLE workspaces (x int); DROP TABLE pages").unwrap();
 }
 
