@@ -79,11 +79,26 @@ pub struct WordsHit {
     pub handle: u64,
 }
 
+/// What an index holds, counted document by document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Live pages.
+    pub pages: u64,
+    /// Live chunks.
+    pub chunks: u64,
+    /// Indexed tokens of live chunks.
+    pub tokens: u64,
+}
+
 /// One corpus, as of one commit. Private pages do not exist for [`Trust::Untrusted`]: not in
 /// answers and not in the statistics behind their scores.
 pub trait View: Send + Sync {
     /// Which corpus this is.
     fn corpus(&self) -> Corpus;
+
+    /// Counts what is there, and fails if the statistics behind scores say otherwise. Reads every
+    /// document's lengths: for verification.
+    fn held(&self) -> Result<Held>;
 
     /// The `k` best pages, each by its best chunk: by score, then source, then slug; the chunk of
     /// several equals is the first. Exact: no candidate is lost to a filter or to a page with

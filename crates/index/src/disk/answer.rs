@@ -11,18 +11,31 @@ use tantivy::DocId;
 use super::filter::SegmentFilter;
 use super::list::{Lengths, points_of};
 use super::prepared::{Place, Prepared};
+use super::record::RecordError;
 use super::search::search;
 use super::top::{TopPages, Winner};
 use super::view::{DiskView, PlacedPage};
-use crate::contract::{Corpus, View, WordsHit, WordsQuery};
+use crate::contract::{Corpus, Held, View, WordsHit, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::admits_page;
-use crate::statistics::seen_by;
+use crate::statistics::{Statistics, seen_by};
 
 impl View for DiskView {
     fn corpus(&self) -> Corpus {
         self.payload.corpus
+    }
+
+    fn held(&self) -> Result<Held> {
+        let mut held = Held::default();
+        let mut counted = Statistics::default();
+        for segment in &self.segments {
+            segment.count(&mut held, &mut counted).map_err(|e| self.error(e))?;
+        }
+        if counted != self.payload.statistics {
+            return Err(self.damaged(RecordError { what: "count of chunks and tokens" }));
+        }
+        Ok(held)
     }
 
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {

@@ -82,9 +82,13 @@ impl DiskIndex {
         Self::open_existing(dir, store)
     }
 
-    /// Makes an empty index in place of whatever is in `dir`.
+    /// Makes an empty index in place of one that does not fit or cannot be read. If another process
+    /// has done so while this one waited, opens that one.
     pub fn replace(dir: &Path, store: &str, wait: Duration) -> Result<Self> {
         let lock = WriterLock::acquire(dir, wait)?;
+        if let Ok(index) = Self::open_existing(dir, store) {
+            return Ok(index);
+        }
         lock.empty_directory()?;
         Self::make(dir, store, &lock)
     }

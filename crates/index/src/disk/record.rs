@@ -12,9 +12,9 @@ use crate::entry::{PageEntry, Passage};
 
 /// Why a stored record could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("a stored {what} cannot be read")]
+#[error("a stored {what} is not as it was written")]
 pub(super) struct RecordError {
-    what: &'static str,
+    pub(super) what: &'static str,
 }
 
 /// A chunk without its text: part, start, end, hash, section.

@@ -15,7 +15,8 @@ use tantivy::{DocId, SegmentReader, TantivyError, Term};
 use super::document::ChunkCode;
 use super::schema::{Fields, column};
 use crate::bm25::Form;
-use crate::statistics::Totals;
+use crate::contract::Held;
+use crate::statistics::{Statistics, Totals};
 
 type Read<T> = tantivy::Result<T>;
 
@@ -158,6 +159,24 @@ impl Segment {
             live.is_empty() || live.last().map(|last| last + 1) == range.as_ref().map(|r| r.end)
         );
         Ok(range)
+    }
+
+    /// Adds up the live documents.
+    pub(super) fn count(&self, held: &mut Held, statistics: &mut Statistics) -> Read<()> {
+        let columns = self.columns()?;
+        let mut last_key = None;
+        for doc in self.reader.doc_ids_alive() {
+            // Documents of a page stand side by side.
+            let key = Some(columns.key_ord(doc));
+            held.pages += u64::from(key != last_key);
+            last_key = key;
+            let Some(code) = columns.code(doc) else { continue };
+            let tokens = columns.tokens.first(doc).unwrap_or_default();
+            held.chunks += 1;
+            held.tokens += tokens;
+            statistics.of_mut(code.visibility()).add(Totals { chunks: 1, tokens });
+        }
+        Ok(())
     }
 
     /// What a range of documents adds to the totals of its visibility.

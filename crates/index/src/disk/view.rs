@@ -179,7 +179,7 @@ impl DiskView {
         corrupt(&self.dir, error)
     }
 
-    fn damaged(&self, error: RecordError) -> IndexError {
+    pub(super) fn damaged(&self, error: RecordError) -> IndexError {
         IndexError::Corrupt { dir: self.dir.clone(), source: Box::new(error) }
     }
 }

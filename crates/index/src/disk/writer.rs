@@ -83,7 +83,7 @@ impl DiskWriter {
     }
 
     fn committed_totals(&mut self, page: PageId) -> Result<Option<(Visibility, Totals)>> {
-        if self.is_cleared || self.committed.corpus.pages == 0 {
+        if self.is_cleared {
             return Ok(None);
         }
         let before = match &self.before {

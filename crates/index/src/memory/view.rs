@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::state::{MemoryPage, State};
 use crate::bm25::{Scorer, lists};
-use crate::contract::{Corpus, View, WordsHit, WordsQuery};
+use crate::contract::{Corpus, Held, View, WordsHit, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::{admits_page, admits_part};
@@ -69,6 +69,12 @@ fn hit(page: PageId, ordinal: u32, points: u32, scorer: &Scorer) -> WordsHit {
 impl View for MemoryView {
     fn corpus(&self) -> Corpus {
         self.state.corpus
+    }
+
+    fn held(&self) -> Result<Held> {
+        let chunks = self.state.pages.values().map(|page| page.chunks.len() as u64).sum();
+        let tokens = self.state.statistics.seen_by(Trust::Trusted).tokens;
+        Ok(Held { pages: self.state.pages.len() as u64, chunks, tokens })
     }
 
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
