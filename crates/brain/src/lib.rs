@@ -1,1 +1,152 @@
-//! placeholder
+//! The brain: takes pages in, keeps the index fresh and answers requests.
+//!
+//! Promises: what a write reports is durable; an answer is a function of corpus, request and
+//! settings; a stage that could not do its work is named in the answer.
+//!
+//! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
+
+mod error;
+mod freshness;
+pub mod import;
+mod pages;
+mod retrieve;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gbrain_core::id::{SourceId, WorkspaceId};
+use gbrain_core::search::Settings;
+use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex};
+use gbrain_store::{Location, OpenMode, Store, StoreError, Trust};
+use jiff::Timestamp;
+
+pub use error::BrainError;
+pub use freshness::IndexReport;
+pub use pages::{PageLinks, Put};
+pub use retrieve::{Answered, Ask};
+pub use verify::{VerifyFinding, VerifyReport};
+
+/// How long making an index waits for another process that is making it.
+const OPEN_WAIT: Duration = Duration::from_secs(60);
+
+/// Which index answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    /// tantivy, in the index directory.
+    Disk,
+    /// Built for this process, for hermetic runs and tiny brains.
+    Memory,
+}
+
+/// Where a brain is.
+#[derive(Debug, Clone)]
+pub struct BrainOptions {
+    /// The store.
+    pub location: Location,
+    /// Whether opening may make a schema on PostgreSQL.
+    pub mode: OpenMode,
+    /// Which index answers.
+    pub index: IndexKind,
+    /// The directory that holds the indexes of all workspaces.
+    pub index_dir: PathBuf,
+    /// Whose brain it is.
+    pub workspace: WorkspaceId,
+}
+
+/// An open brain: one workspace of one store, with its index.
+pub struct Brain {
+    store: Box<dyn Store>,
+    index: Arc<dyn Index>,
+    index_path: Option<PathBuf>,
+    workspace: WorkspaceId,
+}
+
+impl Brain {
+    /// Opens a brain. An index that does not fit or can't be read is thrown away: the store is the
+    /// truth, and the next answer makes it again.
+    pub fn open(options: BrainOptions, now: Timestamp) -> Result<Self, BrainError> {
+        let store = gbrain_store::open(&options.location, options.mode, now)?;
+        // A workspace that does not exist is refused before an index is made for it.
+        store.head(&options.workspace)?;
+        let (index, index_path): (Arc<dyn Index>, _) = match options.index {
+            IndexKind::Memory => (Arc::new(MemoryIndex::new()), None),
+            IndexKind::Disk => {
+                let path = index_path(&options.index_dir, store.identity(), &options.workspace);
+                (Arc::new(open_disk(&path, store.identity())?), Some(path))
+            }
+        };
+        Ok(Self { store, index, index_path, workspace: options.workspace })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    /// Whose brain it is.
+    pub fn workspace(&self) -> &WorkspaceId {
+        &self.workspace
+    }
+
+    /// The settings of the database plane on top of the defaults. A stored value that no longer
+    /// fits its range is an error: ignoring it would change rankings without a word.
+    pub fn settings(&self) -> Result<Settings, BrainError> {
+        let mut settings = Settings::default();
+        for (key, value) in self.store.config_list(&self.workspace)? {
+            if let Some(name) = key.strip_prefix("search.") {
+                settings.set(name, &value).map_err(|source| BrainError::Setting { key, source })?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Stored settings that nothing reads.
+    pub fn unknown_settings(&self) -> Result<Vec<String>, BrainError> {
+        let stored = self.store.config_list(&self.workspace)?;
+        Ok(stored.into_iter().map(|(key, _)| key).filter(|key| !key.starts_with("search.")).collect())
+    }
+
+    /// Makes a trusted source if it is not there.
+    pub fn ensure_source(&self, id: &SourceId, now: Timestamp) -> Result<(), BrainError> {
+        if self.store.sources(&self.workspace)?.iter().any(|source| source.id == *id) {
+            return Ok(());
+        }
+        match self.store.add_source(&self.workspace, id, id.as_str(), Trust::Trusted, now) {
+            // Another process was quicker.
+            Ok(()) | Err(StoreError::Constraint { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Removes the index of a workspace that is gone.
+pub fn forget_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
+    remove_dir(&index_path(dir, identity, workspace))
+}
+
+/// One directory per store and workspace, so that switching databases never mixes corpora.
+fn index_path(dir: &Path, identity: &str, workspace: &WorkspaceId) -> PathBuf {
+    let short = identity.get(..12).unwrap_or(identity);
+    dir.join(format!("{workspace}-{short}"))
+}
+
+fn open_disk(path: &Path, identity: &str) -> Result<DiskIndex, BrainError> {
+    match DiskIndex::open(path, identity, OPEN_WAIT) {
+        Ok(index) => Ok(index),
+        Err(IndexError::Stale { .. } | IndexError::Corrupt { .. }) => {
+            Ok(DiskIndex::replace(path, identity, OPEN_WAIT)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn remove_dir(path: &Path) -> Result<(), BrainError> {
+    match std::fs::remove_dir_all(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(BrainError::Io { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,2 +1,76 @@
-//! placeholder
-fn main() {}
+//! gbrain: a memory for agents whose retrieval is proven on every change.
+//!
+//! This file is the table of contents: what was typed is parsed in [`args`], what is meant is
+//! resolved in [`home`], each command is one file in [`commands`], and [`terminal`] is the only
+//! place that prints. stdout is data, stderr is talk.
+
+mod args;
+mod commands;
+mod error;
+mod home;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use commands::Context;
+use error::{CliError, Exit};
+use home::{Environment, Home};
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let terminal = Terminal::new(args.global.json, args.global.quiet);
+    match run_in(args, &terminal, &Environment::of_process()) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            terminal.error(&error);
+            Exit::NoVerdict.into()
+        }
+    }
+}
+
+/// Help and version are answers; anything else that clap refuses is a usage error.
+fn usage(error: &clap::Error) -> ExitCode {
+    let exit = if error.use_stderr() { Exit::NoVerdict } else { Exit::Pass };
+    // A reader that has gone away is no reason to fail.
+    let _ = error.print();
+    exit.into()
+}
+
+/// Runs one command in an environment; the demo runs its steps through here too.
+pub(crate) fn run_in(args: Args, terminal: &Terminal, environment: &Environment) -> Result<Exit, CliError> {
+    if let Command::Demo(args) = args.command {
+        return commands::demo::run(&args, terminal);
+    }
+    let home = Home::resolve(&args.global.home_flags(), environment)?;
+    for warning in &home.warnings {
+        terminal.warn(warning);
+    }
+    let context = Context { home, terminal, now: jiff::Timestamp::now() };
+    match args.command {
+        Command::Demo(args) => commands::demo::run(&args, terminal),
+        Command::Init(args) => commands::init::run(&context, &args),
+        Command::Import(args) => commands::import::run(&context, &args),
+        Command::Put(args) => commands::put::run(&context, &args),
+        Command::Get(args) => commands::get::run(&context, &args),
+        Command::History(args) => commands::history::run(&context, &args),
+        Command::List(args) => commands::list::run(&context, &args),
+        Command::Delete(args) => commands::delete::run(&context, &args),
+        Command::Restore(args) => commands::restore::run(&context, &args),
+        Command::Purge(args) => commands::purge::run(&context, &args),
+        Command::Search(args) => commands::search::run(&context, &args),
+        Command::Query(args) => commands::query::run(&context, &args),
+        Command::Links(args) => commands::links::run(&context, &args),
+        Command::Sources(args) => commands::sources::run(&context, &args),
+        Command::Workspaces(args) => commands::workspaces::run(&context, &args),
+        Command::Config(args) => commands::config::run(&context, &args),
+        Command::Stats(args) => commands::stats::run(&context, &args),
+        Command::Reindex(args) => commands::reindex::run(&context, &args),
+    }
+}

@@ -94,7 +94,9 @@ pub struct Edge {
     pub until: Option<Date>,
     /// The page that says so.
     pub evidence_page: PageKey,
-    /// The chunk that says so; none when it is in the frontmatter.
+    /// The place of the chunk that says so in that page; none when it is in the frontmatter.
+    pub evidence_ordinal: Option<u32>,
+    /// That chunk's id; filled in when an answer is made.
     pub evidence_chunk: Option<String>,
     /// First character of the evidence in that page's content.
     pub evidence_start: u32,

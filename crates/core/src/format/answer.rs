@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::ranking::{
-    ArmReport, CorpusPrint, Degraded, Edge, Hit, PassageHit, Ranking, RelationReport, TraceStep, WhyNot,
+    ArmReport, CorpusPrint, Degraded, Edge, Hit, PassageHit, Ranking, RelationReport, TraceStep,
+    WhyNot,
 };
 use crate::request::{Filter, Request};
 
@@ -172,8 +173,18 @@ struct WireServed {
 impl<'a> Answer<'a> {
     /// The wire form of a ranking with the request it answers.
     pub fn new(request: &'a Request, ranking: &'a Ranking, served: &Served) -> Self {
-        let Ranking { intent, recency, detail, mode, relation, arms, degraded, corpus, hits, why_not } =
-            ranking;
+        let Ranking {
+            intent,
+            recency,
+            detail,
+            mode,
+            relation,
+            arms,
+            degraded,
+            corpus,
+            hits,
+            why_not,
+        } = ranking;
         Self {
             schema_version: ANSWER_VERSION,
             operation: request.operation.name(),
@@ -196,7 +207,8 @@ impl<'a> Answer<'a> {
 
 impl<'a> WireRequest<'a> {
     fn new(request: &'a Request) -> Self {
-        let Request { operation: _, query: _, limit, detail, mode, filter, vectors, now, settings } = request;
+        let Request { operation: _, query: _, limit, detail, mode, filter, vectors, now, settings } =
+            request;
         // `truth_only` follows from the resolved detail, which the answer carries.
         let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
         Self {
@@ -285,7 +297,8 @@ impl<'a> WireHit<'a> {
 
 impl<'a> WirePassage<'a> {
     fn new(passage: &'a PassageHit) -> Self {
-        let PassageHit { chunk_id, ordinal, part, section, start, end, score, snippet, highlights } = passage;
+        let PassageHit { chunk_id, ordinal, part, section, start, end, score, snippet, highlights } =
+            passage;
         Self {
             chunk_id,
             ordinal: *ordinal,
@@ -312,6 +325,7 @@ impl<'a> WireEdge<'a> {
             since,
             until,
             evidence_page,
+            evidence_ordinal: _,
             evidence_chunk,
             evidence_start,
             evidence_end,

@@ -44,8 +44,6 @@ pub struct Candidate {
     pub arms: Vec<ArmRank>,
     /// Edges that justify it.
     pub edges: Vec<Edge>,
-    /// Its best chunk in the words arm.
-    pub best_chunk: Option<u32>,
     /// Its score so far.
     pub score: f64,
     /// What every stage did to it.

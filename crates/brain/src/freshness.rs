@@ -1,0 +1,188 @@
+//! Keeping the index fresh: it follows the store's feed and can be made again at any time.
+//!
+//! A crash between the store's commit and the index's loses nothing: the index remembers the last
+//! change it holds and goes on from there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gbrain_core::id::Generation;
+use gbrain_index::{Corpus, IndexError, View, Writer};
+use gbrain_store::ChangeBatch;
+
+use crate::import::ImportProgress;
+use crate::{Brain, BrainError};
+
+/// How much of the feed is held in memory at once.
+const BATCH_CHANGES: usize = 2_000;
+const BATCH_BYTES: usize = 32 << 20;
+/// How long an answer waits for another process that is indexing before it answers from an older
+/// generation and says so.
+const ANSWER_WAIT: Duration = Duration::from_millis(250);
+/// How long work that must end with a fresh index waits.
+const WORK_WAIT: Duration = Duration::from_secs(600);
+/// While importing, how often what is indexed becomes visible. A commit costs syncs and small
+/// segments, so not often.
+const COMMIT_EVERY: Duration = Duration::from_secs(20);
+const FOLLOW_PAUSE: Duration = Duration::from_millis(20);
+
+/// The state of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexReport {
+    /// The last change it holds.
+    pub generation: i64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// A view, and how many changes the store was ahead of it when it was taken.
+pub(crate) struct Fresh {
+    pub(crate) view: Arc<dyn View>,
+    pub(crate) behind: i64,
+}
+
+type OnProgress<'a> = &'a dyn Fn(i64, i64);
+
+impl Brain {
+    /// A view of the newest corpus. When another process is indexing and does not finish soon, an
+    /// older one.
+    pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+        let view = self.index.view()?;
+        let head = self.store.head(&self.workspace)?;
+        if is_at(&view.corpus(), head.generation, head.root) {
+            return Ok(Fresh { view, behind: 0 });
+        }
+        match self.catch_up(ANSWER_WAIT, progress) {
+            Ok(_) => Ok(Fresh { view: self.index.view()?, behind: 0 }),
+            Err(BrainError::Index(IndexError::Busy { .. })) => {
+                let view = self.index.view()?;
+                let behind = head.generation.0 - view.corpus().generation.0;
+                Ok(Fresh { view, behind: behind.max(0) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Brings the index up to the store's head.
+    pub(crate) fn catch_up(&self, wait: Duration, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
+        let mut writer = self.index.writer(wait)?;
+        let corpus = self.follow_feed(writer.as_mut(), progress)?;
+        writer.settle()?;
+        Ok(corpus)
+    }
+
+    /// Throws the index's content away and makes it again.
+    pub fn reindex(&self, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
+        let mut writer = self.index.writer(WORK_WAIT)?;
+        writer.clear()?;
+        let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
+        writer.settle()?;
+        Ok(corpus)
+    }
+
+    /// The state of the index as it is on disk.
+    pub fn index_report(&self) -> Result<IndexReport, BrainError> {
+        let generation = self.index.view()?.corpus().generation.0;
+        Ok(IndexReport { generation, bytes: self.index_path.as_deref().map_or(0, directory_bytes) })
+    }
+
+    fn follow_feed(&self, writer: &mut dyn Writer, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
+        let at = writer.corpus();
+        let known = self.store.head_at(&self.workspace, at.generation)?;
+        let fits = at.generation == Generation(0) || known.is_some_and(|head| head.root == at.root);
+        if fits {
+            return self.follow_from(writer, at.generation, progress);
+        }
+        // The store was put back from a backup, or the page was purged from under this
+        // generation: what the index holds is not a past of this store.
+        writer.clear()?;
+        self.follow_from(writer, Generation(0), progress)
+    }
+
+    fn follow_from(
+        &self,
+        writer: &mut dyn Writer,
+        from: Generation,
+        progress: OnProgress<'_>,
+    ) -> Result<Corpus, BrainError> {
+        let mut at = from;
+        loop {
+            let batch = self.store.changes(&self.workspace, at, BATCH_CHANGES, BATCH_BYTES)?;
+            writer.apply(&batch.upserts, &batch.removals)?;
+            let is_last = batch.upto >= batch.head || batch.upto == at;
+            at = batch.upto;
+            progress(at.0, batch.head.0);
+            if is_last {
+                let corpus = corpus_of(&batch);
+                writer.commit(corpus)?;
+                return Ok(corpus);
+            }
+        }
+    }
+
+    /// Runs `work`, which writes to the store, while a thread indexes what it writes.
+    pub(crate) fn while_indexing<T>(
+        &self,
+        progress: &(dyn Fn(ImportProgress) + Sync),
+        work: impl FnOnce(&Self) -> Result<T, BrainError>,
+    ) -> Result<T, BrainError> {
+        let stop = AtomicBool::new(false);
+        let (done, followed) = std::thread::scope(|scope| {
+            let follower = scope.spawn(|| self.follow_until(&stop));
+            let done = work(self);
+            stop.store(true, Ordering::Release);
+            (done, follower.join().expect("the follower does not panic"))
+        });
+        let done = done?;
+        followed?;
+        let on_progress = |done, total| progress(ImportProgress::Indexing { done, total });
+        self.catch_up(WORK_WAIT, &on_progress)?;
+        Ok(done)
+    }
+
+    fn follow_until(&self, stop: &AtomicBool) -> Result<(), BrainError> {
+        let mut writer = match self.index.writer(Duration::ZERO) {
+            Ok(writer) => writer,
+            // Somebody else is indexing; what is left is done at the end.
+            Err(IndexError::Busy { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut corpus = self.follow_feed(writer.as_mut(), &|_, _| ())?;
+        let mut committed = Instant::now();
+        let mut is_dirty = false;
+        while !stop.load(Ordering::Acquire) {
+            let batch =
+                self.store.changes(&self.workspace, corpus.generation, BATCH_CHANGES, BATCH_BYTES)?;
+            if batch.upto == corpus.generation {
+                std::thread::sleep(FOLLOW_PAUSE);
+                continue;
+            }
+            writer.apply(&batch.upserts, &batch.removals)?;
+            corpus = corpus_of(&batch);
+            is_dirty = true;
+            if committed.elapsed() > COMMIT_EVERY {
+                writer.commit(corpus)?;
+                (committed, is_dirty) = (Instant::now(), false);
+            }
+        }
+        if is_dirty {
+            self.follow_from(writer.as_mut(), corpus.generation, &|_, _| ())?;
+        }
+        writer.settle()?;
+        Ok(())
+    }
+}
+
+fn is_at(corpus: &Corpus, generation: Generation, root: gbrain_core::hash::Hash) -> bool {
+    corpus.generation == generation && corpus.root == root
+}
+
+fn corpus_of(batch: &ChangeBatch) -> Corpus {
+    Corpus { generation: batch.upto, root: batch.root, pages: batch.pages, chunks: batch.chunks }
+}
+
+fn directory_bytes(path: &std::path::Path) -> u64 {
+    let entries = walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.metadata().ok()).filter(|m| m.is_file()).map(|m| m.len()).sum()
+}

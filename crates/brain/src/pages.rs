@@ -1,0 +1,113 @@
+//! Reading and writing single pages.
+
+use gbrain_core::id::{PageKey, Slug};
+use gbrain_core::page::{Format, PageInput, StoredPage, parse};
+use gbrain_core::ranking::Edge;
+use gbrain_core::request::Trust;
+use gbrain_core::search::edit_distance;
+use gbrain_store::{PageFilter, PageWrite, Purged, VersionInfo, WriteOutcome};
+use jiff::Timestamp;
+
+use crate::retrieve::Graph;
+use crate::{Brain, BrainError};
+
+/// What `put` did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Put {
+    /// The write.
+    pub outcome: WriteOutcome,
+    /// What parsing had to set right or leave out.
+    pub warnings: Vec<String>,
+}
+
+/// The edges of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageLinks {
+    /// Out of it and into it, strongest first.
+    pub edges: Vec<Edge>,
+    /// Link targets for which there is no page yet.
+    pub unresolved: Vec<String>,
+}
+
+impl Brain {
+    /// Writes a page. When it returns, the page is durable.
+    pub fn put(&self, key: &PageKey, content: &str, format: Format, now: Timestamp) -> Result<Put, BrainError> {
+        let file_name = key.slug.as_str().rsplit('/').next();
+        let input = PageInput { key: key.clone(), file_name, content, format };
+        let page = parse(input).map_err(|source| BrainError::Page { key: key.clone(), source })?;
+        let write = PageWrite { page: &page, origin: None };
+        let mut outcomes = self.store().write_pages(self.workspace(), &[write], now)?;
+        let outcome = outcomes.pop().expect("one write has one outcome");
+        Ok(Put { outcome, warnings: page.warnings })
+    }
+
+    /// A live page, or an older version of one.
+    pub fn page(&self, key: &PageKey, version: Option<u32>) -> Result<StoredPage, BrainError> {
+        let page = match version {
+            None => self.store().page(self.workspace(), key)?,
+            Some(version) => self.store().page_at_version(self.workspace(), key, version)?,
+        };
+        page.map_or_else(|| Err(self.no_page(key)?), Ok)
+    }
+
+    /// The versions of a page, oldest first.
+    pub fn history(&self, key: &PageKey) -> Result<Vec<VersionInfo>, BrainError> {
+        let versions = self.store().history(self.workspace(), key)?;
+        if versions.is_empty() { Err(self.no_page(key)?) } else { Ok(versions) }
+    }
+
+    /// Erases a page from the store and from the index.
+    pub fn purge(&self, key: &PageKey, now: Timestamp) -> Result<Purged, BrainError> {
+        if self.store().history(self.workspace(), key)?.is_empty() {
+            return Err(self.no_page(key)?);
+        }
+        let purged = self.store().purge_page(self.workspace(), key, now)?;
+        // Deleted text stays in an index's segments until they are merged: only making the index
+        // again takes it off the disk.
+        self.reindex(&|_, _| ())?;
+        Ok(purged)
+    }
+
+    /// Every live or deleted page with this slug, by source.
+    pub fn keys_of_slug(&self, slug: &Slug) -> Result<Vec<PageKey>, BrainError> {
+        let sources = self.store().sources(self.workspace())?;
+        let mut keys = Vec::new();
+        for source in sources {
+            let key = PageKey::new(source.id, slug.clone());
+            if !self.store().history(self.workspace(), &key)?.is_empty() {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The edges out of and into a page, as far as a caller may see them.
+    pub fn links(&self, key: &PageKey, trust: Trust) -> Result<PageLinks, BrainError> {
+        let fresh = self.fresh_view(&|_, _| ())?;
+        let sources = self.store().sources(self.workspace())?;
+        let mut graph = Graph::new(fresh.view.as_ref(), &sources, trust);
+        match fresh.view.entry_by_key(key, trust)? {
+            Some(entry) => {
+                let edges = graph.edges_of(&entry)?.into_iter().map(|found| found.edge).collect();
+                Ok(PageLinks { edges, unresolved: graph.unresolved(&entry)? })
+            }
+            None => Err(self.no_page(key)?),
+        }
+    }
+
+    /// The error for a page that is not there, with names close to it.
+    fn no_page(&self, key: &PageKey) -> Result<BrainError, BrainError> {
+        const CLOSE: usize = 3;
+        let slug = key.slug.as_str();
+        let prefix = slug.split_inclusive('/').next().filter(|segment| segment.ends_with('/'));
+        let filter = PageFilter { prefix: prefix.map(str::to_owned), ..PageFilter::default() };
+        let pages = self.store().list(self.workspace(), &filter, None, 2_000)?;
+        let mut near: Vec<(usize, PageKey)> = pages
+            .into_iter()
+            .map(|page| (edit_distance(page.key.slug.as_str(), slug), page.key))
+            .filter(|(distance, _)| *distance <= CLOSE)
+            .collect();
+        near.sort();
+        Ok(BrainError::NoPage { key: key.clone(), near: near.into_iter().map(|(_, key)| key).collect() })
+    }
+}

@@ -1,0 +1,108 @@
+//! The arms: what each finds, in its own order.
+
+use std::sync::Arc;
+
+use gbrain_core::id::PageId;
+use gbrain_core::ranking::{Arm, Degraded, Edge};
+use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
+use gbrain_core::text::name_key;
+use gbrain_index::{Named, PageEntry, WordsHit};
+
+use crate::BrainError;
+
+use super::Retrieval;
+use super::graph::Graph;
+use super::names;
+use super::stopwatch::Stopwatch;
+
+/// A page that a walk reached.
+#[derive(Debug, Clone)]
+pub(super) struct Reached {
+    pub(super) entry: Arc<PageEntry>,
+    pub(super) score: f64,
+    pub(super) edges: Vec<Edge>,
+}
+
+/// How a relational question was resolved.
+#[derive(Debug, Clone)]
+pub(super) struct Relation {
+    pub(super) question: RelationQuestion,
+    pub(super) resolved: Vec<Arc<PageEntry>>,
+}
+
+/// What the arms found.
+#[derive(Debug, Default)]
+pub(super) struct ArmResults {
+    pub(super) words: Vec<WordsHit>,
+    pub(super) names: Vec<Named>,
+    pub(super) graph: Vec<Reached>,
+    pub(super) relation: Option<Relation>,
+    pub(super) degraded: Vec<Degraded>,
+}
+
+impl ArmResults {
+    pub(super) fn count(&self, arm: Arm) -> usize {
+        match arm {
+            Arm::Words => self.words.len(),
+            Arm::Names => self.names.len(),
+            Arm::Graph => self.graph.len(),
+            Arm::Vectors => 0,
+        }
+    }
+
+    pub(super) fn words_hit(&self, page: PageId) -> Option<&WordsHit> {
+        self.words.iter().find(|hit| hit.page == page)
+    }
+}
+
+impl Retrieval<'_> {
+    pub(super) fn run_arms(&self, watch: &mut Stopwatch) -> Result<ArmResults, BrainError> {
+        let mut results = ArmResults::default();
+        for planned in &self.plan.arms {
+            match planned.arm {
+                Arm::Words => results.words = self.find_words()?,
+                Arm::Names => results.names = self.find_names()?,
+                Arm::Graph => self.find_by_graph(&mut results)?,
+                // Planned only when there is a model.
+                Arm::Vectors => {}
+            }
+            watch.lap(planned.arm.name());
+        }
+        Ok(results)
+    }
+
+    fn find_words(&self) -> Result<Vec<WordsHit>, BrainError> {
+        if self.words.terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.view.words(&self.words, &self.filter, self.plan.pool)?)
+    }
+
+    /// Pages that the whole query names.
+    fn find_names(&self) -> Result<Vec<Named>, BrainError> {
+        let key = name_key(&self.request.query);
+        if key.is_empty() || key.len() > names::MAX_NAME_BYTES {
+            return Ok(Vec::new());
+        }
+        Ok(names::rightful(self.view.named(&key, &self.filter)?, self.sources))
+    }
+
+    fn find_by_graph(&self, results: &mut ArmResults) -> Result<(), BrainError> {
+        let question = match &self.intent.relation {
+            Some(question) => question.clone(),
+            None => neighbourhood(self.names_in_query()?),
+        };
+        let resolved = self.resolve_seeds(&question)?;
+        if resolved.is_empty() {
+            results.degraded.push(Degraded { stage: "graph", reason: "no_seed" });
+        } else {
+            let mut graph = Graph::new(self.view, self.sources, self.request.filter.trust);
+            let reached = graph.walk(&question, &resolved, self.request)?;
+            results.graph =
+                reached.into_iter().filter(|reached| reached.entry.passes(&self.filter)).collect();
+            results.graph.truncate(self.plan.pool);
+        }
+        results.relation = Some(Relation { question, resolved });
+        Ok(())
+    }
+}

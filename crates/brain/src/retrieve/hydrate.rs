@@ -1,0 +1,239 @@
+//! From candidates to hits: passages, snippets, duplicates, cut, evidence.
+
+use gbrain_core::chunk::Chunk;
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::ranking::{Edge, Evidence, Hit, PassageHit, TraceStep};
+use gbrain_core::search::boost::title_holds;
+use gbrain_core::search::candidate::{Candidate, Tier};
+use gbrain_core::search::cut;
+use gbrain_core::search::dedup::WordSet;
+use gbrain_core::search::snippet::snippet;
+use gbrain_core::text::{Matches, matches, name_key};
+use gbrain_index::Passage;
+
+use crate::BrainError;
+
+use super::Retrieval;
+use super::arms::ArmResults;
+
+/// About three lines of a terminal.
+const SNIPPET_CHARS: usize = 240;
+/// Passages shorter than this are too short to be called duplicates by their words.
+const DUPLICATE_WORDS_FROM: usize = 80;
+
+/// Why a candidate is not in the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Dropped {
+    Duplicate { of: PageKey },
+    Cut,
+    BeyondLimit,
+}
+
+/// What became of the candidates.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) hits: Vec<Hit>,
+    pub(super) dropped: Vec<(PageId, Dropped)>,
+}
+
+/// A passage with what it says of the query.
+struct Shown {
+    passage: Passage,
+    score: Option<f64>,
+    matches: Matches,
+}
+
+/// What has been shown so far, to know what is the same.
+struct Seen {
+    at: usize,
+    hash: Hash,
+    words: Option<WordSet>,
+}
+
+impl Retrieval<'_> {
+    pub(super) fn hydrate(&self, candidates: &[Candidate], found: &ArmResults) -> Result<Outcome, BrainError> {
+        let mut outcome = Outcome::default();
+        let mut seen: Vec<Seen> = Vec::new();
+        let kept = cut::keep(candidates, self.request.settings.cut_ratio);
+        for (at, candidate) in candidates.iter().enumerate() {
+            if at >= kept {
+                outcome.dropped.push((candidate.page, Dropped::Cut));
+                continue;
+            }
+            if outcome.hits.len() == self.request.limit {
+                outcome.dropped.push((candidate.page, Dropped::BeyondLimit));
+                continue;
+            }
+            let shown = self.passages_of(candidate, found)?;
+            let known = self.same_as(&seen, candidate, shown.first());
+            if let Some(original) = known {
+                let of = outcome.hits[original].key.clone();
+                outcome.hits[original].duplicates.push(candidate.key.clone());
+                outcome.dropped.push((candidate.page, Dropped::Duplicate { of }));
+                continue;
+            }
+            if let Some(first) = shown.first() {
+                seen.push(self.remember(outcome.hits.len(), first));
+            }
+            let hit = self.hit(candidate, shown, outcome.hits.len() + 1)?;
+            outcome.hits.push(hit);
+        }
+        Ok(outcome)
+    }
+
+    /// The best passages of a page: by words where they match, else where the evidence is, else
+    /// its beginning.
+    fn passages_of(&self, candidate: &Candidate, found: &ArmResults) -> Result<Vec<Shown>, BrainError> {
+        let wanted = self.plan.detail.passages();
+        let trust = self.request.filter.trust;
+        let mut shown = Vec::with_capacity(wanted);
+        match found.words_hit(candidate.page) {
+            Some(best) if wanted == 1 => shown.push(self.shown(self.view.read(best)?, Some(best.score))),
+            _ if self.words.terms.is_empty() => {}
+            _ => {
+                for hit in self.view.passages(&self.words, &self.filter, candidate.page, wanted)? {
+                    shown.push(self.shown(self.view.read(&hit)?, Some(hit.score)));
+                }
+            }
+        }
+        if shown.is_empty() {
+            let ordinal = own_evidence(candidate).unwrap_or(0);
+            if let Some(passage) = self.view.passage(candidate.page, ordinal, trust)? {
+                shown.push(self.shown(passage, None));
+            }
+        }
+        self.drop_repeats(&mut shown);
+        Ok(shown)
+    }
+
+    fn shown(&self, passage: Passage, score: Option<f64>) -> Shown {
+        let matches = matches(&passage.text, &self.words.terms);
+        Shown { passage, score, matches }
+    }
+
+    /// Passages of one page overlap by design; those that say nearly the same are shown once.
+    fn drop_repeats(&self, shown: &mut Vec<Shown>) {
+        if shown.len() < 2 {
+            return;
+        }
+        let least = self.request.settings.duplicate_overlap;
+        let mut kept: Vec<WordSet> = Vec::new();
+        shown.retain(|shown| {
+            let words = WordSet::of(&shown.passage.text);
+            let is_new = kept.iter().all(|known| !known.is_near(&words, least));
+            kept.push(words);
+            is_new
+        });
+    }
+
+    /// The hit that already says what this page says. Named pages are never left out.
+    fn same_as(&self, seen: &[Seen], candidate: &Candidate, first: Option<&Shown>) -> Option<usize> {
+        let first = first.filter(|_| candidate.tier == Tier::Found && candidate.edges.is_empty())?;
+        if let Some(same) = seen.iter().find(|seen| seen.hash == first.passage.hash) {
+            return Some(same.at);
+        }
+        if !self.plan.fused || first.passage.text.len() < DUPLICATE_WORDS_FROM {
+            return None;
+        }
+        let words = WordSet::of(&first.passage.text);
+        let least = self.request.settings.duplicate_overlap;
+        let is_near = |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(&words, least));
+        seen.iter().find(is_near).map(|seen| seen.at)
+    }
+
+    fn remember(&self, at: usize, first: &Shown) -> Seen {
+        let by_words = self.plan.fused && first.passage.text.len() >= DUPLICATE_WORDS_FROM;
+        Seen { at, hash: first.passage.hash, words: by_words.then(|| WordSet::of(&first.passage.text)) }
+    }
+
+    fn hit(&self, candidate: &Candidate, shown: Vec<Shown>, rank: usize) -> Result<Hit, BrainError> {
+        let evidence = self.evidence(candidate, &shown);
+        let entry = self.view.entry(candidate.page, self.request.filter.trust)?;
+        let page_type = entry.map(|entry| entry.page_type.clone()).unwrap_or_default();
+        let mut trace = Vec::new();
+        if self.ask.explain {
+            trace = candidate.trace.clone();
+            let note = format!("{} passages, evidence {evidence}", shown.len());
+            trace.push(TraceStep { stage: "answer", rank: Some(rank), score: Some(candidate.score), note });
+        }
+        Ok(Hit {
+            rank,
+            key: candidate.key.clone(),
+            title: candidate.title.clone(),
+            page_type,
+            effective_date: candidate.effective_date,
+            score: candidate.score,
+            evidence,
+            create_safety: evidence.create_safety(),
+            passages: shown.into_iter().map(|shown| passage_hit(&candidate.key, shown)).collect(),
+            edges: self.with_chunk_ids(&candidate.edges)?,
+            duplicates: Vec::new(),
+            trace,
+        })
+    }
+
+    fn evidence(&self, candidate: &Candidate, shown: &[Shown]) -> Evidence {
+        let wanted = self.words.terms.terms.len();
+        if candidate.tier != Tier::Found {
+            Evidence::ExactName
+        } else if !candidate.edges.is_empty() {
+            Evidence::Relation
+        } else if title_holds(&candidate.title, &name_key(&self.request.query)) {
+            Evidence::TitleMatch
+        } else if shown.first().is_some_and(|first| wanted > 0 && first.matches.terms == wanted) {
+            Evidence::AllWords
+        } else {
+            Evidence::SomeWords
+        }
+    }
+
+    /// A walk knows evidence chunks by their place; an answer quotes their ids.
+    fn with_chunk_ids(&self, edges: &[Edge]) -> Result<Vec<Edge>, BrainError> {
+        let trust = self.request.filter.trust;
+        let mut named = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let owner = self.view.entry_by_key(&edge.evidence_page, trust)?;
+            let chunk_id = match (edge.evidence_ordinal, owner) {
+                (Some(ordinal), Some(owner)) => self
+                    .view
+                    .passage(owner.id, ordinal, trust)?
+                    .map(|passage| chunk_id(&edge.evidence_page, &passage)),
+                _ => None,
+            };
+            named.push(Edge { evidence_chunk: chunk_id, ..edge.clone() });
+        }
+        Ok(named)
+    }
+}
+
+/// The chunk of the candidate itself that holds the evidence of one of its edges.
+fn own_evidence(candidate: &Candidate) -> Option<u32> {
+    candidate.edges.iter().find(|edge| edge.evidence_page == candidate.key)?.evidence_ordinal
+}
+
+fn chunk_id(key: &PageKey, passage: &Passage) -> String {
+    chunk_of(passage).id(key)
+}
+
+fn chunk_of(passage: &Passage) -> Chunk {
+    let Passage { ordinal, part, section: _, start, end, hash, text: _ } = passage;
+    Chunk { ordinal: *ordinal, part: *part, section: String::new(), start: *start, end: *end, hash: *hash }
+}
+
+fn passage_hit(key: &PageKey, shown: Shown) -> PassageHit {
+    let chunk_id = chunk_id(key, &shown.passage);
+    let cut = snippet(&shown.passage.text, &shown.matches.spans, SNIPPET_CHARS);
+    let Passage { ordinal, part, section, start, end, .. } = shown.passage;
+    PassageHit {
+        chunk_id,
+        ordinal,
+        part,
+        section,
+        start,
+        end,
+        score: shown.score,
+        snippet: cut.text,
+        highlights: cut.highlights,
+    }
+}

@@ -1,0 +1,167 @@
+//! One retrieval: intent, plan, arms, fusion, boosts, duplicates, cut, evidence.
+//!
+//! The same function runs for every caller; only the request differs.
+
+mod arms;
+mod graph;
+mod hydrate;
+mod names;
+mod pool;
+mod seeds;
+mod stopwatch;
+mod why_not;
+
+use gbrain_core::format::Served;
+use gbrain_core::id::PageKey;
+use gbrain_core::ranking::{Arm, ArmReport, CorpusPrint, Ranking, RelationReport};
+use gbrain_core::request::{Detail, Filter, Request};
+use gbrain_core::search::boost::{BoostContext, boost};
+use gbrain_core::search::candidate::{Candidate, settle};
+use gbrain_core::search::fuse::fuse;
+use gbrain_core::search::intent::{Intent, classify};
+use gbrain_core::search::plan::{Plan, VectorSupport, plan};
+use gbrain_core::text::QueryTerms;
+use gbrain_index::{View, WordsQuery};
+use gbrain_store::Source;
+use jiff::tz::TimeZone;
+
+use crate::{Brain, BrainError};
+
+use arms::ArmResults;
+use stopwatch::Stopwatch;
+
+pub(crate) use graph::Graph;
+
+/// How to answer, beside what to answer.
+pub struct Ask<'a> {
+    /// Whether to keep what every stage did to each hit.
+    pub explain: bool,
+    /// A page to follow through the pipeline.
+    pub why_not: Option<PageKey>,
+    /// Called while the index catches up, with changes done and total.
+    pub progress: &'a dyn Fn(i64, i64),
+}
+
+/// A ranking and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The answer.
+    pub ranking: Ranking,
+    /// Generation and timings.
+    pub served: Served,
+}
+
+impl Brain {
+    /// Answers a request.
+    pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
+        let mut watch = Stopwatch::start();
+        let fresh = self.fresh_view(ask.progress)?;
+        watch.lap("freshness");
+        let sources = self.store().sources(self.workspace())?;
+        let retrieval = Retrieval::new(fresh.view.as_ref(), &sources, request, ask);
+        let ranking = retrieval.run(&mut watch)?;
+        let generation = fresh.view.corpus().generation.0;
+        Ok(Answered { ranking, served: Served { generation, behind: fresh.behind, timings: watch.laps() } })
+    }
+}
+
+/// What every stage of one retrieval works with.
+struct Retrieval<'a> {
+    view: &'a dyn View,
+    sources: &'a [Source],
+    request: &'a Request,
+    ask: &'a Ask<'a>,
+    intent: Intent,
+    plan: Plan,
+    filter: Filter,
+    words: WordsQuery,
+}
+
+impl<'a> Retrieval<'a> {
+    fn new(view: &'a dyn View, sources: &'a [Source], request: &'a Request, ask: &'a Ask<'a>) -> Self {
+        let intent = classify(&request.query);
+        let plan = plan(request, &intent, VectorSupport::NoModel);
+        let settings = &request.settings;
+        let words = WordsQuery {
+            terms: QueryTerms::of(&request.query),
+            k1: settings.bm25_k1,
+            b: settings.bm25_b,
+            exact_weight: settings.exact_weight,
+        };
+        let filter = Filter { truth_only: plan.detail == Detail::Low, ..request.filter.clone() };
+        Self { view, sources, request, ask, intent, plan, filter, words }
+    }
+
+    fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
+        watch.lap("plan");
+        let ranking = self.attempt(watch)?;
+        if !ranking.hits.is_empty() || self.plan.detail != Detail::Low || self.request.detail.is_some() {
+            return Ok(ranking);
+        }
+        // The compiled truth has nothing and nobody asked for low detail: look everywhere.
+        self.plan.detail = Detail::High;
+        self.filter.truth_only = false;
+        self.attempt(watch)
+    }
+
+    fn attempt(&self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
+        let found = self.run_arms(watch)?;
+        let mut candidates = self.pool(&found)?;
+        watch.lap("pool");
+        self.score(&mut candidates)?;
+        watch.lap("rank");
+        let outcome = self.hydrate(&candidates, &found)?;
+        watch.lap("hydrate");
+        let mut ranking = self.ranking(&found);
+        ranking.why_not = self.why_not(&candidates, &outcome, &found)?;
+        ranking.hits = outcome.hits;
+        Ok(ranking)
+    }
+
+    /// Gives every candidate its final score and puts them in order.
+    fn score(&self, candidates: &mut [Candidate]) -> Result<(), BrainError> {
+        if !self.plan.fused {
+            for candidate in candidates.iter_mut() {
+                candidate.score = candidate.in_arm(Arm::Words).map_or(0.0, |entry| entry.score);
+            }
+            settle(candidates, "order", |_| "by words, names first".to_owned());
+            return Ok(());
+        }
+        let settings = &self.request.settings;
+        fuse(candidates, &self.plan.arms, settings.rrf_k);
+        self.count_backlinks(candidates)?;
+        let today = self.request.now.to_zoned(TimeZone::UTC).date();
+        let context =
+            BoostContext { query: &self.request.query, today, recency: self.plan.recency, settings };
+        boost(candidates, &context);
+        Ok(())
+    }
+
+    fn ranking(&self, found: &ArmResults) -> Ranking {
+        let corpus = self.view.corpus();
+        let arms = self.plan.arms.iter().map(|planned| ArmReport {
+            arm: planned.arm,
+            weight: planned.weight,
+            found: found.count(planned.arm),
+        });
+        let mut degraded = self.plan.degraded.clone();
+        degraded.extend(found.degraded.iter().cloned());
+        Ranking {
+            intent: self.intent.kind,
+            recency: self.plan.recency,
+            detail: self.plan.detail,
+            mode: self.plan.mode,
+            relation: found.relation.as_ref().map(|relation| RelationReport {
+                family: relation.question.family,
+                types: relation.question.first.types.to_vec(),
+                seeds: relation.question.seeds.clone(),
+                resolved: relation.resolved.iter().map(|entry| entry.key.clone()).collect(),
+            }),
+            arms: arms.collect(),
+            degraded,
+            corpus: CorpusPrint { pages: corpus.pages, chunks: corpus.chunks, root: corpus.root },
+            hits: Vec::new(),
+            why_not: None,
+        }
+    }
+}

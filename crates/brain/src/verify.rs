@@ -1,0 +1,106 @@
+//! Comparing the index with the store, page by page and chunk by chunk.
+
+use gbrain_core::hash::Hash;
+use gbrain_core::page::StoredPage;
+use gbrain_core::request::Trust;
+use gbrain_index::View;
+use gbrain_store::PageFilter;
+
+use crate::{Brain, BrainError};
+
+const BATCH: usize = 200;
+
+/// Something that does not agree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyFinding {
+    /// Which check.
+    pub check: String,
+    /// What it found; no page text.
+    pub detail: String,
+}
+
+/// What verifying found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Pages compared.
+    pub pages: u64,
+    /// Chunks compared.
+    pub chunks: u64,
+    /// What does not agree.
+    pub findings: Vec<VerifyFinding>,
+}
+
+impl VerifyReport {
+    fn find(&mut self, check: &str, detail: impl Into<String>) {
+        self.findings.push(VerifyFinding { check: check.to_owned(), detail: detail.into() });
+    }
+}
+
+impl Brain {
+    /// Checks the store's invariants, brings the index up to date and compares everything in it
+    /// with the store.
+    pub fn verify(&self, progress: &dyn Fn(i64, i64)) -> Result<VerifyReport, BrainError> {
+        let mut report = VerifyReport::default();
+        for finding in self.store().check(self.workspace())? {
+            report.find(&format!("store {}", finding.invariant), finding.detail);
+        }
+        let fresh = self.fresh_view(progress)?;
+        if fresh.behind > 0 {
+            report.find("index", format!("{} changes behind: another process is indexing", fresh.behind));
+            return Ok(report);
+        }
+        let head = self.store().head(self.workspace())?;
+        let corpus = fresh.view.corpus();
+        if corpus.root != head.root {
+            report.find("index root", format!("{} and not {}", corpus.root.short(), head.root.short()));
+        }
+        self.compare_pages(fresh.view.as_ref(), &mut report)?;
+        let held = fresh.view.held()?;
+        for (what, held, expected) in [("pages", held.pages, report.pages), ("chunks", held.chunks, report.chunks)] {
+            if held != expected {
+                report.find("index counts", format!("{held} {what} and not {expected}"));
+            }
+        }
+        Ok(report)
+    }
+
+    fn compare_pages(&self, view: &dyn View, report: &mut VerifyReport) -> Result<(), BrainError> {
+        let mut after = None;
+        loop {
+            let filter = PageFilter::default();
+            let infos = self.store().list(self.workspace(), &filter, after.as_ref(), BATCH)?;
+            let Some(last) = infos.last() else { return Ok(()) };
+            after = Some(last.key.clone());
+            let keys: Vec<_> = infos.into_iter().map(|info| info.key).collect();
+            for stored in self.store().pages(self.workspace(), &keys)?.into_iter().flatten() {
+                compare_page(view, &stored, report)?;
+            }
+        }
+    }
+}
+
+fn compare_page(view: &dyn View, stored: &StoredPage, report: &mut VerifyReport) -> Result<(), BrainError> {
+    let key = &stored.page.key;
+    report.pages += 1;
+    report.chunks += stored.page.chunks.len() as u64;
+    let Some(entry) = view.entry_by_key(key, Trust::Trusted)? else {
+        report.find("index page", format!("{key} is missing"));
+        return Ok(());
+    };
+    if (entry.id, entry.version, entry.content_hash) != (stored.id, stored.version, stored.page.content_hash) {
+        report.find("index page", format!("{key} is at version {} and not {}", entry.version, stored.version));
+        return Ok(());
+    }
+    for chunk in &stored.page.chunks {
+        match view.passage(stored.id, chunk.ordinal, Trust::Trusted)? {
+            Some(passage) if Hash::of(passage.text.as_bytes()) == chunk.hash => {}
+            Some(_) => report.find("index chunk", format!("{key} chunk {} has another text", chunk.ordinal)),
+            None => report.find("index chunk", format!("{key} chunk {} is missing", chunk.ordinal)),
+        }
+    }
+    let links = view.links_of(stored.id, Trust::Trusted)?;
+    if links.len() != stored.page.links.len() {
+        report.find("index links", format!("{key} has {} and not {}", links.len(), stored.page.links.len()));
+    }
+    Ok(())
+}

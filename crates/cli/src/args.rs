@@ -1,0 +1,159 @@
+//! What was typed. Nothing is decided here.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand};
+use gbrain_core::request::{Detail, RetrievalMode};
+
+use crate::commands;
+use crate::home::HomeFlags;
+
+/// A memory for agents whose retrieval is proven on every change.
+#[derive(Debug, Parser)]
+#[command(name = "gbrain", version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "Start with `gbrain demo`, or with your own notes:\n  \
+    gbrain import ~/notes\n  gbrain query \"who owns the billing service?\"\n\n\
+    Exit codes: 0 the work was done whole, 1 something was measured and found wrong, 2 no verdict \
+    (usage, configuration, input or output).")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Global {
+    /// Print one JSON document on stdout instead of text.
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) json: bool,
+    /// No progress and no remarks on stderr; errors stay.
+    #[arg(long, short, global = true, help_heading = "Everywhere")]
+    pub(crate) quiet: bool,
+    /// The directory that holds the brain [env: GBRAIN_HOME] [default: ~/.gbrain].
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    home: Option<PathBuf>,
+    /// A PostgreSQL URL, or the path of an SQLite file [env: DATABASE_URL] [default: brain.db in the
+    /// home].
+    #[arg(long, global = true, value_name = "URL", help_heading = "Everywhere")]
+    database_url: Option<String>,
+    /// The workspace: whose brain this is [env: GBRAIN_WORKSPACE] [default: default].
+    #[arg(long, short, global = true, value_name = "NAME", help_heading = "Everywhere")]
+    workspace: Option<String>,
+}
+
+impl Global {
+    /// The flags that say where the brain is.
+    pub(crate) fn home_flags(&self) -> HomeFlags {
+        HomeFlags {
+            home: self.home.clone(),
+            database_url: self.database_url.clone(),
+            workspace: self.workspace.clone(),
+        }
+    }
+}
+
+/// Everything gbrain does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show everything in a few seconds: a bundled fictional brain in a temporary home.
+    Demo(commands::demo::DemoArgs),
+    /// Make a brain: the home directory, its config.json and the database schema.
+    Init(commands::init::InitArgs),
+    /// Take in files and directories of notes and chats.
+    Import(commands::import::ImportArgs),
+    /// Write one page from a file or stdin.
+    Put(commands::put::PutArgs),
+    /// Print a page.
+    Get(commands::get::GetArgs),
+    /// List the versions of a page.
+    History(commands::history::HistoryArgs),
+    /// List pages.
+    List(commands::list::ListArgs),
+    /// Delete pages. Their history stays: `restore` brings them back.
+    Delete(commands::delete::DeleteArgs),
+    /// Bring a deleted page back.
+    Restore(commands::restore::RestoreArgs),
+    /// Erase a page and its history for good.
+    Purge(commands::purge::PurgeArgs),
+    /// Find pages by words.
+    Search(commands::search::SearchArgs),
+    /// Ask: words, names and links together.
+    Query(commands::query::QueryArgs),
+    /// Show the edges of a page, with their evidence.
+    Links(commands::links::LinksArgs),
+    /// Where pages come from.
+    Sources(commands::sources::SourcesArgs),
+    /// Whose brains are in this database.
+    Workspaces(commands::workspaces::WorkspacesArgs),
+    /// Read and change settings.
+    Config(commands::config::ConfigArgs),
+    /// Count what is in the brain.
+    Stats(commands::stats::StatsArgs),
+    /// Make the index again from the store, or verify it.
+    Reindex(commands::reindex::ReindexArgs),
+}
+
+/// What `search` and `query` have in common.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct AskArgs {
+    /// What to look for. Text, never syntax: quotes, dashes and colons mean themselves.
+    #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+    pub(crate) text: Vec<String>,
+    /// How many pages to answer with.
+    #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
+    /// Only pages of this source; may be given again.
+    #[arg(long, value_name = "ID")]
+    pub(crate) source: Vec<String>,
+    /// Only pages of this type; may be given again.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+    /// Only pages with one of these tags; may be given again.
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
+    /// Only pages dated on or after this day (2026-03-01).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since: Option<jiff::civil::Date>,
+    /// Only pages dated on or before this day.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) until: Option<jiff::civil::Date>,
+    /// How much of each page to show: low, medium, high [default: by the question].
+    #[arg(long, value_name = "LEVEL", value_parser = parse_detail)]
+    pub(crate) detail: Option<Detail>,
+    /// The time that "recent" is measured against (2026-03-01T12:00:00Z) [default: now].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<jiff::Timestamp>,
+    /// Answer as for a caller who may not see private pages.
+    #[arg(long)]
+    pub(crate) untrusted: bool,
+    /// Show what every stage did to each hit.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Show where this page fell out.
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) why_not: Option<String>,
+    /// Which index answers: disk, or memory (built for this one call).
+    #[arg(long, value_name = "KIND", default_value = "disk", value_parser = ["disk", "memory"])]
+    pub(crate) index: String,
+}
+
+/// Flags of `query` alone.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct ModeArgs {
+    /// knowledge (words and names), graph (names and links) or hybrid (both).
+    #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = parse_mode)]
+    pub(crate) mode: RetrievalMode,
+    /// Leave the vector arm out.
+    #[arg(long, action = ArgAction::SetTrue)]
+    pub(crate) no_vector: bool,
+}
+
+fn parse_detail(text: &str) -> Result<Detail, String> {
+    Detail::from_name(text).ok_or_else(|| "low, medium or high".to_owned())
+}
+
+fn parse_mode(text: &str) -> Result<RetrievalMode, String> {
+    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
+}

@@ -1,0 +1,166 @@
+//! `gbrain config`: settings of the database plane.
+
+use clap::{Args, Subcommand};
+use gbrain_brain::Brain;
+use gbrain_core::search::{SOURCE_WEIGHT, Settings};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::home::FILE_KEYS;
+use crate::terminal::table;
+
+/// Arguments of `config`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain config list\n  gbrain config set search.rrf_k 30\n  \
+    gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.rrf_k")]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List every setting with its value, default and reason.
+    List,
+    /// Print one setting.
+    Get {
+        /// Its key, such as search.rrf_k.
+        key: String,
+    },
+    /// Change one setting.
+    Set {
+        /// Its key.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+    /// Go back to the default.
+    Unset {
+        /// Its key.
+        key: String,
+    },
+}
+
+/// Reads or changes a setting.
+pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliError> {
+    match &args.action {
+        Action::List => list(context)?,
+        Action::Get { key } => get(context, key)?,
+        Action::Set { key, value } => {
+            refuse_file_key(context, key, value)?;
+            let name = search_name(key)?;
+            Settings::default().set(name, value).map_err(|error| CliError::config(error.to_string()))?;
+            let brain = context.brain()?;
+            brain.store().config_set(brain.workspace(), key, value.trim())?;
+            say(context, key, Some(value.trim()));
+        }
+        Action::Unset { key } => {
+            search_name(key)?;
+            let brain = context.brain()?;
+            let was_set = brain.store().config_unset(brain.workspace(), key)?;
+            if !was_set {
+                context.terminal.remark(format!("{key} was not set"));
+            }
+            say(context, key, None);
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+/// What a process must read before it opens a database can't live in the database.
+fn refuse_file_key(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
+    if !FILE_KEYS.contains(&key) {
+        return Ok(());
+    }
+    let value: Value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    let line = match key.split_once('.') {
+        Some((outer, inner)) => format!("\"{outer}\": {{ \"{inner}\": {value} }}"),
+        None => format!("\"{key}\": {value}"),
+    };
+    Err(CliError::config(format!(
+        "`{key}` is read before a database is opened, by every process of this home: a value in the database would be stored and ignored"
+    ))
+    .hint(format!("put this line into {}: {line}", context.home.config_path().display())))
+}
+
+/// The setting's name behind `search.`; an unknown key is an error with a suggestion.
+fn search_name(key: &str) -> Result<&str, CliError> {
+    let name = key.strip_prefix("search.").unwrap_or(key);
+    let known = Settings::ALL.iter().any(|info| info.name == name) || name.starts_with(SOURCE_WEIGHT);
+    if known && key.starts_with("search.") {
+        return Ok(name);
+    }
+    let error = Settings::default().set(name, "x").expect_err("`x` is no number").to_string();
+    let error = CliError::config(format!("unknown key `{key}`: {error}"));
+    Err(if known { error.hint(format!("did you mean `search.{name}`?")) } else { error })
+}
+
+fn say(context: &Context<'_>, key: &str, value: Option<&str>) {
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "key": key, "value": value }));
+    } else {
+        context.terminal.line(format!("{key} = {}", value.unwrap_or("(default)")));
+    }
+}
+
+fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
+    if FILE_KEYS.contains(&key) {
+        let value = context.home.file.get(key);
+        say(context, key, value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).as_deref());
+        return Ok(());
+    }
+    let name = search_name(key)?;
+    let settings = context.brain()?.settings()?;
+    let value = match name.strip_prefix(SOURCE_WEIGHT) {
+        Some(prefix) => settings.source_weights.get(prefix).copied(),
+        None => settings.values().into_iter().find(|(known, _)| *known == name).map(|(_, value)| value),
+    };
+    say(context, key, value.map(|value| value.to_string()).as_deref());
+    Ok(())
+}
+
+fn list(context: &Context<'_>) -> Result<(), CliError> {
+    let brain = context.brain()?;
+    let settings = brain.settings()?;
+    let values = settings.values();
+    let rows: Vec<_> = Settings::ALL.iter().zip(values).map(|(info, (_, value))| (info, value)).collect();
+    if context.terminal.is_json() {
+        let settings_json: Vec<Value> = rows
+            .iter()
+            .map(|(info, value)| {
+                json!({
+                    "key": format!("search.{}", info.name), "value": value, "default": info.default,
+                    "from": info.range.start(), "to": info.range.end(), "reason": info.reason,
+                })
+            })
+            .collect();
+        context.terminal.json(&json!({
+            "settings": settings_json, "source_weights": settings.source_weights,
+            "settings_hash": settings.hash(), "file": context.home.file,
+        }));
+        return Ok(());
+    }
+    context.terminal.out(table(
+        &["key", "value", "default", "why"],
+        rows.iter().map(|(info, value)| {
+            let key = format!("search.{}", info.name);
+            vec![key, value.to_string(), info.default.to_string(), info.reason.to_owned()]
+        }),
+    ));
+    print_rest(context, &brain, &settings)
+}
+
+fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Result<(), CliError> {
+    for (prefix, weight) in &settings.source_weights {
+        context.terminal.line(format!("search.{SOURCE_WEIGHT}{prefix} = {weight}"));
+    }
+    for (key, value) in &context.home.file {
+        context.terminal.line(format!("{key} = {value} (config.json)"));
+    }
+    let unknown = brain.unknown_settings()?;
+    for key in unknown {
+        context.terminal.warn(format!("setting `{key}` in the database is not ours and is ignored"));
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! `gbrain history`: the versions of a page.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::commands::{Context, page_key};
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain history people/ada")]
+pub(crate) struct HistoryArgs {
+    /// The page: a slug, or `source::slug`.
+    slug: String,
+    /// The source.
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+}
+
+/// Lists the versions, oldest first.
+pub(crate) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let key = page_key(&brain, &args.slug, args.source.as_deref())?;
+    let versions = brain.history(&key)?;
+    if context.terminal.is_json() {
+        let rows: Vec<_> = versions
+            .iter()
+            .map(|info| {
+                json!({
+                    "version": info.version, "generation": info.generation.0, "op": info.op.name(),
+                    "title": info.title, "content_hash": info.content_hash.to_hex(),
+                    "bytes": info.bytes, "chunks": info.chunks, "created_at": info.created_at.to_string(),
+                })
+            })
+            .collect();
+        context.terminal.json(&json!({
+            "source_id": key.source.as_str(), "slug": key.slug.as_str(), "versions": rows,
+        }));
+        return Ok(Exit::Pass);
+    }
+    let rows = versions.iter().map(|info| {
+        vec![
+            info.version.to_string(),
+            info.created_at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            info.op.to_string(),
+            info.bytes.to_string(),
+            info.content_hash.short(),
+            info.title.clone(),
+        ]
+    });
+    context.terminal.out(table(&["version", "when (UTC)", "what", "bytes", "hash", "title"], rows));
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,125 @@
+//! `gbrain import`: takes in files and directories.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use gbrain_brain::import::{ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch};
+use gbrain_brain::Brain;
+use gbrain_core::id::SourceId;
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::Terminal;
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain import ~/notes\n  \
+    gbrain import wiki/ --source wiki\n  gbrain import ~/notes --watch\n\n\
+    Markdown (.md), chats (.json, .jsonl, or markdown of type chat) and plain text (.txt) are taken; \
+    everything else is passed over. Interrupt it whenever you like: run it again and it goes on.")]
+pub(crate) struct ImportArgs {
+    /// Files and directories.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The source that the pages belong to; made if it is not there.
+    #[arg(long, value_name = "ID", default_value = "default")]
+    source: String,
+    /// Go on importing whenever a file changes, until interrupted.
+    #[arg(long)]
+    watch: bool,
+    /// Delete the pages of a directory that holds no page any more.
+    #[arg(long)]
+    allow_empty: bool,
+    /// How many threads read files [default: one per core].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Imports, and with `--watch` again after every change.
+pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let source = SourceId::new(&args.source)?;
+    brain.ensure_source(&source, context.now)?;
+    let options =
+        ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty };
+    let summary = import_once(context.terminal, &brain, args, &options)?;
+    report(context.terminal, &summary);
+    if args.watch {
+        return keep_watching(context.terminal, &brain, args, &options);
+    }
+    Ok(if summary.failed.is_empty() { Exit::Pass } else { Exit::NoVerdict })
+}
+
+fn import_once(
+    terminal: &Terminal,
+    brain: &Brain,
+    args: &ImportArgs,
+    options: &ImportOptions,
+) -> Result<ImportSummary, CliError> {
+    let reading = terminal.progress("importing");
+    let indexing = terminal.progress("indexing");
+    let on_progress = |progress: ImportProgress| match progress {
+        ImportProgress::Found(files) => reading.set_length(files as u64),
+        ImportProgress::Done(files) => reading.set_position(files as u64),
+        ImportProgress::Indexing { done, total } => {
+            reading.finish_and_clear();
+            indexing.set_length(total.unsigned_abs());
+            indexing.set_position(done.unsigned_abs());
+        }
+    };
+    let summary = import(brain, &args.paths, options, jiff::Timestamp::now(), &on_progress);
+    reading.finish_and_clear();
+    indexing.finish_and_clear();
+    Ok(summary?)
+}
+
+fn keep_watching(
+    terminal: &Terminal,
+    brain: &Brain,
+    args: &ImportArgs,
+    options: &ImportOptions,
+) -> Result<Exit, CliError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_interrupt = Arc::clone(&stop);
+    ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
+        .map_err(|error| CliError::usage(format!("interrupts can't be handled: {error}")))?;
+    let ready = || terminal.remark("watching; interrupt to stop");
+    watch(&args.paths, &stop, ready, || {
+        match import_once(terminal, brain, args, options) {
+            Ok(summary) if summary.is_empty() => {}
+            Ok(summary) => report(terminal, &summary),
+            Err(error) => terminal.error(&error),
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Pass)
+}
+
+fn report(terminal: &Terminal, summary: &ImportSummary) {
+    let ImportSummary { added, changed, unchanged, deleted, failed, warnings } = summary;
+    for ImportFailure { path, reason } in warnings {
+        terminal.remark(format!("warning: {}: {reason}", path.display()));
+    }
+    for ImportFailure { path, reason } in failed {
+        terminal.warn(format!("failed {}: {reason}", path.display()));
+    }
+    if terminal.is_json() {
+        terminal.json(&json!({
+            "added": added, "changed": changed, "unchanged": unchanged, "deleted": deleted,
+            "failed": to_json(failed), "warnings": to_json(warnings),
+        }));
+        return;
+    }
+    terminal.line(format!(
+        "{added} added, {changed} changed, {unchanged} unchanged, {deleted} deleted, {} failed",
+        failed.len()
+    ));
+}
+
+fn to_json(failures: &[ImportFailure]) -> Vec<Value> {
+    let one = |failure: &ImportFailure| json!({ "path": failure.path, "reason": failure.reason });
+    failures.iter().map(one).collect()
+}

@@ -1,0 +1,83 @@
+//! `gbrain list`: pages, by source and slug.
+
+use clap::Args;
+use gbrain_core::id::{PageKey, SourceId};
+use gbrain_store::{PageFilter, PageInfo};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain list --type person\n  gbrain list --prefix meetings/ --limit 20\n  \
+    gbrain list --after wiki::people/ada    (the next page of a long list)")]
+pub(crate) struct ListArgs {
+    /// Only pages of this source.
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+    /// Only pages of this type.
+    #[arg(long = "type", value_name = "TYPE")]
+    page_type: Option<String>,
+    /// Only pages with this tag.
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only slugs that start with this.
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Deleted pages too.
+    #[arg(long)]
+    deleted: bool,
+    /// Only pages after this one (`source::slug`).
+    #[arg(long, value_name = "PAGE")]
+    after: Option<String>,
+    /// How many.
+    #[arg(long, short = 'n', default_value_t = 50)]
+    limit: usize,
+}
+
+/// Lists pages; says so when there are more.
+pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let filter = PageFilter {
+        source: args.source.as_deref().map(SourceId::new).transpose()?,
+        page_type: args.page_type.clone(),
+        tag: args.tag.as_ref().map(|tag| tag.to_lowercase()),
+        prefix: args.prefix.clone(),
+        include_deleted: args.deleted,
+    };
+    let after = args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
+    let limit = args.limit.saturating_add(1);
+    let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
+    let more = pages.len() > args.limit;
+    pages.truncate(args.limit);
+    let next = if more { pages.last().map(|page| page.key.to_string()) } else { None };
+    if context.terminal.is_json() {
+        let rows: Vec<Value> = pages.iter().map(to_json).collect();
+        context.terminal.json(&json!({ "pages": rows, "next_after": next }));
+        return Ok(Exit::Pass);
+    }
+    let rows = pages.iter().map(|page| {
+        let date = page.effective_date.map_or_else(String::new, |date| date.to_string());
+        let state = if page.deleted_at.is_some() { "deleted" } else { page.visibility.name() };
+        let version = page.version.to_string();
+        vec![page.key.to_string(), page.page_type.clone(), date, version, state.to_owned(), page.title.clone()]
+    });
+    context.terminal.out(table(&["page", "type", "date", "version", "state", "title"], rows));
+    if let Some(next) = next {
+        context.terminal.remark(format!("there are more: gbrain list --after {next}"));
+    }
+    Ok(Exit::Pass)
+}
+
+fn to_json(page: &PageInfo) -> Value {
+    json!({
+        "source_id": page.key.source.as_str(), "slug": page.key.slug.as_str(), "title": page.title,
+        "type": page.page_type, "kind": page.kind.name(), "tags": page.tags, "version": page.version,
+        "effective_date": page.effective_date.map(|date| date.to_string()),
+        "visibility": page.visibility.name(), "content_hash": page.content_hash.to_hex(),
+        "chunks": page.chunks, "updated_at": page.updated_at.to_string(),
+        "deleted_at": page.deleted_at.map(|at| at.to_string()),
+    })
+}

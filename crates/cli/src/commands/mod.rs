@@ -1,0 +1,83 @@
+//! One file per command: an args struct, then one function.
+
+pub(crate) mod config;
+pub(crate) mod delete;
+pub(crate) mod demo;
+pub(crate) mod get;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod links;
+pub(crate) mod list;
+pub(crate) mod purge;
+pub(crate) mod put;
+pub(crate) mod query;
+pub(crate) mod reindex;
+pub(crate) mod restore;
+pub(crate) mod search;
+pub(crate) mod sources;
+pub(crate) mod stats;
+pub(crate) mod workspaces;
+
+use gbrain_brain::{Brain, BrainOptions, IndexKind};
+use gbrain_core::id::{PageKey, SourceId};
+use gbrain_store::{OpenMode, Store};
+use jiff::Timestamp;
+
+use crate::error::CliError;
+use crate::home::Home;
+use crate::terminal::Terminal;
+
+/// What every command works with: the effects, as arguments.
+pub(crate) struct Context<'a> {
+    pub(crate) home: Home,
+    pub(crate) terminal: &'a Terminal,
+    pub(crate) now: Timestamp,
+}
+
+impl Context<'_> {
+    /// Opens the store alone, for what is not about one workspace.
+    pub(crate) fn store(&self) -> Result<Box<dyn Store>, CliError> {
+        self.home.create()?;
+        Ok(gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?)
+    }
+
+    /// Opens the brain.
+    pub(crate) fn brain(&self) -> Result<Brain, CliError> {
+        self.brain_with(OpenMode::Use, IndexKind::Disk)
+    }
+
+    /// Opens the brain with a choice of index, or making the schema.
+    pub(crate) fn brain_with(&self, mode: OpenMode, index: IndexKind) -> Result<Brain, CliError> {
+        self.home.create()?;
+        let options = BrainOptions {
+            location: self.home.location.clone(),
+            mode,
+            index,
+            index_dir: self.home.index_dir(),
+            workspace: self.home.workspace.clone(),
+        };
+        Ok(Brain::open(options, self.now)?)
+    }
+}
+
+/// The page that was typed: `source::slug`, or a slug in `--source`, or in the one source that has it.
+pub(crate) fn page_key(brain: &Brain, text: &str, source: Option<&str>) -> Result<PageKey, CliError> {
+    if let Some(source) = source {
+        return Ok(PageKey::parse(text, &SourceId::new(source)?)?);
+    }
+    if text.contains("::") {
+        return Ok(PageKey::parse(text, &SourceId::default())?);
+    }
+    let slug = PageKey::parse(text, &SourceId::default())?.slug;
+    let keys = brain.keys_of_slug(&slug)?;
+    match keys.as_slice() {
+        [] => Ok(PageKey::new(SourceId::default(), slug)),
+        [key] => Ok(key.clone()),
+        several => {
+            let names: Vec<String> = several.iter().map(|key| format!("`{key}`")).collect();
+            Err(CliError::usage(format!("`{slug}` is in several sources: {}", names.join(", ")))
+                .hint("say which with `source::slug` or --source"))
+        }
+    }
+}

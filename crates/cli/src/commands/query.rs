@@ -1,0 +1,102 @@
+//! `gbrain query`: words, names and links together. `search` asks through here too.
+
+use clap::Args;
+use gbrain_brain::{Ask, IndexKind};
+use gbrain_core::format::Answer;
+use gbrain_core::id::SourceId;
+use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::search::Settings;
+use gbrain_store::OpenMode;
+
+use crate::args::{AskArgs, ModeArgs};
+use crate::commands::{Context, page_key};
+use crate::error::{CliError, Exit};
+
+mod print;
+
+/// Arguments of `query`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain query \"who owns the berth planner?\"\n  \
+    gbrain query \"what depends on the tide router?\" --mode graph --explain\n  \
+    gbrain query \"latest on pricing\" --now 2026-05-14T12:00:00Z\n  \
+    gbrain query \"night charging\" --why-not projects/night-ferry")]
+pub(crate) struct QueryArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+    #[command(flatten)]
+    mode: ModeArgs,
+}
+
+/// What is asked, whichever command asks it.
+pub(crate) struct Asked<'a> {
+    pub(crate) operation: Operation,
+    pub(crate) args: &'a AskArgs,
+    pub(crate) mode: RetrievalMode,
+    pub(crate) vectors: bool,
+}
+
+/// Runs the whole pipeline.
+pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliError> {
+    let asked = Asked {
+        operation: Operation::Query,
+        args: &args.ask,
+        mode: args.mode.mode,
+        vectors: !args.mode.no_vector,
+    };
+    ask(context, &asked)
+}
+
+/// Asks and prints. An answer without hits is an answer.
+pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
+    let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
+    let brain = context.brain_with(OpenMode::Use, index)?;
+    let request = request(context, asked, brain.settings()?)?;
+    let why_not =
+        asked.args.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
+    let bar = context.terminal.progress("indexing");
+    let on_progress = |done: i64, total: i64| {
+        bar.set_length(total.unsigned_abs());
+        bar.set_position(done.unsigned_abs());
+    };
+    let options = Ask { explain: asked.args.explain, why_not, progress: &on_progress };
+    let answered = brain.answer(&request, &options)?;
+    bar.finish_and_clear();
+    if answered.served.behind > 0 {
+        context.terminal.warn(format!(
+            "answered from generation {}, {} changes behind: another process is indexing",
+            answered.served.generation, answered.served.behind
+        ));
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(&Answer::new(&request, &answered.ranking, &answered.served));
+    } else {
+        context.terminal.out(print::answer(&request, &answered));
+    }
+    Ok(Exit::Pass)
+}
+
+fn request(context: &Context<'_>, asked: &Asked<'_>, settings: Settings) -> Result<Request, CliError> {
+    let args = asked.args;
+    let sources = args.source.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
+    let trust = if args.untrusted { Trust::Untrusted } else { Trust::Trusted };
+    let filter = Filter {
+        sources,
+        types: args.types.clone(),
+        tags: args.tag.iter().map(|tag| tag.to_lowercase()).collect(),
+        since: args.since,
+        until: args.until,
+        trust,
+        truth_only: false,
+    };
+    Ok(Request {
+        operation: asked.operation,
+        query: args.text.join(" "),
+        limit: usize::from(args.limit),
+        detail: args.detail,
+        mode: asked.mode,
+        filter,
+        vectors: asked.vectors,
+        now: args.now.unwrap_or(context.now),
+        settings,
+    })
+}

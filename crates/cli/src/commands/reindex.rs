@@ -1,0 +1,61 @@
+//! `gbrain reindex`: makes the index again, or verifies it.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `reindex`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain reindex\n  gbrain reindex --verify    (exit 1 if anything is wrong)")]
+pub(crate) struct ReindexArgs {
+    /// Change nothing; compare store and index, page by page, chunk by chunk.
+    #[arg(long)]
+    verify: bool,
+}
+
+/// Rebuilds, or verifies: findings are exit 1.
+pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let bar = context.terminal.progress("indexing");
+    let on_progress = |done: i64, total: i64| {
+        bar.set_length(total.unsigned_abs());
+        bar.set_position(done.unsigned_abs());
+    };
+    if !args.verify {
+        let corpus = brain.reindex(&on_progress)?;
+        bar.finish_and_clear();
+        if context.terminal.is_json() {
+            context.terminal.json(&json!({
+                "generation": corpus.generation.0, "pages": corpus.pages, "chunks": corpus.chunks,
+            }));
+        } else {
+            context.terminal.line(format!(
+                "indexed {} pages, {} chunks at generation {}",
+                corpus.pages, corpus.chunks, corpus.generation.0
+            ));
+        }
+        return Ok(Exit::Pass);
+    }
+    let report = brain.verify(&on_progress)?;
+    bar.finish_and_clear();
+    if context.terminal.is_json() {
+        let findings: Vec<Value> =
+            report.findings.iter().map(|f| json!({ "check": f.check, "detail": f.detail })).collect();
+        context.terminal.json(&json!({
+            "status": if findings.is_empty() { "pass" } else { "fail" },
+            "pages": report.pages, "chunks": report.chunks, "findings": findings,
+        }));
+    } else {
+        for finding in &report.findings {
+            context.terminal.line(format!("{}: {}", finding.check, finding.detail));
+        }
+        let verdict = if report.findings.is_empty() { "clean" } else { "NOT clean" };
+        context.terminal.line(format!(
+            "{verdict}: {} pages and {} chunks checked, {} findings",
+            report.pages, report.chunks, report.findings.len()
+        ));
+    }
+    Ok(if report.findings.is_empty() { Exit::Pass } else { Exit::Fail })
+}

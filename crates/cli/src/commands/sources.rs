@@ -1,0 +1,105 @@
+//! `gbrain sources`: where pages come from.
+
+use clap::{Args, Subcommand};
+use gbrain_core::id::SourceId;
+use gbrain_store::{Removal, Trust};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `sources`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain sources list\n  gbrain sources add slack --untrusted\n  \
+    gbrain sources remove slack --cascade")]
+pub(crate) struct SourcesArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the sources.
+    List,
+    /// Add a source, or change whether it is trusted.
+    Add {
+        /// Its id: lower-case letters, digits, hyphens.
+        id: String,
+        /// What people call it.
+        #[arg(long)]
+        name: Option<String>,
+        /// Its aliases and titles can't take another page's name.
+        #[arg(long)]
+        untrusted: bool,
+    },
+    /// Remove a source.
+    Remove {
+        /// Its id.
+        id: String,
+        /// Delete its pages too (softly).
+        #[arg(long)]
+        cascade: bool,
+    },
+}
+
+/// Lists, adds or removes.
+pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let (store, workspace) = (brain.store(), brain.workspace());
+    match &args.action {
+        Action::List => list(context, &store.sources(workspace)?, &store.stats(workspace)?),
+        Action::Add { id, name, untrusted } => {
+            let id = SourceId::new(id)?;
+            let trust = if *untrusted { Trust::Untrusted } else { Trust::Trusted };
+            let known = store.sources(workspace)?.iter().any(|source| source.id == id);
+            if known {
+                store.set_source_trust(workspace, &id, trust, context.now)?;
+            } else {
+                let name = name.as_deref().unwrap_or(id.as_str());
+                store.add_source(workspace, &id, name, trust, context.now)?;
+            }
+            say(context, &id, if known { "changed" } else { "added" });
+        }
+        Action::Remove { id, cascade } => {
+            let id = SourceId::new(id)?;
+            let removal = if *cascade { Removal::Cascade } else { Removal::OnlyEmpty };
+            let deleted = store.remove_source(workspace, &id, removal, context.now)?;
+            say(context, &id, "removed");
+            context.terminal.remark(format!("{deleted} pages deleted with it"));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+fn say(context: &Context<'_>, id: &SourceId, outcome: &str) {
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "source": id.as_str(), "outcome": outcome }));
+    } else {
+        context.terminal.line(format!("{id} {outcome}"));
+    }
+}
+
+fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_store::Stats) {
+    let pages = |id: &SourceId| {
+        stats.sources.iter().find(|stats| stats.source == *id).map_or(0, |stats| stats.pages)
+    };
+    if context.terminal.is_json() {
+        let rows: Vec<Value> = sources
+            .iter()
+            .map(|source| {
+                json!({
+                    "id": source.id.as_str(), "name": source.name, "trust": source.trust.name(),
+                    "pages": pages(&source.id),
+                })
+            })
+            .collect();
+        context.terminal.json(&json!({ "sources": rows }));
+        return;
+    }
+    let rows = sources.iter().map(|source| {
+        let trust = source.trust.to_string();
+        vec![source.id.to_string(), trust, pages(&source.id).to_string(), source.name.clone()]
+    });
+    context.terminal.out(table(&["source", "trust", "pages", "name"], rows));
+}

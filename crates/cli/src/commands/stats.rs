@@ -1,0 +1,65 @@
+//! `gbrain stats`: what is in the brain, in figures.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain stats --json")]
+pub(crate) struct StatsArgs {}
+
+/// Counts.
+pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
+    let brain = context.brain()?;
+    let stats = brain.store().stats(brain.workspace())?;
+    let head = brain.store().head(brain.workspace())?;
+    let index = brain.index_report()?;
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({
+            "workspace": brain.workspace().as_str(),
+            "engine": brain.store().engine().name(),
+            "generation": head.generation.0, "pages": head.pages, "chunks": head.chunks,
+            "root": head.root.to_hex(), "versions": stats.versions, "aliases": stats.aliases,
+            "takes": stats.takes,
+            "sources": stats.sources.iter().map(|source| json!({
+                "id": source.source.as_str(), "pages": source.pages, "deleted": source.deleted,
+                "chunks": source.chunks, "bytes": source.bytes,
+            })).collect::<Vec<Value>>(),
+            "types": stats.types.iter().map(|(name, n)| (name.clone(), json!(n))).collect::<serde_json::Map<_, _>>(),
+            "links": stats.links.iter().map(|(name, n)| (name.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
+            "history_bytes": stats.history_bytes, "database_bytes": stats.database_bytes,
+            "index": { "generation": index.generation, "bytes": index.bytes },
+        }));
+        return Ok(Exit::Pass);
+    }
+    let terminal = context.terminal;
+    terminal.line(format!(
+        "workspace {} on {}: {} pages, {} chunks, {} versions, {} aliases, {} takes",
+        brain.workspace(), brain.store().engine(), head.pages, head.chunks, stats.versions, stats.aliases, stats.takes,
+    ));
+    terminal.line(format!("generation {}, root {}", head.generation.0, head.root.short()));
+    terminal.line(format!(
+        "database {:.1} MiB, index {:.1} MiB at generation {}\n",
+        mebibytes(stats.database_bytes), mebibytes(index.bytes), index.generation,
+    ));
+    terminal.out(table(
+        &["source", "pages", "deleted", "chunks", "bytes"],
+        stats.sources.iter().map(|source| {
+            let counts = [source.pages, source.deleted, source.chunks, source.bytes];
+            std::iter::once(source.source.to_string()).chain(counts.map(|n| n.to_string())).collect()
+        }),
+    ));
+    terminal.line("");
+    terminal.out(table(&["type", "pages"], stats.types.iter().map(|(name, n)| vec![name.clone(), n.to_string()])));
+    terminal.line("");
+    terminal.out(table(&["link", "edges"], stats.links.iter().map(|(name, n)| vec![name.to_string(), n.to_string()])));
+    Ok(Exit::Pass)
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

@@ -1,0 +1,292 @@
+//! Where things live, and what the file plane says: flag, environment, file, default, in this order.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::search::edit_distance;
+use gbrain_store::Location;
+use serde_json::{Map, Value};
+
+use crate::error::CliError;
+
+/// Keys that a process reads before it opens a database: they live in `config.json` only.
+pub(crate) const FILE_KEYS: [&str; 5] =
+    ["format", "engine", "database_url", "eval.capture", "eval.scrub_pii"];
+
+/// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
+const OUR_FORMAT: &str = "gbrain/1";
+
+/// The environment, as far as it matters; an argument, so that tests need not change the process.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Environment {
+    pub(crate) gbrain_home: Option<OsString>,
+    pub(crate) home: Option<OsString>,
+    pub(crate) database_url: Option<String>,
+    pub(crate) workspace: Option<String>,
+}
+
+impl Environment {
+    /// The process's own.
+    pub(crate) fn of_process() -> Self {
+        let text = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        Self {
+            gbrain_home: std::env::var_os("GBRAIN_HOME").filter(|value| !value.is_empty()),
+            home: std::env::var_os("HOME").filter(|value| !value.is_empty()),
+            database_url: text("DATABASE_URL"),
+            workspace: text("GBRAIN_WORKSPACE"),
+        }
+    }
+}
+
+/// Where a setting came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag,
+    Environment(&'static str),
+    File,
+    Default,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag => f.write_str("flag"),
+            Self::Environment(name) => write!(f, "environment ({name})"),
+            Self::File => f.write_str("config.json"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A brain's home directory and what its settings resolve to.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) dir: PathBuf,
+    pub(crate) location: Location,
+    pub(crate) location_origin: Origin,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) workspace_origin: Origin,
+    /// The file plane, flattened to dotted keys.
+    pub(crate) file: Map<String, Value>,
+    /// What the user should know about the file.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What was typed.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct HomeFlags {
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) database_url: Option<String>,
+    pub(crate) workspace: Option<String>,
+}
+
+impl Home {
+    /// Resolves flags, environment and file.
+    pub(crate) fn resolve(flags: &HomeFlags, environment: &Environment) -> Result<Self, CliError> {
+        let dir = directory(flags, environment)?;
+        let (file, warnings) = read_file(&dir.join("config.json"))?;
+        let (location, location_origin) = location(flags, environment, &file, &dir)?;
+        let (workspace, workspace_origin) = workspace(flags, environment)?;
+        Ok(Self { dir, location, location_origin, workspace, workspace_origin, file, warnings })
+    }
+
+    /// The file plane's path.
+    pub(crate) fn config_path(&self) -> PathBuf {
+        self.dir.join("config.json")
+    }
+
+    /// Where indexes live.
+    pub(crate) fn index_dir(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    /// Writes the file plane for a new home. An existing file is left alone.
+    pub(crate) fn write_config(&self) -> Result<bool, CliError> {
+        let path = self.config_path();
+        if path.exists() {
+            return Ok(false);
+        }
+        let (engine, url) = match &self.location {
+            Location::Sqlite(path) if *path == self.dir.join("brain.db") => ("sqlite", None),
+            Location::Sqlite(path) => ("sqlite", Some(path.to_string_lossy().into_owned())),
+            Location::Postgres(url) => ("postgres", Some(url.clone())),
+        };
+        let mut config = serde_json::json!({ "format": OUR_FORMAT, "engine": engine });
+        if let Some(url) = url {
+            config["database_url"] = url.into();
+        }
+        let text = format!("{config:#}\n");
+        write_private(&path, &text).map_err(|error| CliError::io(path.display(), &error))?;
+        Ok(true)
+    }
+
+    /// Makes the home directory, for its owner only.
+    pub(crate) fn create(&self) -> Result<(), CliError> {
+        create_private(&self.dir).map_err(|error| CliError::io(self.dir.display(), &error))
+    }
+}
+
+fn create_private(dir: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn directory(flags: &HomeFlags, environment: &Environment) -> Result<PathBuf, CliError> {
+    let named = flags.home.clone().or_else(|| environment.gbrain_home.clone().map(PathBuf::from));
+    if let Some(dir) = named {
+        return std::path::absolute(&dir).map_err(|error| CliError::io(dir.display(), &error));
+    }
+    match &environment.home {
+        Some(home) => Ok(Path::new(home).join(".gbrain")),
+        None => Err(CliError::config("there is no home directory: neither GBRAIN_HOME nor HOME is set")
+            .hint("set GBRAIN_HOME to the directory that holds the brain")),
+    }
+}
+
+fn location(
+    flags: &HomeFlags,
+    environment: &Environment,
+    file: &Map<String, Value>,
+    dir: &Path,
+) -> Result<(Location, Origin), CliError> {
+    if let Some(url) = &flags.database_url {
+        return Ok((Location::parse(url), Origin::Flag));
+    }
+    if let Some(url) = &environment.database_url {
+        return Ok((Location::parse(url), Origin::Environment("DATABASE_URL")));
+    }
+    let text = |key: &str| file.get(key).and_then(Value::as_str);
+    match (text("engine"), text("database_url")) {
+        (_, Some(url)) => Ok((Location::parse(url), Origin::File)),
+        (Some("postgres"), None) => {
+            Err(CliError::config("config.json says engine `postgres` but has no database_url")
+                .hint("add \"database_url\": \"postgres://user@host/database\""))
+        }
+        (engine, None) => {
+            let origin = if engine.is_some() { Origin::File } else { Origin::Default };
+            Ok((Location::Sqlite(dir.join("brain.db")), origin))
+        }
+    }
+}
+
+fn workspace(flags: &HomeFlags, environment: &Environment) -> Result<(WorkspaceId, Origin), CliError> {
+    if let Some(name) = &flags.workspace {
+        return Ok((WorkspaceId::new(name)?, Origin::Flag));
+    }
+    if let Some(name) = &environment.workspace {
+        return Ok((WorkspaceId::new(name)?, Origin::Environment("GBRAIN_WORKSPACE")));
+    }
+    Ok((WorkspaceId::default(), Origin::Default))
+}
+
+type FilePlane = (Map<String, Value>, Vec<String>);
+
+fn read_file(path: &Path) -> Result<FilePlane, CliError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FilePlane::default()),
+        Err(error) => return Err(CliError::io(path.display(), &error)),
+    };
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| CliError::config(format!("{} is not JSON: {error}", path.display())))?;
+    let Value::Object(object) = value else {
+        return Err(CliError::config(format!("{} is not a JSON object", path.display())));
+    };
+    let mut flat = Map::new();
+    flatten("", &object, &mut flat);
+    let warnings = check_keys(path, &flat)?;
+    Ok((flat, warnings))
+}
+
+fn flatten(prefix: &str, object: &Map<String, Value>, flat: &mut Map<String, Value>) {
+    for (key, value) in object {
+        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Object(inner) => flatten(&key, inner, flat),
+            other => {
+                flat.insert(key, other.clone());
+            }
+        }
+    }
+}
+
+/// In our own file an unknown key is an error; in one that another gbrain wrote, a warning.
+fn check_keys(path: &Path, flat: &Map<String, Value>) -> Result<Vec<String>, CliError> {
+    let ours = flat.get("format").and_then(Value::as_str) == Some(OUR_FORMAT);
+    let unknown: Vec<&String> = flat.keys().filter(|key| !FILE_KEYS.contains(&key.as_str())).collect();
+    if let (true, Some(key)) = (ours, unknown.first()) {
+        let nearest = FILE_KEYS.iter().min_by_key(|known| edit_distance(known, key)).unwrap_or(&"engine");
+        return Err(CliError::config(format!("{}: unknown key `{key}`", path.display()))
+            .hint(format!("did you mean `{nearest}`?")));
+    }
+    Ok(unknown.iter().map(|key| format!("{}: key `{key}` is not ours and is ignored", path.display())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home_with(config: &str) -> (tempfile::TempDir, HomeFlags) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("config.json"), config).unwrap();
+        let flags = HomeFlags { home: Some(dir.path().to_owned()), ..HomeFlags::default() };
+        (dir, flags)
+    }
+
+    #[test]
+    fn a_flag_beats_the_environment_beats_the_file() {
+        let (_dir, mut flags) = home_with(r#"{"engine":"postgres","database_url":"postgres://file/x"}"#);
+        let mut environment = Environment::default();
+        assert_eq!(Home::resolve(&flags, &environment).unwrap().location_origin, Origin::File);
+        environment.database_url = Some("postgres://env/x".to_owned());
+        let home = Home::resolve(&flags, &environment).unwrap();
+        assert_eq!(home.location, Location::Postgres("postgres://env/x".to_owned()));
+        flags.database_url = Some("postgres://flag/x".to_owned());
+        assert_eq!(Home::resolve(&flags, &environment).unwrap().location_origin, Origin::Flag);
+    }
+
+    #[test]
+    fn nothing_said_is_sqlite_in_the_home() {
+        let environment = Environment { home: Some("/home/ada".into()), ..Environment::default() };
+        let home = Home::resolve(&HomeFlags::default(), &environment).unwrap();
+        assert_eq!(home.location, Location::Sqlite("/home/ada/.gbrain/brain.db".into()));
+        assert_eq!(home.workspace, WorkspaceId::default());
+    }
+
+    #[test]
+    fn unknown_keys_are_errors_in_our_file_and_warnings_in_others() {
+        let (_dir, flags) = home_with(r#"{"format":"gbrain/1","databse_url":"x"}"#);
+        let error = Home::resolve(&flags, &Environment::default()).unwrap_err();
+        assert_eq!(error.hints, ["did you mean `database_url`?"]);
+        let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
+        let home = Home::resolve(&flags, &Environment::default()).unwrap();
+        assert_eq!(home.warnings.len(), 1);
+        assert_eq!(home.file["eval.capture"], Value::Bool(true));
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error() {
+        for config in ["{", "[]", "", "{\"engine\":\"postgres\"}"] {
+            let (_dir, flags) = home_with(config);
+            assert!(Home::resolve(&flags, &Environment::default()).is_err(), "{config:?}");
+        }
+    }
+
+    #[test]
+    fn no_home_is_an_error_with_a_remedy() {
+        let error = Home::resolve(&HomeFlags::default(), &Environment::default()).unwrap_err();
+        assert!(error.hints[0].contains("GBRAIN_HOME"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The only place that prints. stdout is data, stderr is talk.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use owo_colors::{OwoColorize as _, Style};
+use serde::Serialize;
+
+use crate::error::CliError;
+
+/// The terminal, or whatever stands in its place.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    json: bool,
+    quiet: bool,
+}
+
+impl Terminal {
+    /// What the flags ask for.
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        Self { json, quiet }
+    }
+
+    /// Whether `--json` was given.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints data.
+    pub(crate) fn out(&self, text: impl AsRef<str>) {
+        let mut stdout = anstream::stdout().lock();
+        // A reader that has gone away is no reason to fail.
+        let _ = stdout.write_all(text.as_ref().as_bytes());
+        let _ = stdout.flush();
+    }
+
+    /// Prints a line of data.
+    pub(crate) fn line(&self, text: impl AsRef<str>) {
+        self.out(format!("{}\n", text.as_ref()));
+    }
+
+    /// Prints the JSON document.
+    pub(crate) fn json(&self, value: &impl Serialize) {
+        let text = serde_json::to_string_pretty(value).expect("our values have text keys only");
+        self.out(format!("{text}\n"));
+    }
+
+    /// A remark.
+    pub(crate) fn remark(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            self.talk(text.as_ref());
+        }
+    }
+
+    /// A warning.
+    pub(crate) fn warn(&self, text: impl AsRef<str>) {
+        self.talk(&format!("warning: {}", text.as_ref()));
+    }
+
+    /// An error: JSON on stdout when JSON was asked for, and words on stderr always.
+    pub(crate) fn error(&self, error: &CliError) {
+        if self.json {
+            self.json(&error.to_json());
+        }
+        self.talk(error.to_text().trim_end());
+    }
+
+    fn talk(&self, text: &str) {
+        let mut stderr = anstream::stderr().lock();
+        // Nobody is left to tell.
+        let _ = writeln!(stderr, "{text}");
+    }
+
+    /// A progress bar on stderr; invisible when quiet or not a terminal.
+    pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
+        let hidden = self.quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let template = "{prefix:>9} {bar:32} {human_pos}/{human_len} {per_sec} {eta}";
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        let bar = ProgressBar::with_draw_target(Some(0), target).with_style(style);
+        bar.set_prefix(what);
+        bar
+    }
+}
+
+/// Text that stands out.
+pub(crate) fn bold(text: &str) -> String {
+    text.style(Style::new().bold()).to_string()
+}
+
+/// Text that stands back.
+pub(crate) fn dim(text: &str) -> String {
+    text.style(Style::new().dimmed()).to_string()
+}
+
+/// Text that matched.
+pub(crate) fn matched(text: &str) -> String {
+    text.style(Style::new().bold().yellow()).to_string()
+}
+
+/// A plain table: no rules but one below the head, nothing at the edges, so that it pipes well.
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(head.iter().map(|title| comfy_table::Cell::new(title)));
+    for row in rows {
+        table.add_row(row);
+    }
+    let text = table.to_string();
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"
+}
