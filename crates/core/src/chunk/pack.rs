@@ -38,6 +38,7 @@ pub(super) fn pack(content: &str, offsets: &Offsets<'_>, pieces: Vec<Piece>) -> 
         offsets,
         packed: Vec::new(),
         open: Vec::new(),
+        has_content: false,
         overlap: None,
         tokens: 0,
         left: total,
@@ -101,6 +102,8 @@ struct Packer<'a> {
     packed: Vec<Packed>,
     /// The pieces of the open chunk, without what it repeats.
     open: Vec<Piece>,
+    /// Whether it holds more than headings.
+    has_content: bool,
     /// What it repeats of its predecessor.
     overlap: Option<Repeat>,
     /// The tokens of the open chunk, with what it repeats.
@@ -126,7 +129,7 @@ impl Packer<'_> {
                 Kind::Heading | Kind::Prose | Kind::Sentence => next.tokens.min(COMPANY_TOKENS),
             });
             let alone = self.tokens + piece.tokens + company > self.target;
-            let close = self.has_content() && (crowded || alone);
+            let close = self.has_content && (crowded || alone);
             return if close { Step::CloseThenRetry(Overlap::None) } else { Step::Add };
         }
         if self.tokens + piece.tokens <= self.target {
@@ -149,15 +152,10 @@ impl Packer<'_> {
                 return Step::Divide(parts);
             }
         }
-        if self.has_content() || (!self.open.is_empty() && !self.is_short_enough(piece)) {
+        if self.has_content || (!self.open.is_empty() && !self.is_short_enough(piece)) {
             return Step::CloseThenRetry(Overlap::Tail);
         }
         Step::Add
-    }
-
-    /// Whether the open chunk holds more than headings.
-    fn has_content(&self) -> bool {
-        self.open.iter().any(|piece| piece.kind != Kind::Heading)
     }
 
     fn is_short_enough(&self, piece: &Piece) -> bool {
@@ -172,6 +170,7 @@ impl Packer<'_> {
     fn add(&mut self, piece: Piece) {
         self.tokens += piece.tokens;
         self.left -= piece.tokens.min(self.left);
+        self.has_content |= piece.kind != Kind::Heading;
         self.open.push(piece);
     }
 
@@ -185,6 +184,7 @@ impl Packer<'_> {
         self.overlap = if overlap == Overlap::Tail { self.tail() } else { None };
         self.tokens = self.overlap.as_ref().map_or(0, |repeat| repeat.tokens);
         self.open.clear();
+        self.has_content = false;
     }
 
     /// The end of the open chunk for its successor to repeat: whole pieces if they are small, but

@@ -112,6 +112,13 @@ pub(super) struct Sentence {
     day: Option<Date>,
 }
 
+/// The cues that a sentence has for one class of targets, with the tokens they take.
+pub(super) struct Cues {
+    attends: bool,
+    is_unknown: bool,
+    hits: Vec<(&'static Cue, Vec<Range<usize>>)>,
+}
+
 impl Sentence {
     /// Reads a range of `content`; `links` are the bytes of its links, in order, and `day` is the
     /// date of the timeline's bullet that it is.
@@ -159,12 +166,20 @@ impl Sentence {
         }
     }
 
+    /// Finds the cues of a class of targets, once for all links of the sentence.
+    pub(super) fn cues(&self, context: Context, target: Class) -> Cues {
+        let cues = context.cues(target).iter().copied().flatten().filter(|cue| context.admits(cue));
+        let hits = cues.map(|cue| (cue, self.matches(cue.pattern)));
+        let hits = hits.filter(|(_, places)| !places.is_empty()).collect();
+        Cues { attends: context.attends(target), is_unknown: target == Class::Unknown, hits }
+    }
+
     /// What the sentence says of its link number `link`; nothing when it does not say.
-    pub(super) fn guesses(&self, context: &Context, link: usize, target: Class) -> Vec<Guess> {
-        if context.attends(target) {
+    pub(super) fn guesses(&self, cues: &Cues, link: usize) -> Vec<Guess> {
+        if cues.attends {
             return self.attendance(link).into_iter().collect();
         }
-        let Some((score, cue)) = self.best_cue(context, link, target) else { return Vec::new() };
+        let Some((score, cue)) = self.best_cue(cues, link) else { return Vec::new() };
         if cue.link_type == LinkType::Mentions {
             return Vec::new();
         }
@@ -185,19 +200,12 @@ impl Sentence {
         vec![guess, works]
     }
 
-    fn best_cue(
-        &self,
-        context: &Context,
-        link: usize,
-        target: Class,
-    ) -> Option<(f64, &'static Cue)> {
-        let doubt = if target == Class::Unknown { UNKNOWN_TARGET } else { 0.0 };
+    /// The cue that speaks for a link: the most telling, less what its distance takes.
+    fn best_cue(&self, cues: &Cues, link: usize) -> Option<(f64, &'static Cue)> {
+        let doubt = if cues.is_unknown { UNKNOWN_TARGET } else { 0.0 };
         let mut best: Option<(f64, &Cue)> = None;
-        for cue in context.cues(target).iter().copied().flatten() {
-            if cue.investors_only && !context.invests {
-                continue;
-            }
-            let Some(distance) = self.distance(cue, link) else { continue };
+        for (cue, hits) in &cues.hits {
+            let Some(distance) = self.distance(cue.side, hits, link) else { continue };
             let score = cue.confidence - doubt - PER_WORD * distance as f64;
             if best.is_none_or(|(known, _)| score > known) {
                 best = Some((score, cue));
@@ -255,21 +263,20 @@ impl Sentence {
         inside.filter_map(|at| self.word(at))
     }
 
-    /// How far a cue is from a link, in words; none when it is not there.
-    fn distance(&self, cue: &Cue, link: usize) -> Option<usize> {
+    /// How far the nearest of a cue's hits is from a link, in words; none when it is too far.
+    fn distance(&self, side: Side, hits: &[Range<usize>], link: usize) -> Option<usize> {
         let place = self.links[link];
-        match cue.side {
-            Side::Before => (place.saturating_sub(WINDOW)..place).rev().find_map(|start| {
-                let end = self.match_end(cue.pattern, start, place)?;
-                Some(self.weight(end..place, 0))
-            }),
+        // A pattern never reaches over a link, so a hit is wholly before it or wholly after.
+        let after = hits.partition_point(|hit| hit.start < place);
+        match side {
+            Side::Before => {
+                let hit = hits[..after].last().filter(|hit| hit.start + WINDOW >= place)?;
+                Some(self.weight(hit.end..place, 0))
+            }
             Side::After => {
-                let limit = (place + 1 + WINDOW).min(self.tokens.len());
-                (place + 1..limit).find_map(|start| {
-                    self.match_end(cue.pattern, start, limit)?;
-                    // What follows the next link is about that one.
-                    Some(self.weight(place + 1..start, 8))
-                })
+                let hit = hits.get(after).filter(|hit| hit.start <= place + WINDOW)?;
+                // What follows the next link is about that one.
+                Some(self.weight(place + 1..hit.start, 8))
             }
         }
     }
@@ -291,8 +298,14 @@ impl Sentence {
         if weight > links { weight + links * per_link } else { weight }
     }
 
+    /// Where a pattern is, in order.
+    fn matches(&self, pattern: &str) -> Vec<Range<usize>> {
+        let starts = 0..self.tokens.len();
+        starts.filter_map(|start| Some(start..self.match_end(pattern, start)?)).collect()
+    }
+
     /// Where the pattern that starts at `start` ends, if it is there.
-    fn match_end(&self, pattern: &str, start: usize, limit: usize) -> Option<usize> {
+    fn match_end(&self, pattern: &str, start: usize) -> Option<usize> {
         const GAP: usize = 4;
         let mut at = start;
         let mut gap = 0;
@@ -301,7 +314,7 @@ impl Sentence {
                 gap = GAP;
                 continue;
             }
-            let places = at..limit.min(at + gap + 1);
+            let places = at..self.tokens.len().min(at + gap + 1);
             let mut places = places
                 .take_while(|&place| matches!(self.tokens[place], Token::Word(_) | Token::Comma));
             at = 1 + places
@@ -336,7 +349,8 @@ mod tests {
         let sentence =
             Sentence::new(text, 0..text.len(), links.iter().map(|l| l.range.clone()), None);
         let context = Context::of(page_type, "");
-        let guesses = sentence.guesses(&context, 0, Class::of_target(&links[0].target));
+        let cues = sentence.cues(context, Class::of_target(&links[0].target));
+        let guesses = sentence.guesses(&cues, 0);
         let found: Vec<_> =
             guesses.iter().map(|guess| (guess.link_type, guess.direction)).collect();
         assert_eq!(found, expected, "{page_type}: {text}");
@@ -397,7 +411,8 @@ mod tests {
         let links = find::links(text, 0..text.len(), "x/y");
         let ranges = links.iter().map(|link| link.range.clone());
         let sentence = Sentence::new(text, 0..text.len(), ranges, None);
-        let guess = sentence.guesses(&Context::of("person", ""), 0, Class::Company)[0];
+        let cues = sentence.cues(Context::of("person", ""), Class::Company);
+        let guess = sentence.guesses(&cues, 0)[0];
         assert_eq!(guess.since, Some(jiff::civil::date(2019, 1, 1)));
         assert_eq!(guess.until, Some(jiff::civil::date(2022, 12, 31)));
     }

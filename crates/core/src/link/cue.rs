@@ -53,6 +53,20 @@ impl Class {
     }
 }
 
+impl Calling {
+    /// What comes first counts: an investor may advise, and an advisor invest.
+    fn of(opening: &str) -> Option<Self> {
+        let opening = opening.to_lowercase();
+        let mut words = opening.split(|c: char| !c.is_alphanumeric());
+        words.find_map(|word| match word {
+            "investor" | "investors" | "investing" | "venture" | "ventures" | "vc" | "angel"
+            | "capital" | "fund" | "partner" => Some(Self::Investor),
+            "advisor" | "adviser" | "advises" | "advisory" | "consultant" => Some(Self::Advisor),
+            _ => None,
+        })
+    }
+}
+
 /// Where a cue stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -71,8 +85,16 @@ pub(super) struct Cue {
     pub(super) link_type: LinkType,
     pub(super) direction: Direction,
     pub(super) confidence: f64,
-    /// Only on the page of somebody who invests.
-    pub(super) investors_only: bool,
+    /// Only on the page of a person of this calling.
+    pub(super) only: Option<Calling>,
+}
+
+/// What a person's page says in its first sentence that they do. It decides what vaguer words
+/// further down mean: a board seat, or to work with a company.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calling {
+    Investor,
+    Advisor,
 }
 
 const fn before(
@@ -81,7 +103,7 @@ const fn before(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::Before, pattern, link_type, direction, confidence, investors_only: false }
+    Cue { side: Side::Before, pattern, link_type, direction, confidence, only: None }
 }
 
 const fn after(
@@ -90,11 +112,15 @@ const fn after(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::After, pattern, link_type, direction, confidence, investors_only: false }
+    Cue { side: Side::After, pattern, link_type, direction, confidence, only: None }
 }
 
 const fn investor(cue: Cue) -> Cue {
-    Cue { investors_only: true, ..cue }
+    Cue { only: Some(Calling::Investor), ..cue }
+}
+
+const fn advisor(cue: Cue) -> Cue {
+    Cue { only: Some(Calling::Advisor), ..cue }
 }
 
 /// What a person's page says of a company.
@@ -135,6 +161,7 @@ const PERSON_COMPANY: &[Cue] = &[
     before("counsel*|mentor*|consult*", Advises, Out, 0.72),
     after("as ~ advis*", Advises, Out, 0.86),
     after("advisory", Advises, Out, 0.84),
+    advisor(before("work|works|worked|working|engag*|involve* ~ with|at", Advises, Out, 0.8)),
     after("advis*", Advises, Out, 0.72),
     before(
         "partner|engineer|developer|designer|manager|director|president|officer|analyst|associate|principal|scientist|\
@@ -364,28 +391,18 @@ const GOAL_WORK: &[Cue] = &[
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
     pub(super) class: Class,
-    /// The opening sentence says that this person invests, which is what a board seat then means.
-    pub(super) invests: bool,
+    calling: Option<Calling>,
 }
 
 impl Context {
     /// `opening` is the first sentence of the page.
     pub(super) fn of(page_type: &str, opening: &str) -> Self {
-        const MARKS: &[&str] = &[
-            "investor",
-            "investors",
-            "investing",
-            "venture",
-            "ventures",
-            "vc",
-            "angel",
-            "capital",
-            "fund",
-            "partner",
-        ];
-        let opening = opening.to_lowercase();
-        let mut words = opening.split(|c: char| !c.is_alphanumeric());
-        Self { class: Class::of_type(page_type), invests: words.any(|word| MARKS.contains(&word)) }
+        Self { class: Class::of_type(page_type), calling: Calling::of(opening) }
+    }
+
+    /// Whether a cue applies on this page.
+    pub(super) fn admits(&self, cue: &Cue) -> bool {
+        cue.only.is_none_or(|only| self.calling == Some(only))
     }
 
     /// Whether a link to such a page can be more than a mention here.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-use super::clause::{Guess, Sentence};
+use super::clause::{Cues, Guess, Sentence};
 use super::cue::{Class, Context};
 use super::find::{self, Found};
 use super::{DetectedBy, Direction, Link, LinkType, key};
@@ -170,13 +170,22 @@ impl Extractor<'_> {
     }
 
     fn sentence(&mut self, here: &[Found], range: Range<usize>, day: Option<Date>) {
-        let classes: Vec<Class> = here.iter().map(|link| Class::of_target(&link.target)).collect();
-        let speaks = classes.iter().any(|class| self.context.has_cues(*class));
         let ranges = here.iter().map(|link| link.range.clone());
-        let sentence = speaks.then(|| Sentence::new(self.content, range.clone(), ranges, day));
-        for (at, (link, class)) in here.iter().zip(classes).enumerate() {
-            let read = |sentence: &Sentence| sentence.guesses(&self.context, at, class);
-            let guesses = sentence.as_ref().map(read).unwrap_or_default();
+        let mut sentence = None;
+        let mut read = Vec::<(Class, Cues)>::new();
+        for (at, link) in here.iter().enumerate() {
+            let class = Class::of_target(&link.target);
+            let mut guesses = Vec::new();
+            if self.context.has_cues(class) {
+                let sentence = sentence.get_or_insert_with(|| {
+                    Sentence::new(self.content, range.clone(), ranges.clone(), day)
+                });
+                if !read.iter().any(|(known, _)| *known == class) {
+                    read.push((class, sentence.cues(self.context, class)));
+                }
+                let cues = read.iter().find(|(known, _)| *known == class);
+                guesses = cues.map(|(_, cues)| sentence.guesses(cues, at)).unwrap_or_default();
+            }
             if guesses.is_empty() {
                 self.push(link, Guess::mention(), DetectedBy::Link, range.clone());
             }

@@ -98,16 +98,23 @@ fn code_length(rest: &str) -> usize {
     ticks
 }
 
+/// The longest link that is read as one, in bytes: what is longer is not a link, and looking for
+/// its end would take time.
+const LONGEST: usize = 1000;
+
 /// The length of a wikilink and what is between its brackets.
 fn wikilink(rest: &str) -> Option<(usize, &str)> {
-    let end = rest.find("]]")?;
-    let inner = &rest[2..end];
-    (!inner.contains(['\n', '['])).then_some((end + 2, inner))
+    let window = &rest[..rest.floor_char_boundary(LONGEST)];
+    let end = 2 + window[2..].find([']', '\n', '['])?;
+    if !window[end..].starts_with("]]") {
+        return None;
+    }
+    let inner = &window[2..end];
+    Some((end + 2, inner))
 }
 
 /// The length of a Markdown link and its address.
 fn markdown_link(rest: &str) -> Option<(usize, &str)> {
-    const LONGEST: usize = 2000;
     let window = &rest[..rest.floor_char_boundary(LONGEST)];
     let label = matching(window, b'[', b']')?;
     let after = &window[label + 1..];
@@ -125,13 +132,19 @@ fn markdown_link(rest: &str) -> Option<(usize, &str)> {
 
 /// Where the bracket that opens `text` closes.
 fn matching(text: &str, open: u8, close: u8) -> Option<usize> {
+    const DEEPEST: usize = 8;
     let mut depth = 0_usize;
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
-            byte if byte == open => depth += 1,
+            byte if byte == open => {
+                depth += 1;
+                if depth > DEEPEST {
+                    return None;
+                }
+            }
             byte if byte == close => {
                 depth -= 1;
                 if depth == 0 {

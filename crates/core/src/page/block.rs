@@ -78,14 +78,19 @@ pub(crate) fn heading_text(line: &str) -> String {
 
 /// Drops emphasis, code ticks, anchors in braces and link targets; keeps the words.
 pub(crate) fn without_marks(text: &str) -> String {
+    const LONGEST: usize = 1000;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['*', '`', '[', ']', '{']) {
         out.push_str(&rest[..at]);
         let tail = &rest[at..];
+        let end = |mark: char| {
+            let near = &tail[..tail.floor_char_boundary(LONGEST)];
+            near.find(mark).map_or(1, |end| end + 1)
+        };
         let skipped = match tail.as_bytes()[0] {
-            b']' if tail.starts_with("](") => tail.find(')').map_or(1, |end| end + 1),
-            b'{' if tail.starts_with("{#") => tail.find('}').map_or(1, |end| end + 1),
+            b']' if tail.starts_with("](") => end(')'),
+            b'{' if tail.starts_with("{#") => end('}'),
             b'{' => {
                 out.push('{');
                 1

@@ -64,8 +64,10 @@ fn is_marker(line: &str) -> bool {
 }
 
 fn is_timeline_heading(line: &str) -> bool {
-    let name = heading_text(line).to_lowercase();
-    heading_level(line) == Some(2) && (name.starts_with("timeline") || name.starts_with("history"))
+    heading_level(line) == Some(2) && {
+        let name = heading_text(line).to_lowercase();
+        name.starts_with("timeline") || name.starts_with("history")
+    }
 }
 
 /// A list item that starts with a day: `- **2021-06-15** | text`.
