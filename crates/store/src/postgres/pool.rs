@@ -17,11 +17,11 @@ const MOST: usize = 8;
 /// How long a caller waits for a connection, and a writer for another.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Lists of keys drive every lookup, and plans are kept while tables grow: a plan that scans a
-/// table because it was small must not be made.
+/// Plans are kept while tables grow: one that reads a whole table because it was small when the
+/// plan was made must not be made.
 const SETTINGS: &str = "SET lock_timeout = '30s'; SET client_min_messages = warning; \
      SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; \
-     SET enable_mergejoin = off";
+     SET enable_mergejoin = off; SET enable_material = off";
 
 /// A connection and what it has prepared.
 pub(super) struct Connection {

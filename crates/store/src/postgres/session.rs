@@ -107,22 +107,23 @@ fn insert_sql(table: &Table) -> String {
     )
 }
 
+/// The keys drive: `OFFSET 0` keeps the planner from turning the join round, which it would do
+/// while a table has no statistics, and read the whole workspace for every key.
 fn lookup_sql(lookup: &Lookup) -> String {
     let Lookup { columns, from, keys, order } = lookup;
     let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
-    let mut sql = format!(
-        "SELECT {columns}, k.place FROM unnest({}) WITH ORDINALITY AS k ({}, place), {from} \
-         WHERE t.workspace_id = $1::text",
+    let wanted: String = names.iter().map(|name| format!(" AND t.{name} = k.{name}")).collect();
+    let (rank, sort) = match *order {
+        "" => (String::new(), ""),
+        order => (format!(", {order} AS rank"), " ORDER BY k.place, found.rank"),
+    };
+    format!(
+        "SELECT found.*, k.place FROM unnest({}) WITH ORDINALITY AS k ({}, place), \
+         LATERAL (SELECT {columns}{rank} FROM {from} WHERE t.workspace_id = $1::text{wanted} \
+         OFFSET 0) AS found{sort}",
         arrays(keys),
         names.join(", ")
-    );
-    for name in names {
-        sql.push_str(&format!(" AND t.{name} = k.{name}"));
-    }
-    if !order.is_empty() {
-        sql.push_str(&format!(" ORDER BY k.place, {order}"));
-    }
-    sql
+    )
 }
 
 /// One column of many rows.
