@@ -4,12 +4,9 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::cue::{Class, Context, Cue, Side};
+use super::cue::{Class, Context, Cue, Side, WINDOW};
 use super::when::when;
 use super::{Direction, LinkType};
-
-/// How far from a link a cue may stand, in words.
-const WINDOW: usize = 40;
 
 /// What every word between a cue and its link takes from the confidence.
 const PER_WORD: f64 = 0.012;
@@ -21,18 +18,8 @@ const UNKNOWN_TARGET: f64 = 0.05;
 const LEAST: f64 = 0.55;
 
 /// Words that say a relation is over.
-const PAST: &[&str] = &[
-    "former",
-    "formerly",
-    "previously",
-    "ex",
-    "once",
-    "left",
-    "departed",
-    "previous",
-    "was",
-    "were",
-];
+const PAST: &[&str] =
+    &["former", "formerly", "previously", "ex", "once", "left", "departed", "previous"];
 
 /// Words that date the end of a relation when a timeline says them.
 const ENDING: &[&str] =
@@ -51,6 +38,10 @@ const ABSENT: &[&str] = &[
     "regrets",
 ];
 
+/// Words that together say so: could not come, didn't attend.
+const NEGATIONS: &[&str] = &["not", "never", "cannot", "couldn", "didn", "wasn"];
+const COMING: &[&str] = &["come", "attend", "join", "make", "present", "there"];
+
 /// Words that say somebody was.
 const PRESENT: &[&str] = &[
     "attended",
@@ -68,7 +59,6 @@ const PRESENT: &[&str] = &[
     "facilitated",
     "convened",
     "participated",
-    "with",
 ];
 
 /// What a sentence says about one link.
@@ -115,6 +105,7 @@ pub(super) struct Sentence {
 /// The cues that a sentence has for one class of targets, with the tokens they take.
 pub(super) struct Cues {
     attends: bool,
+    lists_attendees: bool,
     is_unknown: bool,
     hits: Vec<(&'static Cue, Vec<Range<usize>>)>,
 }
@@ -171,13 +162,18 @@ impl Sentence {
         let cues = context.cues(target).iter().copied().flatten().filter(|cue| context.admits(cue));
         let hits = cues.map(|cue| (cue, self.matches(cue.pattern)));
         let hits = hits.filter(|(_, places)| !places.is_empty()).collect();
-        Cues { attends: context.attends(target), is_unknown: target == Class::Unknown, hits }
+        Cues {
+            attends: context.attends(target),
+            lists_attendees: context.lists_attendees,
+            is_unknown: target == Class::Unknown,
+            hits,
+        }
     }
 
     /// What the sentence says of its link number `link`; nothing when it does not say.
     pub(super) fn guesses(&self, cues: &Cues, link: usize) -> Vec<Guess> {
         if cues.attends {
-            return self.attendance(link).into_iter().collect();
+            return self.attendance(link, cues.lists_attendees).into_iter().collect();
         }
         let Some((score, cue)) = self.best_cue(cues, link) else { return Vec::new() };
         if cue.link_type == LinkType::Mentions {
@@ -205,7 +201,9 @@ impl Sentence {
         let doubt = if cues.is_unknown { UNKNOWN_TARGET } else { 0.0 };
         let mut best: Option<(f64, &Cue)> = None;
         for (cue, hits) in &cues.hits {
-            let Some(distance) = self.distance(cue.side, hits, link) else { continue };
+            let distance =
+                self.distance(cue.side, hits, link).filter(|distance| *distance <= cue.reach);
+            let Some(distance) = distance else { continue };
             let score = cue.confidence - doubt - PER_WORD * distance as f64;
             if best.is_none_or(|(known, _)| score > known) {
                 best = Some((score, cue));
@@ -218,7 +216,10 @@ impl Sentence {
     fn dated(&self, guess: Guess, place: usize) -> Guess {
         let first = place.saturating_sub(WINDOW);
         let words: Vec<&str> = (first..place + WINDOW).filter_map(|at| self.word(at)).collect();
-        let said = when(&words);
+        let mut said = when(&words);
+        if guess.link_type == LinkType::Founded {
+            said.since = said.since.or(said.on);
+        }
         let ends = self.near(place).any(|word| ENDING.contains(&word));
         Guess {
             since: said.since.or(self.day.filter(|_| !ends && said.until.is_none())),
@@ -227,18 +228,18 @@ impl Sentence {
         }
     }
 
-    fn attendance(&self, link: usize) -> Option<Guess> {
-        let (mut absent, mut present) = (false, false);
-        for word in self.near(self.links[link]) {
-            absent |= ABSENT.contains(&word);
-            present |= PRESENT.contains(&word);
-        }
-        let confidence = match (self.day, present) {
+    fn attendance(&self, link: usize, listed: bool) -> Option<Guess> {
+        let has = |words: &[&str]| self.near(self.links[link]).any(|word| words.contains(&word));
+        let absent = has(ABSENT) || (has(NEGATIONS) && has(COMING));
+        let confidence = match (self.day, has(PRESENT)) {
+            _ if absent => return None,
+            (_, true) if listed => 0.65,
+            (_, false) if listed => return None,
             (None, true) => 0.85,
             (None, false) | (Some(_), true) => 0.78,
             (Some(_), false) => 0.7,
         };
-        (!absent).then(|| Guess::new(LinkType::Attended, Direction::In, confidence))
+        Some(Guess::new(LinkType::Attended, Direction::In, confidence))
     }
 
     /// The words close to a place, up to a mark that parts them from it or to another link that is
@@ -271,18 +272,17 @@ impl Sentence {
         match side {
             Side::Before => {
                 let hit = hits[..after].last().filter(|hit| hit.start + WINDOW >= place)?;
-                Some(self.weight(hit.end..place, 0))
+                Some(self.weight(hit.end..place, 5))
             }
             Side::After => {
                 let hit = hits.get(after).filter(|hit| hit.start <= place + WINDOW)?;
-                // What follows the next link is about that one.
                 Some(self.weight(place + 1..hit.start, 8))
             }
         }
     }
 
-    /// The words between a cue and a link. The glue of lists weighs nothing; a parting mark weighs
-    /// as much as five words, and a link that is not in the same list `per_link`.
+    /// The words between a cue and a link. The glue of lists weighs nothing, a parting mark as much
+    /// as five words, and another link in between `per_link` words, unless it is all one list.
     fn weight(&self, places: Range<usize>, per_link: usize) -> usize {
         const STOP: usize = 5;
         let mut weight = 0;
@@ -290,12 +290,17 @@ impl Sentence {
         for at in places {
             match &self.tokens[at] {
                 Token::Link => links += 1,
-                Token::Comma => weight += 1,
+                Token::Comma => weight += usize::from(!self.is_beside_link(at)),
                 Token::Stop => weight += STOP,
                 Token::Word(range) => weight += usize::from(!is_glue(&self.text[range.clone()])),
             }
         }
-        if weight > links { weight + links * per_link } else { weight }
+        if weight > 0 { weight + links * per_link } else { 0 }
+    }
+
+    fn is_beside_link(&self, at: usize) -> bool {
+        let is_link = |at: usize| self.tokens.get(at) == Some(&Token::Link);
+        is_link(at + 1) || at.checked_sub(1).is_some_and(is_link)
     }
 
     /// Where a pattern is, in order.
@@ -377,6 +382,8 @@ mod tests {
         check("person", "Joined [F](companies/f) as an advisor.", &[(Advises, Out)]);
         check("person", "He likes [F](companies/f).", &[]);
         check("person", "Founder of [[Forge]].", &[(Founded, Out), (WorksAt, Out)]);
+        check("person", "Joined in May and is the contact for [F](companies/f).", &[]);
+        check("person", "Recruited the VP of Sales at [F](companies/f).", &[]);
         check("note", "Ada works at [F](companies/f).", &[]);
     }
 
@@ -389,6 +396,7 @@ mod tests {
             "[A](people/a) and [B](people/b) came; [C](people/c) was absent.",
             &[(Attended, In)],
         );
+        check("meeting", "[A](people/a) could not come.", &[]);
         check("meeting", "They discussed [Acme](companies/acme).", &[]);
     }
 

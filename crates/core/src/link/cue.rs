@@ -87,7 +87,12 @@ pub(super) struct Cue {
     pub(super) confidence: f64,
     /// Only on the page of a person of this calling.
     pub(super) only: Option<Calling>,
+    /// How many words may stand between it and the link.
+    pub(super) reach: usize,
 }
+
+/// How far from a link a cue may stand, in words.
+pub(super) const WINDOW: usize = 40;
 
 /// What a person's page says in its first sentence that they do. It decides what vaguer words
 /// further down mean: a board seat, or to work with a company.
@@ -103,7 +108,7 @@ const fn before(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::Before, pattern, link_type, direction, confidence, only: None }
+    Cue { side: Side::Before, pattern, link_type, direction, confidence, only: None, reach: WINDOW }
 }
 
 const fn after(
@@ -112,7 +117,12 @@ const fn after(
     direction: Direction,
     confidence: f64,
 ) -> Cue {
-    Cue { side: Side::After, pattern, link_type, direction, confidence, only: None }
+    Cue { side: Side::After, pattern, link_type, direction, confidence, only: None, reach: WINDOW }
+}
+
+/// A verb that means what it says of its own object only.
+const fn tight(cue: Cue) -> Cue {
+    Cue { reach: 4, ..cue }
 }
 
 const fn investor(cue: Cue) -> Cue {
@@ -127,12 +137,12 @@ const fn advisor(cue: Cue) -> Cue {
 const PERSON_COMPANY: &[Cue] = &[
     before("founder|cofounder|co-founder ~ of|at|behind", Founded, Out, 0.85),
     before("founder|cofounder|co-founder", Founded, Out, 0.75),
-    before("founded|cofounded|co-founded|co-founds|founds", Founded, Out, 0.85),
-    before("founding|starting|launching|incorporat*", Founded, Out, 0.75),
-    before("started|launched|launches", Founded, Out, 0.7),
+    tight(before("founded|cofounded|co-founded|co-founds|founds", Founded, Out, 0.85)),
+    tight(before("founding|starting|launching|incorporat*", Founded, Out, 0.75)),
+    tight(before("started|launched|launches", Founded, Out, 0.7)),
     before("invest*|reinvest* ~ in", InvestedIn, Out, 0.85),
     before("invest*", InvestedIn, Out, 0.72),
-    before("backed|backs|backing|backer|backers", InvestedIn, Out, 0.8),
+    tight(before("backed|backs|backing|backer|backers", InvestedIn, Out, 0.8)),
     before(
         "lead|leads|led|co-led|co-leads|leading ~ round|seed|series|investment|financing",
         InvestedIn,
@@ -147,9 +157,9 @@ const PERSON_COMPANY: &[Cue] = &[
     ),
     before("check|cheque ~ into|in|to", InvestedIn, Out, 0.8),
     before("portfolio", InvestedIn, Out, 0.72),
-    before("bet|bets|stake ~ on|in", InvestedIn, Out, 0.75),
+    before("bet|bets|stake|shareholder|shares ~ on|in", InvestedIn, Out, 0.75),
     investor(before("board|boards ~ seat|seats|member|observer|director", InvestedIn, Out, 0.72)),
-    investor(before("board|boards ~ of|at|for", InvestedIn, Out, 0.74)),
+    investor(before("board|boards ~ of|at|for", InvestedIn, Out, 0.78)),
     investor(before("observer ~ at|of|on|for", InvestedIn, Out, 0.74)),
     investor(after("board", InvestedIn, Out, 0.78)),
     investor(after("as ~ board|observer|director", InvestedIn, Out, 0.8)),
@@ -166,7 +176,7 @@ const PERSON_COMPANY: &[Cue] = &[
     before(
         "partner|engineer|developer|designer|manager|director|president|officer|analyst|associate|principal|scientist|\
          researcher|lead|head|ceo|cto|cfo|coo|cmo|vp|chief|employee|operator|recruiter|marketer|member|architect|\
-         executive|scout ~ at|of|for|with|in",
+         executive|scout ~ at|of|for",
         WorksAt,
         Out,
         0.8,
@@ -179,12 +189,12 @@ const PERSON_COMPANY: &[Cue] = &[
         0.84,
     ),
     before("work|works|working|worked|employed ~ at|for", WorksAt, Out, 0.82),
-    before("joined|joins|joining|rejoined", WorksAt, Out, 0.72),
+    tight(before("joined|joins|joining|rejoined", WorksAt, Out, 0.72)),
     before("hired ~ by|at", WorksAt, Out, 0.8),
     before("role|position|job|tenure|career ~ at", WorksAt, Out, 0.7),
     before("leads|leading|runs|running|heads|heading ~ at|of", WorksAt, Out, 0.76),
     before("promot* ~ at", WorksAt, Out, 0.76),
-    before("left|departed|leaving", WorksAt, Out, 0.72),
+    tight(before("left|departed|leaving", WorksAt, Out, 0.72)),
     before("employer", WorksAt, Out, 0.8),
     before("recruit*|sourced|placed|introduc*|referred ~ at|for|to", Mentions, Out, 0.83),
     before("team|founders|people|folks|conference|dinner ~ at", Mentions, Out, 0.72),
@@ -237,7 +247,7 @@ const COMPANY_PERSON: &[Cue] = &[
         In,
         0.8,
     ),
-    before("led|run|headed|managed ~ by", WorksAt, In, 0.7),
+    before("is|currently ~ led|run|headed|managed", WorksAt, In, 0.72),
     after(
         "as ~ ceo|cto|cfo|coo|cmo|vp|president|engineer|developer|designer|manager|director|head|lead|chief|partner|\
          scientist|researcher|hire|employee|executive",
@@ -255,6 +265,7 @@ const COMPANY_PERSON: &[Cue] = &[
 const COMPANY_COMPANY: &[Cue] = &[
     before("invest* ~ in", InvestedIn, Out, 0.82),
     before("portfolio|backed|backs", InvestedIn, Out, 0.74),
+    before("stake|shareholder|shares ~ in", InvestedIn, Out, 0.78),
     before("backed|funded ~ by", InvestedIn, In, 0.82),
     before("investor|investors|backer|backers", InvestedIn, In, 0.76),
     before("round|seed|series ~ led|from|by", InvestedIn, In, 0.8),
@@ -310,7 +321,12 @@ const TEAM_PERSON: &[Cue] = &[
 
 /// What a page about a thing says of a team or a person.
 const ASSET_OWNER: &[Cue] = &[
-    before("owned|maintained|operated|run|managed|developed|supported ~ by", OwnedBy, Out, 0.85),
+    before(
+        "owned|maintained|operated|run|managed|developed|supported|led|looked ~ by",
+        OwnedBy,
+        Out,
+        0.85,
+    ),
     before(
         "owner|owners|maintainer|maintainers|owning|responsib*|accountable|dri",
         OwnedBy,
@@ -320,6 +336,7 @@ const ASSET_OWNER: &[Cue] = &[
     before("belongs ~ to", OwnedBy, Out, 0.82),
     before("on-call|escalate|ownership ~ to|is|with", OwnedBy, Out, 0.7),
     after("owns|maintains|operates", OwnedBy, Out, 0.82),
+    tight(after("leads|runs|heads", OwnedBy, Out, 0.74)),
     after("is|are ~ responsible|owner|accountable", OwnedBy, Out, 0.8),
     after("own|maintain|took|takes ~ it|ownership|over", OwnedBy, Out, 0.78),
 ];
@@ -332,7 +349,8 @@ const OWNER_ASSET: &[Cue] = &[
         In,
         0.82,
     ),
-    before("responsible ~ for", OwnedBy, In, 0.82),
+    before("responsible|answer|answers|accountable ~ for", OwnedBy, In, 0.82),
+    tight(before("run|runs|running|lead|leads|leading|led|heads", OwnedBy, In, 0.74)),
     before("took|takes ~ ownership|over", OwnedBy, In, 0.78),
 ];
 
@@ -356,9 +374,15 @@ const WORK_WORK: &[Cue] = &[
     before("blocker|blockers", BlockedBy, Out, 0.74),
     after("blocks|gates", BlockedBy, Out, 0.76),
     after("waits|waiting|blocked ~ on|for|by", BlockedBy, In, 0.76),
+    after("cannot ~ without it", BlockedBy, In, 0.72),
     before("fix|fixes|closes|resolves|solves", Resolves, Out, 0.82),
     before("fixed|closed|resolved|solved", Resolves, Out, 0.76),
-    before("fixed|closed|resolved|solved|addressed|mitigated ~ by|in|with", Resolves, In, 0.84),
+    before(
+        "fixed|closed|resolved|solved|addressed|mitigated|mended|repaired ~ by|in|with",
+        Resolves,
+        In,
+        0.84,
+    ),
     after("fixes|fixed|closes|closed|resolves|resolved|solves", Resolves, In, 0.76),
 ];
 
@@ -392,12 +416,15 @@ const GOAL_WORK: &[Cue] = &[
 pub(super) struct Context {
     pub(super) class: Class,
     calling: Option<Calling>,
+    /// The page lists who attended, so nobody else did without its saying so.
+    pub(super) lists_attendees: bool,
 }
 
 impl Context {
     /// `opening` is the first sentence of the page.
     pub(super) fn of(page_type: &str, opening: &str) -> Self {
-        Self { class: Class::of_type(page_type), calling: Calling::of(opening) }
+        let class = Class::of_type(page_type);
+        Self { class, calling: Calling::of(opening), lists_attendees: false }
     }
 
     /// Whether a cue applies on this page.

@@ -21,6 +21,8 @@ const TYPED_LINE_CONFIDENCE: f64 = 0.95;
 /// The page that a text is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
+    /// Its frontmatter says who attended.
+    pub(crate) lists_attendees: bool,
     pub(crate) slug: &'a str,
     pub(crate) page_type: &'a str,
 }
@@ -49,7 +51,8 @@ pub(crate) fn extract(
     chunks: &[Chunk],
     subject: Subject<'_>,
 ) -> Vec<Link> {
-    let context = Context::of(subject.page_type, opening(content, spans));
+    let mut context = Context::of(subject.page_type, opening(content, spans));
+    context.lists_attendees = subject.lists_attendees;
     let mut extractor = Extractor { content, offsets, chunks, subject, context, links: Vec::new() };
     for span in spans {
         for block in &span.blocks {

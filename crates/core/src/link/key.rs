@@ -33,7 +33,6 @@ const SYNONYMS: &[(&str, LinkType, Direction)] = &[
     ("adviser_to", Advises, Out),
     ("attendees", Attended, In),
     ("attendee", Attended, In),
-    ("participants", Attended, In),
     ("attended_by", Attended, In),
     ("present", Attended, In),
     ("owner", OwnedBy, Out),
@@ -78,12 +77,14 @@ pub(crate) fn relation_of_key(key: &str, page_type: &str) -> Option<(LinkType, D
         return None;
     }
     let key = key.trim().to_lowercase().replace([' ', '-'], "_");
-    if key == "team" {
-        return Some(match page_type {
-            "person" => (MemberOf, Out),
-            "company" => (WorksAt, In),
-            _ => (OwnedBy, Out),
-        });
+    match (key.as_str(), page_type) {
+        ("team", "person") => return Some((MemberOf, Out)),
+        ("team", "company") => return Some((WorksAt, In)),
+        ("team", _) => return Some((OwnedBy, Out)),
+        // Who speaks in a chat is in its turns, and a chat is not a meeting.
+        ("participants", "chat") => return None,
+        ("participants", _) => return Some((Attended, In)),
+        _ => {}
     }
     let synonym = SYNONYMS.iter().find(|(name, ..)| *name == key);
     let synonym = synonym.map(|&(_, link_type, direction)| (link_type, direction));

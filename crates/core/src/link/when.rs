@@ -9,6 +9,8 @@ use crate::page::date::{self, Edge};
 pub(super) struct When {
     pub(super) since: Option<Date>,
     pub(super) until: Option<Date>,
+    /// `in 2021`: when something happened that may or may not be a beginning.
+    pub(super) on: Option<Date>,
 }
 
 /// Reads `since 2021`, `from 2019 to 2022`, `until March 2024`, `in 2019` and their like from
@@ -27,13 +29,17 @@ pub(super) fn when(words: &[&str]) -> When {
                 let after = after(Edge::End);
                 found.until = found.until.or(after.map(|(day, _)| day));
             }
+            "in" | "on" => {
+                let after = after(Edge::Start);
+                found.on = found.on.or(after.map(|(day, _)| day));
+            }
             "from" | "between" => {
                 if let Some((since, used)) = after(Edge::Start)
                     && let Some(("to" | "until" | "till" | "through" | "and", rest)) =
                         words[at + 1 + used..].split_first().map(|(word, rest)| (*word, rest))
                     && let Some((until, _)) = date_at(rest, Edge::End)
                 {
-                    return When { since: Some(since), until: Some(until) };
+                    return When { since: Some(since), until: Some(until), on: found.on };
                 }
             }
             _ => {}
@@ -65,7 +71,8 @@ mod tests {
 
     fn check(text: &str, since: Option<Date>, until: Option<Date>) {
         let words: Vec<&str> = text.split(' ').collect();
-        assert_eq!(when(&words), When { since, until }, "{text}");
+        let found = when(&words);
+        assert_eq!((found.since, found.until), (since, until), "{text}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{DateOrigin, Page, PageKind, chat, date, slug};
 use crate::chunk::{self, Part, Span};
 use crate::hash::Hash;
 use crate::id::PageKey;
-use crate::link::{self, Link};
+use crate::link::{self, Link, LinkType};
 
 /// The largest text of a page, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -246,7 +246,11 @@ fn assemble(input: &PageInput<'_>, kind: PageKind, head: Frontmatter, text: Text
     let chunks = chunk::split(content, &offsets, spans, turns);
     let mut links = frontmatter_links(content, &offsets, &yaml, &head.relations);
     if kind != PageKind::Text {
-        let subject = link::Subject { slug: input.key.slug.as_str(), page_type: &page_type };
+        let subject = link::Subject {
+            slug: input.key.slug.as_str(),
+            page_type: &page_type,
+            lists_attendees: links.iter().any(|link| link.link_type == LinkType::Attended),
+        };
         links.extend(link::extract(content, &offsets, spans, &chunks, subject));
     }
     let title =

@@ -17,18 +17,13 @@ pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut start = range.start;
     let slice = &text[range.clone()];
     for (at, mark) in slice.char_indices() {
-        let ends = match mark {
-            '。' | '！' | '？' | '｡' => true,
-            '.' | '!' | '?' | '…' => true,
-            _ => false,
-        };
-        if !ends {
+        let at_once = matches!(mark, '。' | '！' | '？' | '｡');
+        if !at_once && !matches!(mark, '.' | '!' | '?' | '…') {
             continue;
         }
         let after = closing(slice, at + mark.len_utf8());
         let stop = range.start + after;
-        let full_width = !matches!(mark, '.' | '!' | '?' | '…');
-        if stop > start && (full_width || ends_here(slice, at, after, mark)) {
+        if stop > start && (at_once || ends_here(slice, at, after, mark)) {
             push(text, start..stop, &mut found);
             start = stop;
         }

@@ -110,7 +110,7 @@ fn dated_section(text: &str, lines: &[Line], heading: usize) -> Option<usize> {
         }
         if item_day(content).is_some() {
             bullets += 1;
-        } else if !content.trim().is_empty() && !(bullets > 0 && content.starts_with([' ', '\t'])) {
+        } else if !(content.trim().is_empty() || bullets > 0 && content.starts_with([' ', '\t'])) {
             return None;
         }
         at += 1;
