@@ -4,12 +4,13 @@
 //! `weight · idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average))` with
 //! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`: Lucene's variant, which bm25s calls `lucene`
 //! (Robertson and Zaragoza 2009, section 3; Kamphuis et al. 2020). `N`, `df` and `average` count
-//! the chunks that the caller may see. `length` goes through tantivy's one-byte code, which is
+//! the chunks that the caller may see, and `weight` saturates with how often the query says it. `length` goes through tantivy's one-byte code, which is
 //! exact to 40 tokens and within an eighth above.
 //!
 //! Each term's part is computed in `f32` and cut to an integer, so a sum does not depend on the
 //! order of its terms and the two indexes agree to the last bit.
 
+use gbrain_core::text::TokenKind;
 use tantivy::fieldnorm::FieldNormReader;
 
 use crate::contract::WordsQuery;
@@ -17,13 +18,19 @@ use crate::statistics::Totals;
 
 /// Points per unit of score, where the sum leaves room for it.
 const SCALE: f64 = 65536.0;
+/// The weight of an identifier beside the words it is made of.
+const IDENTIFIER_WEIGHT: f64 = 0.5;
+/// BM25's saturation of repeated query words; 8 is Okapi's value (Robertson and Walker 1999).
+const K3: f64 = 8.0;
 /// Sums stay below this, so that they fit an integer of 32 bits.
 const MOST_POINTS: f64 = 2_147_483_648.0;
 
-/// Which form of a word a list holds.
+/// Which form of words a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
+    /// Stems, bigrams and emoji: what makes up the length of a chunk.
     Stem,
+    /// Exact forms that differ from their stems, identifiers and stop words.
     Exact,
 }
 
@@ -32,7 +39,18 @@ pub(crate) enum Form {
 pub(crate) struct ListSpec<'q> {
     pub(crate) form: Form,
     pub(crate) text: &'q str,
+    pub(crate) adds: Adds,
     boost: f64,
+}
+
+/// What a list adds its points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Adds {
+    /// Whatever else the document has.
+    Alone,
+    /// The points of the stem before it, whose documents include its own, saying the stem at least
+    /// as often.
+    ToStem,
 }
 
 /// How one query scores in one corpus.
@@ -45,21 +63,33 @@ pub(crate) struct Scorer {
     scale: f64,
 }
 
-/// The lists that a query reads, in the order of its terms.
+/// The lists that a query reads, in the order of its terms. A word's exact form comes right after
+/// its stem.
 pub(crate) fn lists(query: &WordsQuery) -> Vec<ListSpec<'_>> {
     let mut lists = Vec::new();
     for term in &query.terms.terms {
-        let boost = f64::from(term.count);
-        lists.push(ListSpec { form: Form::Stem, text: &term.stem, boost });
+        let count = said(term.count);
+        let mut list = |form, text, boost, adds| {
+            lists.push(ListSpec { form, text, boost: boost * count, adds })
+        };
+        match term.kind {
+            TokenKind::Identifier => list(Form::Exact, &term.stem, IDENTIFIER_WEIGHT, Adds::Alone),
+            TokenKind::Stop => list(Form::Exact, &term.stem, 1.0, Adds::Alone),
+            TokenKind::Word | TokenKind::Bigram | TokenKind::Emoji => {
+                list(Form::Stem, &term.stem, 1.0, Adds::Alone)
+            }
+        }
         if let Some(exact) = term.exact.as_deref().filter(|_| query.exact_weight > 0.0) {
-            lists.push(ListSpec {
-                form: Form::Exact,
-                text: exact,
-                boost: boost * query.exact_weight,
-            });
+            list(Form::Exact, exact, query.exact_weight, Adds::ToStem);
         }
     }
     lists
+}
+
+/// What saying a word `count` times in a query is worth.
+fn said(count: u32) -> f64 {
+    let count = f64::from(count);
+    count * (K3 + 1.0) / (count + K3)
 }
 
 impl Scorer {

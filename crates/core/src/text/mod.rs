@@ -26,7 +26,7 @@ pub use spans::{Matches, Span, matches};
 pub use stop::is_stop_word;
 
 /// The version of the analyser: an index made with another number is made again.
-pub const ANALYSER_VERSION: u32 = 1;
+pub const ANALYSER_VERSION: u32 = 2;
 
 /// The longest token in bytes; what is longer is cut at the last character that fits.
 pub const MAX_TOKEN_BYTES: usize = 255;
@@ -36,6 +36,8 @@ pub const MAX_TOKEN_BYTES: usize = 255;
 pub enum TokenKind {
     /// A word or number.
     Word,
+    /// A word that says nothing about what a text is about.
+    Stop,
     /// A compound kept whole; the words inside it are tokens of their own.
     Identifier,
     /// Two neighbouring characters of a script without spaces, or one that stands alone.

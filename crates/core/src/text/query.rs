@@ -2,14 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Token, TokenKind, analyse, is_stop_word};
+use super::{Token, TokenKind, analyse};
 
 /// Characters of a query that are read; what follows is left out.
 pub const MAX_QUERY_CHARS: usize = 64_000;
 /// Distinct terms of a query that are searched: the first ones.
 pub const MAX_QUERY_TERMS: usize = 256;
-/// How often a repeated word counts at most.
-const MAX_COUNT: u32 = 4;
 
 /// One term.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub struct QueryTerm {
     pub exact: Option<String>,
     /// What it is.
     pub kind: TokenKind,
-    /// How often the query says it, at most 4.
+    /// How often the query says it.
     pub count: u32,
 }
 
@@ -39,8 +37,7 @@ impl QueryTerms {
         let text = first_chars(text, MAX_QUERY_CHARS);
         let (mut content, mut stops) = (Collected::default(), Collected::default());
         analyse(text, &mut |token| {
-            let is_stop = token.kind == TokenKind::Word && is_stop_word(token.exact);
-            if is_stop { stops.add(&token) } else { content.add(&token) }
+            if token.kind == TokenKind::Stop { stops.add(&token) } else { content.add(&token) }
         });
         if content.terms.is_empty() {
             return Self { terms: stops.terms, dropped: Vec::new() };
@@ -64,8 +61,7 @@ struct Collected {
 impl Collected {
     fn add(&mut self, token: &Token<'_>) {
         if let Some(place) = self.places.get(token.stem) {
-            let term = &mut self.terms[*place];
-            term.count = (term.count + 1).min(MAX_COUNT);
+            self.terms[*place].count += 1;
             return;
         }
         if self.terms.len() == MAX_QUERY_TERMS {
@@ -103,7 +99,7 @@ mod tests {
 
     #[test]
     fn query_text_is_only_text() {
-        check("C++", &["c", "c++"]);
+        check("C++", &["c++"]);
         check("don't AND", &["dont"]);
         check("\"open quote", &["open", "quot"]);
         check("*", &[]);
@@ -113,15 +109,15 @@ mod tests {
 
     #[test]
     fn stop_words_are_left_out_unless_they_are_all() {
-        check("who works at Acme?", &["work", "acm"]);
-        check("who are they", &["who", "are", "they"]);
-        assert_eq!(QueryTerms::of("who is Ada").dropped, ["who", "is"]);
+        check("what works at Acme?", &["work", "acm"]);
+        check("what are they", &["what", "are", "they"]);
+        assert_eq!(QueryTerms::of("where is Ada").dropped, ["where", "is"]);
     }
 
     #[test]
-    fn repeated_words_count_up_to_a_bound() {
-        let terms = QueryTerms::of("berth berths berth berth berth quay");
-        assert_eq!(terms.terms[0].count, 4);
+    fn repeated_words_are_counted() {
+        let terms = QueryTerms::of("berth berths berth quay");
+        assert_eq!(terms.terms[0].count, 3);
         assert_eq!(terms.terms[1].count, 1);
     }
 

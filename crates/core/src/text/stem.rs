@@ -10,39 +10,54 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
+use super::{TokenKind, is_stop_word};
+
 /// Locks are per shard, so that threads rarely meet.
 const SHARDS: usize = 64;
 /// 262,144 words in all: some 20 MB when full, more than any brain's common words.
 const WORDS_PER_SHARD: usize = 4096;
 const LONGEST_REMEMBERED: usize = 24;
 
-type Shard = RwLock<FxHashMap<Box<str>, Box<str>>>;
+type Shard = RwLock<FxHashMap<Box<str>, Known>>;
+
+struct Known {
+    stem: Box<str>,
+    kind: TokenKind,
+}
 
 static STEMS: LazyLock<[Shard; SHARDS]> =
     LazyLock::new(|| std::array::from_fn(|_| Shard::default()));
 
-/// Appends the stem of a folded word to `out`. Words that are not plain English letters are their
-/// own stems.
-pub(super) fn stem_into(word: &str, out: &mut String) {
-    if word.len() < 3 || !word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return out.push_str(word);
+/// Appends the stem of a folded word to `out` and says whether it is a stop word. Stop words and
+/// words that are not plain English letters are their own stems.
+pub(super) fn stem_into(word: &str, out: &mut String) -> TokenKind {
+    if !word.bytes().all(|b| b.is_ascii_lowercase()) {
+        out.push_str(word);
+        return TokenKind::Word;
     }
     if word.len() > LONGEST_REMEMBERED {
-        return out.push_str(&porter(word));
+        out.push_str(&porter(word));
+        return TokenKind::Word;
     }
     let shard = &STEMS[shard_of(word)];
-    if let Some(stem) = shard.read().unwrap_or_else(PoisonError::into_inner).get(word) {
-        return out.push_str(stem);
+    if let Some(known) = shard.read().unwrap_or_else(PoisonError::into_inner).get(word) {
+        out.push_str(&known.stem);
+        return known.kind;
     }
-    let stem = porter(word);
-    out.push_str(&stem);
-    remember(shard, word, stem);
+    let known = match is_stop_word(word) {
+        true => Known { stem: word.into(), kind: TokenKind::Stop },
+        false => Known { stem: porter(word).into(), kind: TokenKind::Word },
+    };
+    let kind = known.kind;
+    out.push_str(&known.stem);
+    remember(shard, word, known);
+    kind
 }
 
-fn remember(shard: &Shard, word: &str, stem: String) {
+fn remember(shard: &Shard, word: &str, known: Known) {
     let mut words = shard.write().unwrap_or_else(PoisonError::into_inner);
     if words.len() < WORDS_PER_SHARD {
-        words.insert(word.into(), stem.into());
+        words.insert(word.into(), known);
     }
 }
 
@@ -52,7 +67,9 @@ fn porter(word: &str) -> String {
 
 fn shard_of(word: &str) -> usize {
     let bytes = word.as_bytes();
-    let mixed = bytes.iter().fold(bytes.len(), |mix, b| mix * 31 + usize::from(*b));
+    let mixed = bytes
+        .iter()
+        .fold(bytes.len(), |mix: usize, b| mix.wrapping_mul(31).wrapping_add(usize::from(*b)));
     mixed % SHARDS
 }
 

@@ -1,14 +1,13 @@
 //! Words that say nothing about what is asked for. Indexed like any other; left out of queries.
 
 /// Lucene's list, the words of questions, and the persons, auxiliaries and contractions that
-/// questions are put in. Sorted.
+/// questions are put in. `who` is not among them: texts about people say it too. Sorted.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",
     "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "im",
     "in", "into", "is", "it", "ive", "me", "my", "no", "not", "of", "on", "or", "our", "should",
     "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "us", "was",
-    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with",
-    "would", "you", "your",
+    "we", "were", "what", "when", "where", "which", "why", "will", "with", "would", "you", "your",
 ];
 
 /// Whether a folded word is one that queries leave out.

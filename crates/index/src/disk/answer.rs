@@ -181,7 +181,7 @@ impl DiskView {
         let segment = &self.segments[place.segment];
         let codes = segment.words(place.visibility)?.lengths.as_slice();
         let lengths = Lengths { parts: prepared.scorer.lengths(), codes };
-        for (number, (form, info)) in prepared.forms.iter().zip(&place.infos).enumerate() {
+        for (number, ((form, _), info)) in prepared.lists.iter().zip(&place.infos).enumerate() {
             let Some(info) = info else { continue };
             let mut postings = segment.open_word(*form, place.visibility, info)?;
             let weight = prepared.scorer.weight(number);

@@ -5,11 +5,11 @@
 //! under the average length of the segment when it was written; [`BlockBounds`] turns it into a
 //! bound that holds under the average, `k1` and `b` of a query.
 
-use tantivy::DocId;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::TermInfo;
+use tantivy::{DocId, TantivyError};
 
-use super::segment::Words;
+use crate::bm25::Form;
 
 /// tantivy's own parameters, which its choice of the best document depends on.
 const WRITTEN_K1: f64 = 1.2;
@@ -62,26 +62,37 @@ impl BlockBounds {
         (most * MARGIN) as u32 + 1
     }
 
-    /// The full blocks of a list, in order, and the first document after them.
-    pub(super) fn blocks(&self, words: &Words, info: &TermInfo, weight: f32) -> Vec<Block> {
-        let entries = skip_entries(words, info).unwrap_or_default();
+    /// The full blocks of a list, in order. Lengths are those of stems, so the documents that
+    /// tantivy found best among exact forms mean nothing here.
+    pub(super) fn blocks(
+        &self,
+        list: &[u8],
+        form: Form,
+        info: &TermInfo,
+        weight: f32,
+    ) -> tantivy::Result<Vec<Block>> {
+        let unknown =
+            || TantivyError::InternalError("a list is not laid out as it should be".to_owned());
+        let entries = skip_entries(list, info).ok_or_else(unknown)?;
         let blocks = entries.chunks_exact(ENTRY_BYTES).map(|entry| {
             let last = DocId::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
-            Block { last, bound: self.bound(weight, entry[6], entry[7]) }
+            let bound = match form {
+                Form::Stem => self.bound(weight, entry[6], entry[7]),
+                Form::Exact => weight as u32,
+            };
+            Block { last, bound }
         });
-        blocks.collect()
+        Ok(blocks.collect())
     }
 }
 
 /// The skip entries of a list: last document (4 bytes), widths of document numbers and frequencies
 /// (a byte each), length code and frequency of the best document (a byte each).
-fn skip_entries<'a>(words: &'a Words, info: &TermInfo) -> Option<&'a [u8]> {
+fn skip_entries<'a>(list: &'a [u8], info: &TermInfo) -> Option<&'a [u8]> {
     let full_blocks = info.doc_freq as usize / BLOCK_DOCUMENTS;
     if full_blocks == 0 {
-        return None;
+        return Some(&[]);
     }
-    // The total number of tokens stands before the lists.
-    let list = words.lists.get(8 + info.postings_range.start..8 + info.postings_range.end)?;
     let (length, rest) = read_vint(list)?;
     (length == full_blocks * ENTRY_BYTES).then(|| rest.get(..length)).flatten()
 }

@@ -119,14 +119,14 @@ impl PageWriter<'_> {
         stems.clear();
         exacts.clear();
         let mut tokens = 0;
-        chunk_tokens(&self.stored.page.title, &chunk.section, text, &mut |token| {
-            tokens += 1;
-            stems.push_str(token.stem);
-            stems.push(SEPARATOR);
-            if token.exact != token.stem {
-                exacts.push_str(token.exact);
-                exacts.push(SEPARATOR);
-            }
+        chunk_tokens(&self.stored.page.title, &chunk.section, text, &mut |form, word| {
+            let words = match form {
+                Form::Stem => &mut *stems,
+                Form::Exact => &mut *exacts,
+            };
+            tokens += u64::from(form == Form::Stem);
+            words.push_str(word);
+            words.push(SEPARATOR);
         });
         tokens
     }

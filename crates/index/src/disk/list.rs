@@ -1,13 +1,12 @@
 //! A list of documents that is read forwards, block by block.
 
-use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
 
-use super::blocks::{Block, BlockBounds};
-use super::segment::Words;
+use super::blocks::Block;
 use crate::bm25::points;
 
-/// The documents of a stem.
+/// The documents of a word.
 pub(super) struct List {
     postings: BlockSegmentPostings,
     weight: f32,
@@ -35,15 +34,13 @@ impl Lengths<'_> {
 }
 
 impl List {
+    /// A list with the bounds of its full blocks.
     pub(super) fn new(
         postings: BlockSegmentPostings,
-        info: &TermInfo,
         weight: f32,
-        words: &Words,
-        bounds: &BlockBounds,
+        mut blocks: Vec<Block>,
         lengths: Lengths<'_>,
     ) -> Self {
-        let mut blocks = bounds.blocks(words, info, weight);
         if blocks.is_empty() {
             blocks.push(whole(&postings, weight, lengths));
         } else {

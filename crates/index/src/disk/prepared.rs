@@ -6,15 +6,15 @@ use tantivy::postings::TermInfo;
 
 use super::schema::Fields;
 use super::segment::Segment;
-use crate::bm25::{Form, ListSpec, Scorer, lists};
+use crate::bm25::{Adds, Form, ListSpec, Scorer, lists};
 use crate::contract::WordsQuery;
 use crate::statistics::{Statistics, seen_by};
 
 /// A query, ready. Lists go by their number in the query.
 pub(super) struct Prepared {
     pub(super) scorer: Scorer,
-    pub(super) forms: Vec<Form>,
-    /// Where each list is, by segment and visibility; parallel to `forms`.
+    pub(super) lists: Vec<(Form, Adds)>,
+    /// Where each list is, by segment and visibility; parallel to `lists`.
     pub(super) places: Vec<Place>,
 }
 
@@ -51,7 +51,11 @@ impl Prepared {
             }
         }
         let scorer = Scorer::new(query, &lists, &frequencies, statistics.seen_by(trust));
-        Ok(Self { scorer, forms: lists.iter().map(|list| list.form).collect(), places })
+        Ok(Self {
+            scorer,
+            lists: lists.iter().map(|list| (list.form, list.adds)).collect(),
+            places,
+        })
     }
 }
 

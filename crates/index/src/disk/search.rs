@@ -19,7 +19,7 @@ use super::list::{Lengths, List, points_of};
 use super::prepared::{Place, Prepared};
 use super::segment::Segment;
 use super::top::TopPages;
-use crate::bm25::Form;
+use crate::bm25::{Adds, Form};
 
 /// Documents of a window: sums and marks of one stay in the first cache.
 const WINDOW: DocId = 4096;
@@ -99,16 +99,17 @@ fn open_terms(
     let words = segment.words(place.visibility)?;
     let bounds = BlockBounds::new(words.written_average, lengths.parts);
     let mut terms: Vec<Term> = Vec::new();
-    for (number, (form, info)) in prepared.forms.iter().zip(&place.infos).enumerate() {
+    for (number, ((form, adds), info)) in prepared.lists.iter().zip(&place.infos).enumerate() {
         let Some(info) = info else { continue };
         let postings = segment.open_word(*form, place.visibility, info)?;
         let weight = prepared.scorer.weight(number);
-        match form {
-            Form::Stem => {
-                let stem = List::new(postings, info, weight, words, &bounds, lengths);
+        match adds {
+            Adds::Alone => {
+                let blocks = bounds.blocks(words.list(*form, info), *form, info, weight)?;
+                let stem = List::new(postings, weight, blocks, lengths);
                 terms.push(Term { stem, exact: None, stem_bound: 0, exact_bound: 0 });
             }
-            Form::Exact => {
+            Adds::ToStem => {
                 let ratio = f64::from(weight) / f64::from(prepared.scorer.weight(number - 1));
                 let term = terms.last_mut().expect("a segment that holds a word holds its stem");
                 term.exact = Some(Exact { postings, weight, ratio });

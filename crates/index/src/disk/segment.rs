@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
 use tantivy::columnar::{Column, StrColumn};
-use tantivy::directory::{CompositeFile, OwnedBytes};
+use tantivy::directory::{CompositeFile, FileSlice, OwnedBytes};
 use tantivy::index::SegmentComponent;
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -40,7 +40,8 @@ pub(super) struct Columns {
 
 /// The words of one visibility: raw lists, and the length codes of all documents.
 pub(super) struct Words {
-    pub(super) lists: OwnedBytes,
+    stems: OwnedBytes,
+    exacts: OwnedBytes,
     pub(super) lengths: OwnedBytes,
     /// The average length that tantivy took when it wrote the bounds of blocks.
     pub(super) written_average: f64,
@@ -78,11 +79,11 @@ impl Segment {
     }
 
     pub(super) fn words(&self, visibility: Visibility) -> Read<&Words> {
-        let (cell, field) = match visibility {
-            Visibility::World => (&self.world, self.fields.text),
-            Visibility::Private => (&self.private, self.fields.text_private),
+        let cell = match visibility {
+            Visibility::World => &self.world,
+            Visibility::Private => &self.private,
         };
-        filled(cell, || Words::open(&self.reader, field))
+        filled(cell, || Words::open(&self.reader, &self.fields, visibility))
     }
 
     /// Where a word's list is, if the segment has one.
@@ -218,18 +219,32 @@ impl Columns {
 }
 
 impl Words {
-    fn open(reader: &SegmentReader, field: Field) -> Read<Self> {
-        let tokens = reader.inverted_index(field)?.total_num_tokens();
-        let lengths = reader.fieldnorms_readers().get_inner_file().open_read(field);
-        let postings =
-            CompositeFile::open(&reader.open_read(SegmentComponent::Postings)?)?.open_read(field);
-        let bytes = |slice: Option<tantivy::directory::FileSlice>| match slice {
-            Some(slice) => slice.read_bytes(),
-            None => Ok(OwnedBytes::empty()),
+    fn open(reader: &SegmentReader, fields: &Fields, visibility: Visibility) -> Read<Self> {
+        let (stems, exacts) =
+            (fields.words(Form::Stem, visibility), fields.words(Form::Exact, visibility));
+        let tokens = reader.inverted_index(stems)?.total_num_tokens();
+        let postings = CompositeFile::open(&reader.open_read(SegmentComponent::Postings)?)?;
+        let lengths = reader.fieldnorms_readers().get_inner_file();
+        let read = |slice: Option<FileSlice>| {
+            slice.map_or(Ok(OwnedBytes::empty()), |slice| slice.read_bytes())
         };
-        // As tantivy computes it: all documents count, and so do all tokens.
-        let written_average = f64::from(tokens as f32 / reader.max_doc() as f32);
-        Ok(Self { lists: bytes(postings)?, lengths: bytes(lengths)?, written_average })
+        Ok(Self {
+            stems: read(postings.open_read(stems))?,
+            exacts: read(postings.open_read(exacts))?,
+            lengths: read(lengths.open_read(stems))?,
+            // As tantivy computes it: all documents count, and so do all tokens.
+            written_average: f64::from(tokens as f32 / reader.max_doc() as f32),
+        })
+    }
+
+    /// The bytes of a list. The total number of tokens stands before the first.
+    pub(super) fn list(&self, form: Form, info: &TermInfo) -> &[u8] {
+        let lists = match form {
+            Form::Stem => &self.stems,
+            Form::Exact => &self.exacts,
+        };
+        let range = &info.postings_range;
+        lists.get(8 + range.start..8 + range.end).unwrap_or_default()
     }
 }
 

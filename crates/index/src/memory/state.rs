@@ -118,12 +118,12 @@ impl State {
         text: &str,
     ) -> u64 {
         let mut tokens = 0;
-        chunk_tokens(&stored.page.title, section, text, &mut |token| {
-            tokens += 1;
-            count(&mut self.stems, token.stem, stored.id, ordinal);
-            if token.exact != token.stem {
-                count(&mut self.exacts, token.exact, stored.id, ordinal);
+        chunk_tokens(&stored.page.title, section, text, &mut |form, word| match form {
+            Form::Stem => {
+                tokens += 1;
+                count(&mut self.stems, word, stored.id, ordinal);
             }
+            Form::Exact => count(&mut self.exacts, word, stored.id, ordinal),
         });
         tokens
     }

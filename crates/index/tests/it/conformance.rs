@@ -260,8 +260,13 @@ fn private_words_do_not_move_scores_of_the_untrusted(index: &dyn Index) {
 }
 
 fn passages_of_a_page_are_scored_alike(index: &dyn Index) {
-    let texts =
-        ["no match", "ferry", "ferry ferry", "ferry", "ferry timetable and ferry and ferry"];
+    let texts = [
+        "no match",
+        "ferry",
+        "ferry ferry",
+        "ferry",
+        "ferry timetable long before ferry and ferry winter hours",
+    ];
     fill(index, &[page(1, "wiki", "a", &texts), page(2, "wiki", "b", &["ferry"])]);
     let view = view(index);
     let best = view.words(&query("ferry"), &trusted(), 1).unwrap()[0];
