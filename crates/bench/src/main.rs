@@ -1,2 +1,38 @@
-//! placeholder
-fn main() {}
+//! Measurements and campaigns: what takes too long for the tests.
+//!
+//! `bench NAME` measures, every ratio side by side in one run; `campaign NAME` hunts for failures;
+//! `bare DIR TERMS...` is the process that the cold start is compared with.
+//!
+//! Exit codes: 0 if every target that decides was met, 1 if one was missed, 2 if nothing could be
+//! said.
+
+mod bench;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use gbrain_bench::campaign;
+
+const USAGE: &str = "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | bare DIR TERMS...";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(exit) => exit,
+        Err(error) => {
+            // A reader that has gone away is no reason to fail differently.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<ExitCode> {
+    match args {
+        [kind, name, rest @ ..] if kind == "bench" => bench::run(name, rest),
+        [kind, name, rest @ ..] if kind == "campaign" => campaign::run(name, rest),
+        [kind, dir, terms @ ..] if kind == "bare" => bench::bare::run(dir.as_ref(), terms),
+        _ => bail!(USAGE),
+    }
+}

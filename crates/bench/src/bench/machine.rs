@@ -1,0 +1,22 @@
+//! What the machine says of this process and of files.
+
+use std::path::Path;
+
+/// A line of `/proc/self/status` in KiB, such as `VmHWM`, the peak of resident memory.
+pub(crate) fn status_kib(line: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
+    value.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// Bytes of the files in a directory whose path `is_counted`.
+pub(crate) fn disk_bytes(dir: &Path, is_counted: impl Fn(&Path) -> bool) -> u64 {
+    let files = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok);
+    let counted = files.filter(|entry| entry.file_type().is_file() && is_counted(entry.path()));
+    counted.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// Mebibytes.
+pub(crate) fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

@@ -1,0 +1,43 @@
+//! Measurements. Each prints one table with n; what is compared is measured side by side.
+
+pub(crate) mod bare;
+mod build;
+mod collection;
+mod corpus;
+mod home;
+mod machine;
+mod measures;
+mod percentile;
+mod quality;
+mod questions;
+mod report;
+mod search;
+mod whole;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+
+const NAMES: &str = "quality, search, build";
+
+/// Runs the measurement called `name`.
+pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
+    match name {
+        "quality" => quality::run(&parse(name, args)?),
+        "search" => search::run(&parse(name, args)?),
+        "build" => build::run(&parse(name, args)?),
+        _ => bail!("there is no bench `{name}`; there are {NAMES}"),
+    }
+}
+
+fn parse<A: clap::Parser>(name: &str, args: &[String]) -> Result<A> {
+    let typed = std::iter::once(name).chain(args.iter().map(String::as_str));
+    Ok(A::try_parse_from(typed)?)
+}
+
+/// Where the data sets are.
+fn data_dir() -> Result<PathBuf> {
+    let dir = std::env::var_os("GBRAIN_TEST_DATA").filter(|value| !value.is_empty());
+    dir.map(PathBuf::from).context("GBRAIN_TEST_DATA is not set: say where the data sets are")
+}
