@@ -22,6 +22,7 @@ mod view;
 mod writer;
 
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -174,7 +175,7 @@ impl Shared {
         corrupt(&self.dir, error)
     }
 
-    fn io(&self, source: std::io::Error) -> IndexError {
+    fn io(&self, source: io::Error) -> IndexError {
         IndexError::Io { dir: self.dir.clone(), source }
     }
 }
@@ -195,16 +196,20 @@ fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payloa
 
 /// What tantivy said, as ours: the file system's refusals apart from damage.
 fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
-    match error {
-        TantivyError::IoError(io) => {
-            let source = std::io::Error::new(io.kind(), io.to_string());
+    let refusal = match &error {
+        TantivyError::IoError(io) => Some(io),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(io_error),
+        _ => None,
+    };
+    let is_damage = |io: &&Arc<io::Error>| {
+        matches!(io.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
+    };
+    match refusal.filter(|io| !is_damage(io)) {
+        Some(io) => {
+            let source = io::Error::new(io.kind(), io.to_string());
             IndexError::Io { dir: dir.to_owned(), source }
         }
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
-            let source = std::io::Error::new(io_error.kind(), io_error.to_string());
-            IndexError::Io { dir: dir.to_owned(), source }
-        }
-        other => IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(other) },
+        None => IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(error) },
     }
 }
 
