@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=demo");
-    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("demo");
+    let root =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("demo");
     let mut files = Vec::new();
     collect(&root, &mut files);
     files.sort();
     let mut code = String::from("&[\n");
     for file in &files {
         let name = file.strip_prefix(&root).expect("it was found below the root");
-        writeln!(code, "    ({name:?}, include_str!({file:?})),").expect("writing to a string succeeds");
+        writeln!(code, "    ({name:?}, include_str!({file:?})),")
+            .expect("writing to a string succeeds");
     }
     code.push(']');
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("demo.rs");

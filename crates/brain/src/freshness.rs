@@ -65,7 +65,11 @@ impl Brain {
     }
 
     /// Brings the index up to the store's head.
-    pub(crate) fn catch_up(&self, wait: Duration, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
+    pub(crate) fn catch_up(
+        &self,
+        wait: Duration,
+        progress: OnProgress<'_>,
+    ) -> Result<Corpus, BrainError> {
         let mut writer = self.index.writer(wait)?;
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
@@ -87,7 +91,11 @@ impl Brain {
         Ok(IndexReport { generation, bytes: self.index_path.as_deref().map_or(0, directory_bytes) })
     }
 
-    fn follow_feed(&self, writer: &mut dyn Writer, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
+    fn follow_feed(
+        &self,
+        writer: &mut dyn Writer,
+        progress: OnProgress<'_>,
+    ) -> Result<Corpus, BrainError> {
         let at = writer.corpus();
         let known = self.store.head_at(&self.workspace, at.generation)?;
         let fits = at.generation == Generation(0) || known.is_some_and(|head| head.root == at.root);
@@ -152,8 +160,12 @@ impl Brain {
         let mut committed = Instant::now();
         let mut is_dirty = false;
         while !stop.load(Ordering::Acquire) {
-            let batch =
-                self.store.changes(&self.workspace, corpus.generation, BATCH_CHANGES, BATCH_BYTES)?;
+            let batch = self.store.changes(
+                &self.workspace,
+                corpus.generation,
+                BATCH_CHANGES,
+                BATCH_BYTES,
+            )?;
             if batch.upto == corpus.generation {
                 std::thread::sleep(FOLLOW_PAUSE);
                 continue;

@@ -105,7 +105,11 @@ impl Brain {
     /// Stored settings that nothing reads.
     pub fn unknown_settings(&self) -> Result<Vec<String>, BrainError> {
         let stored = self.store.config_list(&self.workspace)?;
-        Ok(stored.into_iter().map(|(key, _)| key).filter(|key| !key.starts_with("search.")).collect())
+        Ok(stored
+            .into_iter()
+            .map(|(key, _)| key)
+            .filter(|key| !key.starts_with("search."))
+            .collect())
     }
 
     /// Makes a trusted source if it is not there.

@@ -31,7 +31,13 @@ pub struct PageLinks {
 
 impl Brain {
     /// Writes a page. When it returns, the page is durable.
-    pub fn put(&self, key: &PageKey, content: &str, format: Format, now: Timestamp) -> Result<Put, BrainError> {
+    pub fn put(
+        &self,
+        key: &PageKey,
+        content: &str,
+        format: Format,
+        now: Timestamp,
+    ) -> Result<Put, BrainError> {
         let file_name = key.slug.as_str().rsplit('/').next();
         let input = PageInput { key: key.clone(), file_name, content, format };
         let page = parse(input).map_err(|source| BrainError::Page { key: key.clone(), source })?;
@@ -108,6 +114,9 @@ impl Brain {
             .filter(|(distance, _)| *distance <= CLOSE)
             .collect();
         near.sort();
-        Ok(BrainError::NoPage { key: key.clone(), near: near.into_iter().map(|(_, key)| key).collect() })
+        Ok(BrainError::NoPage {
+            key: key.clone(),
+            near: near.into_iter().map(|(_, key)| key).collect(),
+        })
     }
 }

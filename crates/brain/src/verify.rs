@@ -46,17 +46,25 @@ impl Brain {
         }
         let fresh = self.fresh_view(progress)?;
         if fresh.behind > 0 {
-            report.find("index", format!("{} changes behind: another process is indexing", fresh.behind));
+            report.find(
+                "index",
+                format!("{} changes behind: another process is indexing", fresh.behind),
+            );
             return Ok(report);
         }
         let head = self.store().head(self.workspace())?;
         let corpus = fresh.view.corpus();
         if corpus.root != head.root {
-            report.find("index root", format!("{} and not {}", corpus.root.short(), head.root.short()));
+            report.find(
+                "index root",
+                format!("{} and not {}", corpus.root.short(), head.root.short()),
+            );
         }
         self.compare_pages(fresh.view.as_ref(), &mut report)?;
         let held = fresh.view.held()?;
-        for (what, held, expected) in [("pages", held.pages, report.pages), ("chunks", held.chunks, report.chunks)] {
+        for (what, held, expected) in
+            [("pages", held.pages, report.pages), ("chunks", held.chunks, report.chunks)]
+        {
             if held != expected {
                 report.find("index counts", format!("{held} {what} and not {expected}"));
             }
@@ -79,7 +87,11 @@ impl Brain {
     }
 }
 
-fn compare_page(view: &dyn View, stored: &StoredPage, report: &mut VerifyReport) -> Result<(), BrainError> {
+fn compare_page(
+    view: &dyn View,
+    stored: &StoredPage,
+    report: &mut VerifyReport,
+) -> Result<(), BrainError> {
     let key = &stored.page.key;
     report.pages += 1;
     report.chunks += stored.page.chunks.len() as u64;
@@ -87,20 +99,36 @@ fn compare_page(view: &dyn View, stored: &StoredPage, report: &mut VerifyReport)
         report.find("index page", format!("{key} is missing"));
         return Ok(());
     };
-    if (entry.id, entry.version, entry.content_hash) != (stored.id, stored.version, stored.page.content_hash) {
-        report.find("index page", format!("{key} is at version {} and not {}", entry.version, stored.version));
+    if (entry.id, entry.version, entry.content_hash)
+        != (stored.id, stored.version, stored.page.content_hash)
+    {
+        report.find(
+            "index page",
+            format!("{key} is at version {} and not {}", entry.version, stored.version),
+        );
         return Ok(());
     }
-    for chunk in &stored.page.chunks {
+    let texts = gbrain_core::chunk::texts(&stored.page.content, &stored.page.chunks);
+    for (chunk, text) in stored.page.chunks.iter().zip(texts) {
+        if Hash::of(text.as_bytes()) != chunk.hash {
+            report.find(
+                "store chunk",
+                format!("{key} chunk {} does not match its text", chunk.ordinal),
+            );
+        }
         match view.passage(stored.id, chunk.ordinal, Trust::Trusted)? {
             Some(passage) if Hash::of(passage.text.as_bytes()) == chunk.hash => {}
-            Some(_) => report.find("index chunk", format!("{key} chunk {} has another text", chunk.ordinal)),
+            Some(_) => report
+                .find("index chunk", format!("{key} chunk {} has another text", chunk.ordinal)),
             None => report.find("index chunk", format!("{key} chunk {} is missing", chunk.ordinal)),
         }
     }
     let links = view.links_of(stored.id, Trust::Trusted)?;
     if links.len() != stored.page.links.len() {
-        report.find("index links", format!("{key} has {} and not {}", links.len(), stored.page.links.len()));
+        report.find(
+            "index links",
+            format!("{key} has {} and not {}", links.len(), stored.page.links.len()),
+        );
     }
     Ok(())
 }

@@ -102,7 +102,9 @@ impl From<BrainError> for CliError {
             BrainError::Id(error) => error.into(),
             BrainError::NoPage { near, .. } => {
                 let error = Self { kind: "not_found", message, hints: Vec::new() };
-                near.iter().take(3).fold(error, |error, key| error.hint(format!("did you mean `{key}`?")))
+                near.iter()
+                    .take(3)
+                    .fold(error, |error, key| error.hint(format!("did you mean `{key}`?")))
             }
             BrainError::Setting { key, .. } => {
                 Self::config(message).hint(format!("set it again, or `gbrain config unset {key}`"))

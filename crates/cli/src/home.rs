@@ -150,8 +150,10 @@ fn directory(flags: &HomeFlags, environment: &Environment) -> Result<PathBuf, Cl
     }
     match &environment.home {
         Some(home) => Ok(Path::new(home).join(".gbrain")),
-        None => Err(CliError::config("there is no home directory: neither GBRAIN_HOME nor HOME is set")
-            .hint("set GBRAIN_HOME to the directory that holds the brain")),
+        None => {
+            Err(CliError::config("there is no home directory: neither GBRAIN_HOME nor HOME is set")
+                .hint("set GBRAIN_HOME to the directory that holds the brain"))
+        }
     }
 }
 
@@ -181,7 +183,10 @@ fn location(
     }
 }
 
-fn workspace(flags: &HomeFlags, environment: &Environment) -> Result<(WorkspaceId, Origin), CliError> {
+fn workspace(
+    flags: &HomeFlags,
+    environment: &Environment,
+) -> Result<(WorkspaceId, Origin), CliError> {
     if let Some(name) = &flags.workspace {
         return Ok((WorkspaceId::new(name)?, Origin::Flag));
     }
@@ -196,7 +201,9 @@ type FilePlane = (Map<String, Value>, Vec<String>);
 fn read_file(path: &Path) -> Result<FilePlane, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FilePlane::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(FilePlane::default());
+        }
         Err(error) => return Err(CliError::io(path.display(), &error)),
     };
     let value: Value = serde_json::from_str(&text)
@@ -225,13 +232,18 @@ fn flatten(prefix: &str, object: &Map<String, Value>, flat: &mut Map<String, Val
 /// In our own file an unknown key is an error; in one that another gbrain wrote, a warning.
 fn check_keys(path: &Path, flat: &Map<String, Value>) -> Result<Vec<String>, CliError> {
     let ours = flat.get("format").and_then(Value::as_str) == Some(OUR_FORMAT);
-    let unknown: Vec<&String> = flat.keys().filter(|key| !FILE_KEYS.contains(&key.as_str())).collect();
+    let unknown: Vec<&String> =
+        flat.keys().filter(|key| !FILE_KEYS.contains(&key.as_str())).collect();
     if let (true, Some(key)) = (ours, unknown.first()) {
-        let nearest = FILE_KEYS.iter().min_by_key(|known| edit_distance(known, key)).unwrap_or(&"engine");
+        let nearest =
+            FILE_KEYS.iter().min_by_key(|known| edit_distance(known, key)).unwrap_or(&"engine");
         return Err(CliError::config(format!("{}: unknown key `{key}`", path.display()))
             .hint(format!("did you mean `{nearest}`?")));
     }
-    Ok(unknown.iter().map(|key| format!("{}: key `{key}` is not ours and is ignored", path.display())).collect())
+    Ok(unknown
+        .iter()
+        .map(|key| format!("{}: key `{key}` is not ours and is ignored", path.display()))
+        .collect())
 }
 
 #[cfg(test)]
@@ -247,7 +259,8 @@ mod tests {
 
     #[test]
     fn a_flag_beats_the_environment_beats_the_file() {
-        let (_dir, mut flags) = home_with(r#"{"engine":"postgres","database_url":"postgres://file/x"}"#);
+        let (_dir, mut flags) =
+            home_with(r#"{"engine":"postgres","database_url":"postgres://file/x"}"#);
         let mut environment = Environment::default();
         assert_eq!(Home::resolve(&flags, &environment).unwrap().location_origin, Origin::File);
         environment.database_url = Some("postgres://env/x".to_owned());

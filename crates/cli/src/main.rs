@@ -44,7 +44,11 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// Runs one command in an environment; the demo runs its steps through here too.
-pub(crate) fn run_in(args: Args, terminal: &Terminal, environment: &Environment) -> Result<Exit, CliError> {
+pub(crate) fn run_in(
+    args: Args,
+    terminal: &Terminal,
+    environment: &Environment,
+) -> Result<Exit, CliError> {
     if let Command::Demo(args) = args.command {
         return commands::demo::run(&args, terminal);
     }

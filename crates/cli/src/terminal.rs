@@ -74,7 +74,8 @@ impl Terminal {
     /// A progress bar on stderr; invisible when quiet or not a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
         let hidden = self.quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let target =
+            if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let template = "{prefix:>9} {bar:32} {human_pos}/{human_len} {per_sec} {eta}";
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         let bar = ProgressBar::with_draw_target(Some(0), target).with_style(style);

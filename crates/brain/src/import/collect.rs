@@ -54,7 +54,8 @@ pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
 
 impl Collected {
     fn walk(&mut self, root: &Path) {
-        let entries = WalkDir::new(root).follow_links(false).into_iter().filter_entry(|e| !is_hidden(e));
+        let entries =
+            WalkDir::new(root).follow_links(false).into_iter().filter_entry(|e| !is_hidden(e));
         for entry in entries {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
@@ -108,7 +109,8 @@ fn is_hidden(entry: &DirEntry) -> bool {
 
 fn job(base: &Path, path: &Path, bytes: u64) -> Result<FileJob, String> {
     let name = path.to_str().ok_or("its name is not valid UTF-8")?;
-    let format = Format::of_path(name).ok_or("its ending is none of .md .markdown .txt .json .jsonl")?;
+    let format =
+        Format::of_path(name).ok_or("its ending is none of .md .markdown .txt .json .jsonl")?;
     let relative = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
     let slug = slug_of_path(&relative).map_err(|error| error.to_string())?;
     Ok(FileJob { path: path.to_owned(), slug, format, bytes })

@@ -125,7 +125,8 @@ impl Run<'_> {
             scope.spawn(|| {
                 let sender = sender;
                 for batch in batches {
-                    let outcomes = pool.install(|| read::read_all(batch, &self.options.source, self.digests));
+                    let outcomes =
+                        pool.install(|| read::read_all(batch, &self.options.source, self.digests));
                     if sender.send(outcomes).is_err() {
                         return;
                     }
@@ -175,12 +176,18 @@ impl Run<'_> {
     }
 
     /// A page that the store refuses must not take its batch with it.
-    fn write_one_by_one(&self, parsed: &[Parsed], summary: &mut ImportSummary) -> Result<(), BrainError> {
+    fn write_one_by_one(
+        &self,
+        parsed: &[Parsed],
+        summary: &mut ImportSummary,
+    ) -> Result<(), BrainError> {
         for page in parsed {
             match self.write_batch(std::slice::from_ref(page)) {
                 Ok(kinds) => kinds.into_iter().for_each(|kind| summary.count(page, kind)),
                 Err(error) if concerns_one_page(&error) => {
-                    summary.failed.push(ImportFailure { path: page.path.clone(), reason: error.to_string() });
+                    summary
+                        .failed
+                        .push(ImportFailure { path: page.path.clone(), reason: error.to_string() });
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -195,7 +202,8 @@ impl Run<'_> {
         summary: &mut ImportSummary,
     ) -> Result<(), BrainError> {
         let seen: FxHashSet<&str> = jobs.iter().map(|job| job.slug.as_str()).collect();
-        let failed: FxHashSet<&Path> = summary.failed.iter().map(|failure| failure.path.as_path()).collect();
+        let failed: FxHashSet<&Path> =
+            summary.failed.iter().map(|failure| failure.path.as_path()).collect();
         let mut vanished = Vec::new();
         for root in roots {
             let gone = self.vanished_from(root, &seen, &failed);
@@ -219,7 +227,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn vanished_from(&self, root: &Path, seen: &FxHashSet<&str>, failed: &FxHashSet<&Path>) -> Vec<PageKey> {
+    fn vanished_from(
+        &self,
+        root: &Path,
+        seen: &FxHashSet<&str>,
+        failed: &FxHashSet<&Path>,
+    ) -> Vec<PageKey> {
         self.digests
             .values()
             .filter(|digest| !digest.deleted && !seen.contains(digest.slug.as_str()))
@@ -245,7 +258,8 @@ impl ImportSummary {
             WriteKind::Unchanged => self.unchanged += 1,
         }
         for warning in &parsed.page.warnings {
-            self.warnings.push(ImportFailure { path: parsed.path.clone(), reason: warning.clone() });
+            self.warnings
+                .push(ImportFailure { path: parsed.path.clone(), reason: warning.clone() });
         }
     }
 }

@@ -56,9 +56,17 @@ fn read(job: &FileJob, source: &SourceId, known: Option<&PageDigest>) -> Outcome
     }
 }
 
-fn try_read(job: &FileJob, source: &SourceId, known: Option<&PageDigest>) -> Result<Option<Parsed>, String> {
+fn try_read(
+    job: &FileJob,
+    source: &SourceId,
+    known: Option<&PageDigest>,
+) -> Result<Option<Parsed>, String> {
     if job.bytes > MAX_FILE_BYTES {
-        return Err(format!("{} MiB is more than the {} MiB a page may have", job.bytes >> 20, MAX_FILE_BYTES >> 20));
+        return Err(format!(
+            "{} MiB is more than the {} MiB a page may have",
+            job.bytes >> 20,
+            MAX_FILE_BYTES >> 20
+        ));
     }
     let bytes = std::fs::read(&job.path).map_err(|error| error.to_string())?;
     if known.is_some_and(|digest| is_current(digest, Hash::of(&bytes))) {

@@ -107,7 +107,9 @@ impl<'a> Graph<'a> {
         request: &Request,
     ) -> Result<Vec<FoundEdge>, BrainError> {
         let mut edges = self.edges_of(from)?;
-        edges.retain(|found| found.direction == step.direction && step.types.contains(&found.edge.link_type));
+        edges.retain(|found| {
+            found.direction == step.direction && step.types.contains(&found.edge.link_type)
+        });
         edges.truncate(request.settings.graph_fanout as usize);
         for found in &mut edges {
             found.edge.hop = hop;
@@ -140,7 +142,11 @@ impl<'a> Graph<'a> {
     }
 
     /// The page that states a link, if the link really means `page` and not a namesake.
-    fn owner_of(&mut self, stated: &LinkEntry, page: PageId) -> Result<Option<Arc<PageEntry>>, BrainError> {
+    fn owner_of(
+        &mut self,
+        stated: &LinkEntry,
+        page: PageId,
+    ) -> Result<Option<Arc<PageEntry>>, BrainError> {
         if stated.owner == page {
             return Ok(None);
         }
@@ -151,18 +157,26 @@ impl<'a> Graph<'a> {
 
     /// Which page a link's target is: a slug of the link's own source first, then whoever bears
     /// the name rightfully, in the link's own source if it can be.
-    fn resolve(&mut self, target: &str, from: &SourceId) -> Result<Option<Arc<PageEntry>>, BrainError> {
+    fn resolve(
+        &mut self,
+        target: &str,
+        from: &SourceId,
+    ) -> Result<Option<Arc<PageEntry>>, BrainError> {
         let key = name_key(target);
         let memo = (key, from.clone());
         if let Some(known) = self.resolved.get(&memo) {
             return Ok(known.clone());
         }
         let anybody = Filter { trust: self.trust, ..Filter::default() };
-        let named = if memo.0.is_empty() { Vec::new() } else { self.view.named(&memo.0, &anybody)? };
-        let own_slug = named.iter().find(|n| n.how == NameKind::Slug && n.entry.key.source == *from).cloned();
+        let named =
+            if memo.0.is_empty() { Vec::new() } else { self.view.named(&memo.0, &anybody)? };
+        let own_slug =
+            named.iter().find(|n| n.how == NameKind::Slug && n.entry.key.source == *from).cloned();
         let chosen = own_slug.or_else(|| {
             let mut candidates = rightful(named, self.sources);
-            candidates.sort_by_key(|n| (!is_trusted(self.sources, n), n.how, n.entry.key.source != *from));
+            candidates.sort_by_key(|n| {
+                (!is_trusted(self.sources, n), n.how, n.entry.key.source != *from)
+            });
             candidates.into_iter().next()
         });
         let entry = chosen.map(|named| named.entry);
@@ -185,7 +199,12 @@ impl<'a> Graph<'a> {
 }
 
 /// An edge as seen from `at`, stated by `owner`, whose other end is `other`.
-fn found(at: &PageEntry, other: &Arc<PageEntry>, owner: &PageEntry, stated: &LinkEntry) -> FoundEdge {
+fn found(
+    at: &PageEntry,
+    other: &Arc<PageEntry>,
+    owner: &PageEntry,
+    stated: &LinkEntry,
+) -> FoundEdge {
     let link = &stated.link;
     let owner_is_from = link.direction == Direction::Out;
     let at_is_from = owner_is_from == (owner.id == at.id);
@@ -213,7 +232,9 @@ fn found(at: &PageEntry, other: &Arc<PageEntry>, owner: &PageEntry, stated: &Lin
 
 fn keep_stronger(edges: &mut BTreeMap<(LinkType, PageKey, PageKey), FoundEdge>, new: FoundEdge) {
     let key = (new.edge.link_type, new.edge.from.clone(), new.edge.to.clone());
-    let rank = |found: &FoundEdge| (found.edge.confidence, found.edge.since.is_some() || found.edge.until.is_some());
+    let rank = |found: &FoundEdge| {
+        (found.edge.confidence, found.edge.since.is_some() || found.edge.until.is_some())
+    };
     match edges.get(&key) {
         Some(old) if rank(old) >= rank(&new) => {}
         _ => {
@@ -226,9 +247,11 @@ fn add(reaches: &mut Reaches, found: Vec<FoundEdge>, request: &Request) {
     let today = request.now.to_zoned(TimeZone::UTC).date();
     for FoundEdge { edge, other, .. } in found {
         let score = worth(&edge, today, request);
-        let reached = reaches
-            .entry(other.key.clone())
-            .or_insert_with(|| Reached { entry: other, score: 0.0, edges: Vec::new() });
+        let reached = reaches.entry(other.key.clone()).or_insert_with(|| Reached {
+            entry: other,
+            score: 0.0,
+            edges: Vec::new(),
+        });
         reached.score = reached.score.max(score);
         reached.edges.push(edge);
     }
@@ -236,7 +259,8 @@ fn add(reaches: &mut Reaches, found: Vec<FoundEdge>, request: &Request) {
 
 fn worth(edge: &Edge, today: Date, request: &Request) -> f64 {
     let settings = &request.settings;
-    let is_over = edge.until.is_some_and(|until| until < today) || edge.since.is_some_and(|since| since > today);
+    let is_over = edge.until.is_some_and(|until| until < today)
+        || edge.since.is_some_and(|since| since > today);
     let age = if is_over { settings.graph_expired_factor } else { 1.0 };
     let distance = if edge.hop > 1 { settings.graph_hop_factor } else { 1.0 };
     edge.confidence * age * distance

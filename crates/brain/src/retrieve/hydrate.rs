@@ -52,7 +52,11 @@ struct Seen {
 }
 
 impl Retrieval<'_> {
-    pub(super) fn hydrate(&self, candidates: &[Candidate], found: &ArmResults) -> Result<Outcome, BrainError> {
+    pub(super) fn hydrate(
+        &self,
+        candidates: &[Candidate],
+        found: &ArmResults,
+    ) -> Result<Outcome, BrainError> {
         let mut outcome = Outcome::default();
         let mut seen: Vec<Seen> = Vec::new();
         let kept = cut::keep(candidates, self.request.settings.cut_ratio);
@@ -84,12 +88,18 @@ impl Retrieval<'_> {
 
     /// The best passages of a page: by words where they match, else where the evidence is, else
     /// its beginning.
-    fn passages_of(&self, candidate: &Candidate, found: &ArmResults) -> Result<Vec<Shown>, BrainError> {
+    fn passages_of(
+        &self,
+        candidate: &Candidate,
+        found: &ArmResults,
+    ) -> Result<Vec<Shown>, BrainError> {
         let wanted = self.plan.detail.passages();
         let trust = self.request.filter.trust;
         let mut shown = Vec::with_capacity(wanted);
         match found.words_hit(candidate.page) {
-            Some(best) if wanted == 1 => shown.push(self.shown(self.view.read(best)?, Some(best.score))),
+            Some(best) if wanted == 1 => {
+                shown.push(self.shown(self.view.read(best)?, Some(best.score)))
+            }
             _ if self.words.terms.is_empty() => {}
             _ => {
                 for hit in self.view.passages(&self.words, &self.filter, candidate.page, wanted)? {
@@ -128,8 +138,14 @@ impl Retrieval<'_> {
     }
 
     /// The hit that already says what this page says. Named pages are never left out.
-    fn same_as(&self, seen: &[Seen], candidate: &Candidate, first: Option<&Shown>) -> Option<usize> {
-        let first = first.filter(|_| candidate.tier == Tier::Found && candidate.edges.is_empty())?;
+    fn same_as(
+        &self,
+        seen: &[Seen],
+        candidate: &Candidate,
+        first: Option<&Shown>,
+    ) -> Option<usize> {
+        let first =
+            first.filter(|_| candidate.tier == Tier::Found && candidate.edges.is_empty())?;
         if let Some(same) = seen.iter().find(|seen| seen.hash == first.passage.hash) {
             return Some(same.at);
         }
@@ -138,16 +154,26 @@ impl Retrieval<'_> {
         }
         let words = WordSet::of(&first.passage.text);
         let least = self.request.settings.duplicate_overlap;
-        let is_near = |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(&words, least));
+        let is_near =
+            |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(&words, least));
         seen.iter().find(is_near).map(|seen| seen.at)
     }
 
     fn remember(&self, at: usize, first: &Shown) -> Seen {
         let by_words = self.plan.fused && first.passage.text.len() >= DUPLICATE_WORDS_FROM;
-        Seen { at, hash: first.passage.hash, words: by_words.then(|| WordSet::of(&first.passage.text)) }
+        Seen {
+            at,
+            hash: first.passage.hash,
+            words: by_words.then(|| WordSet::of(&first.passage.text)),
+        }
     }
 
-    fn hit(&self, candidate: &Candidate, shown: Vec<Shown>, rank: usize) -> Result<Hit, BrainError> {
+    fn hit(
+        &self,
+        candidate: &Candidate,
+        shown: Vec<Shown>,
+        rank: usize,
+    ) -> Result<Hit, BrainError> {
         let evidence = self.evidence(candidate, &shown);
         let entry = self.view.entry(candidate.page, self.request.filter.trust)?;
         let page_type = entry.map(|entry| entry.page_type.clone()).unwrap_or_default();
@@ -155,7 +181,12 @@ impl Retrieval<'_> {
         if self.ask.explain {
             trace = candidate.trace.clone();
             let note = format!("{} passages, evidence {evidence}", shown.len());
-            trace.push(TraceStep { stage: "answer", rank: Some(rank), score: Some(candidate.score), note });
+            trace.push(TraceStep {
+                stage: "answer",
+                rank: Some(rank),
+                score: Some(candidate.score),
+                note,
+            });
         }
         Ok(Hit {
             rank,
@@ -218,7 +249,14 @@ fn chunk_id(key: &PageKey, passage: &Passage) -> String {
 
 fn chunk_of(passage: &Passage) -> Chunk {
     let Passage { ordinal, part, section: _, start, end, hash, text: _ } = passage;
-    Chunk { ordinal: *ordinal, part: *part, section: String::new(), start: *start, end: *end, hash: *hash }
+    Chunk {
+        ordinal: *ordinal,
+        part: *part,
+        section: String::new(),
+        start: *start,
+        end: *end,
+        hash: *hash,
+    }
 }
 
 fn passage_hit(key: &PageKey, shown: Shown) -> PassageHit {

@@ -61,7 +61,10 @@ impl Brain {
         let retrieval = Retrieval::new(fresh.view.as_ref(), &sources, request, ask);
         let ranking = retrieval.run(&mut watch)?;
         let generation = fresh.view.corpus().generation.0;
-        Ok(Answered { ranking, served: Served { generation, behind: fresh.behind, timings: watch.laps() } })
+        Ok(Answered {
+            ranking,
+            served: Served { generation, behind: fresh.behind, timings: watch.laps() },
+        })
     }
 }
 
@@ -78,7 +81,12 @@ struct Retrieval<'a> {
 }
 
 impl<'a> Retrieval<'a> {
-    fn new(view: &'a dyn View, sources: &'a [Source], request: &'a Request, ask: &'a Ask<'a>) -> Self {
+    fn new(
+        view: &'a dyn View,
+        sources: &'a [Source],
+        request: &'a Request,
+        ask: &'a Ask<'a>,
+    ) -> Self {
         let intent = classify(&request.query);
         let plan = plan(request, &intent, VectorSupport::NoModel);
         let settings = &request.settings;
@@ -95,7 +103,10 @@ impl<'a> Retrieval<'a> {
     fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
         watch.lap("plan");
         let ranking = self.attempt(watch)?;
-        if !ranking.hits.is_empty() || self.plan.detail != Detail::Low || self.request.detail.is_some() {
+        if !ranking.hits.is_empty()
+            || self.plan.detail != Detail::Low
+            || self.request.detail.is_some()
+        {
             return Ok(ranking);
         }
         // The compiled truth has nothing and nobody asked for low detail: look everywhere.
@@ -131,8 +142,12 @@ impl<'a> Retrieval<'a> {
         fuse(candidates, &self.plan.arms, settings.rrf_k);
         self.count_backlinks(candidates)?;
         let today = self.request.now.to_zoned(TimeZone::UTC).date();
-        let context =
-            BoostContext { query: &self.request.query, today, recency: self.plan.recency, settings };
+        let context = BoostContext {
+            query: &self.request.query,
+            today,
+            recency: self.plan.recency,
+            settings,
+        };
         boost(candidates, &context);
         Ok(())
     }

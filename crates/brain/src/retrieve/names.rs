@@ -20,9 +20,8 @@ pub(super) fn is_trusted(sources: &[Source], named: &Named) -> bool {
 /// nobody else does; its slug is given by the importer. Chats and notes that merely end in the
 /// same segment come last, and only if nothing bears the name in a stronger way.
 pub(super) fn rightful(mut named: Vec<Named>, sources: &[Source]) -> Vec<Named> {
-    let self_given = |n: &Named| {
-        matches!(n.how, NameKind::Title | NameKind::Alias) && !is_trusted(sources, n)
-    };
+    let self_given =
+        |n: &Named| matches!(n.how, NameKind::Title | NameKind::Alias) && !is_trusted(sources, n);
     let given_by_others = named.iter().any(|n| !self_given(n));
     if given_by_others {
         named.retain(|n| !self_given(n));

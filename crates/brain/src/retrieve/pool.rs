@@ -24,20 +24,27 @@ impl Retrieval<'_> {
     pub(super) fn pool(&self, found: &ArmResults) -> Result<Vec<Candidate>, BrainError> {
         let mut pool = Pool::default();
         for (at, hit) in found.words.iter().enumerate() {
-            let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else { continue };
+            let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else {
+                continue;
+            };
             let candidate = pool.of(&entry);
-            candidate.enter(Arm::Words, at + 1, hit.score, || format!("best passage is chunk {}", hit.ordinal));
+            candidate.enter(Arm::Words, at + 1, hit.score, || {
+                format!("best passage is chunk {}", hit.ordinal)
+            });
         }
         for (at, named) in found.names.iter().enumerate() {
             let candidate = pool.of(&named.entry);
             candidate.tier = Tier::Named(at as u8);
-            candidate.enter(Arm::Names, at + 1, 1.0, || format!("the query is its {}", kind_of_name(named.how)));
+            candidate.enter(Arm::Names, at + 1, 1.0, || {
+                format!("the query is its {}", kind_of_name(named.how))
+            });
         }
         for (at, reached) in found.graph.iter().enumerate() {
             let candidate = pool.of(&reached.entry);
             candidate.edges = reached.edges.clone();
             candidate.enter(Arm::Graph, at + 1, reached.score, || {
-                let types: Vec<&str> = reached.edges.iter().map(|edge| edge.link_type.name()).collect();
+                let types: Vec<&str> =
+                    reached.edges.iter().map(|edge| edge.link_type.name()).collect();
                 format!("reached by {}", types.join(", "))
             });
         }
@@ -97,6 +104,11 @@ trait Enter {
 impl Enter for Candidate {
     fn enter(&mut self, arm: Arm, rank: usize, score: f64, note: impl FnOnce() -> String) {
         self.arms.push(ArmRank { arm, rank, score });
-        self.trace.push(TraceStep { stage: arm.name(), rank: Some(rank), score: Some(score), note: note() });
+        self.trace.push(TraceStep {
+            stage: arm.name(),
+            rank: Some(rank),
+            score: Some(score),
+            note: note(),
+        });
     }
 }

@@ -22,7 +22,10 @@ const MAX_SEEDS: usize = 3;
 impl Retrieval<'_> {
     /// The pages that a question's seeds stand for, at most one each. A seed may be of any source
     /// and type: filters are for answers.
-    pub(super) fn resolve_seeds(&self, question: &RelationQuestion) -> Result<Vec<Arc<PageEntry>>, BrainError> {
+    pub(super) fn resolve_seeds(
+        &self,
+        question: &RelationQuestion,
+    ) -> Result<Vec<Arc<PageEntry>>, BrainError> {
         let mut resolved: Vec<Arc<PageEntry>> = Vec::new();
         for seed in &question.seeds {
             if let Some(entry) = self.resolve_seed(seed)?
@@ -61,7 +64,9 @@ impl Retrieval<'_> {
         let wanted = terms.terms.len();
         let query = WordsQuery { terms, ..self.words.clone() };
         for hit in self.view.words(&query, &self.everything(), GUESSES)? {
-            let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else { continue };
+            let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else {
+                continue;
+            };
             let title = QueryTerms::of(&entry.title);
             let says_seed = matches(&entry.title, &query.terms).terms == wanted;
             let is_said = !title.is_empty() && matches(seed, &title).terms == title.terms.len();
@@ -104,8 +109,18 @@ impl Retrieval<'_> {
 /// A seed as written, without its article, and without a word that says what kind of thing it is.
 fn variants(seed: &str) -> Vec<String> {
     const KINDS: [&str; 12] = [
-        "service", "project", "team", "company", "component", "goal", "ticket", "incident", "meeting", "repo",
-        "system", "app",
+        "service",
+        "project",
+        "team",
+        "company",
+        "component",
+        "goal",
+        "ticket",
+        "incident",
+        "meeting",
+        "repo",
+        "system",
+        "app",
     ];
     let mut variants = vec![seed.to_owned()];
     let first_word = |text: &str| text.split_whitespace().next().unwrap_or_default().to_lowercase();
@@ -133,7 +148,10 @@ mod tests {
 
     #[test]
     fn articles_and_kinds_may_go() {
-        assert_eq!(variants("the tide router service"), ["the tide router service", "tide router service", "tide router"]);
+        assert_eq!(
+            variants("the tide router service"),
+            ["the tide router service", "tide router service", "tide router"]
+        );
         assert_eq!(variants("team Harbour"), ["team Harbour", "Harbour"]);
         assert_eq!(variants("Acme"), ["Acme"]);
     }

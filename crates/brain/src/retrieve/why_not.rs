@@ -22,17 +22,23 @@ impl Retrieval<'_> {
         found: &ArmResults,
     ) -> Result<Option<WhyNot>, BrainError> {
         let Some(key) = &self.ask.why_not else { return Ok(None) };
-        let tell = |verdict: String, trace: Vec<TraceStep>| Ok(Some(WhyNot { key: key.clone(), verdict, trace }));
+        let tell = |verdict: String, trace: Vec<TraceStep>| {
+            Ok(Some(WhyNot { key: key.clone(), verdict, trace }))
+        };
         // For a caller who may not see it, a private page is a page that does not exist.
         let Some(entry) = self.view.entry_by_key(key, self.request.filter.trust)? else {
             return tell("there is no such page in the corpus".to_owned(), Vec::new());
         };
         if let Some(hit) = outcome.hits.iter().find(|hit| hit.key == *key) {
             let trace = candidates.iter().find(|c| c.page == entry.id).map(|c| c.trace.clone());
-            return tell(format!("it is in the answer, at rank {}", hit.rank), trace.unwrap_or_default());
+            return tell(
+                format!("it is in the answer, at rank {}", hit.rank),
+                trace.unwrap_or_default(),
+            );
         }
         if let Some(at) = candidates.iter().position(|candidate| candidate.page == entry.id) {
-            let dropped = outcome.dropped.iter().find(|(page, _)| *page == entry.id).map(|(_, why)| why);
+            let dropped =
+                outcome.dropped.iter().find(|(page, _)| *page == entry.id).map(|(_, why)| why);
             return tell(self.describe_drop(at, dropped), candidates[at].trace.clone());
         }
         if let Some(verdict) = excluded_by(&self.request.filter, &entry) {
@@ -45,7 +51,9 @@ impl Retrieval<'_> {
     fn describe_drop(&self, at: usize, dropped: Option<&Dropped>) -> String {
         let rank = at + 1;
         match dropped {
-            Some(Dropped::Duplicate { of }) => format!("it says the same as {of} and was left out as a duplicate"),
+            Some(Dropped::Duplicate { of }) => {
+                format!("it says the same as {of} and was left out as a duplicate")
+            }
             Some(Dropped::Cut) => format!(
                 "it was at rank {rank} and scores less than {} of the first (search.cut_ratio)",
                 self.request.settings.cut_ratio
@@ -61,7 +69,12 @@ impl Retrieval<'_> {
         entry: &PageEntry,
         found: &ArmResults,
     ) -> Result<(String, Vec<TraceStep>), BrainError> {
-        let step = |arm: Arm, rank, score, note: String| TraceStep { stage: arm.name(), rank, score, note };
+        let step = |arm: Arm, rank, score, note: String| TraceStep {
+            stage: arm.name(),
+            rank,
+            score,
+            note,
+        };
         if self.plan.arms.iter().all(|planned| planned.arm != Arm::Words) {
             let verdict = "no walk from what the question names reaches it".to_owned();
             return Ok((verdict.clone(), vec![step(Arm::Graph, None, None, verdict)]));
@@ -70,7 +83,8 @@ impl Retrieval<'_> {
         let Some(best) = best.first() else {
             let anywhere = Filter { truth_only: false, ..self.filter.clone() };
             let in_timeline = !self.view.passages(&self.words, &anywhere, entry.id, 1)?.is_empty();
-            let words: Vec<&str> = self.words.terms.terms.iter().map(|term| term.stem.as_str()).collect();
+            let words: Vec<&str> =
+                self.words.terms.terms.iter().map(|term| term.stem.as_str()).collect();
             let verdict = if in_timeline {
                 "only its timeline holds the words, and detail low leaves timelines out".to_owned()
             } else {
@@ -86,7 +100,8 @@ impl Retrieval<'_> {
             best.ordinal, best.score, self.plan.pool
         );
         let place = rank.map_or_else(|| "far down".to_owned(), |rank| format!("at rank {rank}"));
-        let verdict = format!("the words arm has it {place}, outside its pool of {}", self.plan.pool);
+        let verdict =
+            format!("the words arm has it {place}, outside its pool of {}", self.plan.pool);
         Ok((verdict, vec![step(Arm::Words, rank, Some(best.score), note)]))
     }
 }
@@ -95,7 +110,9 @@ impl Retrieval<'_> {
 fn excluded_by(filter: &Filter, entry: &PageEntry) -> Option<String> {
     let Filter { sources, types, tags, since, until, trust: _, truth_only: _ } = filter;
     let date = entry.effective_date.map_or_else(|| "none".to_owned(), |date| date.to_string());
-    let alone = |filter: Filter| !entry.passes(&Filter { trust: gbrain_core::request::Trust::Trusted, ..filter });
+    let alone = |filter: Filter| {
+        !entry.passes(&Filter { trust: gbrain_core::request::Trust::Trusted, ..filter })
+    };
     let only = Filter::default();
     if alone(Filter { sources: sources.clone(), ..only.clone() }) {
         Some(format!("its source `{}` is not asked for", entry.key.source))

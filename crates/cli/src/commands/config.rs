@@ -50,7 +50,9 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
         Action::Set { key, value } => {
             refuse_file_key(context, key, value)?;
             let name = search_name(key)?;
-            Settings::default().set(name, value).map_err(|error| CliError::config(error.to_string()))?;
+            Settings::default()
+                .set(name, value)
+                .map_err(|error| CliError::config(error.to_string()))?;
             let brain = context.brain()?;
             brain.store().config_set(brain.workspace(), key, value.trim())?;
             say(context, key, Some(value.trim()));
@@ -87,7 +89,8 @@ fn refuse_file_key(context: &Context<'_>, key: &str, value: &str) -> Result<(), 
 /// The setting's name behind `search.`; an unknown key is an error with a suggestion.
 fn search_name(key: &str) -> Result<&str, CliError> {
     let name = key.strip_prefix("search.").unwrap_or(key);
-    let known = Settings::ALL.iter().any(|info| info.name == name) || name.starts_with(SOURCE_WEIGHT);
+    let known =
+        Settings::ALL.iter().any(|info| info.name == name) || name.starts_with(SOURCE_WEIGHT);
     if known && key.starts_with("search.") {
         return Ok(name);
     }
@@ -107,14 +110,20 @@ fn say(context: &Context<'_>, key: &str, value: Option<&str>) {
 fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
     if FILE_KEYS.contains(&key) {
         let value = context.home.file.get(key);
-        say(context, key, value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).as_deref());
+        say(
+            context,
+            key,
+            value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).as_deref(),
+        );
         return Ok(());
     }
     let name = search_name(key)?;
     let settings = context.brain()?.settings()?;
     let value = match name.strip_prefix(SOURCE_WEIGHT) {
         Some(prefix) => settings.source_weights.get(prefix).copied(),
-        None => settings.values().into_iter().find(|(known, _)| *known == name).map(|(_, value)| value),
+        None => {
+            settings.values().into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        }
     };
     say(context, key, value.map(|value| value.to_string()).as_deref());
     Ok(())
@@ -124,7 +133,8 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
     let brain = context.brain()?;
     let settings = brain.settings()?;
     let values = settings.values();
-    let rows: Vec<_> = Settings::ALL.iter().zip(values).map(|(info, (_, value))| (info, value)).collect();
+    let rows: Vec<_> =
+        Settings::ALL.iter().zip(values).map(|(info, (_, value))| (info, value)).collect();
     if context.terminal.is_json() {
         let settings_json: Vec<Value> = rows
             .iter()
@@ -160,7 +170,9 @@ fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Resu
     }
     let unknown = brain.unknown_settings()?;
     for key in unknown {
-        context.terminal.warn(format!("setting `{key}` in the database is not ours and is ignored"));
+        context
+            .terminal
+            .warn(format!("setting `{key}` in the database is not ours and is ignored"));
     }
     Ok(())
 }

@@ -9,7 +9,9 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `delete`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gbrain delete people/ada    (gbrain restore people/ada brings it back)")]
+#[command(
+    after_help = "Example:\n  gbrain delete people/ada    (gbrain restore people/ada brings it back)"
+)]
 pub(crate) struct DeleteArgs {
     /// The pages: slugs, or `source::slug`.
     #[arg(required = true)]

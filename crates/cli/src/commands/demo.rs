@@ -31,19 +31,43 @@ type Step = (&'static str, &'static [&'static str]);
 
 const STEPS: &[Step] = &[
     ("Take in a wiki of markdown pages", &["import", "CORPUS/wiki", "--source", "wiki"]),
-    ("Take in a journal: daily notes, and chats as JSON, JSONL and markdown", &["import", "CORPUS/journal", "--source", "journal"]),
+    (
+        "Take in a journal: daily notes, and chats as JSON, JSONL and markdown",
+        &["import", "CORPUS/journal", "--source", "journal"],
+    ),
     ("Again: nothing changed, nothing is written", &["import", "CORPUS/wiki", "--source", "wiki"]),
     ("What is in it now", &["stats"]),
     ("Find by words", &["search", "three plugs did not unlock at Wrenmouth", "--limit", "3"]),
     ("A name finds its page first, by an alias too", &["search", "Captain Pell", "--limit", "2"]),
     ("So does an identifier", &["search", "HRB-131", "--limit", "2"]),
-    ("Ask who: the edges that answer it are shown with their evidence", &["query", "Who invested in Quayspark?", "--limit", "4"]),
-    ("Ask what depends on what; the direction matters", &["query", "What depends on Plug Gateway?", "--mode", "graph", "--limit", "4"]),
-    ("Knowledge mode: words and names only", &["query", "what to do when a quay loses power", "--mode", "knowledge", "--limit", "2"]),
-    ("What is recent is measured against --now", &["query", "latest board meeting", "--limit", "2", "--now", NOW]),
-    ("Chats are pages too", &["query", "Who cannot eat walnuts at the offsite?", "--source", "journal", "--limit", "2"]),
-    ("Every stage explained", &["query", "How does Second Plug align with our goals?", "--limit", "1", "--explain"]),
-    ("And where a page fell out", &["query", "charge floor", "--limit", "1", "--why-not", "services/lookout"]),
+    (
+        "Ask who: the edges that answer it are shown with their evidence",
+        &["query", "Who invested in Quayspark?", "--limit", "4"],
+    ),
+    (
+        "Ask what depends on what; the direction matters",
+        &["query", "What depends on Plug Gateway?", "--mode", "graph", "--limit", "4"],
+    ),
+    (
+        "Knowledge mode: words and names only",
+        &["query", "what to do when a quay loses power", "--mode", "knowledge", "--limit", "2"],
+    ),
+    (
+        "What is recent is measured against --now",
+        &["query", "latest board meeting", "--limit", "2", "--now", NOW],
+    ),
+    (
+        "Chats are pages too",
+        &["query", "Who cannot eat walnuts at the offsite?", "--source", "journal", "--limit", "2"],
+    ),
+    (
+        "Every stage explained",
+        &["query", "How does Second Plug align with our goals?", "--limit", "1", "--explain"],
+    ),
+    (
+        "And where a page fell out",
+        &["query", "charge floor", "--limit", "1", "--why-not", "services/lookout"],
+    ),
     ("The owner finds a private page", &["search", "brambleknot", "--limit", "1"]),
     ("Nobody else does", &["search", "brambleknot", "--limit", "1", "--untrusted"]),
     ("The edges of one page", &["links", "tickets/hrb-147"]),
@@ -53,7 +77,8 @@ const STEPS: &[Step] = &[
 /// Runs the steps. The first that fails fails the demo.
 pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     if terminal.is_json() {
-        return Err(CliError::usage("the demo is for people").hint("add --json to any of the commands it shows"));
+        return Err(CliError::usage("the demo is for people")
+            .hint("add --json to any of the commands it shows"));
     }
     let dir = place(args)?;
     let corpus = dir.join("corpus");
@@ -79,7 +104,9 @@ fn step(words: &[String], home: &Path, terminal: &Terminal) -> Result<(), CliErr
     let args = Args::try_parse_from(given).map_err(|error| CliError::usage(error.to_string()))?;
     match crate::run_in(args, terminal, &crate::home::Environment::default())? {
         Exit::Pass => Ok(()),
-        Exit::Fail | Exit::NoVerdict => Err(CliError::usage(format!("`gbrain {}` failed", shell(words)))),
+        Exit::Fail | Exit::NoVerdict => {
+            Err(CliError::usage(format!("`gbrain {}` failed", shell(words))))
+        }
     }
 }
 

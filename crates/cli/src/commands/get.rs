@@ -9,7 +9,9 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `get`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain get people/ada\n  gbrain get wiki::people/ada --version 2")]
+#[command(
+    after_help = "Examples:\n  gbrain get people/ada\n  gbrain get wiki::people/ada --version 2"
+)]
 pub(crate) struct GetArgs {
     /// The page: a slug, or `source::slug`.
     slug: String,

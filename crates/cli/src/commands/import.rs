@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use gbrain_brain::import::{ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch};
 use gbrain_brain::Brain;
+use gbrain_brain::import::{
+    ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch,
+};
 use gbrain_core::id::SourceId;
 use serde_json::{Value, json};
 
@@ -43,8 +45,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
     let brain = context.brain()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
-    let options =
-        ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty };
+    let options = ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty };
     let summary = import_once(context.terminal, &brain, args, &options)?;
     report(context.terminal, &summary);
     if args.watch {

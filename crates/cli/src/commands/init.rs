@@ -33,7 +33,9 @@ pub(crate) fn run(context: &Context<'_>, _: &InitArgs) -> Result<Exit, CliError>
     }
     let config = if wrote_config { "written" } else { "already there, left alone" };
     context.terminal.line(format!("home       {}", context.home.dir.display()));
-    context.terminal.line(format!("config     {} ({config})", context.home.config_path().display()));
+    context
+        .terminal
+        .line(format!("config     {} ({config})", context.home.config_path().display()));
     context.terminal.line(format!("database   {location} (from {})", context.home.location_origin));
     context.terminal.line(format!(
         "workspace  {} (from {})",

@@ -35,10 +35,20 @@ pub(crate) fn run(context: &Context<'_>, args: &LinksArgs) -> Result<Exit, CliEr
     let rows = links.edges.iter().map(|edge| {
         let until = edge.until.map(|date| date.to_string()).unwrap_or_default();
         let since = edge.since.map(|date| date.to_string()).unwrap_or_default();
-        let evidence = format!("{}:{}-{}", edge.evidence_page, edge.evidence_start, edge.evidence_end);
+        let evidence =
+            format!("{}:{}-{}", edge.evidence_page, edge.evidence_start, edge.evidence_end);
         let confidence = format!("{:.2}", edge.confidence);
         let (from, to) = (edge.from.to_string(), edge.to.to_string());
-        vec![from, edge.link_type.to_string(), to, confidence, edge.detected_by.to_string(), since, until, evidence]
+        vec![
+            from,
+            edge.link_type.to_string(),
+            to,
+            confidence,
+            edge.detected_by.to_string(),
+            since,
+            until,
+            evidence,
+        ]
     });
     let head = ["from", "type", "to", "sure", "found by", "since", "until", "evidence"];
     context.terminal.out(table(&head, rows));

@@ -11,8 +11,10 @@ use crate::terminal::table;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain list --type person\n  gbrain list --prefix meetings/ --limit 20\n  \
-    gbrain list --after wiki::people/ada    (the next page of a long list)")]
+#[command(
+    after_help = "Examples:\n  gbrain list --type person\n  gbrain list --prefix meetings/ --limit 20\n  \
+    gbrain list --after wiki::people/ada    (the next page of a long list)"
+)]
 pub(crate) struct ListArgs {
     /// Only pages of this source.
     #[arg(long, value_name = "ID")]
@@ -47,7 +49,8 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         prefix: args.prefix.clone(),
         include_deleted: args.deleted,
     };
-    let after = args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
+    let after =
+        args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
     let limit = args.limit.saturating_add(1);
     let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
     let more = pages.len() > args.limit;
@@ -62,7 +65,14 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         let date = page.effective_date.map_or_else(String::new, |date| date.to_string());
         let state = if page.deleted_at.is_some() { "deleted" } else { page.visibility.name() };
         let version = page.version.to_string();
-        vec![page.key.to_string(), page.page_type.clone(), date, version, state.to_owned(), page.title.clone()]
+        vec![
+            page.key.to_string(),
+            page.page_type.clone(),
+            date,
+            version,
+            state.to_owned(),
+            page.title.clone(),
+        ]
     });
     context.terminal.out(table(&["page", "type", "date", "version", "state", "title"], rows));
     if let Some(next) = next {

@@ -62,7 +62,11 @@ impl Context<'_> {
 }
 
 /// The page that was typed: `source::slug`, or a slug in `--source`, or in the one source that has it.
-pub(crate) fn page_key(brain: &Brain, text: &str, source: Option<&str>) -> Result<PageKey, CliError> {
+pub(crate) fn page_key(
+    brain: &Brain,
+    text: &str,
+    source: Option<&str>,
+) -> Result<PageKey, CliError> {
     if let Some(source) = source {
         return Ok(PageKey::parse(text, &SourceId::new(source)?)?);
     }

@@ -48,7 +48,9 @@ pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliErro
             "generation": put.outcome.generation.0, "warnings": put.warnings,
         }));
     } else {
-        context.terminal.line(format!("{key} {} (version {})", put.outcome.kind, put.outcome.version));
+        context
+            .terminal
+            .line(format!("{key} {} (version {})", put.outcome.kind, put.outcome.version));
     }
     Ok(Exit::Pass)
 }
@@ -70,7 +72,8 @@ fn read(args: &PutArgs) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let name = match &args.file {
         Some(file) if file.as_os_str() != "-" => {
-            let opened = std::fs::File::open(file).map_err(|error| CliError::io(file.display(), &error))?;
+            let opened =
+                std::fs::File::open(file).map_err(|error| CliError::io(file.display(), &error))?;
             opened
                 .take(MAX_BYTES + 1)
                 .read_to_end(&mut bytes)
@@ -86,9 +89,15 @@ fn read(args: &PutArgs) -> Result<String, CliError> {
         }
     };
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(CliError::usage(format!("{name} holds more than the {} MiB a page may have", MAX_BYTES >> 20)));
+        return Err(CliError::usage(format!(
+            "{name} holds more than the {} MiB a page may have",
+            MAX_BYTES >> 20
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
-        CliError::usage(format!("{name} is not valid UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+        CliError::usage(format!(
+            "{name} is not valid UTF-8 at byte {}",
+            error.utf8_error().valid_up_to()
+        ))
     })
 }

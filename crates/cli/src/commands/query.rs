@@ -75,7 +75,11 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     Ok(Exit::Pass)
 }
 
-fn request(context: &Context<'_>, asked: &Asked<'_>, settings: Settings) -> Result<Request, CliError> {
+fn request(
+    context: &Context<'_>,
+    asked: &Asked<'_>,
+    settings: Settings,
+) -> Result<Request, CliError> {
     let args = asked.args;
     let sources = args.source.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
     let trust = if args.untrusted { Trust::Untrusted } else { Trust::Trusted };

@@ -8,7 +8,9 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `reindex`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain reindex\n  gbrain reindex --verify    (exit 1 if anything is wrong)")]
+#[command(
+    after_help = "Examples:\n  gbrain reindex\n  gbrain reindex --verify    (exit 1 if anything is wrong)"
+)]
 pub(crate) struct ReindexArgs {
     /// Change nothing; compare store and index, page by page, chunk by chunk.
     #[arg(long)]
@@ -41,8 +43,11 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
     let report = brain.verify(&on_progress)?;
     bar.finish_and_clear();
     if context.terminal.is_json() {
-        let findings: Vec<Value> =
-            report.findings.iter().map(|f| json!({ "check": f.check, "detail": f.detail })).collect();
+        let findings: Vec<Value> = report
+            .findings
+            .iter()
+            .map(|f| json!({ "check": f.check, "detail": f.detail }))
+            .collect();
         context.terminal.json(&json!({
             "status": if findings.is_empty() { "pass" } else { "fail" },
             "pages": report.pages, "chunks": report.chunks, "findings": findings,
@@ -54,7 +59,9 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
         let verdict = if report.findings.is_empty() { "clean" } else { "NOT clean" };
         context.terminal.line(format!(
             "{verdict}: {} pages and {} chunks checked, {} findings",
-            report.pages, report.chunks, report.findings.len()
+            report.pages,
+            report.chunks,
+            report.findings.len()
         ));
     }
     Ok(if report.findings.is_empty() { Exit::Pass } else { Exit::Fail })

@@ -10,8 +10,10 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `search`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain search berth planner\n  gbrain search \"HRB-112\" --explain\n  \
-    gbrain search pricing --type meeting --since 2026-01-01 --json")]
+#[command(
+    after_help = "Examples:\n  gbrain search berth planner\n  gbrain search \"HRB-112\" --explain\n  \
+    gbrain search pricing --type meeting --since 2026-01-01 --json"
+)]
 pub(crate) struct SearchArgs {
     #[command(flatten)]
     ask: AskArgs,

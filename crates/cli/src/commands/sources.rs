@@ -11,8 +11,10 @@ use crate::terminal::table;
 
 /// Arguments of `sources`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain sources list\n  gbrain sources add slack --untrusted\n  \
-    gbrain sources remove slack --cascade")]
+#[command(
+    after_help = "Examples:\n  gbrain sources list\n  gbrain sources add slack --untrusted\n  \
+    gbrain sources remove slack --cascade"
+)]
 pub(crate) struct SourcesArgs {
     #[command(subcommand)]
     action: Action,

@@ -39,24 +39,40 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let terminal = context.terminal;
     terminal.line(format!(
         "workspace {} on {}: {} pages, {} chunks, {} versions, {} aliases, {} takes",
-        brain.workspace(), brain.store().engine(), head.pages, head.chunks, stats.versions, stats.aliases, stats.takes,
+        brain.workspace(),
+        brain.store().engine(),
+        head.pages,
+        head.chunks,
+        stats.versions,
+        stats.aliases,
+        stats.takes,
     ));
     terminal.line(format!("generation {}, root {}", head.generation.0, head.root.short()));
     terminal.line(format!(
         "database {:.1} MiB, index {:.1} MiB at generation {}\n",
-        mebibytes(stats.database_bytes), mebibytes(index.bytes), index.generation,
+        mebibytes(stats.database_bytes),
+        mebibytes(index.bytes),
+        index.generation,
     ));
     terminal.out(table(
         &["source", "pages", "deleted", "chunks", "bytes"],
         stats.sources.iter().map(|source| {
             let counts = [source.pages, source.deleted, source.chunks, source.bytes];
-            std::iter::once(source.source.to_string()).chain(counts.map(|n| n.to_string())).collect()
+            std::iter::once(source.source.to_string())
+                .chain(counts.map(|n| n.to_string()))
+                .collect()
         }),
     ));
     terminal.line("");
-    terminal.out(table(&["type", "pages"], stats.types.iter().map(|(name, n)| vec![name.clone(), n.to_string()])));
+    terminal.out(table(
+        &["type", "pages"],
+        stats.types.iter().map(|(name, n)| vec![name.clone(), n.to_string()]),
+    ));
     terminal.line("");
-    terminal.out(table(&["link", "edges"], stats.links.iter().map(|(name, n)| vec![name.to_string(), n.to_string()])));
+    terminal.out(table(
+        &["link", "edges"],
+        stats.links.iter().map(|(name, n)| vec![name.to_string(), n.to_string()]),
+    ));
     Ok(Exit::Pass)
 }
 

@@ -10,8 +10,10 @@ use crate::terminal::table;
 
 /// Arguments of `workspaces`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain workspaces add team-a\n  gbrain --workspace team-a import notes/\n  \
-    gbrain workspaces remove team-a --yes")]
+#[command(
+    after_help = "Examples:\n  gbrain workspaces add team-a\n  gbrain --workspace team-a import notes/\n  \
+    gbrain workspaces remove team-a --yes"
+)]
 pub(crate) struct WorkspacesArgs {
     #[command(subcommand)]
     action: Action,
@@ -48,8 +50,10 @@ pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, 
         Action::Remove { name, yes } => {
             let id = WorkspaceId::new(name)?;
             if !yes {
-                return Err(CliError::usage(format!("workspace `{id}` would be erased with everything in it"))
-                    .hint("say --yes if that is what you want"));
+                return Err(CliError::usage(format!(
+                    "workspace `{id}` would be erased with everything in it"
+                ))
+                .hint("say --yes if that is what you want"));
             }
             let store = context.store()?;
             store.remove_workspace(&id)?;
@@ -86,7 +90,12 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
     }
     let rows = workspaces.iter().map(|workspace| {
         let head = &workspace.head;
-        vec![workspace.id.to_string(), head.pages.to_string(), head.chunks.to_string(), head.root.short()]
+        vec![
+            workspace.id.to_string(),
+            head.pages.to_string(),
+            head.chunks.to_string(),
+            head.root.short(),
+        ]
     });
     context.terminal.out(table(&["workspace", "pages", "chunks", "root"], rows));
     Ok(())

@@ -27,7 +27,8 @@ pub(super) fn answer(request: &Request, answered: &Answered) -> String {
 }
 
 fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
-    let arms: Vec<String> = ranking.arms.iter().map(|arm| format!("{} {}", arm.arm, arm.found)).collect();
+    let arms: Vec<String> =
+        ranking.arms.iter().map(|arm| format!("{} {}", arm.arm, arm.found)).collect();
     let micros: u64 = answered.served.timings.iter().map(|stage| stage.micros).sum();
     let mut parts = vec![
         format!("{} hits", ranking.hits.len()),
@@ -76,14 +77,21 @@ fn one_edge(edge: &Edge) -> String {
     let arrow = format!("{} ─{}→ {}", edge.from, edge.link_type, edge.to);
     let source = format!(
         "({:.2} by {}{dates}; {} characters {}-{})",
-        edge.confidence, edge.detected_by, edge.evidence_page, edge.evidence_start, edge.evidence_end
+        edge.confidence,
+        edge.detected_by,
+        edge.evidence_page,
+        edge.evidence_start,
+        edge.evidence_end
     );
     format!("{arrow}  {}", dim(&source))
 }
 
 fn one_passage(passage: &PassageHit) -> String {
-    let section =
-        if passage.section.is_empty() { String::new() } else { dim(&format!("[{}] ", passage.section)) };
+    let section = if passage.section.is_empty() {
+        String::new()
+    } else {
+        dim(&format!("[{}] ", passage.section))
+    };
     format!("{section}{}", highlighted(&passage.snippet, &passage.highlights))
 }
 

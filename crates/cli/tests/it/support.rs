@@ -1,0 +1,157 @@
+//! Running the real binary in a home of its own.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary home, on SQLite or on a PostgreSQL database of its own.
+pub(crate) struct Home {
+    dir: TempDir,
+    database: Option<Database>,
+}
+
+/// What a command gave.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Home {
+    /// On SQLite.
+    pub(crate) fn sqlite() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), database: None }
+    }
+
+    /// On PostgreSQL, schema made.
+    pub(crate) fn postgres() -> Self {
+        let home = Self { dir: tempfile::tempdir().unwrap(), database: Some(Database::create()) };
+        home.ok(&["init"]);
+        home
+    }
+
+    /// One of each.
+    pub(crate) fn both() -> [Self; 2] {
+        [Self::sqlite(), Self::postgres()]
+    }
+
+    /// The home directory.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The binary with this home and nothing else of the environment that matters.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gbrain"));
+        command.env_remove("DATABASE_URL").env_remove("GBRAIN_WORKSPACE").env("GBRAIN_HOME", self.path());
+        if let Some(database) = &self.database {
+            command.env("DATABASE_URL", &database.url);
+        }
+        command.args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Runs a command that must succeed.
+    #[track_caller]
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "gbrain {args:?}\n{}\n{}", ran.stdout, ran.stderr);
+        ran.stdout
+    }
+
+    /// Runs a command with `--json` that must succeed.
+    #[track_caller]
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&self.ok(&args)).unwrap()
+    }
+
+    /// Writes a page.
+    #[track_caller]
+    pub(crate) fn put(&self, slug: &str, text: &str) -> Ran {
+        let mut child = self
+            .command(&["put", slug])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that refuses its arguments does not read.
+        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
+        Ran::of(child.wait_with_output().unwrap())
+    }
+
+    /// The hits of an answer as `source::slug`.
+    #[track_caller]
+    pub(crate) fn hits(&self, args: &[&str]) -> Vec<String> {
+        keys(&self.json(args))
+    }
+}
+
+/// The hits of an answer as `source::slug`.
+pub(crate) fn keys(answer: &Value) -> Vec<String> {
+    let hits = answer["hits"].as_array().unwrap();
+    hits.iter().map(|hit| format!("{}::{}", hit["source_id"].as_str().unwrap(), hit["slug"].as_str().unwrap())).collect()
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The bundled corpus.
+pub(crate) fn demo(source: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("demo").join(source)
+}
+
+/// A home with the bundled corpus in it.
+pub(crate) fn demo_home(home: Home) -> Home {
+    for source in ["wiki", "journal"] {
+        home.ok(&["import", demo(source).to_str().unwrap(), "--source", source, "--quiet"]);
+    }
+    home
+}
+
+/// A database that goes with the test.
+pub(crate) struct Database {
+    server: String,
+    name: String,
+    /// What `DATABASE_URL` is set to.
+    pub(crate) url: String,
+}
+
+impl Database {
+    /// Makes one on the server that the test command started.
+    pub(crate) fn create() -> Self {
+        let server = std::env::var("GBRAIN_TEST_POSTGRES")
+            .expect("GBRAIN_TEST_POSTGRES is not set: run `cargo xtask test`");
+        let name = format!("cli_{}_{:x}", std::process::id(), fastrand::u64(..));
+        connect(&server).batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        let url = format!("{server} dbname={name}");
+        Self { server, name, url }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        connect(&self.server).batch_execute(&drop).unwrap();
+    }
+}
+
+fn connect(server: &str) -> postgres::Client {
+    postgres::Client::connect(server, postgres::NoTls).unwrap()
+}
