@@ -10,7 +10,7 @@ use crate::home::HomeFlags;
 
 /// A memory for agents whose retrieval is proven on every change.
 #[derive(Debug, Parser)]
-#[command(name = "gbrain", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "gbrain", version, max_term_width = 100)]
 #[command(after_help = "Start with `gbrain demo`, or with your own notes:\n  \
     gbrain import ~/notes\n  gbrain query \"who owns the billing service?\"\n\n\
     Exit codes: 0 the work was done whole, 1 something was measured and found wrong, 2 no verdict \

@@ -46,7 +46,10 @@ impl Home {
     /// The binary with this home and nothing else of the environment that matters.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gbrain"));
-        command.env_remove("DATABASE_URL").env_remove("GBRAIN_WORKSPACE").env("GBRAIN_HOME", self.path());
+        command
+            .env_remove("DATABASE_URL")
+            .env_remove("GBRAIN_WORKSPACE")
+            .env("GBRAIN_HOME", self.path());
         if let Some(database) = &self.database {
             command.env("DATABASE_URL", &database.url);
         }
@@ -99,7 +102,11 @@ impl Home {
 /// The hits of an answer as `source::slug`.
 pub(crate) fn keys(answer: &Value) -> Vec<String> {
     let hits = answer["hits"].as_array().unwrap();
-    hits.iter().map(|hit| format!("{}::{}", hit["source_id"].as_str().unwrap(), hit["slug"].as_str().unwrap())).collect()
+    hits.iter()
+        .map(|hit| {
+            format!("{}::{}", hit["source_id"].as_str().unwrap(), hit["slug"].as_str().unwrap())
+        })
+        .collect()
 }
 
 impl Ran {
