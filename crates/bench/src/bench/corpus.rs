@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// One real page in this many is held out: questions are made from these alone.
 const HELD_OUT: usize = 40;
@@ -46,10 +46,8 @@ impl Corpus {
     pub(crate) fn load(data: &Path, scratch: &Path) -> Result<Self> {
         unpack(&data.join("markdown"), scratch)?;
         let (mut pages, mut held_out) = (Vec::new(), Vec::new());
-        let files = WalkDir::new(scratch).sort_by_file_name().into_iter();
-        for (at, entry) in
-            files.filter_map(Result::ok).filter(|entry| is_page(entry.path())).enumerate()
-        {
+        let files = WalkDir::new(scratch).sort_by_file_name().into_iter().filter_map(Result::ok);
+        for (at, entry) in files.filter(is_page).enumerate() {
             let bytes = fs::read(entry.path())?;
             let Ok(text) = String::from_utf8(bytes) else { continue };
             let path = entry.path().strip_prefix(scratch)?.to_owned();
@@ -170,8 +168,8 @@ fn path_of(number: usize) -> PathBuf {
     PathBuf::from(format!("made/{:03}/page-{number:06}", number / SHARD))
 }
 
-fn is_page(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "md")
+fn is_page(entry: &DirEntry) -> bool {
+    entry.file_type().is_file() && entry.path().extension().is_some_and(|ending| ending == "md")
 }
 
 fn unpack(archives: &Path, into: &Path) -> Result<()> {

@@ -9,8 +9,7 @@ use clap::Parser;
 use gbrain_bench::campaign::engine::Engine::{Postgres, Sqlite};
 use gbrain_bench::campaign::identity::{Comparison, Route, Way, compare, demo, markdown, questions};
 use gbrain_bench::campaign::process::built_program;
-
-use super::report::say;
+use gbrain_bench::campaign::say;
 
 /// Arguments of `bench identity`.
 #[derive(Debug, Parser)]

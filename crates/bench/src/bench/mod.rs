@@ -1,10 +1,13 @@
 //! Measurements. Each prints one table with n; what is compared is measured side by side.
 
+mod analysed;
 pub(crate) mod bare;
 mod build;
+mod cold;
 mod collection;
 mod corpus;
 mod home;
+mod import;
 mod machine;
 mod measures;
 mod percentile;
@@ -19,13 +22,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, search, build";
+const NAMES: &str = "quality, search, import, cold, build";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
         "quality" => quality::run(&parse(name, args)?),
         "search" => search::run(&parse(name, args)?),
+        "import" => import::run(&parse(name, args)?),
+        "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }

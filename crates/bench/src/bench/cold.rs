@@ -1,0 +1,121 @@
+//! `bench cold`: a new `gbrain search` process, alternated with a bare process that opens the same
+//! index by tantivy alone, searches and prints.
+//!
+//! Files are in the page cache for both; what is cold is the process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::build::{ensure_built, read_questions};
+use super::home::tantivy_dir;
+use super::percentile::{median, percentile, sorted};
+use super::report::{Cell, Output, Report, say};
+
+const TARGET: f64 = 2.0;
+const HEADERS: [&str; 5] = ["process", "n", "median ms", "p95 ms", "ratio"];
+
+/// A new process beside a bare one.
+#[derive(Debug, clap::Parser)]
+pub(crate) struct ColdArgs {
+    /// How many chunks the brain has.
+    #[arg(long, default_value_t = 100_000)]
+    chunks: usize,
+    /// Where the brain is kept between runs; made where there is none.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// How many processes of each kind.
+    #[arg(long, default_value_t = 30)]
+    processes: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &ColdArgs) -> Result<ExitCode> {
+    let temporary = tempfile::tempdir()?;
+    let dir = args.dir.clone().unwrap_or_else(|| temporary.path().join("brain"));
+    let built = ensure_built(args.chunks, &dir)?;
+    let home = dir.join("home");
+    let index = tantivy_dir(&home)?;
+    let (gbrain, own) = (gbrain_program()?, std::env::current_exe()?);
+    let questions = read_questions(&dir)?;
+    ensure!(!questions.is_empty(), "there are no questions");
+
+    let whole = |question: &str| {
+        let mut command = Command::new(&gbrain);
+        command.arg("--home").arg(&home).args(["search", "--limit", "10", "--", question]);
+        command
+    };
+    let bare = |question: &str| {
+        let mut command = Command::new(&own);
+        command.arg("bare").arg(&index).arg(question);
+        command
+    };
+    let (mut whole_ms, mut bare_ms) = (Vec::new(), Vec::new());
+    // The first of each warms up and does not count.
+    for (at, question) in questions.iter().cycle().take(args.processes + 1).enumerate() {
+        let (first, second) = if at % 2 == 0 {
+            let first = milliseconds(whole(question))?;
+            (first, milliseconds(bare(question))?)
+        } else {
+            let second = milliseconds(bare(question))?;
+            (milliseconds(whole(question))?, second)
+        };
+        if at > 0 {
+            whole_ms.push(first);
+            bare_ms.push(second);
+        }
+    }
+
+    let mut report = Report::new("cold", &HEADERS);
+    let ratio = median(&whole_ms) / median(&bare_ms);
+    report.row(row("bare process", &bare_ms, 1.0));
+    report.row(row("gbrain search", &whole_ms, ratio));
+    report.fact("chunks", Cell::Count(built.chunks));
+    report.target(
+        format!("median of `gbrain search` is {ratio:.2}x the bare process's, at most {TARGET}"),
+        ratio <= TARGET,
+    );
+    report.print(Output::of_flag(args.json))
+}
+
+fn row(name: &str, times: &[f64], ratio: f64) -> Vec<Cell> {
+    vec![
+        Cell::text(name),
+        Cell::Count(times.len() as u64),
+        Cell::number(median(times), 1),
+        Cell::number(percentile(&sorted(times), 0.95), 1),
+        Cell::number(ratio, 2),
+    ]
+}
+
+fn milliseconds(mut command: Command) -> Result<f64> {
+    // Another brain than the one measured must not be named by the environment.
+    for variable in ["GBRAIN_HOME", "GBRAIN_WORKSPACE", "DATABASE_URL"] {
+        command.env_remove(variable);
+    }
+    let begun = Instant::now();
+    let output = command.output()?;
+    let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed: {said}");
+    Ok(milliseconds)
+}
+
+/// The release binary beside this one, built first where it is not there.
+fn gbrain_program() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let program = own.parent().unwrap_or(Path::new(".")).join("gbrain");
+    if !program.exists() {
+        say("building gbrain");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status =
+            Command::new(cargo).args(["build", "--release", "-p", "gbrain-cli"]).status()?;
+        ensure!(status.success(), "gbrain could not be built");
+    }
+    ensure!(program.exists(), "there is no `gbrain` beside {}", own.display());
+    program.canonicalize().context("the program could not be found")
+}
