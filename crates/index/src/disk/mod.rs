@@ -69,6 +69,14 @@ struct Stamp {
     inode: u64,
 }
 
+impl Stamp {
+    fn of(dir: &Path) -> Result<Self> {
+        let io = |source| IndexError::Io { dir: dir.to_owned(), source };
+        let meta = fs::metadata(dir.join(META)).map_err(io)?;
+        Ok(Self { modified: meta.modified().ok(), length: meta.len(), inode: inode(&meta) })
+    }
+}
+
 impl DiskIndex {
     /// Opens the index of the store called `store` in `dir`, or makes an empty one where there is
     /// none. An index of another version or store is [`IndexError::Stale`].
@@ -97,7 +105,6 @@ impl DiskIndex {
     fn open_existing(dir: &Path, store: &str) -> Result<Self> {
         let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
         let index = tantivy::Index::open(directory).map_err(|e| corrupt(dir, e))?;
-        check_payload(dir, &index, store)?;
         Self::of(dir, store, index)
     }
 
@@ -113,18 +120,20 @@ impl DiskIndex {
 
     fn of(dir: &Path, store: &str, mut index: tantivy::Index) -> Result<Self> {
         index.set_tokenizers(tokenizers());
+        let stamp = Stamp::of(dir)?;
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
         let fields = schema().1;
         let shared = Shared { dir: dir.to_owned(), store: store.to_owned(), index, fields, reader };
-        Ok(Self { shared: Arc::new(shared), latest: Mutex::new(None) })
+        let latest = shared.read_if_whole()?.map(|view| (stamp, Arc::new(view)));
+        Ok(Self { shared: Arc::new(shared), latest: Mutex::new(latest) })
     }
 }
 
 impl Index for DiskIndex {
     fn view(&self) -> Result<Arc<dyn View>> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = self.shared.stamp()?;
+        let stamp = Stamp::of(&self.shared.dir)?;
         if let Some((seen, view)) = latest.as_ref()
             && *seen == stamp
         {
@@ -143,46 +152,41 @@ impl Index for DiskIndex {
 }
 
 impl Shared {
-    fn stamp(&self) -> Result<Stamp> {
-        let meta = fs::metadata(self.dir.join(META)).map_err(|e| self.io(e))?;
-        Ok(Stamp { modified: meta.modified().ok(), length: meta.len(), inode: inode(&meta) })
-    }
-
     /// The last commit's payload.
     fn payload(&self) -> Result<Payload> {
-        check_payload(&self.dir, &self.index, &self.store)
+        let meta = self.index.load_metas().map_err(|e| self.error(e))?;
+        read_payload(&self.dir, meta.payload.as_deref(), &self.store)
     }
 
-    /// A view of one commit. `meta.json` is read twice, for the payload and for the segments: the
-    /// two belong together if they name the same segments.
+    /// A view of the last commit.
     fn read(&self) -> Result<DiskView> {
         for _ in 0..READ_ATTEMPTS {
-            let meta = self.index.load_metas().map_err(|e| self.error(e))?;
             self.reader.reload().map_err(|e| self.error(e))?;
-            let searcher = self.reader.searcher();
-            let read = searcher.generation().segments();
-            let is_same = meta.segments.len() == read.len()
-                && meta.segments.iter().all(|s| read.get(&s.id()) == Some(&s.delete_opstamp()));
-            if is_same {
-                let payload = read_payload(&self.dir, meta.payload.as_deref(), &self.store)?;
-                return Ok(DiskView::new(&self.dir, payload, searcher, self.fields));
+            if let Some(view) = self.read_if_whole()? {
+                return Ok(view);
             }
         }
         Err(IndexError::Busy { waited: Duration::ZERO })
     }
 
+    /// A view of what the reader has open, if that is one commit. `meta.json` is read twice, for
+    /// the segments and for the payload: the two belong together if they name the same segments.
+    fn read_if_whole(&self) -> Result<Option<DiskView>> {
+        let searcher = self.reader.searcher();
+        let meta = self.index.load_metas().map_err(|e| self.error(e))?;
+        let open = searcher.generation().segments();
+        let is_whole = meta.segments.len() == open.len()
+            && meta.segments.iter().all(|s| open.get(&s.id()) == Some(&s.delete_opstamp()));
+        if !is_whole {
+            return Ok(None);
+        }
+        let payload = read_payload(&self.dir, meta.payload.as_deref(), &self.store)?;
+        Ok(Some(DiskView::new(&self.dir, payload, searcher, self.fields)))
+    }
+
     fn error(&self, error: TantivyError) -> IndexError {
         corrupt(&self.dir, error)
     }
-
-    fn io(&self, source: io::Error) -> IndexError {
-        IndexError::Io { dir: self.dir.clone(), source }
-    }
-}
-
-fn check_payload(dir: &Path, index: &tantivy::Index, store: &str) -> Result<Payload> {
-    let meta = index.load_metas().map_err(|e| corrupt(dir, e))?;
-    read_payload(dir, meta.payload.as_deref(), store)
 }
 
 fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payload> {

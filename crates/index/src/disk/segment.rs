@@ -1,6 +1,6 @@
 //! One segment, read: its documents by page, its columns, its lists.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::OnceLock;
 
 use gbrain_core::id::PageId;
@@ -66,6 +66,16 @@ impl Segment {
         let mut key = String::new();
         self.columns()?.key.ord_to_str(ord, &mut key)?;
         Ok(key)
+    }
+
+    /// How many of the segment's keys come before `key`, which is none of them.
+    pub(super) fn keys_before(&self, key: &str) -> Read<u64> {
+        let dictionary = self.columns()?.key.dictionary();
+        let bounds = dictionary.term_bounds_to_ord(Bound::Included(key), Bound::Unbounded)?;
+        match bounds.0 {
+            Bound::Included(ord) | Bound::Excluded(ord) => Ok(ord),
+            Bound::Unbounded => Ok(0),
+        }
     }
 
     /// The documents that are deleted, in order.

@@ -24,11 +24,18 @@ pub(super) struct TopPages<'v> {
     k: usize,
     segments: &'v [Segment],
     winners: Vec<Winner>,
+    /// The worst winner's place among the keys of another segment, while both stay the same.
+    bar: Option<Bar>,
+}
+
+struct Bar {
+    segment: usize,
+    key_ord: u64,
 }
 
 impl<'v> TopPages<'v> {
     pub(super) fn new(k: usize, segments: &'v [Segment]) -> Self {
-        Self { k, segments, winners: Vec::new() }
+        Self { k, segments, winners: Vec::new(), bar: None }
     }
 
     /// Fewer points than this cannot win any more; as many still can.
@@ -42,6 +49,9 @@ impl<'v> TopPages<'v> {
     /// Offers a chunk. Chunks of one page must come in the order of their ordinals.
     pub(super) fn offer(&mut self, points: u32, segment: usize, doc: DocId) -> tantivy::Result<()> {
         let key_ord = self.segments[segment].columns()?.key_ord(doc);
+        if self.is_too_late(points, segment, key_ord)? {
+            return Ok(());
+        }
         let mut winner = Winner { points, segment, key_ord, doc, key: None };
         match self.winners.iter().position(|w| w.segment == segment && w.key_ord == key_ord) {
             Some(place) if self.winners[place].points >= points => return Ok(()),
@@ -51,7 +61,29 @@ impl<'v> TopPages<'v> {
         let place = self.place_of(&mut winner)?;
         self.winners.insert(place, winner);
         self.winners.truncate(self.k);
+        self.bar = None;
         Ok(())
+    }
+
+    /// Whether a page of another segment than the worst winner's has as many points as that one
+    /// and comes after it. There can be many such pages, so their keys are not read.
+    fn is_too_late(&mut self, points: u32, segment: usize, key_ord: u64) -> tantivy::Result<bool> {
+        let is_full = self.winners.len() == self.k;
+        let Some(worst) = self.winners.last_mut().filter(|worst| is_full && worst.points == points)
+        else {
+            return Ok(false);
+        };
+        if worst.segment == segment {
+            return Ok(worst.key_ord < key_ord);
+        }
+        let bar = match self.bar.take().filter(|bar| bar.segment == segment) {
+            Some(bar) => bar,
+            None => Bar {
+                segment,
+                key_ord: self.segments[segment].keys_before(key(self.segments, worst)?)?,
+            },
+        };
+        Ok(self.bar.insert(bar).key_ord <= key_ord)
     }
 
     pub(super) fn into_winners(self) -> Vec<Winner> {

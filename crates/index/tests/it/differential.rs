@@ -131,7 +131,7 @@ fn compare(rng: &mut Rng, disk: &dyn View, oracle: &dyn View, queries: usize, vo
         let k = [1, 3, 10, 50, 1000][rng.usize(..5)];
         let expected = bare(oracle, &query, &filter, k);
         assert_eq!(bare(disk, &query, &filter, k), expected, "{query:?} {filter:?} {k}");
-        for (page, ..) in expected.iter().take(3) {
+        for (page, ..) in expected.iter().take(1) {
             compare_passages(disk, oracle, &query, &filter, PageId(*page));
         }
     }
@@ -157,11 +157,11 @@ fn check(seed: u64, pages: i64, commits: usize, vocabulary: u32, longest: usize)
     let disk = DiskIndex::open(dir.path(), "store", WAIT).unwrap();
     let live = write_randomly(&mut rng, &disk, pages, commits, vocabulary, longest);
     let oracle = oracle_of(&live).view().unwrap();
-    compare(&mut rng, disk.view().unwrap().as_ref(), oracle.as_ref(), 60, vocabulary);
+    compare(&mut rng, disk.view().unwrap().as_ref(), oracle.as_ref(), 40, vocabulary);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
     #[test]
     fn random_histories_agree(seed in any::<u64>(), commits in 1usize..8, vocabulary in 2u32..200) {
         check(seed, 150, commits, vocabulary, 30);
@@ -170,12 +170,12 @@ proptest! {
 
 #[test]
 fn long_lists_agree() {
-    check(1, 6000, 4, 400, 12);
+    check(1, 3000, 3, 400, 8);
 }
 
 #[test]
 fn long_lists_of_equals_agree() {
-    check(2, 4000, 3, 4, 2);
+    check(2, 2500, 3, 4, 2);
 }
 
 #[test]
