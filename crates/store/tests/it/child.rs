@@ -1,7 +1,8 @@
 //! Other processes: the test binary runs itself with a role to play.
 
-use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use gbrain_core::id::Generation;
 use gbrain_store::{Location, OpenMode, Store, open};
@@ -22,11 +23,47 @@ pub(crate) enum Role {
     WriteForever { start: usize },
 }
 
+/// How long a follower waits for writers that may have failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 const ROLE: &str = "GBRAIN_STORE_TEST_ROLE";
 const LOCATION: &str = "GBRAIN_STORE_TEST_LOCATION";
 
-/// Starts a child on a store. What it prints on lines starting with `> ` is its report.
-pub(crate) fn spawn(location: &Location, role: Role) -> Child {
+/// A process that plays a role. Dies with its test.
+pub(crate) struct Player(Child);
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Player {
+    /// What it says, line by line.
+    pub(crate) fn lines(&mut self) -> Lines<BufReader<ChildStdout>> {
+        BufReader::new(self.0.stdout.take().unwrap()).lines()
+    }
+
+    /// Kills it without a warning.
+    pub(crate) fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Waits for its success; its report.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        let mut text = String::new();
+        self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        let status = self.0.wait().unwrap();
+        assert!(status.success(), "a child failed:\n{text}");
+        text.lines().filter_map(report_line).map(str::to_owned).collect()
+    }
+}
+
+/// Starts a child on a store. What it prints on lines with `> ` is its report.
+pub(crate) fn spawn(location: &Location, role: Role) -> Player {
     let location = match location {
         Location::Sqlite(path) => path.to_str().unwrap().to_owned(),
         Location::Postgres(url) => url.clone(),
@@ -37,22 +74,13 @@ pub(crate) fn spawn(location: &Location, role: Role) -> Child {
         Role::Follow { until } => format!("follow {until} 0 0"),
         Role::WriteForever { start } => format!("forever {start} 0 0"),
     };
-    Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", "child::plays_its_role", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .env(LOCATION, location)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-/// Waits for a child that must succeed; its report.
-#[track_caller]
-pub(crate) fn finish(child: Child) -> Vec<String> {
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "a child failed:\n{text}");
-    text.lines().filter_map(report_line).map(str::to_owned).collect()
+        .stdout(Stdio::piped());
+    Player(command.spawn().unwrap())
 }
 
 /// The report in a line of a child. The harness may have put its own words before it.
@@ -92,9 +120,11 @@ fn write_batches(store: &dyn Store, name: usize, batches: usize, pages: usize) {
 
 fn follow(store: &dyn Store, until: Generation) {
     let mut follower = Follower::default();
+    let start = Instant::now();
     while follower.at < until {
+        assert!(start.elapsed() < PATIENCE, "the feed stopped at {:?}", follower.at);
         follower.catch_up(store, 17);
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     report(&follower.pages.len().to_string());
 }

@@ -1,7 +1,6 @@
 //! Killed between and inside transactions: a batch is there whole or not at all, and what was
 //! acknowledged stays.
 
-use std::io::{BufRead as _, BufReader};
 use std::time::Duration;
 
 use crate::child::{Role, report_line, spawn};
@@ -29,7 +28,7 @@ fn a_killed_writer_loses_nothing_acknowledged(db: &Database) {
 /// Lets a child write until it has told of two batches, then a little longer; the last it told.
 fn write_and_kill(db: &Database, start: usize, longer: Duration) -> usize {
     let mut child = spawn(&db.location(), Role::WriteForever { start });
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = child.lines();
     let mut told = || {
         let mut reports = lines.by_ref().map_while(Result::ok);
         reports.find_map(|line| report_line(&line).map(|n| n.parse::<usize>().unwrap()))
@@ -39,8 +38,7 @@ fn write_and_kill(db: &Database, start: usize, longer: Duration) -> usize {
         last = told().unwrap_or(last);
     }
     std::thread::sleep(longer);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     while let Some(batch) = told() {
         last = batch;
     }

@@ -34,7 +34,10 @@ impl Database {
             panic!("GBRAIN_TEST_POSTGRES is not set: run the tests with `cargo xtask test`")
         });
         let name = format!("t_{:016x}", fastrand::u64(..));
-        client(&server).batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        // A database that sorts by language: ours must sort by bytes nevertheless.
+        let sorting = "ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
+        let sql = format!("CREATE DATABASE {name} TEMPLATE template0 {sorting}");
+        client(&server).batch_execute(&sql).unwrap();
         Self::Postgres { server, name }
     }
 

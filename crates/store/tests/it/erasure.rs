@@ -56,7 +56,8 @@ fn readers_behind_a_purge_agree_with_every_root(db: &Database) {
             3 => drop(store.delete_pages(&ws(), &[key("gone")], at(step)).unwrap()),
             _ => {
                 let page = full("gone", &format!("text {step}"));
-                write(&*store, &[&page, &plain(&format!("p{step}"), "x")], step);
+                // Another page's change comes first: the purge must reach readers before their turn.
+                write(&*store, &[&plain(&format!("p{step}"), "x"), &page], step);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Engine, Location, OpenMode, StoreError, open};
 
-use crate::child::{Role, finish, spawn};
+use crate::child::{Player, Role, spawn};
 use crate::database::Database;
 use crate::fixture::*;
 
@@ -19,7 +19,7 @@ on_both_engines! {
 
 fn ten_processes_open_at_once(db: &Database) {
     let children: Vec<_> = (0..10).map(|_| spawn(&db.location(), Role::Open)).collect();
-    let mut identities: Vec<_> = children.into_iter().flat_map(finish).collect();
+    let mut identities: Vec<_> = children.into_iter().flat_map(Player::finish).collect();
     assert_eq!(identities.len(), 10);
     identities.dedup();
     assert_eq!(identities.len(), 1, "one store");
