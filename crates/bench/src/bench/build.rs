@@ -79,28 +79,28 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             .context("what an unfinished build left could not be removed")?;
     }
     fs::create_dir_all(&args.dir)?;
-    let mut built = write_pages(args)?;
+    let pages = tempfile::tempdir()?;
+    let mut built = write_pages(args, pages.path())?;
     say(&format!("importing {} pages", built.real_pages + built.made_pages));
     let home = Home::open(&args.dir.join("home"))?;
     let begun = Instant::now();
-    let summary = home.import(&[args.dir.join("pages")])?;
+    let summary = home.import(&[pages.path().to_owned()])?;
     built.import_seconds = begun.elapsed().as_secs_f64();
     built.failed = summary.failed.len();
     built.import_peak_kib = status_kib("VmHWM");
     built.chunks = home.brain.store().head(home.brain.workspace())?.chunks;
-    fs::remove_dir_all(args.dir.join("pages"))?;
     fs::write(args.dir.join("build.json"), serde_json::to_string_pretty(&built)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Real pages make up to half of the chunks, made ones the rest.
-fn write_pages(args: &BuildArgs) -> Result<Built> {
-    let unpacked = tempfile::tempdir_in(&args.dir)?;
+fn write_pages(args: &BuildArgs, dir: &Path) -> Result<Built> {
+    let unpacked = tempfile::tempdir()?;
     let corpus = Corpus::load(&data_dir()?, unpacked.path())?;
     let questions = questions(&corpus.held_out, QUESTIONS, SEED);
     fs::write(args.dir.join("questions.txt"), questions.join("\n"))?;
 
-    let mut pages = Pages { dir: args.dir.join("pages"), chunks: 0, bytes: 0 };
+    let mut pages = Pages { dir: dir.to_owned(), chunks: 0, bytes: 0 };
     let mut order: Vec<usize> = (0..corpus.pages.len()).collect();
     fastrand::Rng::with_seed(SEED).shuffle(&mut order);
     let mut real_pages = 0;

@@ -49,7 +49,7 @@ pub(crate) struct ImportArgs {
     /// How many pages, smallest first.
     #[arg(long, value_delimiter = ',', default_values_t = [2_000, 200_000])]
     pages: Vec<usize>,
-    /// Where to work; a temporary directory by default.
+    /// Where brains and indexes are made; a temporary directory by default, where pages always are.
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Print JSON.
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_owned());
     fs::create_dir_all(&dir)?;
     let generator = {
-        let unpacked = tempfile::tempdir_in(&dir)?;
+        let unpacked = tempfile::tempdir()?;
         Corpus::load(&data_dir()?, unpacked.path())?.generator(SEED)
     };
     let mut sizes = Vec::new();
@@ -91,23 +91,24 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
 
 fn measure(pages: usize, generator: &Generator, dir: &Path) -> Result<Size> {
     let work = tempfile::tempdir_in(dir)?;
-    let tree = work.path().join("pages");
-    let bytes = write_pages(generator, pages, &tree)?;
+    let tree = tempfile::tempdir()?;
+    let tree = tree.path();
+    let bytes = write_pages(generator, pages, tree)?;
     let rounds = if pages < SHORT { SHORT_ROUNDS } else { 1 };
     let mut size = Size { pages, bytes, chunks: 0, rounds: Vec::new() };
     for round in 0..rounds {
         say(&format!("{pages} pages, round {}", round + 1));
         // Whoever comes first must not always be the same.
         let measured = if round % 2 == 0 {
-            let hash = time(|| read_and_hash(&tree))?.0;
-            let (import, again) = import_twice(&tree, work.path(), pages)?;
-            let (tantivy, chunks) = index_alone(&tree, work.path())?;
+            let hash = time(|| read_and_hash(tree))?.0;
+            let (import, again) = import_twice(tree, work.path(), pages)?;
+            let (tantivy, chunks) = index_alone(tree, work.path())?;
             size.chunks = chunks;
             Round { import, again, hash, tantivy }
         } else {
-            let tantivy = index_alone(&tree, work.path())?.0;
-            let (import, again) = import_twice(&tree, work.path(), pages)?;
-            let hash = time(|| read_and_hash(&tree))?.0;
+            let tantivy = index_alone(tree, work.path())?.0;
+            let (import, again) = import_twice(tree, work.path(), pages)?;
+            let hash = time(|| read_and_hash(tree))?.0;
             Round { import, again, hash, tantivy }
         };
         size.rounds.push(measured);
