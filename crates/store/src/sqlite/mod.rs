@@ -8,6 +8,7 @@ mod session;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
@@ -20,6 +21,10 @@ use session::SqliteSession;
 
 /// Idle readers that are kept.
 const KEPT_READERS: usize = 8;
+
+/// How long one attempt to empty the log waits for readers, and how many attempts there are.
+const SCRUB_PATIENCE: Duration = Duration::from_millis(100);
+const SCRUB_TRIES: usize = 10;
 
 /// A store in a SQLite file.
 #[derive(Debug)]
@@ -118,9 +123,12 @@ impl Driver for SqliteStore {
     fn scrub(&self) -> Result<bool> {
         // Deleted rows are overwritten in the file (secure_delete); the log still has them.
         self.with_writer(|connection| {
-            let busy: i64 =
-                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-            Ok(busy == 0)
+            // While it waits for readers it keeps writers out, so it waits a little, often.
+            connection.busy_timeout(SCRUB_PATIENCE)?;
+            let scrubbed = (0..SCRUB_TRIES)
+                .try_fold(false, |done, _| if done { Ok(true) } else { empty_log(connection) });
+            connection.busy_timeout(open::BUSY)?;
+            scrubbed
         })
     }
 
@@ -134,6 +142,13 @@ impl Driver for SqliteStore {
             Ok(faults.map(|detail| Finding { invariant, detail }).collect())
         })
     }
+}
+
+/// Moves the write-ahead log into the file and cuts it to nothing; whether readers let it.
+fn empty_log(connection: &Connection) -> Result<bool> {
+    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let busy: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(busy == 0)
 }
 
 /// Runs a job between `begin` and a commit, or a rollback if it fails.

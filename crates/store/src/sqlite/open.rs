@@ -17,7 +17,7 @@ use crate::schema::{MIGRATIONS, Migration, known_schema};
 use crate::{Result, StoreError};
 
 /// How long a writer waits for another.
-const BUSY: Duration = Duration::from_secs(30);
+pub(super) const BUSY: Duration = Duration::from_secs(30);
 
 /// Statements kept prepared per connection: all that the operations use.
 const STATEMENTS: usize = 64;

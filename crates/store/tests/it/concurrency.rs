@@ -65,7 +65,7 @@ fn readers_see_one_moment_while_pages_are_purged(db: &Database) {
                 }
             });
         }
-        for n in 0..40 {
+        for n in 0..20 {
             let pages: Vec<_> = (0..5).map(|p| full(&format!("p{p}"), &format!("{n}"))).collect();
             write(&*store, &pages.iter().collect::<Vec<_>>(), n);
             store.purge_page(&ws(), &key(&format!("p{}", n % 5)), at(n)).unwrap();

@@ -12,34 +12,26 @@ fn damage_is_found(db: &Database) {
     let pages: Vec<_> = (0..5).map(|n| full(&format!("p{n}"), &format!("text {n}"))).collect();
     write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
     assert_sound(&*store);
-    let zeros = "0".repeat(64);
-    let cases = [
-        (format!("UPDATE workspaces SET root = '{zeros}'"), vec![Invariant::Root, Invariant::Feed]),
-        ("UPDATE workspaces SET pages = 4".to_owned(), vec![Invariant::Counts, Invariant::Feed]),
-        ("DELETE FROM changes WHERE generation = 2".to_owned(), vec![Invariant::Feed]),
-        (
-            "UPDATE page_versions SET content = 'x' WHERE page_id = 1".to_owned(),
-            vec![Invariant::Content],
-        ),
-        (
-            "DELETE FROM chunks WHERE page_id = 1 AND ordinal = 1".to_owned(),
-            vec![Invariant::Chunks],
-        ),
-        ("UPDATE pages SET version = 2 WHERE page_id = 1".to_owned(), vec![Invariant::Versions]),
-        ("UPDATE pages SET title = 'x' WHERE page_id = 1".to_owned(), vec![Invariant::Versions]),
-    ];
-    for (damage, wanted) in cases {
-        let db = match db {
-            Database::Sqlite(_) => Database::sqlite(),
-            Database::Postgres { .. } => Database::postgres(),
-        };
-        let store = db.open();
-        write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
-        db.raw(&damage).unwrap();
-        let mut found: Vec<_> = store.check(&ws()).unwrap().iter().map(|f| f.invariant).collect();
-        found.dedup();
+    let (root, zeros) = (store.head(&ws()).unwrap().root.to_hex(), "0".repeat(64));
+    let check = |update: &str, damaged: &str, sound: &str, wanted: &[Invariant]| {
+        db.raw(&update.replace("{}", damaged)).unwrap();
+        let found: Vec<_> = store.check(&ws()).unwrap().iter().map(|f| f.invariant).collect();
         for invariant in wanted {
-            assert!(found.contains(&invariant), "{damage}: {found:?}");
+            assert!(found.contains(invariant), "{update}: {found:?}");
         }
-    }
+        db.raw(&update.replace("{}", sound)).unwrap();
+        assert_sound(&*store);
+    };
+    use Invariant::{Chunks, Content, Counts, Feed, Root, Versions};
+    check("UPDATE workspaces SET root = '{}'", &zeros, &root, &[Root, Feed]);
+    check("UPDATE workspaces SET pages = {}", "4", "5", &[Counts, Feed]);
+    check("UPDATE workspaces SET chunks = {}", "14", "15", &[Counts, Feed]);
+    check("UPDATE changes SET generation = {} WHERE page_id = 2", "99", "2", &[Feed]);
+    check("UPDATE changes SET version = {} WHERE page_id = 2", "7", "1", &[Feed]);
+    let text = "UPDATE page_versions SET content = '{}' WHERE page_id = 1";
+    check(text, "text x", "text 0", &[Content]);
+    let count = "UPDATE page_versions SET chunk_count = {} WHERE page_id = 1";
+    check(count, "2", "3", &[Chunks, Versions]);
+    check("UPDATE pages SET version = {} WHERE page_id = 1", "2", "1", &[Versions]);
+    check("UPDATE pages SET deleted_at = {} WHERE page_id = 1", "5", "NULL", &[Versions, Root]);
 }
