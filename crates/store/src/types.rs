@@ -332,7 +332,7 @@ pub enum Invariant {
     Feed,
     /// Every page points to a version that exists, versions are dense and agree with it.
     Versions,
-    /// Every text has the hash that is stored for it.
+    /// Every text has the hash that is stored for it, or its chunks have theirs (chats).
     Content,
     /// Every version has as many chunks as it says.
     Chunks,

@@ -1,11 +1,12 @@
 //! Every invariant of a workspace's rows, checked against the rows themselves.
 
 use gbrain_core::hash::Hash;
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{PageId, WorkspaceId};
 use gbrain_core::page::PageKind;
 
 use super::{feed, workspaces};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Columns, Session, Value, collect, first};
+use crate::schema::CHUNK_ROWS;
 use crate::types::*;
 use crate::{Result, row};
 
@@ -33,9 +34,10 @@ const UNFED: &str = "SELECT p.source_id, p.slug, v.version FROM page_versions v 
      LEFT JOIN changes c ON c.workspace_id = v.workspace_id AND c.generation = v.generation \
      WHERE v.workspace_id = $1 AND (c.page_id IS NULL OR c.page_id <> v.page_id \
      OR c.version IS NULL OR c.version <> v.version)";
-const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_bytes, v.content, v.kind \
-     FROM page_versions v WHERE v.workspace_id = $1 AND v.content IS NOT NULL \
+const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_bytes, v.kind, \
+     v.content FROM page_versions v WHERE v.workspace_id = $1 AND v.content IS NOT NULL \
      AND (v.page_id, v.version) > ($2, $3) ORDER BY v.page_id, v.version LIMIT 100";
+
 macro_rules! orphans_of {
     ($table:literal) => {
         concat!(
@@ -141,29 +143,68 @@ fn check_pages(
     })
 }
 
+/// A text as far as it has been checked.
+struct Text {
+    at: PageVersion,
+    is_sound: bool,
+    /// Set when its chunks have still to be asked: a chat's hash is of the file that the text was
+    /// rendered from.
+    rendered: Option<String>,
+}
+
 fn check_content(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
-    let mut after = (0, 0);
+    let mut after = PageVersion { id: PageId(0), version: 0 };
     loop {
-        let params = [ws.into(), after.0.into(), after.1.into()];
-        let faults = collect(session, CONTENT, &params, |row| {
-            let content = row.text(4)?;
-            // A chat's hash is of the file it was rendered from; its chunks' hashes speak for it.
-            let is_rendered = row.text(5)? == PageKind::Chat.name();
-            let sound = (is_rendered || Hash::of(content.as_bytes()) == row::hash(row, 2)?)
-                && content.len() as u64 == row::natural(row, 3)?;
-            Ok(((row.int(0)?, row.int(1)?), sound))
-        })?;
-        let Some((last, _)) = faults.last() else { return Ok(()) };
-        after = *last;
-        for ((page, version), _) in faults.iter().filter(|(_, sound)| !sound) {
-            let detail = format!("version {version} of page number {page}");
+        let params = [ws.into(), after.id.0.into(), after.version.into()];
+        let mut texts = collect(session, CONTENT, &params, text)?;
+        let Some(last) = texts.last() else { return Ok(()) };
+        after = last.at;
+        check_rendered(session, ws, &mut texts)?;
+        for Text { at, .. } in texts.iter().filter(|text| !text.is_sound) {
+            let detail = format!("version {} of page number {}", at.version, at.id.0);
             findings.push(Finding { invariant: Invariant::Content, detail });
         }
     }
+}
+
+fn text(row: &dyn Columns) -> Result<Text> {
+    let content = row.text(5)?;
+    let is_chat = row::name(row, 4, PageKind::from_name)? == PageKind::Chat;
+    let is_sound = content.len() as u64 == row::natural(row, 3)?
+        && (is_chat || Hash::of(content.as_bytes()) == row::hash(row, 2)?);
+    let at = PageVersion { id: PageId(row.int(0)?), version: row::small(row, 1)? };
+    Ok(Text { at, is_sound, rendered: is_chat.then_some(content) })
+}
+
+/// Checks rendered texts by the hashes of their chunks.
+fn check_rendered(session: &mut dyn Session, ws: &WorkspaceId, texts: &mut [Text]) -> Result<()> {
+    let mut rendered: Vec<&mut Text> =
+        texts.iter_mut().filter(|text| text.rendered.is_some()).collect();
+    let keys: Vec<Value<'_>> =
+        rendered.iter().flat_map(|text| [text.at.id.0.into(), text.at.version.into()]).collect();
+    let starts: Vec<Vec<usize>> =
+        rendered.iter().map(|text| byte_offsets(text.rendered.as_deref().unwrap_or(""))).collect();
+    session.lookup(&CHUNK_ROWS, ws, &keys, &mut |place, row| {
+        let chunk = row::chunk(row)?;
+        let text = &mut rendered[place];
+        let content = text.rendered.as_deref().unwrap_or("");
+        text.is_sound &= slice(content, &starts[place], chunk.start, chunk.end)
+            .is_some_and(|passage| Hash::of(passage.as_bytes()) == chunk.hash);
+        Ok(())
+    })
+}
+
+/// Where each character starts, and the end.
+fn byte_offsets(content: &str) -> Vec<usize> {
+    content.char_indices().map(|(at, _)| at).chain([content.len()]).collect()
+}
+
+fn slice<'t>(content: &'t str, offsets: &[usize], start: u32, end: u32) -> Option<&'t str> {
+    content.get(*offsets.get(start as usize)?..*offsets.get(end as usize)?)
 }
 
 fn check_orphans(

@@ -11,6 +11,7 @@ fn damage_is_found(db: &Database) {
     let store = db.open();
     let pages: Vec<_> = (0..5).map(|n| full(&format!("p{n}"), &format!("text {n}"))).collect();
     write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&*store, &[&plain("note", "a note.")], 2);
     assert_sound(&*store);
     let (root, zeros) = (store.head(&ws()).unwrap().root.to_hex(), "0".repeat(64));
     let check = |update: &str, damaged: &str, sound: &str, wanted: &[Invariant]| {
@@ -24,12 +25,14 @@ fn damage_is_found(db: &Database) {
     };
     use Invariant::{Chunks, Content, Counts, Feed, Root, Versions};
     check("UPDATE workspaces SET root = '{}'", &zeros, &root, &[Root, Feed]);
-    check("UPDATE workspaces SET pages = {}", "4", "5", &[Counts, Feed]);
-    check("UPDATE workspaces SET chunks = {}", "14", "15", &[Counts, Feed]);
+    check("UPDATE workspaces SET pages = {}", "4", "6", &[Counts, Feed]);
+    check("UPDATE workspaces SET chunks = {}", "14", "16", &[Counts, Feed]);
     check("UPDATE changes SET generation = {} WHERE page_id = 2", "99", "2", &[Feed]);
     check("UPDATE changes SET version = {} WHERE page_id = 2", "7", "1", &[Feed]);
-    let text = "UPDATE page_versions SET content = '{}' WHERE page_id = 1";
-    check(text, "text x", "text 0", &[Content]);
+    let chat = "UPDATE page_versions SET content = '{}' WHERE page_id = 1";
+    check(chat, "text x", "text 0", &[Content]);
+    let note = "UPDATE page_versions SET content = '{}' WHERE page_id = 6";
+    check(note, "a note!", "a note.", &[Content]);
     let count = "UPDATE page_versions SET chunk_count = {} WHERE page_id = 1";
     check(count, "2", "3", &[Chunks, Versions]);
     check("UPDATE pages SET version = {} WHERE page_id = 1", "2", "1", &[Versions]);
