@@ -4,7 +4,11 @@ use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
 
 use super::blocks::Block;
+use super::window::Window;
 use crate::bm25::points;
+
+/// As many marked documents of a block are looked for one by one; for more it is gone through.
+const FEW: usize = 4;
 
 /// The documents of a word.
 pub(super) struct List {
@@ -13,8 +17,6 @@ pub(super) struct List {
     blocks: Vec<Block>,
     /// The block that the window starts in.
     at: usize,
-    /// The block of the last document that was asked for.
-    probe: usize,
 }
 
 /// What scoring a document needs besides its frequency.
@@ -47,7 +49,7 @@ impl List {
             // The documents after the last full block: few, so no bound is kept for them.
             blocks.push(Block { last: TERMINATED - 1, bound: weight as u32 });
         }
-        Self { postings, weight, blocks, at: 0, probe: 0 }
+        Self { postings, weight, blocks, at: 0 }
     }
 
     /// A document that no document of the list from `from` on comes before.
@@ -77,8 +79,8 @@ impl List {
         bound
     }
 
-    /// Calls `each` with document and points for every document from `from` to before `to`, but
-    /// leaves blocks out whose bound `is_hopeless`.
+    /// Adds the points of every document from `from` to before `to` and marks it, but leaves blocks
+    /// out whose bound `is_hopeless`.
     #[inline]
     pub(super) fn sweep(
         &mut self,
@@ -86,20 +88,17 @@ impl List {
         to: DocId,
         lengths: Lengths<'_>,
         is_hopeless: impl Fn(u32) -> bool,
-        mut each: impl FnMut(DocId, u32),
+        window: &mut Window,
     ) {
         let mut from = self.next(from);
         while from < to && self.at < self.blocks.len() {
             let block = self.blocks[self.at];
             if !is_hopeless(block.bound) {
-                let first = self.postings.seek(from);
-                let (docs, freqs) =
-                    (&self.postings.docs()[first..], &self.postings.freqs()[first..]);
-                for (doc, tf) in docs.iter().zip(freqs) {
+                for (doc, tf) in rest_of_block(&mut self.postings, from) {
                     if *doc >= to {
                         return;
                     }
-                    each(*doc, points(self.weight, *tf, lengths.part(*doc)));
+                    window.add_and_mark(*doc, points(self.weight, *tf, lengths.part(*doc)));
                 }
             }
             from = block.last + 1;
@@ -107,19 +106,67 @@ impl List {
         }
     }
 
-    /// The bound of the block that would hold `doc`. Documents must be asked for in order.
-    pub(super) fn bound_at(&mut self, doc: DocId) -> u32 {
-        self.probe = self.probe.max(self.at);
-        while self.blocks.get(self.probe).is_some_and(|block| block.last < doc) {
-            self.probe += 1;
+    /// Adds the points of every marked document from `from` to before `to`.
+    pub(super) fn join(
+        &mut self,
+        from: DocId,
+        to: DocId,
+        lengths: Lengths<'_>,
+        window: &mut Window,
+    ) {
+        let mut from = self.next(from);
+        while from < to && self.at < self.blocks.len() {
+            let last = self.blocks[self.at].last;
+            let marked = window.marked(from..to.min(last.saturating_add(1))).take(FEW + 1).count();
+            match marked {
+                0 => {}
+                1..=FEW => self.join_few(from, to.min(last + 1), lengths, window),
+                _ => self.join_block(from, to, lengths, window),
+            }
+            if last >= to {
+                return;
+            }
+            from = last + 1;
+            self.at += 1;
         }
-        self.blocks.get(self.probe).map_or(0, |block| block.bound)
     }
 
-    /// The points of a document that the list holds. Documents must be asked for in order.
-    pub(super) fn points_of(&mut self, doc: DocId, lengths: Lengths<'_>) -> Option<u32> {
-        points_of(&mut self.postings, self.weight, doc, lengths)
+    /// Looks for each marked document.
+    fn join_few(&mut self, from: DocId, to: DocId, lengths: Lengths<'_>, window: &mut Window) {
+        let mut found = [(0, 0); FEW];
+        let mut count = 0;
+        for doc in window.marked(from..to) {
+            if let Some(points) = points_of(&mut self.postings, self.weight, doc, lengths) {
+                found[count] = (doc, points);
+                count += 1;
+            }
+        }
+        for (doc, points) in &found[..count] {
+            window.add(*doc, *points);
+        }
     }
+
+    /// Goes through a block.
+    fn join_block(&mut self, from: DocId, to: DocId, lengths: Lengths<'_>, window: &mut Window) {
+        for (doc, tf) in rest_of_block(&mut self.postings, from) {
+            if *doc >= to {
+                return;
+            }
+            if window.is_marked(*doc) {
+                window.add(*doc, points(self.weight, *tf, lengths.part(*doc)));
+            }
+        }
+    }
+}
+
+/// Documents and frequencies from `from` on in the block that holds it.
+#[inline]
+fn rest_of_block(
+    postings: &mut BlockSegmentPostings,
+    from: DocId,
+) -> impl Iterator<Item = (&DocId, &u32)> {
+    let first = postings.seek(from);
+    postings.docs()[first..].iter().zip(&postings.freqs()[first..])
 }
 
 /// The points of a document that a list holds. Documents must be asked for in order.

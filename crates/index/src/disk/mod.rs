@@ -19,6 +19,7 @@ mod segment;
 mod settle;
 mod top;
 mod view;
+mod window;
 mod writer;
 
 use std::fs;

@@ -19,20 +19,18 @@ use super::list::{Lengths, List, points_of};
 use super::prepared::{Place, Prepared};
 use super::segment::Segment;
 use super::top::TopPages;
-use crate::bm25::{Adds, Form};
+use super::window::{WINDOW, Window};
+use crate::bm25::Adds;
 
-/// Documents of a window: sums and marks of one stay in the first cache.
-const WINDOW: DocId = 4096;
-
+/// Bounds are computed in floats and compared with integers that were cut from other floats.
+const MARGIN: f64 = 1.0 + 1e-5;
 /// A term's lists. Documents of the exact form are documents of the stem, where they are said at
 /// least as often: the exact form adds at most `ratio` times what the stem gives.
 struct Term {
     stem: List,
     exact: Option<Exact>,
-    /// The most that a document of the window can get from the stem.
-    stem_bound: u32,
-    /// The same from the exact form.
-    exact_bound: u32,
+    /// The most that a document of the window can get from the term.
+    bound: u32,
 }
 
 struct Exact {
@@ -41,27 +39,16 @@ struct Exact {
     ratio: f64,
 }
 
-/// A list that a window's sweep leaves out.
-#[derive(Clone, Copy)]
-struct Rest {
-    term: usize,
-    form: Form,
-    bound: u32,
-    /// The bounds of this and all that come after.
-    remaining: u32,
-}
-
 struct Sweep<'a> {
     lengths: Lengths<'a>,
     segment: &'a Segment,
     number: usize,
     filter: &'a SegmentFilter,
     terms: Vec<Term>,
-    sums: Vec<u32>,
-    marks: Vec<u64>,
+    lift: Lift,
+    window: Window,
     /// Terms by what they can give in the window, the least first.
     order: Vec<usize>,
-    rest: Vec<Rest>,
 }
 
 /// Offers the pages of one place to `top`.
@@ -81,10 +68,9 @@ pub(super) fn search(
         number: place.segment,
         filter,
         order: (0..terms.len()).collect(),
+        lift: Lift::of(&terms),
         terms,
-        sums: vec![0; WINDOW as usize],
-        marks: vec![0; WINDOW as usize / 64],
-        rest: Vec::new(),
+        window: Window::new(),
     };
     sweep.run(top)
 }
@@ -107,7 +93,7 @@ fn open_terms(
             Adds::Alone => {
                 let blocks = bounds.blocks(words.list(*form, info), *form, info, weight)?;
                 let stem = List::new(postings, weight, blocks, lengths);
-                terms.push(Term { stem, exact: None, stem_bound: 0, exact_bound: 0 });
+                terms.push(Term { stem, exact: None, bound: 0 });
             }
             Adds::ToStem => {
                 let ratio = f64::from(weight) / f64::from(prepared.scorer.weight(number - 1));
@@ -125,7 +111,7 @@ impl Sweep<'_> {
         let mut from = self.next(0);
         while from < end {
             let to = from.saturating_add(WINDOW).min(end);
-            self.window(from, to, top)?;
+            self.search_window(from, to, top)?;
             from = self.next(to);
         }
         Ok(())
@@ -135,144 +121,141 @@ impl Sweep<'_> {
         self.terms.iter_mut().map(|term| term.stem.next(from)).min().unwrap_or(DocId::MAX)
     }
 
-    fn window(&mut self, from: DocId, to: DocId, top: &mut TopPages<'_>) -> tantivy::Result<()> {
+    fn search_window(
+        &mut self,
+        from: DocId,
+        to: DocId,
+        top: &mut TopPages<'_>,
+    ) -> tantivy::Result<()> {
         let threshold = top.threshold();
         let total = self.bound_terms(from, to);
         if total < threshold {
             return Ok(());
         }
+        self.window.start(from);
         let left_out = self.left_out(threshold);
-        self.collect_rest(left_out);
         for place in left_out..self.order.len() {
-            self.add_up(self.order[place], from, to, total, threshold);
+            self.sweep(self.order[place], from, to, total, threshold);
         }
-        self.offer_marked(from, top)
+        self.complete(left_out, from, to, threshold);
+        self.offer(top)
     }
 
     /// Bounds every term in the window; returns the sum.
     fn bound_terms(&mut self, from: DocId, to: DocId) -> u32 {
-        let mut total = 0;
+        let (mut total, mut stems) = (0, 0);
         for term in &mut self.terms {
-            term.stem_bound = term.stem.bound(from, to);
-            term.exact_bound = term.exact.as_ref().map_or(0, |exact| exact.bound(term.stem_bound));
-            total += term.bound();
+            let stem = term.stem.bound(from, to);
+            term.bound = term.with_exact(stem);
+            total += term.bound;
+            stems += stem;
         }
+        self.lift.at_most = total - stems;
         total
     }
 
     /// Orders the terms; returns how many of the first cannot reach the threshold together.
     fn left_out(&mut self, threshold: u32) -> usize {
         let terms = &self.terms;
-        self.order.sort_unstable_by_key(|term| terms[*term].bound());
+        self.order.sort_unstable_by_key(|term| terms[*term].bound);
         let mut sum = 0;
         let is_short = |term: &&usize| {
-            sum += terms[**term].bound();
+            sum += terms[**term].bound;
             sum < threshold
         };
         self.order.iter().take_while(is_short).count()
     }
 
-    /// The lists that complete a sum: stems that are left out and all exact forms, those that can
-    /// give most first.
-    fn collect_rest(&mut self, left_out: usize) {
-        self.rest.clear();
-        for (place, number) in self.order.iter().enumerate() {
-            let term = &self.terms[*number];
-            let rest = |form, bound| Rest { term: *number, form, bound, remaining: 0 };
-            if place < left_out && term.stem_bound > 0 {
-                self.rest.push(rest(Form::Stem, term.stem_bound));
-            }
-            if term.exact_bound > 0 {
-                self.rest.push(rest(Form::Exact, term.exact_bound));
-            }
-        }
-        self.rest.sort_unstable_by_key(|rest| std::cmp::Reverse(rest.bound));
-        let mut remaining = 0;
-        for rest in self.rest.iter_mut().rev() {
-            remaining += rest.bound;
-            rest.remaining = remaining;
-        }
-    }
-
-    fn add_up(&mut self, number: usize, from: DocId, to: DocId, total: u32, threshold: u32) {
+    /// Adds up and marks the documents of a term.
+    fn sweep(&mut self, number: usize, from: DocId, to: DocId, total: u32, threshold: u32) {
         let term = &mut self.terms[number];
-        let others = total - term.bound();
-        let exact = &term.exact;
-        let is_hopeless = |bound: u32| {
-            let exact_bound = exact.as_ref().map_or(0, |exact| exact.bound(bound));
-            bound + exact_bound + others < threshold
-        };
-        let (sums, marks) = (&mut self.sums, &mut self.marks);
-        term.stem.sweep(from, to, self.lengths, is_hopeless, |doc, points| {
-            let place = (doc - from) as usize;
-            sums[place] += points;
-            marks[place / 64] |= 1 << (place % 64);
-        });
+        let others = total - term.bound;
+        let ratio = term.exact.as_ref().map(|exact| (exact.ratio, exact.weight));
+        let is_hopeless = |bound: u32| bound + exact_bound(ratio, bound) + others < threshold;
+        term.stem.sweep(from, to, self.lengths, is_hopeless, &mut self.window);
     }
 
-    fn offer_marked(&mut self, from: DocId, top: &mut TopPages<'_>) -> tantivy::Result<()> {
-        let rest = self.rest.first().map_or(0, |rest| rest.remaining);
-        for word in 0..self.marks.len() {
-            let mut marks = std::mem::take(&mut self.marks[word]);
-            while marks != 0 {
-                let place = word * 64 + marks.trailing_zeros() as usize;
-                marks &= marks - 1;
-                let sum = std::mem::take(&mut self.sums[place]);
-                if sum + rest >= top.threshold() {
-                    self.offer(from + place as DocId, sum, top)?;
-                }
+    /// Completes the sums of marked documents from the first `left_out` terms, which the sweep left
+    /// out, and from the exact forms, and drops what cannot reach the threshold on the way.
+    fn complete(&mut self, left_out: usize, from: DocId, to: DocId, threshold: u32) {
+        let mut remaining: u32 =
+            self.order[..left_out].iter().map(|term| self.terms[*term].bound).sum();
+        for place in (0..left_out).rev() {
+            self.window.prune(self.lift.least(threshold.saturating_sub(remaining)));
+            let term = &mut self.terms[self.order[place]];
+            remaining -= term.bound;
+            if term.bound > 0 {
+                term.stem.join(from, to, self.lengths, &mut self.window);
             }
         }
-        Ok(())
+        self.window.prune(self.lift.least(threshold));
     }
 
-    fn offer(&mut self, doc: DocId, sum: u32, top: &mut TopPages<'_>) -> tantivy::Result<()> {
-        if !self.segment.is_alive(doc) || !self.filter.admits(doc) {
-            return Ok(());
-        }
-        match self.complete(doc, sum, top.threshold()) {
-            Some(points) => top.offer(points, self.number, doc),
-            None => Ok(()),
-        }
-    }
-
-    /// The points of a document in all, unless they stay below the threshold.
-    fn complete(&mut self, doc: DocId, mut sum: u32, threshold: u32) -> Option<u32> {
-        for place in 0..self.rest.len() {
-            let Rest { term, form, bound, remaining } = self.rest[place];
-            if sum + remaining < threshold {
-                return None;
+    /// Offers the marked documents.
+    fn offer(&mut self, top: &mut TopPages<'_>) -> tantivy::Result<()> {
+        let Self { window, terms, lift, segment, filter, lengths, number, .. } = self;
+        window.drain(|doc, sum| {
+            let threshold = top.threshold();
+            if lift.most(sum) < threshold || !segment.is_alive(doc) || !filter.admits(doc) {
+                return Ok(());
             }
-            let term = &mut self.terms[term];
-            let points = match (form, &mut term.exact) {
-                (Form::Exact, Some(exact)) => {
-                    points_of(&mut exact.postings, exact.weight, doc, self.lengths)
-                }
-                (Form::Exact, None) => None,
-                (Form::Stem, _)
-                    if sum + remaining - bound + term.stem.bound_at(doc) < threshold =>
-                {
-                    return None;
-                }
-                (Form::Stem, _) => term.stem.points_of(doc, self.lengths),
-            };
-            sum += points.unwrap_or_default();
-        }
-        (sum >= threshold).then_some(sum)
+            let points = sum + exact_points(terms, doc, *lengths);
+            if points < threshold {
+                return Ok(());
+            }
+            top.offer(points, *number, doc)
+        })
     }
+}
+
+/// What a document's exact forms add.
+fn exact_points(terms: &mut [Term], doc: DocId, lengths: Lengths<'_>) -> u32 {
+    let exacts = terms.iter_mut().filter_map(|term| term.exact.as_mut());
+    exacts.filter_map(|exact| points_of(&mut exact.postings, exact.weight, doc, lengths)).sum()
 }
 
 impl Term {
-    fn bound(&self) -> u32 {
-        self.stem_bound + self.exact_bound
+    /// A bound of the stem's points as one of the term's.
+    fn with_exact(&self, stem: u32) -> u32 {
+        let ratio = self.exact.as_ref().map(|exact| (exact.ratio, exact.weight));
+        stem + exact_bound(ratio, stem)
     }
 }
 
-impl Exact {
-    /// The most this form adds to a document that the stem gives at most `stem_bound`.
-    fn bound(&self, stem_bound: u32) -> u32 {
-        // The stem's points were cut, so it may have been due up to one more.
-        let most = (f64::from(stem_bound) + 1.0) * self.ratio * (1.0 + 1e-5) + 1.0;
-        (most as u32).min(self.weight as u32)
+/// The most that an exact form adds to a document that its stem gives at most `stem`.
+fn exact_bound(ratio: Option<(f64, f32)>, stem: u32) -> u32 {
+    let Some((ratio, weight)) = ratio.filter(|_| stem > 0) else { return 0 };
+    // The stem's points were cut, so up to one more may have been due.
+    let most = (f64::from(stem) + 1.0) * ratio * MARGIN + 1.0;
+    (most as u32).min(weight as u32)
+}
+
+/// What all exact forms together can add to the points of all stems.
+struct Lift {
+    /// By how much, times the points of the stems.
+    factor: f64,
+    /// What cutting points to integers can hide.
+    slack: f64,
+    /// How many points in the window, whatever the stems give.
+    at_most: u32,
+}
+
+impl Lift {
+    fn of(terms: &[Term]) -> Self {
+        let ratios = terms.iter().filter_map(|term| term.exact.as_ref()).map(|exact| exact.ratio);
+        let factor = 1.0 + ratios.fold(0.0, f64::max) * MARGIN;
+        Self { factor, slack: 2.0 * factor * terms.len() as f64, at_most: 0 }
+    }
+
+    /// The most that stems of `sum` points can make.
+    fn most(&self, sum: u32) -> u32 {
+        let by_factor = (f64::from(sum) * self.factor + self.slack) as u32;
+        by_factor.min(sum + self.at_most)
+    }
+
+    /// The fewest points of stems that can make `points`.
+    fn least(&self, points: u32) -> u32 {
+        let by_factor = ((f64::from(points) - self.slack) / self.factor) as u32;
+        by_factor.max(points.saturating_sub(self.at_most))
     }
 }

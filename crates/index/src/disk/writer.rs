@@ -155,6 +155,8 @@ impl Writer for DiskWriter {
             let Some(due) = due(&segments) else { return Ok(()) };
             let writer = self.writer(0)?;
             writer.merge(&due).wait().map_err(|e| shared.error(e))?;
+            // Readers keep what they have open, whatever its name.
+            writer.garbage_collect_files().wait().map_err(|e| shared.error(e))?;
         }
     }
 }
