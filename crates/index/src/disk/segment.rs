@@ -1,10 +1,11 @@
 //! One segment, read: its documents by page, its columns, its lists.
 
 use std::ops::{Bound, Range};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
+use rustc_hash::FxHashMap;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::directory::{CompositeFile, FileSlice, OwnedBytes};
 use tantivy::index::SegmentComponent;
@@ -20,12 +21,19 @@ use crate::statistics::{Statistics, Totals};
 
 type Read<T> = tantivy::Result<T>;
 
+/// Live lengths that a segment keeps once counted.
+const KEPT_LENGTHS: usize = 1 << 16;
+/// Looking for a document in a list costs as much as reading this many in order.
+const SEEK_COST: usize = 16;
+
 /// A segment and what was read of it so far.
 pub(super) struct Segment {
     pub(super) reader: SegmentReader,
     fields: Fields,
     columns: OnceLock<Columns>,
     deleted: OnceLock<Vec<DocId>>,
+    /// Live lengths of lists that hold deleted documents, by field and place.
+    live: Mutex<FxHashMap<(Field, usize), u64>>,
     world: OnceLock<Words>,
     private: OnceLock<Words>,
 }
@@ -49,8 +57,9 @@ pub(super) struct Words {
 
 impl Segment {
     pub(super) fn new(reader: SegmentReader, fields: Fields) -> Self {
-        let (columns, deleted) = (OnceLock::new(), OnceLock::new());
-        Self { reader, fields, columns, deleted, world: OnceLock::new(), private: OnceLock::new() }
+        let (columns, deleted, live) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        let (world, private) = (OnceLock::new(), OnceLock::new());
+        Self { reader, fields, columns, deleted, live, world, private }
     }
 
     pub(super) fn is_alive(&self, doc: DocId) -> bool {
@@ -123,12 +132,28 @@ impl Segment {
 
     /// How many live documents a list holds.
     pub(super) fn live_length(&self, field: Field, info: &TermInfo) -> Read<u64> {
-        let deleted = self.deleted();
-        if deleted.is_empty() {
+        if !self.reader.has_deletes() {
             return Ok(u64::from(info.doc_freq));
         }
+        let place = (field, info.postings_range.start);
+        let lock = || self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(length) = lock().get(&place) {
+            return Ok(*length);
+        }
+        let length = self.count_live(field, info)?;
+        let mut live = lock();
+        if live.len() == KEPT_LENGTHS {
+            live.clear();
+        }
+        live.insert(place, length);
+        Ok(length)
+    }
+
+    /// Counts by whichever is shorter: the list, or the deleted documents.
+    fn count_live(&self, field: Field, info: &TermInfo) -> Read<u64> {
+        let deleted = self.deleted();
         let mut postings = self.open(field, info)?;
-        let gone = match deleted.len() * 32 < info.doc_freq as usize {
+        let gone = match deleted.len() * SEEK_COST < info.doc_freq as usize {
             true => count_members(&mut postings, deleted),
             false => self.count_deleted(&mut postings),
         };

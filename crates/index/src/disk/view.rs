@@ -22,8 +22,8 @@ use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::{IndexError, Result};
 use crate::statistics::Totals;
 
-/// Entries that a view keeps once read.
-const KEPT_ENTRIES: usize = 4096;
+/// Pages that a view remembers.
+const KEPT_PAGES: usize = 8192;
 /// Queries that a view keeps ready: the words of one request are asked several times.
 const KEPT_QUERIES: usize = 4;
 
@@ -33,8 +33,16 @@ pub(super) struct DiskView {
     searcher: Searcher,
     pub(super) fields: Fields,
     pub(super) segments: Vec<Segment>,
-    entries: Mutex<FxHashMap<PageId, Arc<PageEntry>>>,
+    pages: Mutex<FxHashMap<PageId, KnownPage>>,
     queries: Mutex<Vec<KeptQuery>>,
+}
+
+/// What is known of a page: where its first document is, and its entry once that was read.
+#[derive(Clone)]
+struct KnownPage {
+    segment: usize,
+    first: DocId,
+    entry: Option<Arc<PageEntry>>,
 }
 
 struct KeptQuery {
@@ -56,8 +64,8 @@ impl DiskView {
             .iter()
             .map(|reader| Segment::new(reader.clone(), fields))
             .collect();
-        let (entries, queries) = (Mutex::default(), Mutex::default());
-        Self { dir: dir.to_owned(), payload, searcher, fields, segments, entries, queries }
+        let (pages, queries) = (Mutex::default(), Mutex::default());
+        Self { dir: dir.to_owned(), payload, searcher, fields, segments, pages, queries }
     }
 
     /// What a page adds to the totals of its visibility, if the view holds it.
@@ -107,20 +115,27 @@ impl DiskView {
     /// The entry of the page whose first document this is.
     pub(super) fn entry_at(&self, segment: usize, first: DocId) -> Result<Arc<PageEntry>> {
         let page = self.page_id(segment, first)?;
-        if let Some(entry) = self.entries.lock().unwrap_or_else(PoisonError::into_inner).get(&page)
-        {
-            return Ok(entry.clone());
+        if let Some(entry) = self.known(page).and_then(|known| known.entry) {
+            return Ok(entry);
         }
         let document = self.document(segment, first)?;
         let record =
             document.get_first(self.fields.entry).and_then(|v| v.as_bytes()).unwrap_or_default();
         let entry = Arc::new(read_entry(record).map_err(|e| self.damaged(e))?);
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() == KEPT_ENTRIES {
-            entries.clear();
-        }
-        entries.insert(page, entry.clone());
+        self.remember(page, KnownPage { segment, first, entry: Some(entry.clone()) });
         Ok(entry)
+    }
+
+    fn known(&self, page: PageId) -> Option<KnownPage> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&page).cloned()
+    }
+
+    fn remember(&self, page: PageId, known: KnownPage) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if pages.len() == KEPT_PAGES {
+            pages.clear();
+        }
+        pages.insert(page, known);
     }
 
     fn page_id(&self, segment: usize, doc: DocId) -> Result<PageId> {
@@ -137,6 +152,7 @@ impl DiskView {
         Ok(links.into_iter().map(|link| LinkEntry { owner, link }).collect())
     }
 
+    /// A chunk as a hit. Where its page is will be asked next.
     pub(super) fn hit(
         &self,
         prepared: &Prepared,
@@ -145,22 +161,31 @@ impl DiskView {
         points: u32,
     ) -> Result<WordsHit> {
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
-        Ok(WordsHit {
-            page: self.page_id(segment, doc)?,
-            ordinal: columns.code(doc).map_or(0, |code| code.ordinal()),
-            score: prepared.scorer.score(points),
-            handle: (segment as u64) << 32 | u64::from(doc),
-        })
+        let page = self.page_id(segment, doc)?;
+        let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
+        if self.known(page).is_none() {
+            self.remember(page, KnownPage { segment, first: doc - ordinal, entry: None });
+        }
+        let handle = (segment as u64) << 32 | u64::from(doc);
+        Ok(WordsHit { page, ordinal, score: prepared.scorer.score(points), handle })
     }
 
+    /// A page that a caller may know of: where it is, and its entry.
     pub(super) fn visible(
         &self,
         page: PageId,
         trust: Trust,
     ) -> Result<Option<(PlacedPage, Arc<PageEntry>)>> {
-        let Some(placed) = self.place_of(page)? else { return Ok(None) };
-        let entry = self.entry_at(placed.segment, placed.documents.start)?;
-        Ok(entry.is_visible_to(trust).then_some((placed, entry)))
+        let (segment, first) = match self.known(page) {
+            Some(known) => (known.segment, known.first),
+            None => match self.place_of(page)? {
+                Some(placed) => (placed.segment, placed.documents.start),
+                None => return Ok(None),
+            },
+        };
+        let entry = self.entry_at(segment, first)?;
+        let documents = first..first + entry.chunk_count.max(1);
+        Ok(entry.is_visible_to(trust).then_some((PlacedPage { segment, documents }, entry)))
     }
 
     /// The entries of the live pages that a name key names, in no order.
