@@ -7,7 +7,9 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Parser;
 use gbrain_bench::campaign::engine::Engine::{Postgres, Sqlite};
-use gbrain_bench::campaign::identity::{Comparison, Route, Way, compare, demo, markdown, questions};
+use gbrain_bench::campaign::identity::{
+    Comparison, Route, Way, compare, demo, markdown, questions,
+};
 use gbrain_bench::campaign::process::built_program;
 use gbrain_bench::campaign::say;
 

@@ -7,6 +7,7 @@ mod cold;
 mod collection;
 mod corpus;
 mod home;
+mod identity;
 mod import;
 mod machine;
 mod measures;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, search, import, cold, build";
+const NAMES: &str = "quality, search, import, cold, build, identity";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -32,6 +33,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "import" => import::run(&parse(name, args)?),
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
+        "identity" => identity::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

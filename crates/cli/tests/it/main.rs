@@ -2,5 +2,8 @@
 
 mod answers;
 mod commands;
+mod concurrent;
+mod identity;
+mod kill;
 mod support;
 mod trust;

@@ -1,0 +1,193 @@
+//! Inputs: the demo corpus, mutated, and texts that are hostile from the start.
+
+use anyhow::Result;
+use fastrand::Rng;
+use gbrain_core::page::Format;
+
+use crate::campaign::identity::{Question, demo, questions};
+
+/// The largest input: past this a case says more about the machine than about the code.
+const MAX_BYTES: usize = 300_000;
+
+/// Pieces that parsers stumble over.
+const PIECES: [&str; 56] = [
+    "---\n",
+    "---",
+    "\n---\n",
+    "```",
+    "~~~\n",
+    "[[",
+    "]]",
+    "[[a|b]]",
+    "](",
+    ")",
+    "![",
+    "<!--",
+    "-->",
+    "- ",
+    "* ",
+    "# ",
+    "###### ",
+    "| a | b |\n",
+    "\r\n",
+    "\r",
+    "\u{2028}",
+    "\t",
+    "    ",
+    "\u{feff}",
+    "\u{200d}",
+    "\u{202e}",
+    "\u{301}",
+    "ﬁ",
+    "İ",
+    "ß",
+    "ǆ",
+    "가",
+    "青崎",
+    "ｶﾞ",
+    "👩‍👩‍👧",
+    "🇯🇵",
+    "\u{10ffff}",
+    "\u{fffd}",
+    "title: ",
+    "tags: [",
+    "takes:\n  - ",
+    "date: 2026-13-45\n",
+    "visibility: private\n",
+    "aliases: ",
+    "type: chat\n",
+    "&a [*a, *a]",
+    "!!binary ",
+    "{\"turns\":[",
+    "\"speaker\":",
+    "\\u0000",
+    "\\ud800",
+    "1e999",
+    "-2026-05-01 | ",
+    "depends_on: [[x]]",
+    "founder of [[y]] since 2021",
+    "**Ada** (09:14): ",
+];
+
+/// One thing to try.
+#[derive(Debug)]
+pub(super) enum Input {
+    Page { text: String, format: Format },
+    Query(Box<Question>),
+}
+
+/// What inputs are made from.
+pub(super) struct Seeds {
+    pages: Vec<(String, Format)>,
+    questions: Vec<Question>,
+}
+
+impl Input {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Page { text, .. } => text,
+            Self::Query(question) => &question.request.query,
+        }
+    }
+
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Self::Page { format, .. } => format!("{format:?}"),
+            Self::Query(question) => format!("{:?}", question.request),
+        }
+    }
+}
+
+impl Seeds {
+    pub(super) fn of_demo() -> Result<Self> {
+        let corpus = demo()?;
+        let questions = questions(&corpus, 200, 1);
+        let page = |file: &crate::campaign::identity::File| {
+            Format::of_path(&file.path).map(|format| (file.text.clone(), format))
+        };
+        Ok(Self { pages: corpus.files.iter().filter_map(page).collect(), questions })
+    }
+
+    /// A page two times out of three.
+    pub(super) fn input(&self, rng: &mut Rng) -> Input {
+        if rng.u8(..3) > 0 {
+            let (text, format) = self.page(rng);
+            return Input::Page { text, format };
+        }
+        let mut question = self.questions[rng.usize(..self.questions.len())].clone();
+        question.request.query = match rng.u8(..4) {
+            0 => hostile(rng),
+            1 => self.page(rng).0,
+            _ => mutated(&question.request.query, rng),
+        };
+        Input::Query(Box::new(question))
+    }
+
+    fn page(&self, rng: &mut Rng) -> (String, Format) {
+        let (text, format) = &self.pages[rng.usize(..self.pages.len())];
+        let formats = [Format::Markdown, Format::ChatJson, Format::ChatJsonl, Format::Text];
+        let format = if rng.u8(..4) == 0 { formats[rng.usize(..4)] } else { *format };
+        let text = match rng.u8(..8) {
+            0 => hostile(rng),
+            1 => {
+                let other = &self.pages[rng.usize(..self.pages.len())].0;
+                let (head, tail) = (cut(text, rng), other.len() - cut(other, rng).len());
+                format!("{head}{}", &other[other.ceil_char_boundary(tail)..])
+            }
+            _ => mutated(text, rng),
+        };
+        (text, format)
+    }
+}
+
+/// The text with a few changes: pieces put in, parts taken out, doubled or moved, the end cut off.
+fn mutated(text: &str, rng: &mut Rng) -> String {
+    let mut out = text.to_owned();
+    for _ in 0..rng.usize(1..8) {
+        let at = out.floor_char_boundary(rng.usize(..=out.len()));
+        let to = out.floor_char_boundary((at + rng.usize(..200)).min(out.len()));
+        match rng.u8(..6) {
+            0 => out.insert_str(at, PIECES[rng.usize(..PIECES.len())]),
+            1 => out.insert(at, rng.char(..)),
+            2 => out.replace_range(at..to, ""),
+            3 => {
+                let part = out[at..to].repeat(rng.usize(1..4));
+                out.insert_str(at, &part);
+            }
+            4 => {
+                let part: String = out.drain(at..to).collect();
+                let place = out.floor_char_boundary(rng.usize(..=out.len()));
+                out.insert_str(place, &part);
+            }
+            _ if rng.u8(..3) == 0 => out.truncate(at),
+            _ => out.insert_str(at, &char::from(rng.u8(..128)).to_string()),
+        }
+    }
+    bounded(out)
+}
+
+/// A text made of nothing but trouble.
+fn hostile(rng: &mut Rng) -> String {
+    let size = 1usize << rng.u32(4..17);
+    let piece = PIECES[rng.usize(..PIECES.len())];
+    let text = match rng.u8(..8) {
+        0 => piece.repeat(size / piece.len().max(1)),
+        1 => (0..size / 4).map(|_| rng.char(..)).collect(),
+        2 => (0..size / 8).map(|_| PIECES[rng.usize(..PIECES.len())]).collect(),
+        3 => format!("{}{}", "[".repeat(size), "]".repeat(size)),
+        4 => format!("{}1{}", "{\"a\":".repeat(size / 5), "}".repeat(size / 5)),
+        5 => format!("---\na: {}{}\n---\nx\n", "[".repeat(size / 2), "]".repeat(size / 2)),
+        6 => "> ".repeat(size / 2) + "deep\n",
+        _ => "word".repeat(size / 4),
+    };
+    bounded(text)
+}
+
+fn cut<'a>(text: &'a str, rng: &mut Rng) -> &'a str {
+    &text[..text.floor_char_boundary(rng.usize(..=text.len()))]
+}
+
+fn bounded(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_BYTES));
+    text
+}

@@ -1,0 +1,199 @@
+//! What must hold for any input.
+
+use gbrain_brain::import::{ImportOptions, import};
+use gbrain_brain::{Brain, BrainOptions, IndexKind};
+use gbrain_core::chunk::{self, MAX_CHARS};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
+use gbrain_core::request::Trust;
+use gbrain_core::search::{intent, relation, snippet};
+use gbrain_core::text::{self, QueryTerms};
+use gbrain_store::{Location, OpenMode};
+use jiff::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::input::Input;
+use crate::campaign::identity::{Question, ask, demo};
+
+/// What is broken, in words.
+type Broken = String;
+
+/// The demo brain behind both indexes.
+pub(super) struct Brains {
+    disk: Brain,
+    memory: Brain,
+    _home: TempDir,
+}
+
+impl Brains {
+    pub(super) fn new() -> anyhow::Result<Self> {
+        let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
+        let now = Timestamp::now();
+        let open = |index| {
+            let options = BrainOptions {
+                location: Location::Sqlite(home.path().join("brain.db")),
+                mode: OpenMode::Use,
+                index,
+                index_dir: home.path().join("index"),
+                workspace: WorkspaceId::default(),
+            };
+            Brain::open(options, now)
+        };
+        let (disk, memory) = (open(IndexKind::Disk)?, open(IndexKind::Memory)?);
+        for source in demo()?.sources() {
+            let source = SourceId::new(source)?;
+            disk.ensure_source(&source, now)?;
+            let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../cli/demo")
+                .join(source.as_str());
+            let options = ImportOptions { source, threads: Some(1), allow_empty: false };
+            import(&disk, &[dir], &options, now, &|_| ())?;
+        }
+        Ok(Self { disk, memory, _home: home })
+    }
+}
+
+/// Checks every promise about an input.
+pub(super) fn check(input: &Input, brains: &Brains) -> Result<(), Broken> {
+    match input {
+        Input::Page { text, format } => check_page(text, *format),
+        Input::Query(question) => check_query(question, brains),
+    }
+}
+
+fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+fn check_page(content: &str, format: Format) -> Result<(), Broken> {
+    // Any text may be a file's name too.
+    let name: String = content.chars().take(80).collect();
+    if let Ok(slug) = slug_of_path(&name) {
+        require(Slug::new(slug.as_str()).is_ok(), || {
+            format!("{name:?} becomes a slug that is refused: {slug}")
+        })?;
+    }
+    check_text(content)?;
+    let key =
+        PageKey::new(SourceId::default(), Slug::new("notes/x").map_err(|error| error.to_string())?);
+    let input = PageInput { key, file_name: Some("2026-05-01 x.md"), content, format };
+    let page = match parse(input.clone()) {
+        Ok(page) => page,
+        Err(error) => {
+            return require(!error.to_string().is_empty(), || "an error without words".to_owned());
+        }
+    };
+    require(parse(input).as_ref() == Ok(&page), || "parsed twice, it is two pages".to_owned())?;
+    require(!page.title.trim().is_empty(), || "no title".to_owned())?;
+    check_chunks(&page)?;
+    check_links(&page)
+}
+
+fn check_chunks(page: &Page) -> Result<(), Broken> {
+    let texts = chunk::texts(&page.content, &page.chunks);
+    let length = page.content.chars().count();
+    for (at, (chunk, text)) in page.chunks.iter().zip(&texts).enumerate() {
+        require(chunk.ordinal as usize == at, || {
+            format!("chunk {at} has ordinal {}", chunk.ordinal)
+        })?;
+        let fits = chunk.start < chunk.end && chunk.end as usize <= length;
+        require(fits, || format!("chunk {at} is {}..{} of {length}", chunk.start, chunk.end))?;
+        require(chunk.hash == Hash::of(text.as_bytes()), || {
+            format!("chunk {at} has another hash")
+        })?;
+        require(text.chars().count() <= MAX_CHARS, || format!("chunk {at} is too long"))?;
+    }
+    for pair in page.chunks.windows(2) {
+        let ascend = pair[0].start < pair[1].start && pair[0].end < pair[1].end;
+        require(ascend, || format!("chunk {} is not before the next", pair[0].ordinal))?;
+    }
+    Ok(())
+}
+
+fn check_links(page: &Page) -> Result<(), Broken> {
+    let length = page.content.chars().count();
+    for link in &page.links {
+        let (start, end) = (link.evidence_start as usize, link.evidence_end as usize);
+        require(start < end && end <= length, || format!("evidence {start}..{end} of {length}"))?;
+        require((0.0..=1.0).contains(&link.confidence), || {
+            format!("confidence {}", link.confidence)
+        })?;
+        require(!link.target.is_empty(), || "a link to nothing".to_owned())?;
+        let chunk = link.evidence_chunk.map(|at| page.chunks.get(at as usize));
+        require(chunk != Some(None), || "evidence in a chunk that is not there".to_owned())?;
+    }
+    for take in &page.takes {
+        require((0.0..=1.0).contains(&take.weight), || format!("weight {}", take.weight))?;
+    }
+    Ok(())
+}
+
+/// Analysis, spans and snippets stay on the text's characters.
+fn check_text(content: &str) -> Result<(), Broken> {
+    let mut broken = None;
+    text::analyse(content, &mut |token| {
+        let fits = token.start < token.end && content.get(token.start..token.end).is_some();
+        let short = token.exact.len().max(token.stem.len()) <= text::MAX_TOKEN_BYTES;
+        if !fits || !short || token.stem.is_empty() {
+            broken = Some(format!("token {token:?}"));
+        }
+    });
+    broken.map_or(Ok(()), Err)?;
+    let query: String = content.chars().skip(content.len() / 7).take(60).collect();
+    let terms = QueryTerms::of(&query);
+    let found = text::matches(content, &terms);
+    let length = content.chars().count();
+    for pair in found.spans.windows(2) {
+        require(pair[0].end <= pair[1].start, || format!("spans overlap: {pair:?}"))?;
+    }
+    let inside =
+        found.spans.iter().all(|span| span.start < span.end && span.end as usize <= length);
+    require(inside, || format!("a span is outside of {length} characters"))?;
+    let shown = snippet::snippet(content, &found.spans, 240);
+    let width = shown.text.chars().count();
+    let inside = shown.highlights.iter().all(|(start, end)| start < end && *end as usize <= width);
+    require(inside, || format!("a highlight of {:?} is outside of {width}", shown.highlights))
+}
+
+fn check_query(question: &Question, brains: &Brains) -> Result<(), Broken> {
+    let query = &question.request.query;
+    if let Some(question) = relation::parse(query) {
+        require(!question.seeds.is_empty(), || "a relational question about nothing".to_owned())?;
+    }
+    intent::classify(query);
+    let answer = |brain| ask(brain, question).map_err(|error| format!("an error: {error:#}"));
+    let (disk, memory) = (answer(&brains.disk)?, answer(&brains.memory)?);
+    require(disk == memory, || format!("disk answers {disk} and memory {memory}"))?;
+    let disk: Value = serde_json::from_str(&format!("{}}}", disk.trim_end_matches(',')))
+        .map_err(|error| error.to_string())?;
+    let hits = disk["hits"].as_array().cloned().unwrap_or_default();
+    require(hits.len() <= question.request.limit, || format!("{} hits", hits.len()))?;
+    let mut names: Vec<String> = Vec::new();
+    for (at, hit) in hits.iter().enumerate() {
+        check_hit(question, at, hit)?;
+        names.push(format!("{}::{}", hit["source_id"], hit["slug"]));
+    }
+    names.sort();
+    names.dedup();
+    require(names.len() == hits.len(), || "a page comes twice".to_owned())
+}
+
+fn check_hit(question: &Question, at: usize, hit: &Value) -> Result<(), Broken> {
+    require(hit["rank"] == at + 1, || format!("rank {} at {at}", hit["rank"]))?;
+    require(hit["score"].as_f64().is_some_and(f64::is_finite), || {
+        format!("score {}", hit["score"])
+    })?;
+    let is_private = hit["slug"] == "concepts/compensation-notes-2026";
+    let may_see = question.request.filter.trust == Trust::Trusted;
+    require(may_see || !is_private, || "a private page for an untrusted caller".to_owned())?;
+    for passage in hit["passages"].as_array().into_iter().flatten() {
+        let width = passage["snippet"].as_str().map_or(0, |snippet| snippet.chars().count() as u64);
+        for span in passage["highlights"].as_array().into_iter().flatten() {
+            let inside = span[0].as_u64() < span[1].as_u64() && span[1].as_u64() <= Some(width);
+            require(inside, || format!("highlight {span} of {width}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! `campaign load`: two importing processes and four searching ones at once.
+//!
+//! Nobody may fail, no page may be lost, a search that is behind says so. The importers first have a
+//! source each, then share one source and one tree.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+use fastrand::Rng;
+use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_store::PageFilter;
+use serde_json::Value;
+
+use super::engine::{Engine, Engines};
+use super::process::{Gbrain, Output, built_program};
+use super::tree::{self, Change, Tree};
+use super::{exit, say, seed};
+
+const SEARCHERS: usize = 4;
+/// Pages that never change, for the searchers to find whatever else happens.
+const STABLE: usize = 60;
+
+/// Arguments of `campaign load`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign load")]
+pub struct LoadArgs {
+    /// Seconds on each engine.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Repeats the pages and their changes.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which engines.
+    #[arg(long, value_enum, default_value = "both")]
+    engine: Engines,
+    /// Files in each tree that is imported.
+    #[arg(long, default_value_t = 300)]
+    pages: usize,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// For how long.
+    pub time: Duration,
+    /// The seed.
+    pub seed: u64,
+    /// Files in each tree.
+    pub pages: usize,
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Imports that were run.
+    pub imports: usize,
+    /// Searches that were run.
+    pub searches: usize,
+    /// Searches that were behind, and said so.
+    pub behind: usize,
+    /// Pages compared with their files at the end.
+    pub compared: usize,
+    /// What should not have been.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign on the engines that were asked for.
+pub fn run(args: &LoadArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let mut violations = 0;
+    for &engine in args.engine.list() {
+        let time = Duration::from_secs(args.seconds);
+        let report =
+            load(&Load { program: program.clone(), engine, time, seed, pages: args.pages })?;
+        say(format!(
+            "{}: {} s, {} imports by 2 processes at once, {} searches by {SEARCHERS}, {} of them behind and said so, \
+             {} pages compared, {} violations",
+            engine.name(),
+            args.seconds,
+            report.imports,
+            report.searches,
+            report.behind,
+            report.compared,
+            report.violations.len()
+        ));
+        for violation in report.violations.iter().take(20) {
+            say(format!("  violation: {violation}"));
+        }
+        violations += report.violations.len();
+    }
+    Ok(exit(violations))
+}
+
+/// Loads one engine.
+pub fn load(load: &Load) -> Result<Report> {
+    let mut rng = Rng::with_seed(load.seed);
+    let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
+    let brain = Gbrain::new(&load.program, load.engine)?;
+    let crowd = Crowd::new(&brain);
+    let mut trees = Vec::new();
+    for (name, pages) in [("stable", STABLE), ("one", load.pages), ("two", load.pages)] {
+        let mut tree = Tree::new(dir.path(), name)?;
+        tree.change(&mut rng, Change { edits: 0, additions: pages, deletions: 0 })?;
+        trees.push(tree);
+    }
+    let [stable, one, two] = trees.as_mut_slice() else { unreachable!("three trees were made") };
+    crowd.expect("init", &brain.run(&["init"])?);
+    crowd.import(stable, "stable")?;
+
+    let searching = Searching { crowd: &crowd, stable, stop: AtomicBool::new(false) };
+    let half = load.time / 2;
+    std::thread::scope(|scope| {
+        for _ in 0..SEARCHERS {
+            let rng = rng.fork();
+            scope.spawn(|| crowd.note(searching.run(rng)));
+        }
+        crowd.note(apart(&crowd, one, two, half, &mut rng));
+        crowd.note(together(&crowd, one, half, &mut rng));
+        searching.stop.store(true, Ordering::Relaxed);
+    });
+    crowd.expect("reindex --verify", &brain.run(&["reindex", "--verify"])?);
+    crowd.compare(&[("stable", stable), ("one", one), ("two", two)])?;
+    Ok(crowd.report())
+}
+
+/// Each importer has its own source and changes its own tree.
+fn apart(
+    crowd: &Crowd<'_>,
+    one: &mut Tree,
+    two: &mut Tree,
+    time: Duration,
+    rng: &mut Rng,
+) -> Result<()> {
+    let end = Instant::now() + time;
+    std::thread::scope(|scope| {
+        for (tree, source) in [(one, "one"), (two, "two")] {
+            let mut rng = rng.fork();
+            scope.spawn(move || crowd.note(change_and_import(crowd, tree, source, end, &mut rng)));
+        }
+    });
+    Ok(())
+}
+
+fn change_and_import(
+    crowd: &Crowd<'_>,
+    tree: &mut Tree,
+    source: &str,
+    end: Instant,
+    rng: &mut Rng,
+) -> Result<()> {
+    crowd.import(tree, source)?;
+    while Instant::now() < end {
+        change(tree, rng)?;
+        crowd.import(tree, source)?;
+    }
+    Ok(())
+}
+
+/// Both importers take the same tree into the same source at the same moment.
+fn together(crowd: &Crowd<'_>, tree: &mut Tree, time: Duration, rng: &mut Rng) -> Result<()> {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        change(tree, rng)?;
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| crowd.note(crowd.import(tree, "one")));
+            }
+        });
+    }
+    Ok(())
+}
+
+fn change(tree: &mut Tree, rng: &mut Rng) -> Result<()> {
+    let pages = tree.pages().len();
+    let edits = if rng.u8(..4) == 0 { pages / 2 } else { rng.usize(1..30).min(pages) };
+    let (additions, deletions) = (rng.usize(..20), rng.usize(..20).min(pages / 2));
+    tree.change(rng, Change { edits, additions, deletions })
+}
+
+/// Everybody who works on the brain, and what they have seen.
+struct Crowd<'a> {
+    brain: &'a Gbrain,
+    imports: AtomicUsize,
+    searches: AtomicUsize,
+    behind: AtomicUsize,
+    compared: AtomicUsize,
+    violations: Mutex<Vec<String>>,
+}
+
+impl<'a> Crowd<'a> {
+    fn new(brain: &'a Gbrain) -> Self {
+        let count = AtomicUsize::default;
+        let (imports, searches, behind, compared) = (count(), count(), count(), count());
+        Self { brain, imports, searches, behind, compared, violations: Mutex::default() }
+    }
+
+    fn violation(&self, text: String) {
+        self.violations.lock().expect("nobody panics while holding it").push(text);
+    }
+
+    fn note(&self, result: Result<()>) {
+        if let Err(error) = result {
+            self.violation(format!("{error:#}"));
+        }
+    }
+
+    fn expect(&self, what: &str, output: &Output) -> bool {
+        let complaint = output.complaint();
+        if let Some(complaint) = &complaint {
+            self.violation(format!("{what} {complaint}"));
+        }
+        complaint.is_none()
+    }
+
+    fn import(&self, tree: &Tree, source: &str) -> Result<()> {
+        let output = self.brain.run(&["import", tree.root(), "--source", source])?;
+        self.expect("import", &output);
+        self.imports.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Every file is a page, and every page a file.
+    fn compare(&self, trees: &[(&str, &Tree)]) -> Result<()> {
+        let (store, workspace) = (self.brain.store()?, WorkspaceId::default());
+        let mut expected = 0;
+        for (source, tree) in trees {
+            expected += tree.pages().len();
+            for (slug, text) in tree.pages() {
+                let key = PageKey::new(SourceId::new(source)?, Slug::new(slug)?);
+                let stored = store.page(&workspace, &key)?;
+                if stored.is_none_or(|stored| stored.page.content != *text) {
+                    self.violation(format!("{key} is lost, or not what its file says"));
+                }
+            }
+        }
+        let held = store.list(&workspace, &PageFilter::default(), None, 1_000_000)?.len();
+        if held != expected {
+            self.violation(format!("there are {held} pages and {expected} files"));
+        }
+        self.compared.store(expected, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn report(self) -> Report {
+        Report {
+            imports: self.imports.into_inner(),
+            searches: self.searches.into_inner(),
+            behind: self.behind.into_inner(),
+            compared: self.compared.into_inner(),
+            violations: self.violations.into_inner().expect("nobody panics while holding it"),
+        }
+    }
+}
+
+/// What the searchers look for, and until when.
+struct Searching<'a> {
+    crowd: &'a Crowd<'a>,
+    stable: &'a Tree,
+    stop: AtomicBool,
+}
+
+impl Searching<'_> {
+    fn run(&self, mut rng: Rng) -> Result<()> {
+        let store = self.crowd.brain.store()?;
+        while !self.stop.load(Ordering::Relaxed) {
+            let Some((slug, text)) = rng.choice(self.stable.pages()) else { return Ok(()) };
+            let marker = tree::marker(text).unwrap_or_default();
+            let command = if rng.bool() { "search" } else { "query" };
+            let before = store.head(&WorkspaceId::default())?.generation.0;
+            let output = self.crowd.brain.run(&[command, marker, "--json"])?;
+            self.crowd.searches.fetch_add(1, Ordering::Relaxed);
+            if self.crowd.expect(command, &output) {
+                self.check(&output.json()?, &output.stderr, slug, before);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, answer: &Value, stderr: &str, slug: &str, before: i64) {
+        let first = &answer["hits"][0];
+        if first["slug"] != slug || first["source_id"] != "stable" {
+            self.crowd.violation(format!("stable::{slug} is not found, but {first}"));
+        }
+        let served = &answer["served"];
+        let (generation, behind) =
+            (served["generation"].as_i64(), served["behind"].as_i64().unwrap_or(0));
+        let says_so = stderr.contains("changes behind");
+        if behind > 0 {
+            self.crowd.behind.fetch_add(1, Ordering::Relaxed);
+        }
+        if (behind > 0) != says_so {
+            self.crowd.violation(format!("{behind} changes behind, and on stderr: {stderr:?}"));
+        }
+        if generation.is_none_or(|generation| generation < before) && behind == 0 {
+            self.crowd.violation(format!(
+                "answered from {generation:?}, older than {before}, without a word"
+            ));
+        }
+    }
+}

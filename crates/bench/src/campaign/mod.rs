@@ -1,0 +1,54 @@
+//! Long hunts for failures: seeded, bounded, repeatable.
+//!
+//! Every campaign prints its seed and its counts, and ends with 1 if it found anything. Each has a
+//! short form in the tests, which calls the same functions with smaller numbers.
+//!
+//! Deliberately absent: retries. What fails once has failed.
+
+pub mod engine;
+pub mod fuzz;
+pub mod identity;
+pub mod kill;
+pub mod load;
+pub mod process;
+pub mod tree;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+/// Runs the campaign called `name`.
+pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
+    match name {
+        "kill" => kill::run(&parse(name, args)?),
+        "load" => load::run(&parse(name, args)?),
+        "fuzz" => fuzz::run(&parse(name, args)?),
+        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz"),
+    }
+}
+
+/// Reads the arguments of one campaign.
+fn parse<A: Parser>(name: &str, args: &[String]) -> Result<A> {
+    let words = std::iter::once(name.to_owned()).chain(args.iter().cloned());
+    Ok(A::try_parse_from(words)?)
+}
+
+/// A seed: the one given, or one made up and told, so that the run can be repeated.
+fn seed(given: Option<u64>) -> u64 {
+    let seed = given.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    say(format!("seed {seed}"));
+    seed
+}
+
+/// The exit code of a campaign that found so many things.
+fn exit(findings: usize) -> ExitCode {
+    if findings == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// Prints a line of the report.
+pub fn say(text: impl AsRef<str>) {
+    // A reader that has gone away is no reason to fail.
+    let _ = writeln!(std::io::stdout(), "{}", text.as_ref());
+}

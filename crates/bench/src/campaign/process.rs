@@ -1,0 +1,206 @@
+//! The real binary on a brain of its own.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use gbrain_store::{Location, OpenMode, Store};
+use jiff::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::engine::{Database, Engine};
+
+/// Longer than any command here may take on a busy machine: past this it hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A brain in a temporary home, and the program that works on it.
+#[derive(Debug)]
+pub struct Gbrain {
+    program: PathBuf,
+    home: TempDir,
+    database: Option<Database>,
+}
+
+/// What a finished process left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said.
+    pub stderr: String,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// A process at work.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    stdout: File,
+    stderr: File,
+    started: Instant,
+}
+
+/// The program beside this one, built from the same sources: a campaign against last week's binary
+/// proves nothing.
+pub fn built_program() -> Result<PathBuf> {
+    let me = std::env::current_exe()?;
+    let program = me.with_file_name("gbrain");
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--release", "--locked", "-p", "gbrain-cli"]);
+        if !build.status()?.success() {
+            bail!("gbrain does not build");
+        }
+    }
+    if !program.is_file() {
+        bail!("there is no gbrain beside {}: `cargo xtask campaign` builds it", me.display());
+    }
+    Ok(program)
+}
+
+impl Gbrain {
+    /// A home without a brain yet. On PostgreSQL `gbrain init` comes first.
+    pub fn new(program: &Path, engine: Engine) -> Result<Self> {
+        let database = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Database::create()?),
+        };
+        let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
+        Ok(Self { program: program.to_owned(), home, database })
+    }
+
+    /// The directory that holds the brain.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The command, in an environment where only this brain is known.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(args).env("GBRAIN_HOME", self.home()).env_remove("GBRAIN_WORKSPACE");
+        match &self.database {
+            Some(database) => command.env("DATABASE_URL", database.url()),
+            None => command.env_remove("DATABASE_URL"),
+        };
+        command
+    }
+
+    /// Starts a command with this text on its stdin.
+    pub fn spawn(&self, args: &[&str], input: &str) -> Result<Running> {
+        // Files and not pipes: what was written before a kill is there to read after it, and nobody
+        // has to drain them.
+        let (stdout, stderr, mut stdin) =
+            (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
+        stdin.write_all(input.as_bytes())?;
+        stdin.rewind()?;
+        let mut command = self.command(args);
+        command.stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+        let started = Instant::now();
+        let child =
+            command.spawn().with_context(|| format!("{} can't be run", self.program.display()))?;
+        Ok(Running { child, stdout, stderr, started })
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, args: &[&str]) -> Result<Output> {
+        self.spawn(args, "")?.wait()
+    }
+
+    /// Runs a command with a text on its stdin.
+    pub fn run_with_input(&self, args: &[&str], input: &str) -> Result<Output> {
+        self.spawn(args, input)?.wait()
+    }
+
+    /// The store, opened in this process.
+    pub fn store(&self) -> Result<Box<dyn Store>> {
+        let location = match &self.database {
+            Some(database) => Location::Postgres(database.url()),
+            None => Location::Sqlite(self.home().join("brain.db")),
+        };
+        Ok(gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?)
+    }
+
+    /// Waits until nothing that a killed process began is still under way.
+    pub fn settle(&self) -> Result<()> {
+        self.database.as_ref().map_or(Ok(()), Database::settle)
+    }
+
+    /// Throws the index away.
+    pub fn remove_index(&self) -> Result<()> {
+        match std::fs::remove_dir_all(self.home().join("index")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves the home where it is, for whoever wants to look.
+    pub fn keep(mut self) -> PathBuf {
+        self.home.disable_cleanup(true);
+        self.home.path().to_owned()
+    }
+}
+
+impl Running {
+    /// Waits for the process. One that hangs is an error.
+    pub fn wait(mut self) -> Result<Output> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                let took = self.started.elapsed();
+                return self.output(status.code(), took);
+            }
+            if self.started.elapsed() > PATIENCE {
+                self.child.kill()?;
+                self.child.wait()?;
+                bail!("a process hung for {} s and was killed", PATIENCE.as_secs());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Sends SIGKILL `after` the start. The code tells whether the process had already ended.
+    pub fn kill(mut self, after: Duration) -> Result<Output> {
+        std::thread::sleep(after.saturating_sub(self.started.elapsed()));
+        // A process that has ended on its own keeps its code.
+        self.child.kill()?;
+        let took = self.started.elapsed();
+        let code = self.child.wait()?.code();
+        self.output(code, took)
+    }
+
+    fn output(mut self, code: Option<i32>, took: Duration) -> Result<Output> {
+        let mut texts = [String::new(), String::new()];
+        for (file, text) in [&mut self.stdout, &mut self.stderr].into_iter().zip(&mut texts) {
+            file.rewind()?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            *text = String::from_utf8_lossy(&bytes).into_owned();
+        }
+        let [stdout, stderr] = texts;
+        Ok(Output { code, stdout, stderr, took })
+    }
+}
+
+impl Output {
+    /// What is wrong with a process that should have done its work whole.
+    pub fn complaint(&self) -> Option<String> {
+        let said = |word: &str| self.stderr.contains(word);
+        if self.code == Some(0) && !said("error:") && !said("panicked") {
+            return None;
+        }
+        let code = self.code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
+        Some(format!("ended with {code}: {} {}", self.stderr.trim(), self.stdout.trim()))
+    }
+
+    /// The JSON document on stdout.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_str(&self.stdout)
+            .with_context(|| format!("not one JSON document: {:?} {}", self.stdout, self.stderr))
+    }
+}
