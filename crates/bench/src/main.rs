@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use gbrain_bench::campaign;
 
-const USAGE: &str = "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | bare DIR TERMS...";
+const USAGE: &str =
+    "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | bare DIR TERMS...";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let grades: Grades =
-            [("a", 3), ("b", 1), ("c", 0)].map(|(id, grade)| (id.to_owned(), grade)).into();
+        let graded = [("a", 3), ("b", 1), ("c", 0)];
+        let grades: Grades = graded.map(|(id, grade)| (id.to_owned(), grade)).into_iter().collect();
         // b at rank 1, a at rank 3; ideally a, then b.
         let expected = (1.0 + 3.0 / 2.0) / (3.0 + 1.0 / 3f64.log2());
         let found = Measures::of(&["b", "c", "a"], &grades);
