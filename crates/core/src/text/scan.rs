@@ -131,8 +131,13 @@ impl<F: FnMut(Token<'_>)> Scan<'_, F> {
             return false;
         }
         self.exact.clear();
-        fold_into(without_possessive(word), &mut self.exact);
-        self.exact.retain(|c| c != '\'');
+        if word.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            self.exact.push_str(word);
+            self.exact.make_ascii_lowercase();
+        } else {
+            fold_into(without_possessive(word), &mut self.exact);
+            self.exact.retain(|c| c != '\'');
+        }
         self.emit(start, end, TokenKind::Word);
         true
     }

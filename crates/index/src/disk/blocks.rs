@@ -24,7 +24,7 @@ const MARGIN: f64 = 1.0 + 1e-5;
 pub(super) struct Block {
     /// Its last document, or a document after it.
     pub(super) last: DocId,
-    /// No document in it gets more points.
+    /// No document in it gets more points. Never 0.
     pub(super) bound: u32,
 }
 
@@ -78,7 +78,7 @@ impl BlockBounds {
             let last = DocId::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
             let bound = match form {
                 Form::Stem => self.bound(weight, entry[6], entry[7]),
-                Form::Exact => weight as u32,
+                Form::Exact => weight as u32 + 1,
             };
             Block { last, bound }
         });

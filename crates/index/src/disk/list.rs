@@ -47,7 +47,7 @@ impl List {
             blocks.push(whole(&postings, weight, lengths));
         } else {
             // The documents after the last full block: few, so no bound is kept for them.
-            blocks.push(Block { last: TERMINATED - 1, bound: weight as u32 });
+            blocks.push(Block { last: TERMINATED - 1, bound: weight as u32 + 1 });
         }
         Self { postings, weight, blocks, at: 0 }
     }
@@ -64,7 +64,8 @@ impl List {
         }
     }
 
-    /// The most points of a document from `from` to before `to`. Moves to `from`.
+    /// The most points of a document from `from` to before `to`: none only if there is no document.
+    /// Moves to `from`.
     pub(super) fn bound(&mut self, from: DocId, to: DocId) -> u32 {
         if self.next(from) >= to {
             return 0;
@@ -185,8 +186,6 @@ pub(super) fn points_of(
 fn whole(postings: &BlockSegmentPostings, weight: f32, lengths: Lengths<'_>) -> Block {
     let documents = postings.docs().iter().zip(postings.freqs());
     let best = documents.map(|(doc, tf)| points(weight, *tf, lengths.part(*doc))).max();
-    Block {
-        last: postings.docs().last().copied().unwrap_or_default(),
-        bound: best.unwrap_or_default(),
-    }
+    let last = postings.docs().last().copied().unwrap_or_default();
+    Block { last, bound: best.unwrap_or_default() + 1 }
 }

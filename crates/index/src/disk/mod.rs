@@ -148,6 +148,7 @@ impl Index for DiskIndex {
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
         let lock = WriterLock::acquire(&self.shared.dir, wait)?;
         let payload = self.shared.payload()?;
+        self.shared.remove_uncommitted_deletions()?;
         Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
     }
 }
@@ -157,6 +158,22 @@ impl Shared {
     fn payload(&self) -> Result<Payload> {
         let meta = self.index.load_metas().map_err(|e| self.error(e))?;
         read_payload(&self.dir, meta.payload.as_deref(), &self.store)
+    }
+
+    /// Removes the deletions that a killed process wrote for a commit it did not make: the next
+    /// commit gets the same number, and tantivy refuses to write a file that is there. They were
+    /// never committed, so no reader has them. The caller holds the writers' lock.
+    fn remove_uncommitted_deletions(&self) -> Result<()> {
+        let io = |source| IndexError::Io { dir: self.dir.clone(), source };
+        let committed = self.index.load_metas().map_err(|e| self.error(e))?.opstamp;
+        for entry in fs::read_dir(&self.dir).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let opstamp = entry.file_name().to_str().and_then(deletion_opstamp);
+            if opstamp.is_some_and(|opstamp| opstamp > committed) {
+                fs::remove_file(entry.path()).map_err(io)?;
+            }
+        }
+        Ok(())
     }
 
     /// A view of the last commit.
@@ -188,6 +205,11 @@ impl Shared {
     fn error(&self, error: TantivyError) -> IndexError {
         corrupt(&self.dir, error)
     }
+}
+
+/// The commit that a file of deletions belongs to: `SEGMENT.OPSTAMP.del`.
+fn deletion_opstamp(name: &str) -> Option<u64> {
+    name.strip_suffix(".del")?.rsplit_once('.')?.1.parse().ok()
 }
 
 fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payload> {

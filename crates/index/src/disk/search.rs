@@ -24,6 +24,7 @@ use crate::bm25::Adds;
 
 /// Bounds are computed in floats and compared with integers that were cut from other floats.
 const MARGIN: f64 = 1.0 + 1e-5;
+
 /// A term's lists. Documents of the exact form are documents of the stem, where they are said at
 /// least as often: the exact form adds at most `ratio` times what the stem gives.
 struct Term {

@@ -30,7 +30,8 @@ struct Shared {
 
 struct MemoryWriter {
     shared: Arc<Shared>,
-    draft: State,
+    /// The pages with changes since the last commit, if there are any.
+    draft: Option<State>,
 }
 
 impl MemoryIndex {
@@ -47,8 +48,13 @@ impl Index for MemoryIndex {
 
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
         self.shared.enter(wait)?;
-        let draft = State::clone(&lock(&self.shared.committed));
-        Ok(Box::new(MemoryWriter { shared: self.shared.clone(), draft }))
+        Ok(Box::new(MemoryWriter { shared: self.shared.clone(), draft: None }))
+    }
+}
+
+impl MemoryWriter {
+    fn draft(&mut self) -> &mut State {
+        self.draft.get_or_insert_with(|| State::clone(&lock(&self.shared.committed)))
     }
 }
 
@@ -58,18 +64,20 @@ impl Writer for MemoryWriter {
     }
 
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
-        self.draft.apply(upserts, removals);
+        self.draft().apply(upserts, removals);
         Ok(())
     }
 
     fn clear(&mut self) -> Result<()> {
-        self.draft = State::default();
+        self.draft = Some(State::default());
         Ok(())
     }
 
     fn commit(&mut self, corpus: Corpus) -> Result<()> {
-        self.draft.corpus = corpus;
-        *lock(&self.shared.committed) = Arc::new(self.draft.clone());
+        self.draft().corpus = corpus;
+        if let Some(draft) = self.draft.take() {
+            *lock(&self.shared.committed) = Arc::new(draft);
+        }
         Ok(())
     }
 

@@ -148,6 +148,25 @@ fn kills_at_any_moment_leave_a_whole_commit() {
 }
 
 #[test]
+fn a_kill_between_deletions_and_commit_does_not_stop_the_next_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    add_generation(dir.path());
+    let meta = dir.path().join("meta.json");
+    let before = fs::read(&meta).unwrap();
+    for word in ["first", "second"] {
+        let index = open(dir.path());
+        let mut writer = index.writer(WAIT).unwrap();
+        let corpus = writer.corpus();
+        writer.apply(&[page(0, "wiki", "p0", &[word])], &[]).unwrap();
+        // Only the renaming of `meta.json` makes a commit: without it the process was killed.
+        writer.commit(Corpus { generation: Generation(2), ..corpus }).unwrap();
+        let hits = index.view().unwrap().words(&query(word), &Filter::default(), 10).unwrap();
+        assert_eq!(hits.len(), 1, "{word}");
+        fs::write(&meta, &before).unwrap();
+    }
+}
+
+#[test]
 fn an_index_of_another_store_is_stale() {
     let dir = tempfile::tempdir().unwrap();
     fill(&open(dir.path()), &[page(1, "wiki", "a", &["lantern"])]);
