@@ -160,7 +160,7 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
                 out.insert_str(place, &part);
             }
             _ if rng.u8(..3) == 0 => out.truncate(at),
-            _ => out.insert_str(at, &char::from(rng.u8(..128)).to_string()),
+            _ => out.insert(at, char::from(rng.u8(..128))),
         }
     }
     bounded(out)
