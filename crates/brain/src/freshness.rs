@@ -40,6 +40,8 @@ pub struct IndexReport {
 pub(crate) struct Fresh {
     pub(crate) view: Arc<dyn View>,
     pub(crate) behind: i64,
+    /// The store's head when it was looked at.
+    pub(crate) head: Generation,
 }
 
 type OnProgress<'a> = &'a dyn Fn(i64, i64);
@@ -51,14 +53,16 @@ impl Brain {
         let view = self.index.view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
-            return Ok(Fresh { view, behind: 0 });
+            return Ok(Fresh { view, behind: 0, head: head.generation });
         }
         match self.catch_up(ANSWER_WAIT, progress) {
-            Ok(_) => Ok(Fresh { view: self.index.view()?, behind: 0 }),
+            Ok(corpus) => {
+                Ok(Fresh { view: self.index.view()?, behind: 0, head: corpus.generation })
+            }
             Err(BrainError::Index(IndexError::Busy { .. })) => {
                 let view = self.index.view()?;
                 let behind = head.generation.0 - view.corpus().generation.0;
-                Ok(Fresh { view, behind: behind.max(0) })
+                Ok(Fresh { view, behind: behind.max(0), head: head.generation })
             }
             Err(error) => Err(error),
         }

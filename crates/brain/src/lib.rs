@@ -13,13 +13,13 @@ mod retrieve;
 mod verify;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gbrain_core::id::{SourceId, WorkspaceId};
+use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::Settings;
 use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex};
-use gbrain_store::{Location, OpenMode, Store, StoreError, Trust};
+use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
 pub use error::BrainError;
@@ -61,6 +61,8 @@ pub struct Brain {
     index: Arc<dyn Index>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
+    /// The sources as of a generation: every change of them is a change of the feed.
+    sources: Mutex<Option<(Generation, Arc<Vec<Source>>)>>,
 }
 
 impl Brain {
@@ -77,7 +79,8 @@ impl Brain {
                 (Arc::new(open_disk(&path, store.identity())?), Some(path))
             }
         };
-        Ok(Self { store, index, index_path, workspace: options.workspace })
+        let workspace = options.workspace;
+        Ok(Self { store, index, index_path, workspace, sources: Mutex::default() })
     }
 
     /// The store.
@@ -88,6 +91,19 @@ impl Brain {
     /// Whose brain it is.
     pub fn workspace(&self) -> &WorkspaceId {
         &self.workspace
+    }
+
+    /// The sources as they are at `head`, read once per generation.
+    pub(crate) fn sources_at(&self, head: Generation) -> Result<Arc<Vec<Source>>, BrainError> {
+        let mut kept = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((generation, sources)) = &*kept
+            && *generation == head
+        {
+            return Ok(sources.clone());
+        }
+        let sources = Arc::new(self.store.sources(&self.workspace)?);
+        *kept = Some((head, sources.clone()));
+        Ok(sources)
     }
 
     /// The settings of the database plane on top of the defaults. A stored value that no longer

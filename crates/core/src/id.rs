@@ -43,9 +43,9 @@ pub struct PageId(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Generation(pub i64);
 
-const LABEL_RULE: &str = "1 to 32 lower-case letters, digits and hyphens, starting with a letter or digit";
-const SLUG_RULE: &str =
-    "1 to 512 bytes, no control characters, no empty, `.` or `..` segments, no leading or trailing slash";
+const LABEL_RULE: &str =
+    "1 to 32 lower-case letters, digits and hyphens, starting with a letter or digit";
+const SLUG_RULE: &str = "1 to 512 bytes, no control characters, no empty, `.` or `..` segments, no leading or trailing slash";
 
 fn is_label(value: &str) -> bool {
     (1..=32).contains(&value.len())

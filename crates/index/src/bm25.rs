@@ -61,6 +61,34 @@ pub(crate) struct Scorer {
     /// The limit of each list's points as its term frequency grows.
     weights: Vec<f32>,
     scale: f64,
+    k1: f64,
+    b: f64,
+    average: f64,
+}
+
+/// What a whole page says of a query: its chunks taken together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PageTally {
+    /// How often it says each list's term.
+    tfs: Vec<u32>,
+    /// Its length, as the codes of its chunks give it.
+    tokens: u64,
+}
+
+impl PageTally {
+    pub(crate) fn new(lists: usize) -> Self {
+        Self { tfs: vec![0; lists], tokens: 0 }
+    }
+
+    /// A chunk of the page says list number `list`'s term `tf` times.
+    pub(crate) fn say(&mut self, list: usize, tf: u32) {
+        self.tfs[list] = self.tfs[list].saturating_add(tf);
+    }
+
+    /// A chunk of the page has this length.
+    pub(crate) fn lengthen(&mut self, length_code: u8) {
+        self.tokens += u64::from(FieldNormReader::id_to_fieldnorm(length_code));
+    }
 }
 
 /// The lists that a query reads, in the order of its terms. A word's exact form comes right after
@@ -111,7 +139,18 @@ impl Scorer {
             lengths: std::array::from_fn(|code| length_part(query, code as u8, average)),
             weights: limits.iter().map(|limit| (limit * scale) as f32).collect(),
             scale,
+            k1: query.k1,
+            b: query.b,
+            average,
         }
+    }
+
+    /// The points of a whole page: BM25 as if its chunks were one.
+    pub(crate) fn page_points(&self, page: &PageTally) -> u32 {
+        let relative = page.tokens as f64 / self.average;
+        let length_part = (self.k1 * (1.0 - self.b + self.b * relative)) as f32;
+        let said = self.weights.iter().zip(&page.tfs).filter(|(_, tf)| **tf > 0);
+        said.map(|(weight, tf)| points(*weight, *tf, length_part)).sum()
     }
 
     /// The points of list number `list` for a chunk.

@@ -90,6 +90,15 @@ pub struct Held {
     pub tokens: u64,
 }
 
+/// What a page says of a query.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PageWords {
+    /// BM25 of its chunks taken together, as if they were one.
+    pub score: f64,
+    /// Its best chunks.
+    pub passages: Vec<WordsHit>,
+}
+
 /// One corpus, as of one commit. Private pages do not exist for [`Trust::Untrusted`]: not in
 /// answers and not in the statistics behind their scores.
 pub trait View: Send + Sync {
@@ -105,14 +114,14 @@ pub trait View: Send + Sync {
     /// many matching chunks.
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>>;
 
-    /// The best chunks of one page, by score, then ordinal.
-    fn passages(
+    /// What one page says: its score as a whole, and its best chunks by score, then ordinal.
+    fn page_words(
         &self,
         query: &WordsQuery,
         filter: &Filter,
         page: PageId,
         max: usize,
-    ) -> Result<Vec<WordsHit>>;
+    ) -> Result<PageWords>;
 
     /// The text of a hit of this view.
     fn read(&self, hit: &WordsHit) -> Result<Passage>;

@@ -19,7 +19,7 @@ mod memory;
 mod statistics;
 mod tokens;
 
-pub use contract::{Corpus, Held, Index, View, WordsHit, WordsQuery, Writer};
+pub use contract::{Corpus, Held, Index, PageWords, View, WordsHit, WordsQuery, Writer};
 pub use disk::DiskIndex;
 pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
 pub use error::{IndexError, Result};

@@ -4,20 +4,24 @@ use gbrain_core::text::{Token, TokenKind, analyse};
 
 use crate::bm25::Form;
 
-/// How often the title's words count in each chunk of a page. Measured on five collections: two
-/// is better than one on three of them and as good on the others.
-pub(crate) const TITLE_REPEATS: usize = 2;
+/// How often the title's words count in a page's first chunk: measured on five collections, two is
+/// better than one on three of them and as good on the others. In the chunks after it they count
+/// once, enough to be found together with what the chunk says.
+const TITLE_IN_FIRST: usize = 2;
+const TITLE_IN_OTHERS: usize = 1;
 
 /// Calls `each` with every indexed token of a chunk and where it goes: its page's title, its
 /// section, its text.
 pub(crate) fn chunk_tokens(
     title: &str,
+    ordinal: u32,
     section: &str,
     text: &str,
     each: &mut impl FnMut(Form, &str),
 ) {
     let each = &mut |token: Token<'_>| place(&token, each);
-    for _ in 0..TITLE_REPEATS {
+    let repeats = if ordinal == 0 { TITLE_IN_FIRST } else { TITLE_IN_OTHERS };
+    for _ in 0..repeats {
         analyse(title, each);
     }
     analyse(section, each);

@@ -34,6 +34,13 @@ impl Home {
         Ok(Self { dir: dir.to_owned(), brain, settings })
     }
 
+    /// Asks with another value of a setting: `name=value`.
+    pub(crate) fn set(&mut self, setting: &str) -> Result<()> {
+        let (name, value) =
+            setting.split_once('=').with_context(|| format!("{setting}: name=value"))?;
+        Ok(self.settings.set(name, value)?)
+    }
+
     /// Imports directories as `gbrain import` does.
     pub(crate) fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary> {
         let options =

@@ -77,6 +77,9 @@ pub(crate) struct QualityArgs {
     /// Say for each query how `search` differs from whole documents.
     #[arg(long)]
     per_query: bool,
+    /// Measure with another value of a setting; may be given again.
+    #[arg(long = "with", value_name = "NAME=VALUE")]
+    with: Vec<String>,
 }
 
 pub(crate) fn run(args: &QualityArgs) -> Result<ExitCode> {
@@ -92,7 +95,8 @@ fn measure(set: &Set, data: &Path, args: &QualityArgs, report: &mut Report) -> R
     let dir = data.join(set.dir);
     let queries = collection::queries(&dir)?;
     let temporary = tempfile::tempdir()?;
-    let home = Home::open(&temporary.path().join("home"))?;
+    let mut home = Home::open(&temporary.path().join("home"))?;
+    args.with.iter().try_for_each(|setting| home.set(setting))?;
     let pages = pages(set, data, &dir, temporary.path())?;
     let summary = home.import(&[pages])?;
     ensure!(summary.failed.is_empty(), "{}: {:?}", set.name, summary.failed);

@@ -6,7 +6,7 @@ use gbrain_core::id::PageId;
 use gbrain_core::ranking::{Arm, Degraded, Edge};
 use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
 use gbrain_core::text::name_key;
-use gbrain_index::{Named, PageEntry, WordsHit};
+use gbrain_index::{Named, PageEntry, PageWords, WordsHit};
 
 use crate::BrainError;
 
@@ -14,6 +14,16 @@ use super::Retrieval;
 use super::graph::Graph;
 use super::names;
 use super::stopwatch::Stopwatch;
+
+/// A page that the words found.
+#[derive(Debug, Clone)]
+pub(super) struct WordsPage {
+    pub(super) page: PageId,
+    /// Of its best passage and of the whole page.
+    pub(super) score: f64,
+    /// Its best passages, best first.
+    pub(super) passages: Vec<WordsHit>,
+}
 
 /// A page that a walk reached.
 #[derive(Debug, Clone)]
@@ -33,7 +43,7 @@ pub(super) struct Relation {
 /// What the arms found.
 #[derive(Debug, Default)]
 pub(super) struct ArmResults {
-    pub(super) words: Vec<WordsHit>,
+    pub(super) words: Vec<WordsPage>,
     pub(super) names: Vec<Named>,
     pub(super) graph: Vec<Reached>,
     pub(super) relation: Option<Relation>,
@@ -50,8 +60,9 @@ impl ArmResults {
         }
     }
 
-    pub(super) fn words_hit(&self, page: PageId) -> Option<&WordsHit> {
-        self.words.iter().find(|hit| hit.page == page)
+    pub(super) fn passages(&self, page: PageId) -> &[WordsHit] {
+        let found = self.words.iter().find(|found| found.page == page);
+        found.map_or(&[], |found| &found.passages)
     }
 }
 
@@ -71,11 +82,24 @@ impl Retrieval<'_> {
         Ok(results)
     }
 
-    fn find_words(&self) -> Result<Vec<WordsHit>, BrainError> {
+    /// Pages by their words: the index gives them by their best passage, and here what the page
+    /// says as a whole has its part in the score.
+    fn find_words(&self) -> Result<Vec<WordsPage>, BrainError> {
         if self.words.terms.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(self.view.words(&self.words, &self.filter, self.plan.pool)?)
+        let best = self.view.words(&self.words, &self.filter, self.plan.pool)?;
+        let weight = self.request.settings.page_weight;
+        let mut pages = Vec::with_capacity(best.len());
+        for hit in best {
+            let PageWords { score, passages } =
+                self.view.page_words(&self.words, &self.filter, hit.page, self.plan.passages)?;
+            let score = weight * score + (1.0 - weight) * hit.score;
+            pages.push(WordsPage { page: hit.page, score, passages });
+        }
+        // Invariant: the sort is stable, so equal pages stay in the index's order.
+        pages.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(pages)
     }
 
     /// Pages that the whole query names.

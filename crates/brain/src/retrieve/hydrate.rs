@@ -93,19 +93,11 @@ impl Retrieval<'_> {
         candidate: &Candidate,
         found: &ArmResults,
     ) -> Result<Vec<Shown>, BrainError> {
-        let wanted = self.plan.detail.passages();
+        let wanted = self.plan.passages;
         let trust = self.request.filter.trust;
         let mut shown = Vec::with_capacity(wanted);
-        match found.words_hit(candidate.page) {
-            Some(best) if wanted == 1 => {
-                shown.push(self.shown(self.view.read(best)?, Some(best.score)))
-            }
-            _ if self.words.terms.is_empty() => {}
-            _ => {
-                for hit in self.view.passages(&self.words, &self.filter, candidate.page, wanted)? {
-                    shown.push(self.shown(self.view.read(&hit)?, Some(hit.score)));
-                }
-            }
+        for hit in found.passages(candidate.page).iter().take(wanted) {
+            shown.push(self.shown(self.view.read(hit)?, Some(hit.score)));
         }
         if shown.is_empty() {
             let ordinal = own_evidence(candidate).unwrap_or(0);

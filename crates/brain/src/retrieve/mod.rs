@@ -57,7 +57,7 @@ impl Brain {
         let mut watch = Stopwatch::start();
         let fresh = self.fresh_view(ask.progress)?;
         watch.lap("freshness");
-        let sources = self.store().sources(self.workspace())?;
+        let sources = self.sources_at(fresh.head)?;
         let retrieval = Retrieval::new(fresh.view.as_ref(), &sources, request, ask);
         let ranking = retrieval.run(&mut watch)?;
         let generation = fresh.view.corpus().generation.0;
@@ -111,6 +111,7 @@ impl<'a> Retrieval<'a> {
         }
         // The compiled truth has nothing and nobody asked for low detail: look everywhere.
         self.plan.detail = Detail::High;
+        self.plan.passages = Detail::High.passages();
         self.filter.truth_only = false;
         self.attempt(watch)
     }

@@ -6,7 +6,7 @@ use gbrain_core::id::PageId;
 use gbrain_core::ranking::{Arm, TraceStep};
 use gbrain_core::search::candidate::{ArmRank, Candidate, Tier};
 use gbrain_core::text::name_key;
-use gbrain_index::{NameKind, PageEntry};
+use gbrain_index::{NameKind, PageEntry, WordsHit};
 use rustc_hash::FxHashMap;
 
 use crate::BrainError;
@@ -23,14 +23,11 @@ struct Pool {
 impl Retrieval<'_> {
     pub(super) fn pool(&self, found: &ArmResults) -> Result<Vec<Candidate>, BrainError> {
         let mut pool = Pool::default();
-        for (at, hit) in found.words.iter().enumerate() {
-            let Some(entry) = self.view.entry(hit.page, self.request.filter.trust)? else {
-                continue;
-            };
+        for (at, words) in found.words.iter().enumerate() {
+            let entry = self.view.entry(words.page, self.request.filter.trust)?;
+            let Some(entry) = entry else { continue };
             let candidate = pool.of(&entry);
-            candidate.enter(Arm::Words, at + 1, hit.score, || {
-                format!("best passage is chunk {}", hit.ordinal)
-            });
+            candidate.enter(Arm::Words, at + 1, words.score, || describe(&words.passages));
         }
         for (at, named) in found.names.iter().enumerate() {
             let candidate = pool.of(&named.entry);
@@ -64,6 +61,12 @@ impl Retrieval<'_> {
         }
         Ok(())
     }
+}
+
+fn describe(passages: &[WordsHit]) -> String {
+    let parts: Vec<String> =
+        passages.iter().map(|hit| format!("chunk {} {:.3}", hit.ordinal, hit.score)).collect();
+    parts.join(", ")
 }
 
 fn kind_of_name(how: NameKind) -> &'static str {

@@ -79,10 +79,11 @@ impl Retrieval<'_> {
             let verdict = "no walk from what the question names reaches it".to_owned();
             return Ok((verdict.clone(), vec![step(Arm::Graph, None, None, verdict)]));
         }
-        let best = self.view.passages(&self.words, &self.filter, entry.id, 1)?;
+        let best = self.view.page_words(&self.words, &self.filter, entry.id, 1)?.passages;
         let Some(best) = best.first() else {
             let anywhere = Filter { truth_only: false, ..self.filter.clone() };
-            let in_timeline = !self.view.passages(&self.words, &anywhere, entry.id, 1)?.is_empty();
+            let in_timeline =
+                !self.view.page_words(&self.words, &anywhere, entry.id, 1)?.passages.is_empty();
             let words: Vec<&str> =
                 self.words.terms.terms.iter().map(|term| term.stem.as_str()).collect();
             let verdict = if in_timeline {

@@ -1,27 +1,30 @@
 //! Near-duplicates: passages that say the same in nearly the same words.
 
-use rustc_hash::FxHashSet;
+use std::hash::Hasher as _;
 
-/// The distinct words of a passage, lower-cased.
+use rustc_hash::FxHasher;
+
+/// The distinct words of a passage, lower-cased, as sorted hashes: enough to compare sets.
 #[derive(Debug, Clone, Default)]
-pub struct WordSet(FxHashSet<String>);
+pub struct WordSet(Vec<u64>);
 
 impl WordSet {
     /// The words of a text.
     pub fn of(text: &str) -> Self {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        Self(words.map(str::to_lowercase).collect())
+        let mut hashes: Vec<u64> = words.map(hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self(hashes)
     }
 
     /// Jaccard overlap: shared words over all words. Two empty sets do not overlap.
     pub fn overlap(&self, other: &Self) -> f64 {
-        let (small, large) =
-            if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
-        if small.0.is_empty() {
+        if self.0.is_empty() || other.0.is_empty() {
             return 0.0;
         }
-        let shared = small.0.iter().filter(|word| large.0.contains(*word)).count();
-        shared as f64 / (small.0.len() + large.0.len() - shared) as f64
+        let shared = self.0.iter().filter(|word| other.0.binary_search(word).is_ok()).count();
+        shared as f64 / (self.0.len() + other.0.len() - shared) as f64
     }
 
     /// Whether the overlap reaches `least`; cheap when the sizes alone rule it out.
@@ -29,6 +32,14 @@ impl WordSet {
         let (a, b) = (self.0.len() as f64, other.0.len() as f64);
         a.min(b) >= least * a.max(b) && self.overlap(other) >= least
     }
+}
+
+fn hash(word: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    for c in word.chars().flat_map(char::to_lowercase) {
+        hasher.write_u32(u32::from(c));
+    }
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct Plan {
     pub pool: usize,
     /// The detail to answer in.
     pub detail: Detail,
+    /// How many passages of a page are shown.
+    pub passages: usize,
     /// The mode to answer in.
     pub mode: RetrievalMode,
     /// Whether recent pages are preferred.
@@ -57,9 +59,11 @@ fn plan_search(request: &Request) -> Plan {
     ];
     Plan {
         arms,
-        // Nothing moves a page after the words arm but names and duplicates: half as many again.
+        // Nothing moves a page far after the words arm: half as many again.
         pool: request.limit + request.limit.div_ceil(2),
         detail: request.detail.unwrap_or(Detail::Medium),
+        // Looking something up is not reading: one passage, unless more was asked for.
+        passages: request.detail.map_or(1, Detail::passages),
         mode: RetrievalMode::Knowledge,
         recency: Recency::Off,
         fused: false,
@@ -89,10 +93,12 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
     if mode != RetrievalMode::Knowledge {
         arms.push(PlannedArm { arm: Arm::Graph, weight: settings.graph_weight });
     }
+    let detail = request.detail.unwrap_or_else(|| detail_for(intent.kind));
     Plan {
         arms,
         pool: (settings.pool as usize).max(2 * request.limit),
-        detail: request.detail.unwrap_or_else(|| detail_for(intent.kind)),
+        detail,
+        passages: detail.passages(),
         mode,
         recency: intent.recency,
         fused: true,

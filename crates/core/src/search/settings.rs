@@ -95,6 +95,8 @@ settings! {
         "BM25 length normalisation; 0.75 for the same reason";
     exact_weight = 0.15 in 0.0..=1.0,
         "weight of a word's exact form beside its stem: a nudge toward the form that was typed";
+    page_weight = 0.5 in 0.0..=1.0,
+        "share of the whole page in a page's words score, beside its best passage: a passage finds the needle, the page tells what it is about";
     pool = 40.0 in 10.0..=1000.0,
         "pages an arm brings to fusion at least; four times a page of ten, so that boosts can move a page up but fusion stays cheap";
     rrf_k = 60.0 in 1.0..=1000.0,
@@ -117,7 +119,7 @@ settings! {
         "for a page dated today when the question asks for what is recent; halves with every half-life";
     recency_half_life_days = 30.0 in 1.0..=3650.0,
         "days in which the recency boost halves";
-    backlink_boost = 0.01 in 0.0..=0.2,
+    backlink_boost = 0.002 in 0.0..=0.2,
         "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
     boost_max = 1.3 in 1.0..=4.0,
         "ceiling of all boosts together, so that no sum of small reasons outranks a much better match";

@@ -9,13 +9,14 @@ use gbrain_core::text::name_key;
 use tantivy::DocId;
 
 use super::filter::SegmentFilter;
-use super::list::{Lengths, points_of};
+use super::list::{Lengths, tf_of};
 use super::prepared::{Place, Prepared};
 use super::record::RecordError;
 use super::search::search;
 use super::top::{TopPages, Winner};
 use super::view::{DiskView, PlacedPage};
-use crate::contract::{Corpus, Held, View, WordsHit, WordsQuery};
+use crate::bm25::{PageTally, points};
+use crate::contract::{Corpus, Held, PageWords, View, WordsHit, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::admits_page;
@@ -47,27 +48,30 @@ impl View for DiskView {
         winners.iter().map(|w| self.hit(&prepared, w.segment, w.doc, w.points)).collect()
     }
 
-    fn passages(
+    fn page_words(
         &self,
         query: &WordsQuery,
         filter: &Filter,
         page: PageId,
         max: usize,
-    ) -> Result<Vec<WordsHit>> {
+    ) -> Result<PageWords> {
         let Some((placed, entry)) = self.visible(page, filter.trust)? else {
-            return Ok(Vec::new());
+            return Ok(PageWords::default());
         };
         if !admits_page(filter, &entry) {
-            return Ok(Vec::new());
+            return Ok(PageWords::default());
         }
         let prepared = self.prepare(query, filter.trust)?;
-        let mut chunks = self.score_page(&prepared, filter, &placed).map_err(|e| self.error(e))?;
+        let (tally, mut chunks) =
+            self.score_page(&prepared, filter, &placed).map_err(|e| self.error(e))?;
         chunks.sort_by_key(|(doc, points)| (Reverse(*points), *doc));
         chunks.truncate(max);
-        chunks
-            .into_iter()
-            .map(|(doc, points)| self.hit(&prepared, placed.segment, doc, points))
-            .collect()
+        let hit = |(doc, points)| self.hit(&prepared, placed.segment, doc, points);
+        let passages = chunks.into_iter().map(hit).collect::<Result<_>>()?;
+        Ok(PageWords {
+            score: prepared.scorer.score(prepared.scorer.page_points(&tally)),
+            passages,
+        })
     }
 
     fn read(&self, hit: &WordsHit) -> Result<Passage> {
@@ -150,46 +154,56 @@ impl DiskView {
         Ok(top.into_winners())
     }
 
-    /// The points of a page's chunks that a term matches and the filter lets through.
+    /// What a page says, and the points of its chunks that a term matches and the filter lets
+    /// through.
     fn score_page(
         &self,
         prepared: &Prepared,
         filter: &Filter,
         page: &PlacedPage,
-    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+    ) -> tantivy::Result<(PageTally, Vec<(DocId, u32)>)> {
         let segment = &self.segments[page.segment];
         let filter = SegmentFilter::new(filter, &segment.reader)?;
-        let mut sums = vec![None; page.documents.len()];
+        let documents: Vec<DocId> =
+            page.documents.clone().filter(|doc| filter.admits(*doc)).collect();
+        let mut tally = PageTally::new(prepared.lists.len());
+        let mut sums = vec![None; documents.len()];
         for place in prepared.places.iter().filter(|place| place.segment == page.segment) {
-            self.add_lists(prepared, place, page.documents.start, &mut sums)?;
+            self.add_lists(prepared, place, &documents, &mut sums, &mut tally)?;
         }
-        let scored = page.documents.clone().zip(sums);
-        Ok(scored
-            .filter_map(|(doc, sum)| Some((doc, sum?)))
-            .filter(|(doc, _)| filter.admits(*doc))
-            .collect())
+        let scored = documents.into_iter().zip(sums);
+        Ok((tally, scored.filter_map(|(doc, sum)| Some((doc, sum?))).collect()))
     }
 
-    /// Adds the points of every list of a place to the sums of documents from `first` on.
+    /// Adds the points of every list of a place to the sums of documents, and what they say to the
+    /// page's tally.
     fn add_lists(
         &self,
         prepared: &Prepared,
         place: &Place,
-        first: DocId,
+        documents: &[DocId],
         sums: &mut [Option<u32>],
+        tally: &mut PageTally,
     ) -> tantivy::Result<()> {
         let segment = &self.segments[place.segment];
         let codes = segment.words(place.visibility)?.lengths.as_slice();
         let lengths = Lengths { parts: prepared.scorer.lengths(), codes };
+        let mut is_ours = false;
         for (number, ((form, _), info)) in prepared.lists.iter().zip(&place.infos).enumerate() {
             let Some(info) = info else { continue };
             let mut postings = segment.open_word(*form, place.visibility, info)?;
             let weight = prepared.scorer.weight(number);
-            for (doc, sum) in (first..).zip(sums.iter_mut()) {
-                if let Some(points) = points_of(&mut postings, weight, doc, lengths) {
+            for (doc, sum) in documents.iter().zip(sums.iter_mut()) {
+                if let Some(tf) = tf_of(&mut postings, *doc) {
+                    let points = points(weight, tf, lengths.part(*doc));
                     *sum = Some(sum.unwrap_or_default() + points);
+                    tally.say(number, tf);
+                    is_ours = true;
                 }
             }
+        }
+        if is_ours {
+            documents.iter().for_each(|doc| tally.lengthen(codes[*doc as usize]));
         }
         Ok(())
     }

@@ -119,15 +119,21 @@ impl PageWriter<'_> {
         stems.clear();
         exacts.clear();
         let mut tokens = 0;
-        chunk_tokens(&self.stored.page.title, &chunk.section, text, &mut |form, word| {
-            let words = match form {
-                Form::Stem => &mut *stems,
-                Form::Exact => &mut *exacts,
-            };
-            tokens += u64::from(form == Form::Stem);
-            words.push_str(word);
-            words.push(SEPARATOR);
-        });
+        chunk_tokens(
+            &self.stored.page.title,
+            chunk.ordinal,
+            &chunk.section,
+            text,
+            &mut |form, word| {
+                let words = match form {
+                    Form::Stem => &mut *stems,
+                    Form::Exact => &mut *exacts,
+                };
+                tokens += u64::from(form == Form::Stem);
+                words.push_str(word);
+                words.push(SEPARATOR);
+            },
+        );
         tokens
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Lengths<'a> {
 
 impl Lengths<'_> {
     #[inline]
-    fn part(&self, doc: DocId) -> f32 {
+    pub(super) fn part(&self, doc: DocId) -> f32 {
         self.parts[usize::from(self.codes[doc as usize])]
     }
 }
@@ -177,9 +177,13 @@ pub(super) fn points_of(
     doc: DocId,
     lengths: Lengths<'_>,
 ) -> Option<u32> {
+    tf_of(postings, doc).map(|tf| points(weight, tf, lengths.part(doc)))
+}
+
+/// How often a document that a list holds says its term. Documents must be asked for in order.
+pub(super) fn tf_of(postings: &mut BlockSegmentPostings, doc: DocId) -> Option<u32> {
     let at = postings.seek(doc);
-    let is_there = postings.docs().get(at) == Some(&doc);
-    is_there.then(|| points(weight, postings.freq(at), lengths.part(doc)))
+    (postings.docs().get(at) == Some(&doc)).then(|| postings.freq(at))
 }
 
 /// A list of a single block, exactly bounded.

@@ -10,7 +10,7 @@ use crate::contract::Corpus;
 use crate::statistics::{Statistics, Totals};
 
 /// The version of the files: fields, records and this payload.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// A commit, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]

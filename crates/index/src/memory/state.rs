@@ -118,7 +118,7 @@ impl State {
         text: &str,
     ) -> u64 {
         let mut tokens = 0;
-        chunk_tokens(&stored.page.title, section, text, &mut |form, word| match form {
+        chunk_tokens(&stored.page.title, ordinal, section, text, &mut |form, word| match form {
             Form::Stem => {
                 tokens += 1;
                 count(&mut self.stems, word, stored.id, ordinal);

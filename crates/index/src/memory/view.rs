@@ -1,6 +1,6 @@
 //! Answers from memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::request::{Filter, Trust};
@@ -8,22 +8,30 @@ use gbrain_core::text::name_key;
 use rustc_hash::FxHashMap;
 
 use super::state::{MemoryPage, State};
-use crate::bm25::{Scorer, lists};
-use crate::contract::{Corpus, Held, View, WordsHit, WordsQuery};
+use crate::bm25::{PageTally, Scorer, lists};
+use crate::contract::{Corpus, Held, PageWords, View, WordsHit, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::{admits_page, admits_part};
 
 pub(super) struct MemoryView {
     state: Arc<State>,
+    kept: Mutex<Option<(WordsQuery, Filter, Arc<Scored>)>>,
 }
 
 /// Points of chunks by page and ordinal.
 type Points = FxHashMap<(PageId, u32), u32>;
 
+/// What every chunk and page scores for one query.
+struct Scored {
+    points: Points,
+    tallies: FxHashMap<PageId, PageTally>,
+    scorer: Scorer,
+}
+
 impl MemoryView {
     pub(super) fn new(state: Arc<State>) -> Self {
-        Self { state }
+        Self { state, kept: Mutex::default() }
     }
 
     fn page(&self, id: PageId, trust: Trust) -> Option<&Arc<MemoryPage>> {
@@ -34,8 +42,22 @@ impl MemoryView {
         &self.state.pages[&id].entry.key
     }
 
+    /// The last query's points: a request asks for its pages one by one.
+    fn scored(&self, query: &WordsQuery, filter: &Filter) -> Arc<Scored> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((asked, among, scored)) = &*kept
+            && asked == query
+            && among == filter
+        {
+            return scored.clone();
+        }
+        let scored = Arc::new(self.score_all(query, filter));
+        *kept = Some((query.clone(), filter.clone(), scored.clone()));
+        scored
+    }
+
     /// The points of every chunk that the filter lets through and a term matches.
-    fn score_all(&self, query: &WordsQuery, filter: &Filter) -> (Points, Scorer) {
+    fn score_all(&self, query: &WordsQuery, filter: &Filter) -> Scored {
         let lists = lists(query);
         let mut seen = Vec::with_capacity(lists.len());
         for list in &lists {
@@ -48,6 +70,7 @@ impl MemoryView {
         let scorer =
             Scorer::new(query, &lists, &frequencies, self.state.statistics.seen_by(filter.trust));
         let mut points = Points::default();
+        let mut tallies: FxHashMap<PageId, PageTally> = FxHashMap::default();
         for (number, postings) in seen.iter().enumerate() {
             for posting in postings {
                 let page = &self.state.pages[&posting.page];
@@ -55,10 +78,18 @@ impl MemoryView {
                 if admits_page(filter, &page.entry) && admits_part(filter, chunk.passage.part) {
                     *points.entry((posting.page, posting.ordinal)).or_default() +=
                         scorer.points(number, posting.tf, chunk.length_code);
+                    let tally = tallies.entry(posting.page).or_insert_with(|| {
+                        let mut tally = PageTally::new(lists.len());
+                        let admitted =
+                            page.chunks.iter().filter(|c| admits_part(filter, c.passage.part));
+                        admitted.for_each(|chunk| tally.lengthen(chunk.length_code));
+                        tally
+                    });
+                    tally.say(number, posting.tf);
                 }
             }
         }
-        (points, scorer)
+        Scored { points, tallies, scorer }
     }
 }
 
@@ -78,34 +109,37 @@ impl View for MemoryView {
     }
 
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
-        let (points, scorer) = self.score_all(query, filter);
+        let scored = self.scored(query, filter);
+        let (points, scorer) = (&scored.points, &scored.scorer);
         let mut chunks: Vec<_> =
-            points.into_iter().map(|((page, ordinal), points)| (page, ordinal, points)).collect();
+            points.iter().map(|((page, ordinal), points)| (*page, *ordinal, *points)).collect();
         chunks.sort_by_key(|(page, ordinal, points)| (*page, std::cmp::Reverse(*points), *ordinal));
         chunks.dedup_by_key(|(page, ..)| *page);
         chunks.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| self.key(a.0).cmp(self.key(b.0))));
         chunks.truncate(k);
         Ok(chunks
             .into_iter()
-            .map(|(page, ordinal, points)| hit(page, ordinal, points, &scorer))
+            .map(|(page, ordinal, points)| hit(page, ordinal, points, scorer))
             .collect())
     }
 
-    fn passages(
+    fn page_words(
         &self,
         query: &WordsQuery,
         filter: &Filter,
         page: PageId,
         max: usize,
-    ) -> Result<Vec<WordsHit>> {
-        let (points, scorer) = self.score_all(query, filter);
-        let mut chunks: Vec<_> = points.into_iter().filter(|((id, _), _)| *id == page).collect();
-        chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(*points), *ordinal));
+    ) -> Result<PageWords> {
+        let scored = self.scored(query, filter);
+        let mut chunks: Vec<_> = scored.points.iter().filter(|((id, _), _)| *id == page).collect();
+        chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(**points), *ordinal));
         chunks.truncate(max);
-        Ok(chunks
+        let tally = scored.tallies.get(&page).cloned().unwrap_or_default();
+        let passages = chunks
             .into_iter()
-            .map(|((page, ordinal), points)| hit(page, ordinal, points, &scorer))
-            .collect())
+            .map(|((page, ordinal), points)| hit(*page, *ordinal, *points, &scored.scorer))
+            .collect();
+        Ok(PageWords { score: scored.scorer.score(scored.scorer.page_points(&tally)), passages })
     }
 
     fn read(&self, hit: &WordsHit) -> Result<Passage> {

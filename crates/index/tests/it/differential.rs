@@ -9,7 +9,7 @@ use gbrain_core::id::{PageId, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::QueryTerms;
-use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, View, WordsQuery};
+use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, View, WordsHit, WordsQuery};
 use jiff::civil::date;
 use proptest::prelude::*;
 
@@ -144,9 +144,10 @@ fn compare_passages(
     filter: &Filter,
     page: PageId,
 ) {
-    let of = |view: &dyn View| -> Vec<_> {
-        let hits = view.passages(query, filter, page, 5).unwrap();
-        hits.iter().map(|hit| (hit.ordinal, hit.score.to_bits(), view.read(hit).unwrap())).collect()
+    let of = |view: &dyn View| {
+        let words = view.page_words(query, filter, page, 5).unwrap();
+        let read = |hit: &WordsHit| (hit.ordinal, hit.score.to_bits(), view.read(hit).unwrap());
+        (words.score.to_bits(), words.passages.iter().map(read).collect::<Vec<_>>())
     };
     assert_eq!(of(disk), of(oracle), "{query:?} {filter:?} {page:?}");
 }
