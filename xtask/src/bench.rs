@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{cargo, data, exit_code, postgres, programs};
 
@@ -41,6 +41,7 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
     let name = arguments.first().with_context(|| {
         format!("which {0}? usage: cargo xtask {0} NAME [ARGS...]", kind.name())
     })?;
+    build()?;
     let mut command = cargo::command(&["run", "--release", "--locked", "-p", "gbrain-bench", "--"]);
     command.arg(kind.name()).args(arguments).envs(data::variable()?);
 
@@ -49,6 +50,15 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
         command.envs(server.variables());
     }
     exit_code(&mut command)
+}
+
+/// Builds the measuring program together with the binary it measures, so that both are of one
+/// tree and their dependencies are compiled once.
+fn build() -> Result<()> {
+    let packages = ["build", "--release", "--locked", "-p", "gbrain-cli", "-p", "gbrain-bench"];
+    let status = cargo::command(&packages).status().context("cargo can't be started")?;
+    ensure!(status.success(), "the measuring program does not build");
+    Ok(())
 }
 
 fn start_postgres() -> Result<postgres::Server> {

@@ -40,7 +40,7 @@ Examples:
   cargo xtask test
   cargo xtask test ranks_are_dense
   cargo xtask bench identity
-  cargo xtask campaign crash
+  cargo xtask campaign kill
   cargo xtask postgres sh -c 'psql \"$GBRAIN_TEST_POSTGRES\"'
 
 What they set for the programs they run:

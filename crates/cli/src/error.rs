@@ -121,7 +121,7 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::Busy => "busy",
-            StoreError::NotInitialised { .. } => "not_initialised",
+            StoreError::NotInitialised => "not_initialised",
             StoreError::UnknownWorkspace { .. } => "unknown_workspace",
             StoreError::UnknownSource { .. } => "unknown_source",
             _ => "store",

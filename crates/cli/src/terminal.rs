@@ -103,7 +103,7 @@ pub(crate) fn matched(text: &str) -> String {
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(head.iter().map(|title| comfy_table::Cell::new(title)));
+    table.set_header(head.iter().map(comfy_table::Cell::new));
     for row in rows {
         table.add_row(row);
     }
