@@ -114,14 +114,15 @@ pub trait View: Send + Sync {
     /// many matching chunks.
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>>;
 
-    /// What one page says: its score as a whole, and its best chunks by score, then ordinal.
+    /// What pages say, in the order asked for: each one's score as a whole, and its best chunks
+    /// by score, then ordinal.
     fn page_words(
         &self,
         query: &WordsQuery,
         filter: &Filter,
-        page: PageId,
+        pages: &[PageId],
         max: usize,
-    ) -> Result<PageWords>;
+    ) -> Result<Vec<PageWords>>;
 
     /// The text of a hit of this view.
     fn read(&self, hit: &WordsHit) -> Result<Passage>;

@@ -90,13 +90,14 @@ impl Retrieval<'_> {
         }
         let best = self.view.words(&self.words, &self.filter, self.plan.pool)?;
         let weight = self.request.settings.page_weight;
-        let mut pages = Vec::with_capacity(best.len());
-        for hit in best {
-            let PageWords { score, passages } =
-                self.view.page_words(&self.words, &self.filter, hit.page, self.plan.passages)?;
-            let score = weight * score + (1.0 - weight) * hit.score;
-            pages.push(WordsPage { page: hit.page, score, passages });
-        }
+        let ids: Vec<PageId> = best.iter().map(|hit| hit.page).collect();
+        let words = self.view.page_words(&self.words, &self.filter, &ids, self.plan.passages)?;
+        let page = |(hit, words): (WordsHit, PageWords)| WordsPage {
+            page: hit.page,
+            score: weight * words.score + (1.0 - weight) * hit.score,
+            passages: words.passages,
+        };
+        let mut pages: Vec<WordsPage> = best.into_iter().zip(words).map(page).collect();
         // Invariant: the sort is stable, so equal pages stay in the index's order.
         pages.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(pages)

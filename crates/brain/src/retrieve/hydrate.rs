@@ -1,5 +1,7 @@
 //! From candidates to hits: passages, snippets, duplicates, cut, evidence.
 
+use std::cell::OnceCell;
+
 use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
@@ -42,6 +44,13 @@ struct Shown {
     passage: Passage,
     score: Option<f64>,
     matches: Matches,
+    words: OnceCell<WordSet>,
+}
+
+impl Shown {
+    fn words(&self) -> &WordSet {
+        self.words.get_or_init(|| WordSet::of(&self.passage.text))
+    }
 }
 
 /// What has been shown so far, to know what is the same.
@@ -111,7 +120,7 @@ impl Retrieval<'_> {
 
     fn shown(&self, passage: Passage, score: Option<f64>) -> Shown {
         let matches = matches(&passage.text, &self.words.terms);
-        Shown { passage, score, matches }
+        Shown { passage, score, matches, words: OnceCell::new() }
     }
 
     /// Passages of one page overlap by design; those that say nearly the same are shown once.
@@ -122,9 +131,9 @@ impl Retrieval<'_> {
         let least = self.request.settings.duplicate_overlap;
         let mut kept: Vec<WordSet> = Vec::new();
         shown.retain(|shown| {
-            let words = WordSet::of(&shown.passage.text);
-            let is_new = kept.iter().all(|known| !known.is_near(&words, least));
-            kept.push(words);
+            let words = shown.words();
+            let is_new = kept.iter().all(|known| !known.is_near(words, least));
+            kept.push(words.clone());
             is_new
         });
     }
@@ -144,20 +153,16 @@ impl Retrieval<'_> {
         if !self.plan.fused || first.passage.text.len() < DUPLICATE_WORDS_FROM {
             return None;
         }
-        let words = WordSet::of(&first.passage.text);
+        let words = first.words();
         let least = self.request.settings.duplicate_overlap;
         let is_near =
-            |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(&words, least));
+            |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(words, least));
         seen.iter().find(is_near).map(|seen| seen.at)
     }
 
     fn remember(&self, at: usize, first: &Shown) -> Seen {
         let by_words = self.plan.fused && first.passage.text.len() >= DUPLICATE_WORDS_FROM;
-        Seen {
-            at,
-            hash: first.passage.hash,
-            words: by_words.then(|| WordSet::of(&first.passage.text)),
-        }
+        Seen { at, hash: first.passage.hash, words: by_words.then(|| first.words().clone()) }
     }
 
     fn hit(

@@ -3,7 +3,7 @@
 use gbrain_core::ranking::{Arm, TraceStep, WhyNot};
 use gbrain_core::request::Filter;
 use gbrain_core::search::candidate::Candidate;
-use gbrain_index::PageEntry;
+use gbrain_index::{PageEntry, WordsHit};
 
 use crate::BrainError;
 
@@ -64,6 +64,15 @@ impl Retrieval<'_> {
         }
     }
 
+    fn best_passage(
+        &self,
+        entry: &PageEntry,
+        filter: &Filter,
+    ) -> Result<Option<WordsHit>, BrainError> {
+        let words = self.view.page_words(&self.words, filter, &[entry.id], 1)?;
+        Ok(words.first().and_then(|words| words.passages.first().copied()))
+    }
+
     fn outside_the_pool(
         &self,
         entry: &PageEntry,
@@ -79,11 +88,10 @@ impl Retrieval<'_> {
             let verdict = "no walk from what the question names reaches it".to_owned();
             return Ok((verdict.clone(), vec![step(Arm::Graph, None, None, verdict)]));
         }
-        let best = self.view.page_words(&self.words, &self.filter, entry.id, 1)?.passages;
-        let Some(best) = best.first() else {
+        let best = self.best_passage(entry, &self.filter)?;
+        let Some(best) = best else {
             let anywhere = Filter { truth_only: false, ..self.filter.clone() };
-            let in_timeline =
-                !self.view.page_words(&self.words, &anywhere, entry.id, 1)?.passages.is_empty();
+            let in_timeline = self.best_passage(entry, &anywhere)?.is_some();
             let words: Vec<&str> =
                 self.words.terms.terms.iter().map(|term| term.stem.as_str()).collect();
             let verdict = if in_timeline {

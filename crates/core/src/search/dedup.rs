@@ -36,8 +36,10 @@ impl WordSet {
 
 fn hash(word: &str) -> u64 {
     let mut hasher = FxHasher::default();
-    for c in word.chars().flat_map(char::to_lowercase) {
-        hasher.write_u32(u32::from(c));
+    if word.is_ascii() {
+        word.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
+    } else {
+        word.chars().flat_map(char::to_lowercase).for_each(|c| hasher.write_u32(u32::from(c)));
     }
     hasher.finish()
 }

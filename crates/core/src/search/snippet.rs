@@ -66,17 +66,28 @@ fn window(chars: &[char], spans: &[Span], width: usize) -> (usize, usize) {
 
 fn best_start(spans: &[Span], width: u32) -> Option<u32> {
     let reach = width - width / 6;
-    let value = |at: usize| {
-        let start = spans[at].start;
-        let inside = spans[at..].iter().take_while(|span| span.end <= start + reach);
-        let mut terms: Vec<u32> = inside.map(|span| span.term).collect();
-        let matches = terms.len();
-        terms.sort_unstable();
-        terms.dedup();
-        (terms.len(), matches)
-    };
-    let best = (0..spans.len()).map(|at| (value(at), std::cmp::Reverse(at))).max()?;
-    Some(spans[best.1.0].start)
+    let most = spans.iter().map(|span| span.term).max()?;
+    let mut inside = vec![0u32; most as usize + 1];
+    let (mut distinct, mut end) = (0usize, 0);
+    let mut best = ((0, 0), 0);
+    for (at, first) in spans.iter().enumerate() {
+        while let Some(span) = spans.get(end).filter(|span| span.end <= first.start + reach) {
+            distinct += usize::from(inside[span.term as usize] == 0);
+            inside[span.term as usize] += 1;
+            end += 1;
+        }
+        let value = (distinct, end.saturating_sub(at));
+        if value > best.0 {
+            best = (value, at);
+        }
+        if end > at {
+            inside[first.term as usize] -= 1;
+            distinct -= usize::from(inside[first.term as usize] == 0);
+        } else {
+            end = at + 1;
+        }
+    }
+    Some(spans[best.1].start)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::page::Visibility;
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
 use tantivy::DocId;
@@ -52,26 +53,27 @@ impl View for DiskView {
         &self,
         query: &WordsQuery,
         filter: &Filter,
-        page: PageId,
+        pages: &[PageId],
         max: usize,
-    ) -> Result<PageWords> {
-        let Some((placed, entry)) = self.visible(page, filter.trust)? else {
-            return Ok(PageWords::default());
-        };
-        if !admits_page(filter, &entry) {
-            return Ok(PageWords::default());
-        }
+    ) -> Result<Vec<PageWords>> {
         let prepared = self.prepare(query, filter.trust)?;
-        let (tally, mut chunks) =
-            self.score_page(&prepared, filter, &placed).map_err(|e| self.error(e))?;
-        chunks.sort_by_key(|(doc, points)| (Reverse(*points), *doc));
-        chunks.truncate(max);
-        let hit = |(doc, points)| self.hit(&prepared, placed.segment, doc, points);
-        let passages = chunks.into_iter().map(hit).collect::<Result<_>>()?;
-        Ok(PageWords {
-            score: prepared.scorer.score(prepared.scorer.page_points(&tally)),
-            passages,
-        })
+        let mut asked = Vec::with_capacity(pages.len());
+        for (at, page) in pages.iter().enumerate() {
+            if let Some((placed, entry)) = self.visible(*page, filter.trust)?
+                && admits_page(filter, &entry)
+            {
+                asked.push(AskedPage::new(at, placed, prepared.lists.len()));
+            }
+        }
+        // Lists are read forward, once for all pages.
+        asked.sort_by_key(|asked| (asked.placed.segment, asked.placed.documents.start));
+        self.score_pages(&prepared, filter, &mut asked).map_err(|e| self.error(e))?;
+        let mut words = vec![PageWords::default(); pages.len()];
+        for asked in asked {
+            let at = asked.at;
+            words[at] = self.words_of(&prepared, asked, max)?;
+        }
+        Ok(words)
     }
 
     fn read(&self, hit: &WordsHit) -> Result<Passage> {
@@ -154,58 +156,67 @@ impl DiskView {
         Ok(top.into_winners())
     }
 
-    /// What a page says, and the points of its chunks that a term matches and the filter lets
-    /// through.
-    fn score_page(
+    /// Tallies what pages say and the points of their chunks that a term matches and the filter
+    /// lets through. The pages must be in order of segment and document.
+    fn score_pages(
         &self,
         prepared: &Prepared,
         filter: &Filter,
-        page: &PlacedPage,
-    ) -> tantivy::Result<(PageTally, Vec<(DocId, u32)>)> {
-        let segment = &self.segments[page.segment];
-        let filter = SegmentFilter::new(filter, &segment.reader)?;
-        let documents: Vec<DocId> =
-            page.documents.clone().filter(|doc| filter.admits(*doc)).collect();
-        let mut tally = PageTally::new(prepared.lists.len());
-        let mut sums = vec![None; documents.len()];
-        for place in prepared.places.iter().filter(|place| place.segment == page.segment) {
-            self.add_lists(prepared, place, &documents, &mut sums, &mut tally)?;
+        asked: &mut [AskedPage],
+    ) -> tantivy::Result<()> {
+        for pages in asked.chunk_by_mut(|a, b| a.placed.segment == b.placed.segment) {
+            let number = pages[0].placed.segment;
+            let filter = SegmentFilter::new(filter, &self.segments[number].reader)?;
+            for page in pages.iter_mut() {
+                let admitted = page.placed.documents.clone().filter(|doc| filter.admits(*doc));
+                page.chunks = admitted.map(|doc| (doc, None)).collect();
+            }
+            for place in prepared.places.iter().filter(|place| place.segment == number) {
+                self.add_lists(prepared, place, pages)?;
+            }
         }
-        let scored = documents.into_iter().zip(sums);
-        Ok((tally, scored.filter_map(|(doc, sum)| Some((doc, sum?))).collect()))
+        Ok(())
     }
 
-    /// Adds the points of every list of a place to the sums of documents, and what they say to the
-    /// page's tally.
+    /// Adds what every list of a place says of the pages.
     fn add_lists(
         &self,
         prepared: &Prepared,
         place: &Place,
-        documents: &[DocId],
-        sums: &mut [Option<u32>],
-        tally: &mut PageTally,
+        pages: &mut [AskedPage],
     ) -> tantivy::Result<()> {
         let segment = &self.segments[place.segment];
         let codes = segment.words(place.visibility)?.lengths.as_slice();
         let lengths = Lengths { parts: prepared.scorer.lengths(), codes };
-        let mut is_ours = false;
         for (number, ((form, _), info)) in prepared.lists.iter().zip(&place.infos).enumerate() {
             let Some(info) = info else { continue };
             let mut postings = segment.open_word(*form, place.visibility, info)?;
             let weight = prepared.scorer.weight(number);
-            for (doc, sum) in documents.iter().zip(sums.iter_mut()) {
-                if let Some(tf) = tf_of(&mut postings, *doc) {
+            for page in pages.iter_mut() {
+                for (doc, sum) in &mut page.chunks {
+                    let Some(tf) = tf_of(&mut postings, *doc) else { continue };
                     let points = points(weight, tf, lengths.part(*doc));
                     *sum = Some(sum.unwrap_or_default() + points);
-                    tally.say(number, tf);
-                    is_ours = true;
+                    page.tally.say(number, tf);
+                    page.lengths_in = Some(place.visibility);
                 }
             }
         }
-        if is_ours {
-            documents.iter().for_each(|doc| tally.lengthen(codes[*doc as usize]));
+        for page in pages.iter_mut().filter(|page| page.lengths_in == Some(place.visibility)) {
+            page.chunks.iter().for_each(|(doc, _)| page.tally.lengthen(codes[*doc as usize]));
         }
         Ok(())
+    }
+
+    fn words_of(&self, prepared: &Prepared, asked: AskedPage, max: usize) -> Result<PageWords> {
+        let scored = asked.chunks.into_iter().filter_map(|(doc, sum)| Some((doc, sum?)));
+        let mut chunks: Vec<(DocId, u32)> = scored.collect();
+        chunks.sort_by_key(|(doc, points)| (Reverse(*points), *doc));
+        chunks.truncate(max);
+        let hit = |(doc, points)| self.hit(prepared, asked.placed.segment, doc, points);
+        let passages = chunks.into_iter().map(hit).collect::<Result<_>>()?;
+        let points = prepared.scorer.page_points(&asked.tally);
+        Ok(PageWords { score: prepared.scorer.score(points), passages })
     }
 
     /// The first documents of live pages with a link to a target.
@@ -221,5 +232,23 @@ impl DiskView {
             }
         }
         Ok(pages)
+    }
+}
+
+/// A page whose words are asked for.
+struct AskedPage {
+    /// Its place among the pages asked for.
+    at: usize,
+    placed: PlacedPage,
+    tally: PageTally,
+    /// Its chunks that the filter lets through, with their points.
+    chunks: Vec<(DocId, Option<u32>)>,
+    /// Where its lengths are, once a list of it was found.
+    lengths_in: Option<Visibility>,
+}
+
+impl AskedPage {
+    fn new(at: usize, placed: PlacedPage, lists: usize) -> Self {
+        Self { at, placed, tally: PageTally::new(lists), chunks: Vec::new(), lengths_in: None }
     }
 }

@@ -121,7 +121,8 @@ mod tests {
         let written = payload.write("store-1");
         assert_eq!(Payload::read(Some(&written), "store-1"), Ok(payload));
         assert_eq!(Payload::read(Some(&written), "store-2").unwrap_err().what, "its store");
-        let older = written.replace("\"format_version\":1", "\"format_version\":0");
+        let current = format!("\"format_version\":{FORMAT_VERSION}");
+        let older = written.replace(&current, "\"format_version\":0");
         assert_eq!(Payload::read(Some(&older), "store-1").unwrap_err().found, "0");
         assert_eq!(Payload::read(None, "store-1").unwrap_err().found, "unreadable");
     }

@@ -29,6 +29,22 @@ struct Scored {
     scorer: Scorer,
 }
 
+impl Scored {
+    fn words_of(&self, page: PageId, max: usize) -> PageWords {
+        let mut chunks: Vec<_> = self.points.iter().filter(|((id, _), _)| *id == page).collect();
+        chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(**points), *ordinal));
+        chunks.truncate(max);
+        let tally = self.tallies.get(&page).cloned().unwrap_or_default();
+        let hit = |((page, ordinal), points): (&(PageId, u32), &u32)| {
+            hit(*page, *ordinal, *points, &self.scorer)
+        };
+        PageWords {
+            score: self.scorer.score(self.scorer.page_points(&tally)),
+            passages: chunks.into_iter().map(hit).collect(),
+        }
+    }
+}
+
 impl MemoryView {
     pub(super) fn new(state: Arc<State>) -> Self {
         Self { state, kept: Mutex::default() }
@@ -127,19 +143,11 @@ impl View for MemoryView {
         &self,
         query: &WordsQuery,
         filter: &Filter,
-        page: PageId,
+        pages: &[PageId],
         max: usize,
-    ) -> Result<PageWords> {
+    ) -> Result<Vec<PageWords>> {
         let scored = self.scored(query, filter);
-        let mut chunks: Vec<_> = scored.points.iter().filter(|((id, _), _)| *id == page).collect();
-        chunks.sort_by_key(|((_, ordinal), points)| (std::cmp::Reverse(**points), *ordinal));
-        chunks.truncate(max);
-        let tally = scored.tallies.get(&page).cloned().unwrap_or_default();
-        let passages = chunks
-            .into_iter()
-            .map(|((page, ordinal), points)| hit(*page, *ordinal, *points, &scored.scorer))
-            .collect();
-        Ok(PageWords { score: scored.scorer.score(scored.scorer.page_points(&tally)), passages })
+        Ok(pages.iter().map(|page| scored.words_of(*page, max)).collect())
     }
 
     fn read(&self, hit: &WordsHit) -> Result<Passage> {

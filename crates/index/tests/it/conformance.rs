@@ -193,8 +193,14 @@ fn timelines_can_be_left_out(index: &dyn Index) {
     assert_eq!(view.words(&query("tide"), &trusted(), 9).unwrap()[0].ordinal, 1);
     let hits = view.words(&query("tide"), &truth, 9).unwrap();
     assert_eq!((hits.len(), hits[0].page, hits[0].ordinal), (1, PageId(1), 0));
-    assert_eq!(view.page_words(&query("tide"), &truth, PageId(1), 9).unwrap().passages.len(), 1);
-    assert_eq!(view.page_words(&query("tide"), &truth, PageId(2), 9).unwrap().passages.len(), 0);
+    assert_eq!(
+        view.page_words(&query("tide"), &truth, &[PageId(1)], 9).unwrap()[0].passages.len(),
+        1
+    );
+    assert_eq!(
+        view.page_words(&query("tide"), &truth, &[PageId(2)], 9).unwrap()[0].passages.len(),
+        0
+    );
 }
 
 fn private_pages_do_not_exist_for_the_untrusted(index: &dyn Index) {
@@ -228,7 +234,7 @@ fn private_pages_do_not_exist_for_the_untrusted(index: &dyn Index) {
         assert_eq!(view.backlinks("open", trust).unwrap(), u64::from(sees));
         let filter = Filter { trust, ..Filter::default() };
         assert_eq!(
-            view.page_words(&query("vault"), &filter, PageId(1), 9).unwrap().passages.len(),
+            view.page_words(&query("vault"), &filter, &[PageId(1)], 9).unwrap()[0].passages.len(),
             usize::from(sees)
         );
     }
@@ -270,16 +276,17 @@ fn passages_of_a_page_are_scored_alike(index: &dyn Index) {
     fill(index, &[page(1, "wiki", "a", &texts), page(2, "wiki", "b", &["ferry"])]);
     let view = view(index);
     let best = view.words(&query("ferry"), &trusted(), 1).unwrap()[0];
-    let passages = view.page_words(&query("ferry"), &trusted(), PageId(1), 9).unwrap().passages;
+    let passages =
+        &view.page_words(&query("ferry"), &trusted(), &[PageId(1)], 9).unwrap()[0].passages;
     let ordinals: Vec<_> = passages.iter().map(|hit| hit.ordinal).collect();
     assert_eq!(ordinals, [2, 1, 3, 4]);
     assert_eq!((passages[0].page, passages[0].score), (best.page, best.score));
     assert_eq!(
-        view.page_words(&query("ferry"), &trusted(), PageId(1), 2).unwrap().passages.len(),
+        view.page_words(&query("ferry"), &trusted(), &[PageId(1)], 2).unwrap()[0].passages.len(),
         2
     );
     assert_eq!(
-        view.page_words(&query("ferry"), &trusted(), PageId(3), 2).unwrap().passages.len(),
+        view.page_words(&query("ferry"), &trusted(), &[PageId(3)], 2).unwrap()[0].passages.len(),
         0
     );
 }

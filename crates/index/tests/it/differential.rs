@@ -145,7 +145,7 @@ fn compare_passages(
     page: PageId,
 ) {
     let of = |view: &dyn View| {
-        let words = view.page_words(query, filter, page, 5).unwrap();
+        let words = view.page_words(query, filter, &[page], 5).unwrap().remove(0);
         let read = |hit: &WordsHit| (hit.ordinal, hit.score.to_bits(), view.read(hit).unwrap());
         (words.score.to_bits(), words.passages.iter().map(read).collect::<Vec<_>>())
     };
