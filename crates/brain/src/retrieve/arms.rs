@@ -5,7 +5,6 @@ use std::sync::Arc;
 use gbrain_core::id::PageId;
 use gbrain_core::ranking::{Arm, Degraded, Edge};
 use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
-use gbrain_core::text::name_key;
 use gbrain_index::{Named, PageEntry, PageWords, WordsHit};
 
 use crate::BrainError;
@@ -105,11 +104,10 @@ impl Retrieval<'_> {
 
     /// Pages that the whole query names.
     fn find_names(&self) -> Result<Vec<Named>, BrainError> {
-        let key = name_key(&self.request.query);
-        if key.is_empty() || key.len() > names::MAX_NAME_BYTES {
+        if self.name.is_empty() || self.name.len() > names::MAX_NAME_BYTES {
             return Ok(Vec::new());
         }
-        Ok(names::rightful(self.view.named(&key, &self.filter)?, self.sources))
+        Ok(names::rightful(self.view.named(&self.name, &self.filter)?, self.sources))
     }
 
     fn find_by_graph(&self, results: &mut ArmResults) -> Result<(), BrainError> {

@@ -11,7 +11,7 @@ use gbrain_core::search::candidate::{Candidate, Tier};
 use gbrain_core::search::cut;
 use gbrain_core::search::dedup::WordSet;
 use gbrain_core::search::snippet::snippet;
-use gbrain_core::text::{Matches, matches, name_key};
+use gbrain_core::text::{Matches, matches};
 use gbrain_index::Passage;
 
 use crate::BrainError;
@@ -207,7 +207,7 @@ impl Retrieval<'_> {
             Evidence::ExactName
         } else if !candidate.edges.is_empty() {
             Evidence::Relation
-        } else if title_holds(&candidate.title, &name_key(&self.request.query)) {
+        } else if title_holds(&candidate.title, &self.name) {
             Evidence::TitleMatch
         } else if shown.first().is_some_and(|first| wanted > 0 && first.matches.terms == wanted) {
             Evidence::AllWords

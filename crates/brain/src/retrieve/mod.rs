@@ -20,7 +20,7 @@ use gbrain_core::search::candidate::{Candidate, settle};
 use gbrain_core::search::fuse::fuse;
 use gbrain_core::search::intent::{Intent, classify};
 use gbrain_core::search::plan::{Plan, VectorSupport, plan};
-use gbrain_core::text::QueryTerms;
+use gbrain_core::text::{QueryTerms, name_key};
 use gbrain_index::{View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
@@ -78,6 +78,8 @@ struct Retrieval<'a> {
     plan: Plan,
     filter: Filter,
     words: WordsQuery,
+    /// The whole query as a name.
+    name: String,
 }
 
 impl<'a> Retrieval<'a> {
@@ -97,7 +99,8 @@ impl<'a> Retrieval<'a> {
             exact_weight: settings.exact_weight,
         };
         let filter = Filter { truth_only: plan.detail == Detail::Low, ..request.filter.clone() };
-        Self { view, sources, request, ask, intent, plan, filter, words }
+        let name = name_key(&request.query);
+        Self { view, sources, request, ask, intent, plan, filter, words, name }
     }
 
     fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {

@@ -30,13 +30,13 @@ pub fn matches(text: &str, terms: &QueryTerms) -> Matches {
         terms.terms.iter().zip(0..).map(|(term, at)| (term.stem.as_str(), at)).collect();
     let openings = Openings::of(wanted.keys());
     let mut found = Vec::new();
-    for (at, piece) in pieces(text).filter(|(_, piece)| openings.may_match(piece)) {
+    openings.each_piece(text, |at, piece| {
         analyse(piece, &mut |token| {
             if let Some(term) = wanted.get(token.stem) {
                 found.push((at + token.start, at + token.end, *term));
             }
         });
-    }
+    });
     let mut distinct: Vec<u32> = found.iter().map(|(_, _, term)| *term).collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -44,18 +44,11 @@ pub fn matches(text: &str, terms: &QueryTerms) -> Matches {
     Matches { spans: in_chars(text, &apart(found)), terms: distinct.len() }
 }
 
-/// Runs between blanks, with where they start. No token crosses a blank, so analysing them one by
-/// one gives the tokens of the whole.
-fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let start = text.as_ptr() as usize;
-    text.split_ascii_whitespace().map(move |piece| (piece.as_ptr() as usize - start, piece))
-}
-
-/// How the wanted terms begin: most pieces of a text can be passed over by their first letters,
+/// How the wanted terms begin: most of a text can be passed over by the first letters of its words,
 /// which stemming leaves alone but for a `y` that becomes an `i` (`dying`, `die`).
 struct Openings {
     pairs: [bool; 32 * 32],
-    /// A term begins with something else than two plain letters.
+    /// A term begins with something else than two plain letters: everything is looked at.
     is_open: bool,
 }
 
@@ -63,7 +56,7 @@ impl Openings {
     fn of<'a>(terms: impl Iterator<Item = &'a &'a str>) -> Self {
         let mut openings = Self { pairs: [false; 32 * 32], is_open: false };
         for term in terms {
-            match Self::pair(term.as_bytes()) {
+            match pair(term.as_bytes()) {
                 Some(pair) => openings.pairs[pair] = true,
                 None => openings.is_open = true,
             }
@@ -71,29 +64,51 @@ impl Openings {
         openings
     }
 
-    fn pair(word: &[u8]) -> Option<usize> {
-        let letter = |byte: &u8| byte.is_ascii_alphabetic().then(|| usize::from(byte & 31));
-        let (first, second) = (letter(word.first()?)?, letter(word.get(1)?)?);
-        let second = if second == usize::from(b'y' & 31) { usize::from(b'i' & 31) } else { second };
-        Some(first * 32 + second)
+    /// Calls `each` with the runs between blanks that may hold a match, and where they start. No
+    /// token crosses a blank, so analysing them one by one gives the tokens of the whole.
+    fn each_piece(&self, text: &str, mut each: impl FnMut(usize, &str)) {
+        let bytes = text.as_bytes();
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+        let mut at = 0;
+        while let Some(next) = self.next_opening(bytes, at) {
+            let back = bytes[at..next].iter().rev().position(is_blank);
+            let start = next - back.unwrap_or(next - at);
+            let ahead = bytes[next..].iter().position(is_blank);
+            let end = next + ahead.unwrap_or(bytes.len() - next);
+            each(start, &text[start..end]);
+            at = end;
+        }
     }
 
-    fn may_match(&self, piece: &str) -> bool {
-        if self.is_open || !piece.is_ascii() {
-            return true;
+    /// Where a word begins, from `at` on, that may match.
+    fn next_opening(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let mut after_word = false;
+        for (ahead, byte) in bytes[at..].iter().enumerate() {
+            let next = at + ahead;
+            let is_word = byte.is_ascii_alphanumeric();
+            if !byte.is_ascii() || is_word && !after_word && self.may_open(&bytes[next..]) {
+                return Some(next);
+            }
+            if self.is_open && !byte.is_ascii_whitespace() {
+                return Some(next);
+            }
+            after_word = is_word;
         }
-        let bytes = piece.as_bytes();
-        let starts = (0..bytes.len()).filter(|at| {
-            bytes[*at].is_ascii_alphanumeric()
-                && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
-        });
-        let mut may = false;
-        for at in starts {
-            // What does not begin with two letters is left to the analyser.
-            may |= Self::pair(&bytes[at..]).is_none_or(|pair| self.pairs[pair]);
-        }
-        may
+        None
     }
+
+    fn may_open(&self, word: &[u8]) -> bool {
+        // An apostrophe is dropped by folding, so what follows it moves up.
+        word.get(1) == Some(&b'\'') || pair(word).is_some_and(|pair| self.pairs[pair])
+    }
+}
+
+/// The first two letters of a word, as a number.
+fn pair(word: &[u8]) -> Option<usize> {
+    let letter = |byte: &u8| byte.is_ascii_alphabetic().then(|| usize::from(byte & 31));
+    let (first, second) = (letter(word.first()?)?, letter(word.get(1)?)?);
+    let second = if second == usize::from(b'y' & 31) { usize::from(b'i' & 31) } else { second };
+    Some(first * 32 + second)
 }
 
 fn apart(sorted: Vec<(usize, usize, u32)>) -> Vec<(usize, usize, u32)> {
