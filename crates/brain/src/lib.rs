@@ -25,7 +25,7 @@ use jiff::Timestamp;
 pub use error::BrainError;
 pub use freshness::IndexReport;
 pub use pages::{PageLinks, Put};
-pub use retrieve::{Answered, Ask};
+pub use retrieve::{Answered, Ask, Judged, Rerank};
 pub use verify::{VerifyFinding, VerifyReport};
 
 /// How long making an index waits for another process that is making it.

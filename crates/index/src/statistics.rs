@@ -40,6 +40,14 @@ impl Statistics {
     }
 
     /// The totals of one visibility.
+    pub(crate) fn of(&self, visibility: Visibility) -> Totals {
+        match visibility {
+            Visibility::World => self.world,
+            Visibility::Private => self.private,
+        }
+    }
+
+    /// The totals of one visibility.
     pub(crate) fn of_mut(&mut self, visibility: Visibility) -> &mut Totals {
         match visibility {
             Visibility::World => &mut self.world,

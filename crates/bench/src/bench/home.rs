@@ -71,7 +71,7 @@ impl Home {
             now: now(),
             settings: self.settings.clone(),
         };
-        let ask = Ask { explain: false, why_not: None, progress: &|_, _| () };
+        let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
         Ok(self.brain.answer(&request, &ask)?)
     }
 

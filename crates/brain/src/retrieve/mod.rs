@@ -7,6 +7,7 @@ mod graph;
 mod hydrate;
 mod names;
 mod pool;
+mod rerank;
 mod seeds;
 mod stopwatch;
 mod why_not;
@@ -31,6 +32,7 @@ use arms::ArmResults;
 use stopwatch::Stopwatch;
 
 pub(crate) use graph::Graph;
+pub use rerank::{Judged, Rerank};
 
 /// How to answer, beside what to answer.
 pub struct Ask<'a> {
@@ -38,6 +40,8 @@ pub struct Ask<'a> {
     pub explain: bool,
     /// A page to follow through the pipeline.
     pub why_not: Option<PageKey>,
+    /// A judge of the best candidates.
+    pub rerank: Option<&'a Rerank<'a>>,
     /// Called while the index catches up, with changes done and total.
     pub progress: &'a dyn Fn(i64, i64),
 }
@@ -120,11 +124,13 @@ impl<'a> Retrieval<'a> {
     }
 
     fn attempt(&self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
-        let found = self.run_arms(watch)?;
+        let mut found = self.run_arms(watch)?;
         let mut candidates = self.pool(&found)?;
         watch.lap("pool");
         self.score(&mut candidates)?;
         watch.lap("rank");
+        self.rerank(&mut candidates, &mut found)?;
+        watch.lap("rerank");
         let outcome = self.hydrate(&candidates, &found)?;
         watch.lap("hydrate");
         let mut ranking = self.ranking(&found);

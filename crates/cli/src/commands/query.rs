@@ -58,7 +58,8 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options = Ask { explain: asked.args.explain, why_not, progress: &on_progress };
+    let options =
+        Ask { explain: asked.args.explain, why_not, rerank: None, progress: &on_progress };
     let answered = brain.answer(&request, &options)?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
@@ -72,6 +73,9 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     } else {
         context.terminal.out(print::answer(&request, &answered));
     }
+    // The process is about to end. Closing the database would only take away files that the next
+    // search makes again, which costs more than the search.
+    std::mem::forget(brain);
     Ok(Exit::Pass)
 }
 

@@ -123,6 +123,8 @@ settings! {
         "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
     boost_max = 1.3 in 1.0..=4.0,
         "ceiling of all boosts together, so that no sum of small reasons outranks a much better match";
+    rerank_depth = 30.0 in 1.0..=200.0,
+        "candidates that a caller's reranker judges: three pages of ten, beyond which first stages rarely hide an answer";
     duplicate_overlap = 0.9 in 0.5..=1.0,
         "share of words two passages have in common (Jaccard) above which the lower one is a duplicate";
     cut_ratio = 0.0 in 0.0..=1.0,

@@ -37,7 +37,9 @@ impl Prepared {
         let mut frequencies = vec![0; lists.len()];
         let mut places = Vec::new();
         for (segment, reader) in segments.iter().enumerate() {
-            for visibility in seen_by(trust) {
+            // A field that holds nothing costs more to ask than one that holds much.
+            let holding = seen_by(trust).iter().filter(|v| statistics.of(**v).chunks > 0);
+            for visibility in holding {
                 let infos = find_all(reader, *visibility, &lists)?;
                 for (number, info) in infos.iter().enumerate() {
                     let field = fields.words(lists[number].form, *visibility);
