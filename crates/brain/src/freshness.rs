@@ -26,6 +26,9 @@ const WORK_WAIT: Duration = Duration::from_secs(600);
 /// segments, so not often.
 const COMMIT_EVERY: Duration = Duration::from_secs(20);
 const FOLLOW_PAUSE: Duration = Duration::from_millis(20);
+/// While importing, how many changes are taken at once at least: a writer that begins with little
+/// sets out to write little.
+const BULK_CHANGES: i64 = BATCH_CHANGES as i64;
 
 /// The state of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +130,10 @@ impl Brain {
             progress(at.0, batch.head.0);
             if is_last {
                 let corpus = corpus_of(&batch);
-                writer.commit(corpus)?;
+                // What is already committed and nothing was added to needs no commit.
+                if at != from || writer.corpus() != corpus {
+                    writer.commit(corpus)?;
+                }
                 return Ok(corpus);
             }
         }
@@ -164,16 +170,17 @@ impl Brain {
         let mut committed = Instant::now();
         let mut is_dirty = false;
         while !stop.load(Ordering::Acquire) {
+            let head = self.store.head(&self.workspace)?.generation;
+            if head.0 - corpus.generation.0 < BULK_CHANGES {
+                std::thread::sleep(FOLLOW_PAUSE);
+                continue;
+            }
             let batch = self.store.changes(
                 &self.workspace,
                 corpus.generation,
                 BATCH_CHANGES,
                 BATCH_BYTES,
             )?;
-            if batch.upto == corpus.generation {
-                std::thread::sleep(FOLLOW_PAUSE);
-                continue;
-            }
             writer.apply(&batch.upserts, &batch.removals)?;
             corpus = corpus_of(&batch);
             is_dirty = true;
