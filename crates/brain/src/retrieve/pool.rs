@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gbrain_core::id::PageId;
-use gbrain_core::ranking::{Arm, TraceStep};
-use gbrain_core::search::candidate::{ArmRank, Candidate, Tier};
+use gbrain_core::ranking::Arm;
+use gbrain_core::search::candidate::{Candidate, Tier};
 use gbrain_core::text::name_key;
 use gbrain_index::{NameKind, PageEntry, WordsHit};
 use rustc_hash::FxHashMap;
@@ -97,21 +97,5 @@ impl Pool {
             });
         }
         &mut self.candidates[place]
-    }
-}
-
-trait Enter {
-    fn enter(&mut self, arm: Arm, rank: usize, score: f64, note: impl FnOnce() -> String);
-}
-
-impl Enter for Candidate {
-    fn enter(&mut self, arm: Arm, rank: usize, score: f64, note: impl FnOnce() -> String) {
-        self.arms.push(ArmRank { arm, rank, score });
-        self.trace.push(TraceStep {
-            stage: arm.name(),
-            rank: Some(rank),
-            score: Some(score),
-            note: note(),
-        });
     }
 }

@@ -265,7 +265,7 @@ fn the_index_may_vanish_or_break_at_any_time() {
 fn verify_finds_what_was_tampered_with() {
     let home = demo_home(Home::sqlite());
     home.ok(&["reindex", "--verify"]);
-    let database = rusqlite_path(&home);
+    let database = home.path().join("brain.db");
     let changed = fs::read(&database).unwrap();
     let marker = b"a plug must always fail unlocked";
     let at = changed
@@ -277,10 +277,6 @@ fn verify_finds_what_was_tampered_with() {
     fs::write(&database, changed).unwrap();
     let ran = home.run(&["reindex", "--verify"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-}
-
-fn rusqlite_path(home: &Home) -> std::path::PathBuf {
-    home.path().join("brain.db")
 }
 
 #[test]

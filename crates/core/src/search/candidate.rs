@@ -51,6 +51,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Takes its place in an arm's list, and notes it in the trace.
+    pub fn enter(&mut self, arm: Arm, rank: usize, score: f64, note: impl FnOnce() -> String) {
+        self.arms.push(ArmRank { arm, rank, score });
+        let stage = arm.name();
+        self.trace.push(TraceStep { stage, rank: Some(rank), score: Some(score), note: note() });
+    }
+
     /// Its place in one arm's list.
     pub fn in_arm(&self, arm: Arm) -> Option<&ArmRank> {
         self.arms.iter().find(|entry| entry.arm == arm)
