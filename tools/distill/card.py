@@ -104,7 +104,7 @@ def card(figures: dict, notes: str) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("figures", type=Path)
-    parser.add_argument("--notes", type=Path, help="a file whose text goes before the limits")
+    parser.add_argument("--notes", type=Path, default=Path(__file__).parent / "NOTES.md", help="text that goes before the limits")
     arguments = parser.parse_args()
-    notes = arguments.notes.read_text() + "\n" if arguments.notes else ""
+    notes = arguments.notes.read_text().rstrip() + "\n\n"
     (Path(__file__).parent / "MODEL_CARD.md").write_text(card(json.loads(arguments.figures.read_text()), notes))
