@@ -1,0 +1,25 @@
+//! Text to vector.
+//!
+//! The built-in model is a table: one vector per word piece, summed over a text and brought to
+//! length one. It is compiled into the binary, costs nothing until it is used, and needs no key,
+//! server or download. What a text becomes depends on the text and the model alone: sums run in
+//! the order of the text, dimension by dimension, so every machine computes the same bits.
+//!
+//! Deliberately absent: storage and search of vectors, batching over the network, caches.
+
+mod basic;
+mod embedder;
+mod layout;
+#[cfg(feature = "onnx")]
+mod onnx;
+mod slot;
+mod table;
+mod vocabulary;
+mod wordpiece;
+
+pub use embedder::{EmbedError, Embedder};
+#[cfg(feature = "onnx")]
+pub use onnx::OnnxModel;
+pub use table::StaticTable;
+pub use vocabulary::{Piece, Vocabulary};
+pub use wordpiece::WordPiece;

@@ -1,0 +1,6 @@
+//! Tests of the built-in model from outside.
+
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
+
+mod table;
+mod wordpiece;
