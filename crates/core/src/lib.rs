@@ -13,4 +13,5 @@ pub mod page;
 pub mod ranking;
 pub mod request;
 pub mod search;
+pub mod stats;
 pub mod text;

@@ -37,6 +37,8 @@ pub enum Evidence {
     AllWords,
     /// A passage holds some of the words.
     SomeWords,
+    /// A passage is near in meaning and holds none of the words.
+    Meaning,
 }
 
 /// What an agent may conclude about whether the thing it looked for is already in the brain.
@@ -214,6 +216,8 @@ pub struct Ranking {
     pub mode: RetrievalMode,
     /// How a relational question was understood.
     pub relation: Option<RelationReport>,
+    /// The model whose vectors were searched, if any were.
+    pub embedder: Option<String>,
     /// What every arm brought.
     pub arms: Vec<ArmReport>,
     /// Stages that could not do their work.
@@ -234,6 +238,7 @@ named! {
         TitleMatch = "title_match",
         AllWords = "all_words",
         SomeWords = "some_words",
+        Meaning = "meaning",
     }
 }
 named! { CreateSafety { Exists = "exists", Probable = "probable", Unknown = "unknown" } }
@@ -244,7 +249,7 @@ impl Evidence {
         match self {
             Self::ExactName | Self::TitleMatch => CreateSafety::Exists,
             Self::AllWords => CreateSafety::Probable,
-            Self::Relation | Self::SomeWords => CreateSafety::Unknown,
+            Self::Relation | Self::SomeWords | Self::Meaning => CreateSafety::Unknown,
         }
     }
 }

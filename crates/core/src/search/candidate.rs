@@ -14,13 +14,13 @@ pub enum Tier {
     Found,
 }
 
-/// A place in an arm's list.
+/// What an arm says of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ArmRank {
+pub struct ArmEntry {
     /// The arm.
     pub arm: Arm,
-    /// From 1.
-    pub rank: usize,
+    /// Its place in the arm's list, from 1; none if the arm was asked about it later.
+    pub rank: Option<usize>,
     /// The arm's own score.
     pub score: f64,
 }
@@ -40,8 +40,8 @@ pub struct Candidate {
     pub backlinks: u32,
     /// Where it stands before scores are compared.
     pub tier: Tier,
-    /// Its places in the arms' lists.
-    pub arms: Vec<ArmRank>,
+    /// What the arms say of it.
+    pub arms: Vec<ArmEntry>,
     /// Edges that justify it.
     pub edges: Vec<Edge>,
     /// Its score so far.
@@ -51,15 +51,21 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Takes its place in an arm's list, and notes it in the trace.
-    pub fn enter(&mut self, arm: Arm, rank: usize, score: f64, note: impl FnOnce() -> String) {
-        self.arms.push(ArmRank { arm, rank, score });
+    /// Takes what an arm says of it, and notes it in the trace.
+    pub fn enter(
+        &mut self,
+        arm: Arm,
+        rank: Option<usize>,
+        score: f64,
+        note: impl FnOnce() -> String,
+    ) {
+        self.arms.push(ArmEntry { arm, rank, score });
         let stage = arm.name();
-        self.trace.push(TraceStep { stage, rank: Some(rank), score: Some(score), note: note() });
+        self.trace.push(TraceStep { stage, rank, score: Some(score), note: note() });
     }
 
-    /// Its place in one arm's list.
-    pub fn in_arm(&self, arm: Arm) -> Option<&ArmRank> {
+    /// What one arm says of it.
+    pub fn in_arm(&self, arm: Arm) -> Option<&ArmEntry> {
         self.arms.iter().find(|entry| entry.arm == arm)
     }
 }

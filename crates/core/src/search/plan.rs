@@ -4,6 +4,7 @@ use crate::ranking::{Arm, Degraded};
 use crate::request::{Detail, Operation, Request, RetrievalMode};
 
 use super::intent::{Intent, IntentKind, Recency};
+use super::settings::Settings;
 
 /// An arm with its weight in fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +43,8 @@ pub enum VectorSupport {
     Ready,
     /// There is none.
     NoModel,
+    /// The vectors held are of a model that this process does not have.
+    OtherModel,
 }
 
 /// Plans a request.
@@ -81,12 +84,16 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
         let wanted = request.vectors && intent.kind != IntentKind::Identifier;
         match vectors {
             VectorSupport::Ready if wanted => {
-                arms.push(PlannedArm { arm: Arm::Vectors, weight: settings.vectors_weight });
+                let weight = vectors_weight(settings, intent.kind);
+                arms.push(PlannedArm { arm: Arm::Vectors, weight });
             }
             VectorSupport::NoModel if wanted => {
                 degraded.push(Degraded { stage: "vectors", reason: "no_model" });
             }
-            VectorSupport::Ready | VectorSupport::NoModel => {}
+            VectorSupport::OtherModel if wanted => {
+                degraded.push(Degraded { stage: "vectors", reason: "other_model" });
+            }
+            VectorSupport::Ready | VectorSupport::NoModel | VectorSupport::OtherModel => {}
         }
     }
     arms.push(PlannedArm { arm: Arm::Names, weight: 0.0 });
@@ -111,6 +118,18 @@ fn resolve_mode(asked: RetrievalMode, intent: &Intent) -> RetrievalMode {
     match asked {
         RetrievalMode::Hybrid if intent.relation.is_none() => RetrievalMode::Knowledge,
         other => other,
+    }
+}
+
+fn vectors_weight(settings: &Settings, kind: IntentKind) -> f64 {
+    match kind {
+        IntentKind::Relational => settings.vectors_weight_relational,
+        IntentKind::Entity => settings.vectors_weight_entity,
+        IntentKind::Identifier
+        | IntentKind::Temporal
+        | IntentKind::Event
+        | IntentKind::Concept
+        | IntentKind::General => settings.vectors_weight,
     }
 }
 

@@ -1,0 +1,5 @@
+//! Statistics: what a difference between two measured things is worth.
+
+mod permutation;
+
+pub use permutation::paired_permutation;
