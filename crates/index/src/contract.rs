@@ -11,6 +11,7 @@ use gbrain_core::text::QueryTerms;
 
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
+use crate::vectors::VectorQuery;
 
 /// Which corpus an index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +33,15 @@ pub trait Index: Send + Sync {
 
     /// The one writer there can be, across processes; waits for its turn.
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>>;
+
+    /// Of how many documents the vectors of the model this process wants are there, and how many
+    /// documents there are.
+    fn wanted_vectors(&self) -> Result<(u64, u64)>;
+
+    /// Makes the vectors of the model this process wants for everything the index holds, beside
+    /// those it holds, without holding others up. What is made stays, so that a call that was cut
+    /// off goes on where it stopped. [`Writer::adopt_wanted_model`] switches to them.
+    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()>;
 }
 
 /// Changes an index. What is not committed when it is dropped is lost, and nothing else.
@@ -47,6 +57,10 @@ pub trait Writer: Send {
 
     /// Makes everything since the last commit durable and visible at once.
     fn commit(&mut self, corpus: Corpus) -> Result<()>;
+
+    /// Switches to the vectors of the model this process wants, and drops those of others. Makes
+    /// what [`Index::make_wanted_vectors`] has not made.
+    fn adopt_wanted_model(&mut self) -> Result<()>;
 
     /// Does the upkeep that is due after commits, such as merging small segments. Never changes
     /// an answer; nothing is due after most commits.
@@ -68,7 +82,7 @@ pub struct WordsQuery {
 
 /// A chunk that answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WordsHit {
+pub struct ChunkHit {
     /// The page.
     pub page: PageId,
     /// The chunk's place in it.
@@ -77,6 +91,15 @@ pub struct WordsHit {
     pub score: f64,
     /// Where the view that answered keeps it. Means nothing to any other view.
     pub handle: u64,
+}
+
+/// A page that is near in meaning, by its nearest chunk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VectorHit {
+    /// The chunk; its score is a cosine.
+    pub hit: ChunkHit,
+    /// Its place among chunks that say different things, from 1. Copies share one.
+    pub place: usize,
 }
 
 /// What an index holds, counted document by document.
@@ -96,7 +119,7 @@ pub struct PageWords {
     /// BM25 of its chunks taken together, as if they were one.
     pub score: f64,
     /// Its best chunks.
-    pub passages: Vec<WordsHit>,
+    pub passages: Vec<ChunkHit>,
 }
 
 /// One corpus, as of one commit. Private pages do not exist for [`Trust::Untrusted`]: not in
@@ -112,7 +135,7 @@ pub trait View: Send + Sync {
     /// The `k` best pages, each by its best chunk: by score, then source, then slug; the chunk of
     /// several equals is the first. Exact: no candidate is lost to a filter or to a page with
     /// many matching chunks.
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>>;
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>>;
 
     /// What pages say, in the order asked for: each one's score as a whole, and its best chunks
     /// by score, then ordinal.
@@ -124,8 +147,39 @@ pub trait View: Send + Sync {
         max: usize,
     ) -> Result<Vec<PageWords>>;
 
+    /// How many chunks a caller may know of.
+    fn chunks(&self, trust: Trust) -> u64;
+
+    /// The id of the model whose vectors are held, if there are any.
+    fn vector_model(&self) -> Option<&str>;
+
+    /// The pages nearest in meaning, each by its nearest chunk, until `k` say different things:
+    /// by cosine, then source, then slug. A shortlist of `depth` chunks is scored exactly; it is
+    /// taken among all that pass the filter. A query of another model than the one held is
+    /// [`IndexError::OtherModel`](crate::IndexError::OtherModel).
+    fn vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        depth: usize,
+        k: usize,
+    ) -> Result<Vec<VectorHit>>;
+
+    /// The nearest chunk of each of these pages, in the order asked for; none for a page without
+    /// one that passes the filter.
+    fn page_vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        pages: &[PageId],
+    ) -> Result<Vec<Option<ChunkHit>>>;
+
+    /// Whether the vectors held for a page are those its model makes of it now. A page that is
+    /// not held, or an index whose model this process does not have, is `None`.
+    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>>;
+
     /// The text of a hit of this view.
-    fn read(&self, hit: &WordsHit) -> Result<Passage>;
+    fn read(&self, hit: &ChunkHit) -> Result<Passage>;
 
     /// The text of a chunk.
     fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>>;

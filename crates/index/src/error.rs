@@ -36,6 +36,17 @@ pub enum IndexError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The vectors held are of another model than the query's.
+    #[error("the index holds vectors of {held}, and the query is one of {asked}")]
+    OtherModel {
+        /// Whose vectors are held.
+        held: String,
+        /// Whose vector was asked with.
+        asked: String,
+    },
+    /// A model could not make vectors.
+    #[error(transparent)]
+    Embed(#[from] gbrain_embed::EmbedError),
     /// The file system refused.
     #[error("the index in {dir} cannot be read or written")]
     Io {

@@ -7,7 +7,8 @@
 //! Two indexes stand behind one set of traits. [`MemoryIndex`] scans everything and is the oracle;
 //! [`DiskIndex`] is tantivy on disk with a scorer of its own, and must give the same bytes.
 //!
-//! Deliberately absent: the store (pages arrive as arguments), query syntax, phrases, vectors.
+//! Deliberately absent: the store (pages arrive as arguments), query syntax, phrases, an
+//! approximate index of vectors (a scan is exact under every filter).
 
 mod bm25;
 mod contract;
@@ -16,11 +17,15 @@ mod entry;
 mod error;
 mod filter;
 mod memory;
+mod models;
 mod statistics;
 mod tokens;
+mod vectors;
 
-pub use contract::{Corpus, Held, Index, PageWords, View, WordsHit, WordsQuery, Writer};
+pub use contract::{ChunkHit, Corpus, Held, Index, PageWords, VectorHit, View, WordsQuery, Writer};
 pub use disk::DiskIndex;
 pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
 pub use error::{IndexError, Result};
 pub use memory::MemoryIndex;
+pub use models::Models;
+pub use vectors::{FlatVectors, VectorQuery};

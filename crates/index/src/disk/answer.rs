@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use gbrain_core::id::{PageId, PageKey};
-use gbrain_core::page::Visibility;
+use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
 use tantivy::DocId;
@@ -17,11 +17,12 @@ use super::search::search;
 use super::top::{TopPages, Winner};
 use super::view::{DiskView, PlacedPage};
 use crate::bm25::{PageTally, points};
-use crate::contract::{Corpus, Held, PageWords, View, WordsHit, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::admits_page;
 use crate::statistics::{Statistics, seen_by};
+use crate::vectors::{Row, VectorQuery, page_rows};
 
 impl View for DiskView {
     fn corpus(&self) -> Corpus {
@@ -40,7 +41,7 @@ impl View for DiskView {
         Ok(held)
     }
 
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>> {
         if k == 0 {
             return Ok(Vec::new());
         }
@@ -76,7 +77,50 @@ impl View for DiskView {
         Ok(words)
     }
 
-    fn read(&self, hit: &WordsHit) -> Result<Passage> {
+    fn chunks(&self, trust: Trust) -> u64 {
+        self.payload.statistics.seen_by(trust).chunks
+    }
+
+    fn vector_model(&self) -> Option<&str> {
+        self.payload.model.as_deref()
+    }
+
+    fn vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        depth: usize,
+        k: usize,
+    ) -> Result<Vec<VectorHit>> {
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        self.nearest(query, filter, depth, k)
+    }
+
+    fn page_vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        pages: &[PageId],
+    ) -> Result<Vec<Option<ChunkHit>>> {
+        pages.iter().map(|page| self.nearest_of(query, filter, *page)).collect()
+    }
+
+    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>> {
+        let Some(model) = &self.model else { return Ok(None) };
+        let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
+        let sidecar = self.sidecar(model.as_ref(), placed.segment)?;
+        let rows = page_rows(model.as_ref(), stored)?;
+        let fits = |(row, doc): (&Row, DocId)| {
+            let values = row.values.iter().map(|value| *value as u8);
+            sidecar.inverse_length(doc) == row.inverse_length
+                && values.eq(sidecar.row(doc).iter().copied())
+        };
+        Ok(Some(rows.iter().zip(placed.documents).all(fits)))
+    }
+
+    fn read(&self, hit: &ChunkHit) -> Result<Passage> {
         self.passage_at((hit.handle >> 32) as usize, hit.handle as DocId)
     }
 

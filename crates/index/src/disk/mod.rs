@@ -10,14 +10,18 @@ mod document;
 mod filter;
 mod list;
 mod lock;
+mod nearest;
 mod payload;
+mod pending;
 mod prepared;
 mod record;
 mod schema;
 mod search;
 mod segment;
 mod settle;
+mod sidecar;
 mod top;
+mod vectors;
 mod view;
 mod window;
 mod writer;
@@ -35,9 +39,11 @@ use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
 use crate::contract::{Index, View, Writer};
 use crate::error::{IndexError, Result};
+use crate::models::Models;
 use lock::WriterLock;
 use payload::Payload;
 use schema::{Fields, schema, tokenizers};
+use vectors::Known;
 use view::DiskView;
 use writer::DiskWriter;
 
@@ -60,6 +66,9 @@ struct Shared {
     index: tantivy::Index,
     fields: Fields,
     reader: IndexReader,
+    models: Models,
+    /// The directory, for files that tantivy does not know of.
+    files: MmapDirectory,
 }
 
 /// What of `meta.json` changes with every commit.
@@ -81,53 +90,61 @@ impl Stamp {
 impl DiskIndex {
     /// Opens the index of the store called `store` in `dir`, or makes an empty one where there is
     /// none. An index of another version or store is [`IndexError::Stale`].
-    pub fn open(dir: &Path, store: &str, wait: Duration) -> Result<Self> {
+    pub fn open(dir: &Path, store: &str, models: Models, wait: Duration) -> Result<Self> {
         if !dir.join(META).exists() {
             let lock = WriterLock::acquire(dir, wait)?;
             // Another process may have made it while this one waited.
             if !dir.join(META).exists() {
-                return Self::make(dir, store, &lock);
+                return Self::make(dir, store, models, &lock);
             }
         }
-        Self::open_existing(dir, store)
+        Self::open_existing(dir, store, models)
     }
 
     /// Makes an empty index in place of one that does not fit or cannot be read. If another process
     /// has done so while this one waited, opens that one.
-    pub fn replace(dir: &Path, store: &str, wait: Duration) -> Result<Self> {
+    pub fn replace(dir: &Path, store: &str, models: Models, wait: Duration) -> Result<Self> {
         let lock = WriterLock::acquire(dir, wait)?;
-        if let Ok(index) = Self::open_existing(dir, store) {
+        if let Ok(index) = Self::open_existing(dir, store, models.clone()) {
             return Ok(index);
         }
         lock.empty_directory()?;
-        Self::make(dir, store, &lock)
+        Self::make(dir, store, models, &lock)
     }
 
-    fn open_existing(dir: &Path, store: &str) -> Result<Self> {
+    fn open_existing(dir: &Path, store: &str, models: Models) -> Result<Self> {
         let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
-        let index = tantivy::Index::open(directory).map_err(|e| corrupt(dir, e))?;
-        Self::of(dir, store, index)
+        let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
+        Self::of(dir, store, models, directory, index)
     }
 
-    fn make(dir: &Path, store: &str, _lock: &WriterLock) -> Result<Self> {
+    fn make(dir: &Path, store: &str, models: Models, _lock: &WriterLock) -> Result<Self> {
         let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
         let settings =
             IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
-        let index =
-            tantivy::Index::create(directory, schema().0, settings).map_err(|e| corrupt(dir, e))?;
-        writer::commit_nothing(&index, store).map_err(|e| corrupt(dir, e))?;
-        Self::of(dir, store, index)
+        let index = tantivy::Index::create(directory.clone(), schema().0, settings)
+            .map_err(|e| corrupt(dir, e))?;
+        let model = models.wanted().map(|model| model.id().to_owned());
+        writer::commit_nothing(&index, store, model).map_err(|e| corrupt(dir, e))?;
+        Self::of(dir, store, models, directory, index)
     }
 
-    fn of(dir: &Path, store: &str, mut index: tantivy::Index) -> Result<Self> {
+    fn of(
+        dir: &Path,
+        store: &str,
+        models: Models,
+        files: MmapDirectory,
+        mut index: tantivy::Index,
+    ) -> Result<Self> {
         index.set_tokenizers(tokenizers());
         let stamp = Stamp::of(dir)?;
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
         let fields = schema().1;
-        let shared = Shared { dir: dir.to_owned(), store: store.to_owned(), index, fields, reader };
+        let (dir, store) = (dir.to_owned(), store.to_owned());
+        let shared = Arc::new(Shared { dir, store, index, fields, reader, models, files });
         let latest = shared.read_if_whole()?.map(|view| (stamp, Arc::new(view)));
-        Ok(Self { shared: Arc::new(shared), latest: Mutex::new(latest) })
+        Ok(Self { shared, latest: Mutex::new(latest) })
     }
 }
 
@@ -149,7 +166,39 @@ impl Index for DiskIndex {
         let lock = WriterLock::acquire(&self.shared.dir, wait)?;
         let payload = self.shared.payload()?;
         self.shared.remove_uncommitted_deletions()?;
-        Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
+        Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)?))
+    }
+
+    fn wanted_vectors(&self) -> Result<(u64, u64)> {
+        let view = self.shared.read()?;
+        let (mut made, mut total) = (0, 0);
+        for segment in &view.segments {
+            let documents = segment.reader.max_doc();
+            total += u64::from(documents);
+            if let Some(model) = self.shared.models.wanted() {
+                let name = segment.reader.segment_id().uuid_string();
+                let there =
+                    self.shared.open_vectors(model.as_ref(), &name, documents as usize)?.is_some();
+                made += if there { u64::from(documents) } else { 0 };
+            }
+        }
+        Ok((made, total))
+    }
+
+    fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()> {
+        let Some(model) = self.shared.models.wanted() else { return Ok(()) };
+        let view = self.shared.read()?;
+        let sizes = view.segments.iter().map(|segment| u64::from(segment.reader.max_doc()));
+        let (mut done, total) = (0, sizes.sum());
+        for segment in 0..view.segments.len() {
+            progress(done, total);
+            let report = |docs| progress(done + docs, total);
+            let known = Known { progress: Some(&report), ..Known::default() };
+            view.write_missing_vectors(model.as_ref(), segment, &known)?;
+            done += u64::from(view.segments[segment].reader.max_doc());
+        }
+        progress(done, total);
+        Ok(())
     }
 }
 
@@ -177,7 +226,7 @@ impl Shared {
     }
 
     /// A view of the last commit.
-    fn read(&self) -> Result<DiskView> {
+    fn read(self: &Arc<Self>) -> Result<DiskView> {
         for _ in 0..READ_ATTEMPTS {
             self.reader.reload().map_err(|e| self.error(e))?;
             if let Some(view) = self.read_if_whole()? {
@@ -189,7 +238,7 @@ impl Shared {
 
     /// A view of what the reader has open, if that is one commit. `meta.json` is read twice, for
     /// the segments and for the payload: the two belong together if they name the same segments.
-    fn read_if_whole(&self) -> Result<Option<DiskView>> {
+    fn read_if_whole(self: &Arc<Self>) -> Result<Option<DiskView>> {
         let searcher = self.reader.searcher();
         let meta = self.index.load_metas().map_err(|e| self.error(e))?;
         let open = searcher.generation().segments();
@@ -199,7 +248,7 @@ impl Shared {
             return Ok(None);
         }
         let payload = read_payload(&self.dir, meta.payload.as_deref(), &self.store)?;
-        Ok(Some(DiskView::new(&self.dir, payload, searcher, self.fields)))
+        DiskView::new(self.clone(), payload, searcher).map(Some)
     }
 
     fn error(&self, error: TantivyError) -> IndexError {

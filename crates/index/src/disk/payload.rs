@@ -10,13 +10,15 @@ use crate::contract::Corpus;
 use crate::statistics::{Statistics, Totals};
 
 /// The version of the files: fields, records and this payload.
-const FORMAT_VERSION: u32 = 2;
+const FORMAT_VERSION: u32 = 3;
 
 /// A commit, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) corpus: Corpus,
     pub(super) statistics: Statistics,
+    /// The model whose vectors are held.
+    pub(super) model: Option<String>,
 }
 
 /// What of an index does not fit its reader.
@@ -39,6 +41,7 @@ struct WirePayload {
     chunks: u64,
     world: [u64; 2],
     private: [u64; 2],
+    model: Option<String>,
 }
 
 impl Payload {
@@ -57,6 +60,7 @@ impl Payload {
             chunks,
             world: [world.chunks, world.tokens],
             private: [private.chunks, private.tokens],
+            model: self.model.clone(),
         };
         serde_json::to_string(&wire).expect("a plain record always serialises")
     }
@@ -76,6 +80,7 @@ impl Payload {
                 chunks: wire.chunks,
             },
             statistics: Statistics { world: totals(wire.world), private: totals(wire.private) },
+            model: wire.model,
         })
     }
 }
@@ -117,6 +122,7 @@ mod tests {
                 world: Totals { chunks: 2, tokens: 20 },
                 private: Totals { chunks: 1, tokens: 9 },
             },
+            model: Some("model-1".to_owned()),
         };
         let written = payload.write("store-1");
         assert_eq!(Payload::read(Some(&written), "store-1"), Ok(payload));

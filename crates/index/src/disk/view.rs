@@ -1,23 +1,25 @@
 //! One commit, opened: where its pages are and what its documents hold.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
 use gbrain_core::request::Trust;
+use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
 use tantivy::schema::Value as _;
 use tantivy::{DocAddress, DocId, Searcher, TantivyDocument, TantivyError};
 
-use super::corrupt;
 use super::payload::Payload;
 use super::prepared::Prepared;
 use super::record::{RecordError, read_entry, read_links, read_passage};
 use super::schema::Fields;
 use super::segment::Segment;
-use crate::contract::{WordsHit, WordsQuery};
+use super::sidecar::Sidecar;
+use super::vectors::open_all;
+use super::{Shared, corrupt};
+use crate::contract::{ChunkHit, WordsQuery};
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::{IndexError, Result};
 use crate::statistics::Totals;
@@ -28,11 +30,15 @@ const KEPT_PAGES: usize = 8192;
 const KEPT_QUERIES: usize = 4;
 
 pub(super) struct DiskView {
-    dir: PathBuf,
+    pub(super) shared: Arc<Shared>,
     pub(super) payload: Payload,
     searcher: Searcher,
     pub(super) fields: Fields,
     pub(super) segments: Vec<Segment>,
+    /// The model whose vectors are held, if this process has it.
+    pub(super) model: Option<Arc<dyn Embedder>>,
+    /// The vectors of each segment, by that model.
+    sidecars: Vec<OnceLock<Sidecar>>,
     pages: Mutex<FxHashMap<PageId, KnownPage>>,
     queries: Mutex<Vec<KeptQuery>>,
 }
@@ -58,14 +64,37 @@ pub(super) struct PlacedPage {
 }
 
 impl DiskView {
-    pub(super) fn new(dir: &Path, payload: Payload, searcher: Searcher, fields: Fields) -> Self {
-        let segments = searcher
-            .segment_readers()
-            .iter()
-            .map(|reader| Segment::new(reader.clone(), fields))
-            .collect();
+    pub(super) fn new(shared: Arc<Shared>, payload: Payload, searcher: Searcher) -> Result<Self> {
+        let fields = shared.fields;
+        let readers = searcher.segment_readers().iter();
+        let segments: Vec<_> = readers.map(|reader| Segment::new(reader.clone(), fields)).collect();
+        let model = payload.model.as_deref().and_then(|id| shared.models.find(id)).cloned();
+        let opened = match &model {
+            Some(model) => open_all(&shared, model, &searcher)?,
+            None => Vec::new(),
+        };
+        let sidecars = opened.into_iter().map(|sidecar| match sidecar {
+            Some(sidecar) => OnceLock::from(sidecar),
+            None => OnceLock::new(),
+        });
+        let sidecars = sidecars.collect();
         let (pages, queries) = (Mutex::default(), Mutex::default());
-        Self { dir: dir.to_owned(), payload, searcher, fields, segments, pages, queries }
+        Ok(Self { shared, payload, searcher, fields, segments, model, sidecars, pages, queries })
+    }
+
+    /// The vectors of a segment by the view's model, made if they are missing.
+    pub(super) fn sidecar(&self, model: &dyn Embedder, segment: usize) -> Result<&Sidecar> {
+        let cell = &self.sidecars[segment];
+        if let Some(sidecar) = cell.get() {
+            return Ok(sidecar);
+        }
+        let sidecar = self.vectors_of(model, segment)?;
+        Ok(cell.get_or_init(|| sidecar))
+    }
+
+    /// The vectors of a segment, if they were there when the view was opened.
+    pub(super) fn opened_vectors(&self, segment: usize) -> Option<&Sidecar> {
+        self.sidecars.get(segment)?.get()
     }
 
     /// What a page adds to the totals of its visibility, if the view holds it.
@@ -130,6 +159,13 @@ impl DiskView {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner).get(&page).cloned()
     }
 
+    /// Notes where a page is: that will be asked next.
+    pub(super) fn remember_place(&self, page: PageId, segment: usize, first: DocId) {
+        if self.known(page).is_none() {
+            self.remember(page, KnownPage { segment, first, entry: None });
+        }
+    }
+
     fn remember(&self, page: PageId, known: KnownPage) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if pages.len() == KEPT_PAGES {
@@ -159,15 +195,13 @@ impl DiskView {
         segment: usize,
         doc: DocId,
         points: u32,
-    ) -> Result<WordsHit> {
+    ) -> Result<ChunkHit> {
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let page = self.page_id(segment, doc)?;
         let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
-        if self.known(page).is_none() {
-            self.remember(page, KnownPage { segment, first: doc - ordinal, entry: None });
-        }
+        self.remember_place(page, segment, doc - ordinal);
         let handle = (segment as u64) << 32 | u64::from(doc);
-        Ok(WordsHit { page, ordinal, score: prepared.scorer.score(points), handle })
+        Ok(ChunkHit { page, ordinal, score: prepared.scorer.score(points), handle })
     }
 
     /// A page that a caller may know of: where it is, and its entry.
@@ -201,10 +235,10 @@ impl DiskView {
     }
 
     pub(super) fn error(&self, error: TantivyError) -> IndexError {
-        corrupt(&self.dir, error)
+        corrupt(&self.shared.dir, error)
     }
 
     pub(super) fn damaged(&self, error: RecordError) -> IndexError {
-        IndexError::Corrupt { dir: self.dir.clone(), source: Box::new(error) }
+        IndexError::Corrupt { dir: self.shared.dir.clone(), source: Box::new(error) }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::{StoredPage, Visibility};
+use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy, UserOperation};
 use tantivy::{IndexWriter, Term};
@@ -12,11 +13,14 @@ use super::Shared;
 use super::document::{PageDocuments, documents_of};
 use super::lock::WriterLock;
 use super::payload::Payload;
+use super::pending::Pending;
 use super::settle::due;
+use super::vectors::Known;
 use super::view::DiskView;
 use crate::contract::{Corpus, Writer};
 use crate::error::Result;
 use crate::statistics::{Statistics, Totals};
+use crate::vectors::page_rows;
 
 /// Fewer chunks than this at once are a catch-up: one thread, little memory, one new segment.
 const BULK_CHUNKS: usize = 2000;
@@ -33,25 +37,32 @@ pub(super) struct DiskWriter {
     changed: FxHashMap<PageId, Option<(Visibility, Totals)>>,
     statistics: Statistics,
     is_cleared: bool,
+    /// The model whose vectors are held, if this process has it.
+    model: Option<Arc<dyn Embedder>>,
+    /// Rows of the pages changed since the last commit.
+    pending: Option<Pending>,
     writer: Option<IndexWriter>,
     // Let go last.
     _lock: WriterLock,
 }
 
 impl DiskWriter {
-    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Result<Self> {
+        let model = committed.model.as_deref().and_then(|id| shared.models.find(id)).cloned();
         let statistics = committed.statistics;
         let (before, changed) = (None, FxHashMap::default());
-        Self {
+        Ok(Self {
             shared,
             committed,
             before,
             changed,
             statistics,
             is_cleared: false,
+            model,
+            pending: None,
             writer: None,
             _lock: lock,
-        }
+        })
     }
 
     /// The writer below, made for about `chunks` chunks if there is none yet.
@@ -101,6 +112,42 @@ impl DiskWriter {
         let adds: Vec<_> = documents.into_iter().map(UserOperation::Add).collect();
         let written = self.writer(chunks)?.run(adds);
         written.map_err(|e| self.shared.error(e))?;
+        self.embed(stored)
+    }
+
+    fn embed(&mut self, stored: &StoredPage) -> Result<()> {
+        let Some(model) = &self.model else { return Ok(()) };
+        let rows = page_rows(model.as_ref(), stored)?;
+        let io = |e| self.shared.io(e);
+        let pending = match &mut self.pending {
+            Some(pending) => pending,
+            none => none.insert(Pending::new(&self.shared.dir, model.dims()).map_err(io)?),
+        };
+        pending.push(stored.id, &rows).map_err(io)
+    }
+
+    /// Writes the vectors of segments that have none yet.
+    fn write_vectors(&self, known: &Known<'_>) -> Result<()> {
+        if let Some(model) = &self.model {
+            let view = self.shared.read()?;
+            for segment in 0..view.segments.len() {
+                view.write_missing_vectors(model.as_ref(), segment, known)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit_payload(&mut self, payload: Payload) -> Result<()> {
+        let text = payload.write(&self.shared.store);
+        let shared = self.shared.clone();
+        let writer = self.writer(0)?;
+        commit(writer, &text).map_err(|e| shared.error(e))?;
+        self.committed = payload;
+        self.changed.clear();
+        self.before = None;
+        self.is_cleared = false;
+        // The next batch may be of another size.
+        self.writer = None;
         Ok(())
     }
 }
@@ -130,40 +177,61 @@ impl Writer for DiskWriter {
         self.statistics = Statistics::default();
         self.changed.clear();
         self.is_cleared = true;
+        self.pending = None;
         Ok(())
     }
 
     fn commit(&mut self, corpus: Corpus) -> Result<()> {
-        let payload = Payload { corpus, statistics: self.statistics };
-        let text = payload.write(&self.shared.store);
-        let shared = self.shared.clone();
-        let writer = self.writer(0)?;
-        commit(writer, &text).map_err(|e| shared.error(e))?;
-        self.committed = payload;
-        self.changed.clear();
-        self.before = None;
-        self.is_cleared = false;
-        // The next batch may be of another size.
-        self.writer = None;
-        Ok(())
+        let model = self.committed.model.clone();
+        self.commit_payload(Payload { corpus, statistics: self.statistics, model })?;
+        let waiting = match self.pending.take() {
+            Some(pending) => {
+                let waiting = pending.finish(&self.shared.files);
+                Some(waiting.map_err(|e| self.shared.io(e))?)
+            }
+            None => None,
+        };
+        self.write_vectors(&Known { waiting: waiting.as_ref(), ..Known::default() })
+    }
+
+    fn adopt_wanted_model(&mut self) -> Result<()> {
+        let Some(wanted) = self.shared.models.wanted().cloned() else { return Ok(()) };
+        let id = wanted.id().to_owned();
+        self.model = Some(wanted);
+        self.write_vectors(&Known::default())?;
+        if self.committed.model.as_ref() != Some(&id) {
+            self.commit_payload(Payload { model: Some(id.clone()), ..self.committed.clone() })?;
+        }
+        self.shared.remove_unused_vectors(|model| model == id)
     }
 
     fn settle(&mut self) -> Result<()> {
         let shared = self.shared.clone();
         loop {
             let segments = shared.index.searchable_segment_metas().map_err(|e| shared.error(e))?;
-            let Some(due) = due(&segments) else { return Ok(()) };
-            let writer = self.writer(0)?;
-            writer.merge(&due).wait().map_err(|e| shared.error(e))?;
+            let Some(due) = due(&segments) else {
+                return shared.remove_unused_vectors(|_| true);
+            };
+            let before = shared.read()?;
+            self.writer(0)?.merge(&due).wait().map_err(|e| shared.error(e))?;
+            let pages = before.first_documents()?;
+            self.write_vectors(&Known { before: Some((&before, pages)), ..Known::default() })?;
+            drop(before);
             // Readers keep what they have open, whatever its name.
-            writer.garbage_collect_files().wait().map_err(|e| shared.error(e))?;
+            let collected = self.writer(0)?.garbage_collect_files().wait();
+            collected.map_err(|e| shared.error(e))?;
         }
     }
 }
 
 /// The first commit of an index: nothing, of the right version and store.
-pub(super) fn commit_nothing(index: &tantivy::Index, store: &str) -> tantivy::Result<()> {
-    let payload = Payload { corpus: Corpus::default(), statistics: Statistics::default() };
+pub(super) fn commit_nothing(
+    index: &tantivy::Index,
+    store: &str,
+    model: Option<String>,
+) -> tantivy::Result<()> {
+    let (corpus, statistics) = (Corpus::default(), Statistics::default());
+    let payload = Payload { corpus, statistics, model };
     commit(&mut open(index, 1, CATCH_UP_BYTES)?, &payload.write(store))
 }
 

@@ -1,6 +1,7 @@
 //! The index in memory: for hermetic and tiny brains, and the oracle that the one on disk is
 //! tested against. Everything is exhaustive and nothing is clever.
 
+mod nearest;
 mod state;
 mod view;
 
@@ -12,6 +13,7 @@ use gbrain_core::page::StoredPage;
 
 use crate::contract::{Corpus, Index, View, Writer};
 use crate::error::{IndexError, Result};
+use crate::models::Models;
 use state::State;
 use view::MemoryView;
 
@@ -36,8 +38,10 @@ struct MemoryWriter {
 
 impl MemoryIndex {
     /// An empty index.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(models: Models) -> Self {
+        let index = Self::default();
+        *lock(&index.shared.committed) = Arc::new(State::new(models));
+        index
     }
 }
 
@@ -49,6 +53,16 @@ impl Index for MemoryIndex {
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
         self.shared.enter(wait)?;
         Ok(Box::new(MemoryWriter { shared: self.shared.clone(), draft: None }))
+    }
+
+    fn wanted_vectors(&self) -> Result<(u64, u64)> {
+        let held = lock(&self.shared.committed).corpus.chunks;
+        Ok((held, held))
+    }
+
+    fn make_wanted_vectors(&self, _progress: &dyn Fn(u64, u64)) -> Result<()> {
+        // There never are others.
+        Ok(())
     }
 }
 
@@ -64,12 +78,12 @@ impl Writer for MemoryWriter {
     }
 
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
-        self.draft().apply(upserts, removals);
-        Ok(())
+        self.draft().apply(upserts, removals)
     }
 
     fn clear(&mut self) -> Result<()> {
-        self.draft = Some(State::default());
+        let models = self.draft().models.clone();
+        self.draft = Some(State::new(models));
         Ok(())
     }
 
@@ -78,6 +92,10 @@ impl Writer for MemoryWriter {
         if let Some(draft) = self.draft.take() {
             *lock(&self.shared.committed) = Arc::new(draft);
         }
+        Ok(())
+    }
+
+    fn adopt_wanted_model(&mut self) -> Result<()> {
         Ok(())
     }
 

@@ -1,17 +1,22 @@
 //! Everything a memory index holds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::StoredPage;
 use gbrain_core::text::name_key;
+use gbrain_embed::Embedder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::nearest::Packed;
 use crate::bm25::{Form, length_code};
 use crate::contract::Corpus;
 use crate::entry::{ChunkTexts, LinkEntry, PageEntry, Passage};
+use crate::error::Result;
+use crate::models::Models;
 use crate::statistics::{Statistics, Totals};
 use crate::tokens::chunk_tokens;
+use crate::vectors::{Row, page_rows};
 
 /// How often one chunk says a word.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,8 @@ pub(super) struct MemoryPage {
     pub(super) entry: Arc<PageEntry>,
     pub(super) chunks: Vec<MemoryChunk>,
     pub(super) links: Vec<LinkEntry>,
+    /// The vectors of its chunks.
+    pub(super) rows: Vec<Row>,
     totals: Totals,
 }
 
@@ -46,10 +53,17 @@ pub(super) struct State {
     names: FxHashMap<String, Vec<PageId>>,
     targets: FxHashMap<String, Vec<PageId>>,
     pub(super) statistics: Statistics,
+    pub(super) models: Models,
+    packed: OnceLock<Arc<Packed>>,
 }
 
 impl State {
-    pub(super) fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) {
+    pub(super) fn new(models: Models) -> Self {
+        Self { models, ..Self::default() }
+    }
+
+    pub(super) fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+        self.packed = OnceLock::new();
         let gone: FxHashSet<PageId> =
             upserts.iter().map(|p| p.id).chain(removals.iter().copied()).collect();
         self.remove(&gone);
@@ -58,8 +72,14 @@ impl State {
             if self.pages.contains_key(&stored.id) {
                 self.remove(&FxHashSet::from_iter([stored.id]));
             }
-            self.insert(stored);
+            self.insert(stored)?;
         }
+        Ok(())
+    }
+
+    /// The vectors, laid out for a scan; there is a model.
+    pub(super) fn packed(&self, model: &dyn Embedder) -> &Packed {
+        self.packed.get_or_init(|| Arc::new(Packed::of(self, model.centre())))
     }
 
     /// The chunks that say a word in a form.
@@ -81,7 +101,7 @@ impl State {
         self.targets.get(target_key).map_or(&[], Vec::as_slice)
     }
 
-    fn insert(&mut self, stored: &StoredPage) {
+    fn insert(&mut self, stored: &StoredPage) -> Result<()> {
         let entry = Arc::new(PageEntry::of(stored));
         for (_, name) in entry.names() {
             self.names.entry(name).or_default().push(stored.id);
@@ -94,8 +114,13 @@ impl State {
         self.statistics.of_mut(entry.visibility).add(totals);
         let links =
             stored.page.links.iter().map(|link| LinkEntry { owner: stored.id, link: link.clone() });
-        let page = MemoryPage { entry, chunks, links: links.collect(), totals };
+        let rows = match self.models.wanted() {
+            Some(model) => page_rows(model.as_ref(), stored)?,
+            None => Vec::new(),
+        };
+        let page = MemoryPage { entry, chunks, links: links.collect(), rows, totals };
         self.pages.insert(stored.id, Arc::new(page));
+        Ok(())
     }
 
     fn insert_chunks(&mut self, stored: &StoredPage) -> (Vec<MemoryChunk>, u64) {

@@ -3,16 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::page::StoredPage;
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
+use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
 
 use super::state::{MemoryPage, State};
 use crate::bm25::{PageTally, Scorer, lists};
-use crate::contract::{Corpus, Held, PageWords, View, WordsHit, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
-use crate::error::Result;
+use crate::error::{IndexError, Result};
 use crate::filter::{admits_page, admits_part};
+use crate::vectors::{VectorQuery, page_rows};
 
 pub(super) struct MemoryView {
     state: Arc<State>,
@@ -56,6 +59,15 @@ impl MemoryView {
 
     fn key(&self, id: PageId) -> &PageKey {
         &self.state.pages[&id].entry.key
+    }
+
+    /// The model of a query, if it is the one whose vectors are held.
+    fn model_of(&self, query: &VectorQuery) -> Result<&dyn Embedder> {
+        let model = self.state.models.wanted().filter(|model| model.id() == query.model());
+        model.map(Arc::as_ref).ok_or_else(|| IndexError::OtherModel {
+            held: self.vector_model().unwrap_or("none").to_owned(),
+            asked: query.model().to_owned(),
+        })
     }
 
     /// The last query's points: a request asks for its pages one by one.
@@ -109,8 +121,8 @@ impl MemoryView {
     }
 }
 
-fn hit(page: PageId, ordinal: u32, points: u32, scorer: &Scorer) -> WordsHit {
-    WordsHit { page, ordinal, score: scorer.score(points), handle: 0 }
+fn hit(page: PageId, ordinal: u32, points: u32, scorer: &Scorer) -> ChunkHit {
+    ChunkHit { page, ordinal, score: scorer.score(points), handle: 0 }
 }
 
 impl View for MemoryView {
@@ -124,7 +136,7 @@ impl View for MemoryView {
         Ok(Held { pages: self.state.pages.len() as u64, chunks, tokens })
     }
 
-    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<WordsHit>> {
+    fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>> {
         let scored = self.scored(query, filter);
         let (points, scorer) = (&scored.points, &scored.scorer);
         let mut chunks: Vec<_> =
@@ -150,7 +162,64 @@ impl View for MemoryView {
         Ok(pages.iter().map(|page| scored.words_of(*page, max)).collect())
     }
 
-    fn read(&self, hit: &WordsHit) -> Result<Passage> {
+    fn chunks(&self, trust: Trust) -> u64 {
+        self.state.statistics.seen_by(trust).chunks
+    }
+
+    fn vector_model(&self) -> Option<&str> {
+        self.state.models.wanted().map(|model| model.id())
+    }
+
+    fn vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        depth: usize,
+        k: usize,
+    ) -> Result<Vec<VectorHit>> {
+        let model = self.model_of(query)?;
+        if k == 0 {
+            return Ok(Vec::new());
+        }
+        let packed = self.state.packed(model);
+        Ok(packed.nearest(&self.state, query, filter, depth, k))
+    }
+
+    fn page_vectors(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        pages: &[PageId],
+    ) -> Result<Vec<Option<ChunkHit>>> {
+        self.model_of(query)?;
+        let nearest = |page: &PageId| {
+            let known = self.page(*page, filter.trust)?;
+            if !admits_page(filter, &known.entry) {
+                return None;
+            }
+            let chunks = known.chunks.iter().zip(&known.rows).filter(|(chunk, row)| {
+                admits_part(filter, chunk.passage.part) && row.inverse_length > 0.0
+            });
+            let hits = chunks.map(|(chunk, row)| {
+                let bytes: Vec<u8> = row.values.iter().map(|value| *value as u8).collect();
+                let score = query.cosine(&bytes, row.inverse_length);
+                ChunkHit { page: *page, ordinal: chunk.passage.ordinal, score, handle: 0 }
+            });
+            hits.reduce(|best, hit| if hit.score > best.score { hit } else { best })
+        };
+        Ok(pages.iter().map(nearest).collect())
+    }
+
+    fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>> {
+        let (Some(model), Some(page)) =
+            (self.state.models.wanted(), self.state.pages.get(&stored.id))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(page.rows == page_rows(model.as_ref(), stored)?))
+    }
+
+    fn read(&self, hit: &ChunkHit) -> Result<Passage> {
         let page = &self.state.pages[&hit.page];
         Ok(page.chunks[hit.ordinal as usize].passage.clone())
     }

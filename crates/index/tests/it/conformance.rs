@@ -8,17 +8,18 @@ use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, NameKind, 
 use jiff::civil::date;
 use std::time::Duration;
 
-use crate::corpus::{WAIT, change, corpus, fill, link, page, query, with};
+use crate::corpus::{WAIT, change, corpus, fill, link, models, page, query, with};
 
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         mod memory {
-            $(#[test] fn $name() { super::$name(&super::MemoryIndex::new()); })+
+            $(#[test] fn $name() { super::$name(&super::MemoryIndex::new(super::models())); })+
         }
         mod disk {
             $(#[test] fn $name() {
                 let dir = tempfile::tempdir().unwrap();
-                super::$name(&super::DiskIndex::open(dir.path(), "store", super::WAIT).unwrap());
+                let disk = super::DiskIndex::open(dir.path(), "store", super::models(), super::WAIT);
+                super::$name(&disk.unwrap());
             })+
         }
     };
@@ -258,7 +259,7 @@ fn private_words_do_not_move_scores_of_the_untrusted(index: &dyn Index) {
         .collect();
     change(index, 2, |writer| writer.apply(&private, &[]).unwrap());
     let after = view(index).words(&query("crane quay"), &Filter::default(), 9).unwrap();
-    let bare = |hits: &[gbrain_index::WordsHit]| -> Vec<_> {
+    let bare = |hits: &[gbrain_index::ChunkHit]| -> Vec<_> {
         hits.iter().map(|h| (h.page, h.ordinal, h.score)).collect()
     };
     assert_eq!(bare(&before), bare(&after));
@@ -421,7 +422,7 @@ fn removals_take_everything_of_a_page(index: &dyn Index) {
     let view = view(index);
     assert_eq!(found(view.as_ref(), "anchor", &trusted(), 99), ["p50"]);
     assert_eq!(view.held().unwrap().chunks, 2);
-    let alone = MemoryIndex::new();
+    let alone = MemoryIndex::new(models());
     fill(&alone, &pages[49..]);
     let score =
         |view: &dyn View| view.words(&query("anchor chain"), &trusted(), 9).unwrap()[0].score;

@@ -1,5 +1,6 @@
 //! Pages to index, made by hand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_core::chunk::{Chunk, Part};
@@ -8,10 +9,16 @@ use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{Page, PageKind, StoredPage, Visibility};
 use gbrain_core::text::QueryTerms;
-use gbrain_index::{Corpus, Index, WordsQuery, Writer};
+use gbrain_embed::StaticTable;
+use gbrain_index::{Corpus, Index, Models, WordsQuery, Writer};
 
 /// Long enough for any other writer in a test.
 pub(crate) const WAIT: Duration = Duration::from_secs(60);
+
+/// The built-in model.
+pub(crate) fn models() -> Models {
+    Models::new(Arc::new(StaticTable::built_in()))
+}
 
 /// A page of `source` called `slug` with one chunk per text.
 pub(crate) fn page(id: i64, source: &str, slug: &str, texts: &[&str]) -> StoredPage {

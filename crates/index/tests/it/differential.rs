@@ -9,11 +9,14 @@ use gbrain_core::id::{PageId, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::QueryTerms;
-use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, View, WordsHit, WordsQuery};
+use gbrain_embed::StaticTable;
+use gbrain_index::{
+    ChunkHit, Corpus, DiskIndex, Index, MemoryIndex, VectorHit, VectorQuery, View, WordsQuery,
+};
 use jiff::civil::date;
 use proptest::prelude::*;
 
-use crate::corpus::{WAIT, page, with};
+use crate::corpus::{WAIT, models, page, with};
 
 const SOURCES: [&str; 3] = ["wiki", "notes", "a"];
 
@@ -110,7 +113,7 @@ fn write_randomly(
 }
 
 fn oracle_of(live: &Live) -> MemoryIndex {
-    let oracle = MemoryIndex::new();
+    let oracle = MemoryIndex::new(models());
     let mut writer = oracle.writer(WAIT).unwrap();
     let pages: Vec<_> = live.values().cloned().collect();
     writer.apply(&pages, &[]).unwrap();
@@ -131,10 +134,34 @@ fn compare(rng: &mut Rng, disk: &dyn View, oracle: &dyn View, queries: usize, vo
         let k = [1, 3, 10, 50, 1000][rng.usize(..5)];
         let expected = bare(oracle, &query, &filter, k);
         assert_eq!(bare(disk, &query, &filter, k), expected, "{query:?} {filter:?} {k}");
+        compare_vectors(rng, disk, oracle, &filter, vocabulary);
         for (page, ..) in expected.iter().take(1) {
             compare_passages(disk, oracle, &query, &filter, PageId(*page));
         }
     }
+}
+
+/// The same shortlist, the same cosines and the same order, however deep.
+fn compare_vectors(
+    rng: &mut Rng,
+    disk: &dyn View,
+    oracle: &dyn View,
+    filter: &Filter,
+    vocabulary: u32,
+) {
+    let text: Vec<String> = (0..rng.usize(1..6)).map(|_| word(rng, vocabulary)).collect();
+    let Some(query) = VectorQuery::new(&StaticTable::built_in(), &text.join(" ")).unwrap() else {
+        return;
+    };
+    let (depth, k) = ([1, 40, 400][rng.usize(..3)], [1, 5, 40][rng.usize(..3)]);
+    let of = |view: &dyn View| {
+        let hits = view.vectors(&query, filter, depth, k).unwrap();
+        let bare = |near: &VectorHit| {
+            (near.place, near.hit.page.0, near.hit.ordinal, near.hit.score.to_bits())
+        };
+        hits.iter().map(bare).collect::<Vec<_>>()
+    };
+    assert_eq!(of(disk), of(oracle), "{text:?} {filter:?} {depth} {k}");
 }
 
 fn compare_passages(
@@ -146,7 +173,7 @@ fn compare_passages(
 ) {
     let of = |view: &dyn View| {
         let words = view.page_words(query, filter, &[page], 5).unwrap().remove(0);
-        let read = |hit: &WordsHit| (hit.ordinal, hit.score.to_bits(), view.read(hit).unwrap());
+        let read = |hit: &ChunkHit| (hit.ordinal, hit.score.to_bits(), view.read(hit).unwrap());
         (words.score.to_bits(), words.passages.iter().map(read).collect::<Vec<_>>())
     };
     assert_eq!(of(disk), of(oracle), "{query:?} {filter:?} {page:?}");
@@ -155,7 +182,7 @@ fn compare_passages(
 fn check(seed: u64, pages: i64, commits: usize, vocabulary: u32, longest: usize) {
     let mut rng = Rng::with_seed(seed);
     let dir = tempfile::tempdir().unwrap();
-    let disk = DiskIndex::open(dir.path(), "store", WAIT).unwrap();
+    let disk = DiskIndex::open(dir.path(), "store", models(), WAIT).unwrap();
     let live = write_randomly(&mut rng, &disk, pages, commits, vocabulary, longest);
     let oracle = oracle_of(&live).view().unwrap();
     compare(&mut rng, disk.view().unwrap().as_ref(), oracle.as_ref(), 40, vocabulary);
@@ -190,7 +217,7 @@ fn orders_and_segments_do_not_matter() {
         let mut pages = pages.clone();
         rng.shuffle(&mut pages);
         let dir = tempfile::tempdir().unwrap();
-        let disk = DiskIndex::open(dir.path(), "store", WAIT).unwrap();
+        let disk = DiskIndex::open(dir.path(), "store", models(), WAIT).unwrap();
         for batch in pages.chunks(batch).take(20) {
             let mut writer = disk.writer(WAIT).unwrap();
             writer.apply(batch, &[]).unwrap();

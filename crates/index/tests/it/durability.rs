@@ -12,7 +12,7 @@ use gbrain_core::id::Generation;
 use gbrain_core::request::Filter;
 use gbrain_index::{Corpus, DiskIndex, Index, IndexError};
 
-use crate::corpus::{WAIT, fill, page, query};
+use crate::corpus::{WAIT, fill, models, page, query};
 
 const ROLE: &str = "GBRAIN_INDEX_TEST_ROLE";
 const DIR: &str = "GBRAIN_INDEX_TEST_DIR";
@@ -45,7 +45,7 @@ fn play(role: &str, dir: &Path) -> Child {
 }
 
 fn open(dir: &Path) -> DiskIndex {
-    DiskIndex::open(dir, "store", WAIT).unwrap()
+    DiskIndex::open(dir, "store", models(), WAIT).unwrap()
 }
 
 /// Adds as many pages as every generation has.
@@ -170,21 +170,24 @@ fn a_kill_between_deletions_and_commit_does_not_stop_the_next_commit() {
 fn an_index_of_another_store_is_stale() {
     let dir = tempfile::tempdir().unwrap();
     fill(&open(dir.path()), &[page(1, "wiki", "a", &["lantern"])]);
-    let other = DiskIndex::open(dir.path(), "another", WAIT);
+    let other = DiskIndex::open(dir.path(), "another", models(), WAIT);
     let Err(IndexError::Stale { what, found, expected, .. }) = other else {
         panic!("it was opened")
     };
     assert_eq!((what, found.as_str(), expected.as_str()), ("its store", "store", "another"));
-    let replaced = DiskIndex::replace(dir.path(), "another", WAIT).unwrap();
+    let replaced = DiskIndex::replace(dir.path(), "another", models(), WAIT).unwrap();
     assert_eq!(replaced.view().unwrap().corpus(), Corpus::default());
-    assert!(matches!(DiskIndex::open(dir.path(), "store", WAIT), Err(IndexError::Stale { .. })));
+    assert!(matches!(
+        DiskIndex::open(dir.path(), "store", models(), WAIT),
+        Err(IndexError::Stale { .. })
+    ));
 }
 
 #[test]
 fn replacing_an_index_that_fits_keeps_it() {
     let dir = tempfile::tempdir().unwrap();
     add_generation(dir.path());
-    let kept = DiskIndex::replace(dir.path(), "store", WAIT).unwrap();
+    let kept = DiskIndex::replace(dir.path(), "store", models(), WAIT).unwrap();
     assert_eq!(check(&kept).generation, Generation(1));
 }
 
@@ -194,9 +197,9 @@ fn damage_is_told_and_replaced() {
         let dir = tempfile::tempdir().unwrap();
         add_generation(dir.path());
         damage(dir.path(), name);
-        let opened = DiskIndex::open(dir.path(), "store", WAIT);
+        let opened = DiskIndex::open(dir.path(), "store", models(), WAIT);
         assert!(matches!(opened, Err(IndexError::Corrupt { .. })), "{name}");
-        let replaced = DiskIndex::replace(dir.path(), "store", WAIT).unwrap();
+        let replaced = DiskIndex::replace(dir.path(), "store", models(), WAIT).unwrap();
         assert_eq!(replaced.view().unwrap().corpus(), Corpus::default());
         add_generation(dir.path());
         assert_eq!(check(&replaced).generation, Generation(1));

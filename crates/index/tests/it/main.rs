@@ -6,3 +6,4 @@ mod conformance;
 mod corpus;
 mod differential;
 mod durability;
+mod vectors;

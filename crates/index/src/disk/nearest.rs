@@ -1,0 +1,161 @@
+//! The nearest pages by meaning, over all segments.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+
+use gbrain_core::id::PageId;
+use gbrain_core::page::Visibility;
+use gbrain_core::request::{Filter, Trust};
+use gbrain_embed::Embedder;
+use tantivy::{DocId, TantivyError};
+
+use super::filter::SegmentFilter;
+use super::sidecar::Sidecar;
+use super::view::{DiskView, PlacedPage};
+use crate::contract::{ChunkHit, VectorHit};
+use crate::error::{IndexError, Result};
+use crate::filter::admits_page;
+use crate::vectors::{DEEPER, Near, Nearest, Shortlist, VectorQuery, distinct_pages};
+
+impl DiskView {
+    pub(super) fn nearest(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        depth: usize,
+        k: usize,
+    ) -> Result<Vec<VectorHit>> {
+        let model = self.model_of(query)?;
+        let segments = 0..self.segments.len();
+        let sidecars = segments.map(|at| self.sidecar(model, at)).collect::<Result<Vec<_>>>()?;
+        let mut depth = depth.max(k);
+        loop {
+            let (passages, is_full) = self.shortlisted(query, filter, depth, &sidecars)?;
+            let failure = RefCell::new(None);
+            let order = |a: &Near<'_>, b: &Near<'_>| {
+                self.order(a, b).unwrap_or_else(|error| {
+                    failure.replace(Some(error));
+                    Ordering::Equal
+                })
+            };
+            let pages = distinct_pages(passages, k, order);
+            if let Some(error) = failure.take() {
+                return Err(self.error(error));
+            }
+            match pages {
+                Err(_) if is_full => depth *= DEEPER,
+                Ok(pages) | Err(pages) => {
+                    return pages.iter().map(|page| self.found(page)).collect();
+                }
+            }
+        }
+    }
+
+    /// The nearest chunk of a page that passes the filter.
+    pub(super) fn nearest_of(
+        &self,
+        query: &VectorQuery,
+        filter: &Filter,
+        page: PageId,
+    ) -> Result<Option<ChunkHit>> {
+        let sidecar = |segment| self.sidecar(self.model_of(query)?, segment);
+        let Some((placed, entry)) = self.visible(page, filter.trust)? else { return Ok(None) };
+        if !admits_page(filter, &entry) {
+            return Ok(None);
+        }
+        let PlacedPage { segment, documents } = placed;
+        let sidecar = sidecar(segment)?;
+        let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
+        let is_timeline = |doc| columns.code(doc).is_some_and(|code| code.is_timeline());
+        let mut nearest: Option<(f64, DocId)> = None;
+        for doc in documents.clone() {
+            let inverse_length = sidecar.inverse_length(doc);
+            if inverse_length == 0.0 || filter.truth_only && is_timeline(doc) {
+                continue;
+            }
+            let score = query.cosine(sidecar.row(doc), inverse_length);
+            if nearest.is_none_or(|(best, _)| score > best) {
+                nearest = Some((score, doc));
+            }
+        }
+        Ok(nearest.map(|(score, doc)| ChunkHit {
+            page,
+            ordinal: doc - documents.start,
+            score,
+            handle: (segment as u64) << 32 | u64::from(doc),
+        }))
+    }
+
+    /// The model of a query, if it is the one whose vectors are held.
+    fn model_of(&self, query: &VectorQuery) -> Result<&dyn Embedder> {
+        let model = self.model.as_deref().filter(|model| model.id() == query.model());
+        model.ok_or_else(|| IndexError::OtherModel {
+            held: self.payload.model.clone().unwrap_or_else(|| "none".to_owned()),
+            asked: query.model().to_owned(),
+        })
+    }
+
+    /// Every passage of the shortlist with its cosine, and whether the shortlist was full.
+    fn shortlisted<'v>(
+        &'v self,
+        query: &VectorQuery,
+        filter: &Filter,
+        depth: usize,
+        sidecars: &[&'v Sidecar],
+    ) -> Result<(Vec<Near<'v>>, bool)> {
+        let mut shortlist = Shortlist::new(depth);
+        for (run, sidecar) in sidecars.iter().enumerate() {
+            let segment = &self.segments[run];
+            let columns = segment.columns().map_err(|e| self.error(e))?;
+            let conditions =
+                SegmentFilter::new(filter, &segment.reader).map_err(|e| self.error(e))?;
+            let has_private = self.payload.statistics.of(Visibility::Private).chunks > 0;
+            let must_be_world = filter.trust == Trust::Untrusted && has_private;
+            let is_world =
+                |doc| columns.code(doc).is_some_and(|code| code.visibility() == Visibility::World);
+            let admits = |doc: DocId| {
+                sidecar.inverse_length(doc) > 0.0
+                    && segment.is_alive(doc)
+                    && (!must_be_world || is_world(doc))
+                    && conditions.admits(doc)
+            };
+            shortlist.scan(query, (run as u32, sidecar.codes(), sidecar.documents()), admits);
+        }
+        let (places, is_full) = shortlist.finish();
+        let mut passages = Vec::with_capacity(places.len());
+        for place in places {
+            let (run, sidecar) = (place.run as usize, sidecars[place.run as usize]);
+            let columns = self.segments[run].columns().map_err(|e| self.error(e))?;
+            let (row, inverse_length) = (sidecar.row(place.at), sidecar.inverse_length(place.at));
+            passages.push(Near {
+                score: query.cosine(row, inverse_length),
+                place,
+                page: columns.key_ord(place.at),
+                row,
+                inverse_length,
+            });
+        }
+        Ok((passages, is_full))
+    }
+
+    /// By source and slug, then by place in the page.
+    fn order(&self, a: &Near<'_>, b: &Near<'_>) -> std::result::Result<Ordering, TantivyError> {
+        if a.place.run == b.place.run {
+            return Ok(a.page.cmp(&b.page).then(a.place.at.cmp(&b.place.at)));
+        }
+        let key = |near: &Near<'_>| self.segments[near.place.run as usize].key(near.page);
+        Ok(key(a)?.cmp(&key(b)?))
+    }
+
+    fn found(&self, nearest: &Nearest<'_>) -> Result<VectorHit> {
+        let Nearest { near, place } = nearest;
+        let segment = near.place.run as usize;
+        let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
+        let doc = near.place.at;
+        let page = PageId(columns.page.first(doc).unwrap_or_default());
+        let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
+        self.remember_place(page, segment, doc - ordinal);
+        let handle = (segment as u64) << 32 | u64::from(doc);
+        Ok(VectorHit { hit: ChunkHit { page, ordinal, score: near.score, handle }, place: *place })
+    }
+}

@@ -1,0 +1,270 @@
+//! The files of vectors of an index: finding them, making those that are missing, and removing
+//! those that nothing needs.
+//!
+//! A commit makes segments visible a moment before their vectors are there. Whoever needs them
+//! then waits for the writer, and makes them if there is none: a process may have been killed in
+//! between. Rows are a function of the passages, so it never matters who made them.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gbrain_core::id::PageId;
+use gbrain_embed::Embedder;
+use rustc_hash::FxHashMap;
+use tantivy::directory::error::OpenReadError;
+use tantivy::directory::{Directory as _, OwnedBytes};
+use tantivy::{DocId, Searcher};
+
+use super::Shared;
+use super::lock::WriterLock;
+use super::pending::Waiting;
+use super::sidecar::{Sidecar, SidecarWriter};
+use super::view::DiskView;
+use crate::error::{IndexError, Result};
+use crate::vectors::{Row, passage_text};
+
+const EXTENSION: &str = "vec";
+const UNFINISHED: &str = "part";
+/// How long a reader waits for vectors that a writer is about to have written.
+const MAKING_WAIT: Duration = Duration::from_secs(2);
+const MAKING_PAUSE: Duration = Duration::from_millis(5);
+/// A file that a killed process left unfinished is removed after this.
+const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
+
+/// Documents between reports of progress.
+const PROGRESS_EVERY: DocId = 256;
+
+/// The segment and the first document of each page.
+type FirstDocuments = FxHashMap<PageId, (usize, DocId)>;
+
+/// Where rows can be had without embedding anything.
+#[derive(Default)]
+pub(super) struct Known<'k> {
+    /// Rows of pages that the commit brought.
+    pub(super) waiting: Option<&'k Waiting>,
+    /// The index before a merge, with the first document of each of its pages.
+    pub(super) before: Option<(&'k DiskView, FirstDocuments)>,
+    /// Told how many documents are done.
+    pub(super) progress: Option<&'k dyn Fn(u64)>,
+}
+
+impl Shared {
+    /// The vectors of a segment, if their file is there and whole.
+    pub(super) fn open_vectors(
+        &self,
+        model: &dyn Embedder,
+        segment: &str,
+        documents: usize,
+    ) -> Result<Option<Sidecar>> {
+        let name = file_name(segment, model.id());
+        let bytes = match self.files.open_read(Path::new(&name)) {
+            Ok(file) => file.read_bytes().map_err(|e| self.io(e))?,
+            Err(OpenReadError::FileDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(self.error(error.into())),
+        };
+        Ok(Sidecar::read(bytes, documents, model.dims()))
+    }
+
+    /// Removes the files of vectors of segments that are gone and, of those that are there, of
+    /// models that `keeps` does not keep. The caller holds the writers' lock.
+    pub(super) fn remove_unused_vectors(&self, keeps: impl Fn(&str) -> bool) -> Result<()> {
+        let metas = self.index.searchable_segment_metas().map_err(|e| self.error(e))?;
+        let is_used = |segment: &str, model: &str| {
+            keeps(model) && metas.iter().any(|meta| meta.id().uuid_string() == segment)
+        };
+        for entry in fs::read_dir(&self.dir).map_err(|e| self.io(e))? {
+            let path = entry.map_err(|e| self.io(e))?.path();
+            let is_unused = match path.extension().and_then(OsStr::to_str) {
+                Some(UNFINISHED) => is_abandoned(&path),
+                Some(EXTENSION) => {
+                    let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+                    !stem.split_once('.').is_some_and(|(segment, model)| is_used(segment, model))
+                }
+                _ => false,
+            };
+            if is_unused {
+                // A reader that still needs it has it open, or makes it again for itself.
+                fs::remove_file(&path).map_err(|e| self.io(e))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn io(&self, source: io::Error) -> IndexError {
+        IndexError::Io { dir: self.dir.clone(), source }
+    }
+}
+
+impl DiskView {
+    /// The vectors of a segment by a model, whoever has to make them.
+    pub(super) fn vectors_of(&self, model: &dyn Embedder, segment: usize) -> Result<Sidecar> {
+        let (name, documents) = self.vector_file(segment);
+        let started = Instant::now();
+        loop {
+            if let Some(sidecar) = self.shared.open_vectors(model, &name, documents)? {
+                return Ok(sidecar);
+            }
+            match WriterLock::acquire(&self.shared.dir, Duration::ZERO) {
+                Ok(lock) => return self.heal(model, segment, &lock),
+                Err(IndexError::Busy { .. }) if started.elapsed() < MAKING_WAIT => {
+                    thread::sleep(MAKING_PAUSE);
+                }
+                Err(IndexError::Busy { .. }) => return self.embed_segment(model, segment),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes the vectors of a segment that no writer is about to write.
+    fn heal(&self, model: &dyn Embedder, segment: usize, _lock: &WriterLock) -> Result<Sidecar> {
+        let (name, documents) = self.vector_file(segment);
+        let metas = self.shared.index.searchable_segment_metas();
+        let metas = metas.map_err(|e| self.error(e))?;
+        if !metas.iter().any(|meta| meta.id().uuid_string() == name) {
+            // Merged away meanwhile: only this view needs them.
+            return self.embed_segment(model, segment);
+        }
+        self.write_vectors(model, segment, &Known::default())?;
+        let sidecar = self.shared.open_vectors(model, &name, documents)?;
+        sidecar.map_or_else(|| self.embed_segment(model, segment), Ok)
+    }
+
+    /// The vectors of a segment, made for this view alone.
+    fn embed_segment(&self, model: &dyn Embedder, segment: usize) -> Result<Sidecar> {
+        let documents = self.vector_file(segment).1;
+        let file = self.write_rows(Vec::new(), model, segment, &Known::default())?;
+        Sidecar::read(OwnedBytes::new(file), documents, model.dims())
+            .ok_or_else(|| self.shared.io(io::ErrorKind::InvalidData.into()))
+    }
+
+    /// Writes the file of vectors of a segment, if it is not there.
+    pub(super) fn write_missing_vectors(
+        &self,
+        model: &dyn Embedder,
+        segment: usize,
+        known: &Known<'_>,
+    ) -> Result<()> {
+        let (name, documents) = self.vector_file(segment);
+        match self.shared.open_vectors(model, &name, documents)? {
+            Some(_) => Ok(()),
+            None => self.write_vectors(model, segment, known),
+        }
+    }
+
+    /// Invariant: the file gets its name when all of it is on disk.
+    fn write_vectors(&self, model: &dyn Embedder, segment: usize, known: &Known<'_>) -> Result<()> {
+        let name = self.vector_file(segment).0;
+        let io = |e| self.shared.io(e);
+        let path = self.shared.dir.join(file_name(&name, model.id()));
+        let part = part_of(&path);
+        let file = BufWriter::with_capacity(1 << 20, File::create(&part).map_err(io)?);
+        let file = self.write_rows(file, model, segment, known)?;
+        file.get_ref().sync_all().map_err(io)?;
+        fs::rename(&part, &path).map_err(io)
+    }
+
+    fn write_rows<W: Write>(
+        &self,
+        file: W,
+        model: &dyn Embedder,
+        segment: usize,
+        known: &Known<'_>,
+    ) -> Result<W> {
+        let io = |e| self.shared.io(e);
+        let documents = self.vector_file(segment).1;
+        let mut writer = SidecarWriter::new(file, documents, model.centre()).map_err(io)?;
+        for doc in 0..documents as DocId {
+            let row = match self.known_row(segment, doc, known)? {
+                Some(row) => row,
+                None => self.embed_document(model, segment, doc)?,
+            };
+            writer.push(&row).map_err(io)?;
+            if let Some(progress) = known.progress.filter(|_| doc % PROGRESS_EVERY == 0) {
+                progress(u64::from(doc));
+            }
+        }
+        writer.finish().map_err(io)
+    }
+
+    /// The row of a document, if it is known.
+    fn known_row(&self, segment: usize, doc: DocId, known: &Known<'_>) -> Result<Option<Row>> {
+        let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
+        let Some(code) = columns.code(doc) else { return Ok(None) };
+        let page = PageId(columns.page.first(doc).unwrap_or_default());
+        if let Some(row) = known.waiting.and_then(|waiting| waiting.row(page, code.ordinal())) {
+            return Ok(Some(row));
+        }
+        let Some((view, pages)) = &known.before else { return Ok(None) };
+        let Some((segment, first)) = pages.get(&page) else { return Ok(None) };
+        let Some(sidecar) = view.opened_vectors(*segment) else { return Ok(None) };
+        let old = first + code.ordinal();
+        let values = sidecar.row(old).iter().map(|value| *value as i8).collect();
+        Ok(Some(Row { values, inverse_length: sidecar.inverse_length(old) }))
+    }
+
+    /// The row of a document, from its text. A deleted one, or one without words, has none.
+    fn embed_document(&self, model: &dyn Embedder, segment: usize, doc: DocId) -> Result<Row> {
+        let reader = &self.segments[segment];
+        let columns = reader.columns().map_err(|e| self.error(e))?;
+        let code = columns.code(doc).filter(|_| reader.is_alive(doc));
+        let Some(code) = code else { return Ok(Row::of(&vec![0.0; model.dims()])) };
+        let entry = self.entry_at(segment, doc - code.ordinal())?;
+        let passage = self.passage_at(segment, doc)?;
+        let text = passage_text(&entry.title, &passage.section, &passage.text);
+        let vectors = model.embed(&[&text])?;
+        Ok(vectors.first().map_or_else(|| Row::of(&[]), |vector| Row::of(vector)))
+    }
+
+    /// The first document of every live page of the index.
+    pub(super) fn first_documents(&self) -> Result<FirstDocuments> {
+        let mut pages = FxHashMap::default();
+        for (segment, reader) in self.segments.iter().enumerate() {
+            let columns = reader.columns().map_err(|e| self.error(e))?;
+            for doc in reader.reader.doc_ids_alive() {
+                let page = PageId(columns.page.first(doc).unwrap_or_default());
+                pages.entry(page).or_insert((segment, doc));
+            }
+        }
+        Ok(pages)
+    }
+
+    fn vector_file(&self, segment: usize) -> (String, usize) {
+        let reader = &self.segments[segment].reader;
+        (reader.segment_id().uuid_string(), reader.max_doc() as usize)
+    }
+}
+
+/// Opens the files of vectors of a commit that are there, so that they stay readable.
+pub(super) fn open_all(
+    shared: &Shared,
+    model: &Arc<dyn Embedder>,
+    searcher: &Searcher,
+) -> Result<Vec<Option<Sidecar>>> {
+    let open = |reader: &tantivy::SegmentReader| {
+        let segment = reader.segment_id().uuid_string();
+        shared.open_vectors(model.as_ref(), &segment, reader.max_doc() as usize)
+    };
+    searcher.segment_readers().iter().map(open).collect()
+}
+
+fn file_name(segment: &str, model: &str) -> String {
+    format!("{segment}.{model}.{EXTENSION}")
+}
+
+/// The name of a file that is being written, by this process.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.{UNFINISHED}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Whether nobody has written to an unfinished file for long.
+fn is_abandoned(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > ABANDONED_AFTER)
+}

@@ -1,0 +1,56 @@
+//! Vectors: how passages are coded, and how the nearest are found.
+//!
+//! Every passage has a row of small integers and a code of one bit per dimension. A search scans
+//! all codes, keeps a shortlist, and scores that by the rows. Nothing is approximated by position:
+//! the shortlist is every passage that the filter lets through and that scores at least as much
+//! as the one at its depth, so it does not depend on segments or on the order of passages.
+//!
+//! All scores are integers until the last division, so every machine gives the same order.
+
+mod block;
+mod flat;
+mod kernel;
+mod near;
+mod query;
+mod row;
+mod shortlist;
+
+use gbrain_core::page::StoredPage;
+use gbrain_embed::Embedder;
+
+use crate::entry::ChunkTexts;
+use crate::error::Result;
+
+pub(crate) use block::{BLOCK, Blocks, block_bytes};
+pub use flat::FlatVectors;
+pub(crate) use near::{DEEPER, Near, Nearest, distinct_pages};
+pub use query::VectorQuery;
+pub(crate) use row::Row;
+pub(crate) use shortlist::Shortlist;
+
+/// The rows of a page's chunks, in their order.
+pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec<Row>> {
+    let page = &stored.page;
+    let mut texts = ChunkTexts::new(&page.content);
+    let passages: Vec<String> = page
+        .chunks
+        .iter()
+        .map(|chunk| passage_text(&page.title, &chunk.section, texts.slice(chunk.start, chunk.end)))
+        .collect();
+    let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+    Ok(model.embed(&passages)?.iter().map(|vector| Row::of(vector)).collect())
+}
+
+/// What is embedded of a passage: the title and the headings above it say what it is about.
+pub(crate) fn passage_text(title: &str, section: &str, text: &str) -> String {
+    let mut whole = String::with_capacity(title.len() + section.len() + text.len() + 2);
+    for part in [title, section, text] {
+        if !part.is_empty() {
+            if !whole.is_empty() {
+                whole.push('\n');
+            }
+            whole.push_str(part);
+        }
+    }
+    whole
+}
