@@ -21,7 +21,7 @@ const BATCH_BYTES: usize = 32 << 20;
 /// generation and says so.
 const ANSWER_WAIT: Duration = Duration::from_millis(250);
 /// How long work that must end with a fresh index waits.
-const WORK_WAIT: Duration = Duration::from_secs(600);
+pub(crate) const WORK_WAIT: Duration = Duration::from_secs(600);
 /// While importing, how often what is indexed becomes visible. A commit costs syncs and small
 /// segments, so not often.
 const COMMIT_EVERY: Duration = Duration::from_secs(20);

@@ -9,6 +9,7 @@ mod error;
 mod freshness;
 pub mod import;
 mod pages;
+mod reembed;
 mod retrieve;
 mod verify;
 
@@ -18,13 +19,15 @@ use std::time::Duration;
 
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::Settings;
-use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex};
+use gbrain_embed::StaticTable;
+use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models};
 use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
 pub use error::BrainError;
 pub use freshness::IndexReport;
 pub use pages::{PageLinks, Put};
+pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Judged, Rerank};
 pub use verify::{VerifyFinding, VerifyReport};
 
@@ -53,6 +56,8 @@ pub struct BrainOptions {
     pub index_dir: PathBuf,
     /// Whose brain it is.
     pub workspace: WorkspaceId,
+    /// The models there are for vectors.
+    pub models: Models,
 }
 
 /// An open brain: one workspace of one store, with its index.
@@ -61,6 +66,7 @@ pub struct Brain {
     index: Arc<dyn Index>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
+    models: Models,
     /// The sources as of a generation: every change of them is a change of the feed.
     sources: Mutex<Option<(Generation, Arc<Vec<Source>>)>>,
 }
@@ -73,14 +79,15 @@ impl Brain {
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&options.workspace)?;
         let (index, index_path): (Arc<dyn Index>, _) = match options.index {
-            IndexKind::Memory => (Arc::new(MemoryIndex::new()), None),
+            IndexKind::Memory => (Arc::new(MemoryIndex::new(options.models.clone())), None),
             IndexKind::Disk => {
                 let path = index_path(&options.index_dir, store.identity(), &options.workspace);
-                (Arc::new(open_disk(&path, store.identity())?), Some(path))
+                let index = open_disk(&path, store.identity(), &options.models)?;
+                (Arc::new(index), Some(path))
             }
         };
-        let workspace = options.workspace;
-        Ok(Self { store, index, index_path, workspace, sources: Mutex::default() })
+        let BrainOptions { workspace, models, .. } = options;
+        Ok(Self { store, index, index_path, workspace, models, sources: Mutex::default() })
     }
 
     /// The store.
@@ -141,6 +148,11 @@ impl Brain {
     }
 }
 
+/// The model that is compiled into the binary, as the one wanted.
+pub fn built_in_models() -> Models {
+    Models::new(Arc::new(StaticTable::built_in()))
+}
+
 /// Removes the index of a workspace that is gone.
 pub fn forget_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
     remove_dir(&index_path(dir, identity, workspace))
@@ -152,11 +164,11 @@ fn index_path(dir: &Path, identity: &str, workspace: &WorkspaceId) -> PathBuf {
     dir.join(format!("{workspace}-{short}"))
 }
 
-fn open_disk(path: &Path, identity: &str) -> Result<DiskIndex, BrainError> {
-    match DiskIndex::open(path, identity, OPEN_WAIT) {
+fn open_disk(path: &Path, identity: &str, models: &Models) -> Result<DiskIndex, BrainError> {
+    match DiskIndex::open(path, identity, models.clone(), OPEN_WAIT) {
         Ok(index) => Ok(index),
         Err(IndexError::Stale { .. } | IndexError::Corrupt { .. }) => {
-            Ok(DiskIndex::replace(path, identity, OPEN_WAIT)?)
+            Ok(DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?)
         }
         Err(error) => Err(error.into()),
     }

@@ -123,6 +123,9 @@ fn compare_page(
             None => report.find("index chunk", format!("{key} chunk {} is missing", chunk.ordinal)),
         }
     }
+    if view.vectors_fit(stored)? == Some(false) {
+        report.find("index vectors", format!("{key} has others than its model makes of it"));
+    }
     let links = view.links_of(stored.id, Trust::Trusted)?;
     if links.len() != stored.page.links.len() {
         report.find(

@@ -93,6 +93,8 @@ pub(crate) enum Command {
     Stats(commands::stats::StatsArgs),
     /// Make the index again from the store, or verify it.
     Reindex(commands::reindex::ReindexArgs),
+    /// Move the vectors to another embedding model, or say whose they are.
+    Reembed(commands::reembed::ReembedArgs),
 }
 
 /// What `search` and `query` have in common.

@@ -76,5 +76,6 @@ pub(crate) fn run_in(
         Command::Config(args) => commands::config::run(&context, &args),
         Command::Stats(args) => commands::stats::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
+        Command::Reembed(args) => commands::reembed::run(&context, &args),
     }
 }

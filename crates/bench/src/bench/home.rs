@@ -28,6 +28,7 @@ impl Home {
             index: IndexKind::Disk,
             index_dir: dir.join("index"),
             workspace: WorkspaceId::default(),
+            models: gbrain_brain::built_in_models(),
         };
         let brain = Brain::open(options, now())?;
         let settings = brain.settings()?;
@@ -56,11 +57,16 @@ impl Home {
         query: &str,
         limit: usize,
     ) -> Result<Answered> {
+        self.run(&self.request(operation, query, limit))
+    }
+
+    /// What `gbrain search` and `gbrain query` ask by default.
+    pub(crate) fn request(&self, operation: Operation, query: &str, limit: usize) -> Request {
         let mode = match operation {
             Operation::Search => RetrievalMode::Knowledge,
             Operation::Query => RetrievalMode::Hybrid,
         };
-        let request = Request {
+        Request {
             operation,
             query: query.to_owned(),
             limit,
@@ -70,9 +76,13 @@ impl Home {
             vectors: operation == Operation::Query,
             now: now(),
             settings: self.settings.clone(),
-        };
+        }
+    }
+
+    /// Answers a request.
+    pub(crate) fn run(&self, request: &Request) -> Result<Answered> {
         let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
-        Ok(self.brain.answer(&request, &ask)?)
+        Ok(self.brain.answer(request, &ask)?)
     }
 
     /// The directory of the index below, which any tantivy can open.

@@ -3,6 +3,7 @@
 mod analysed;
 pub(crate) mod bare;
 mod build;
+mod chats;
 mod cold;
 mod collection;
 mod corpus;
@@ -10,12 +11,14 @@ mod home;
 mod identity;
 mod import;
 mod machine;
+mod meaning;
 mod measures;
 mod percentile;
 mod quality;
 mod questions;
 mod report;
 mod search;
+mod vectors;
 mod whole;
 
 use std::path::PathBuf;
@@ -23,13 +26,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, search, import, cold, build, identity";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
         "quality" => quality::run(&parse(name, args)?),
+        "meaning" => meaning::run(&parse(name, args)?),
         "search" => search::run(&parse(name, args)?),
+        "vectors" => vectors::run(&parse(name, args)?),
         "import" => import::run(&parse(name, args)?),
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),

@@ -8,7 +8,7 @@ use gbrain_core::page::{Format, PageInput, StoredPage, parse};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::search::Settings;
 use gbrain_core::text::QueryTerms;
-use gbrain_index::{Corpus, Index as _, MemoryIndex, WordsQuery};
+use gbrain_index::{Corpus, Index as _, MemoryIndex, Models, WordsQuery};
 
 use super::collection::{Document, Query};
 use super::measures::Measures;
@@ -40,7 +40,7 @@ pub(crate) fn rank_all(
 }
 
 fn index(documents: &[Document]) -> Result<MemoryIndex> {
-    let index = MemoryIndex::new();
+    let index = MemoryIndex::new(Models::none());
     let mut pages = Vec::with_capacity(documents.len());
     for (at, document) in documents.iter().enumerate() {
         pages.push(stored(at, document)?);

@@ -174,6 +174,7 @@ impl Place {
             index,
             index_dir: self.home.path().join("index"),
             workspace: WorkspaceId::default(),
+            models: gbrain_brain::built_in_models(),
         };
         Ok(Brain::open(options, Timestamp::now())?)
     }

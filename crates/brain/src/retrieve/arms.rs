@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gbrain_core::id::PageId;
 use gbrain_core::ranking::{Arm, Degraded, Edge};
 use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
-use gbrain_index::{Named, PageEntry, PageWords, WordsHit};
+use gbrain_index::{ChunkHit, IndexError, Named, PageEntry, PageWords, VectorHit, VectorQuery};
 
 use crate::BrainError;
 
@@ -21,7 +21,7 @@ pub(super) struct WordsPage {
     /// Of its best passage and of the whole page.
     pub(super) score: f64,
     /// Its best passages, best first.
-    pub(super) passages: Vec<WordsHit>,
+    pub(super) passages: Vec<ChunkHit>,
 }
 
 /// A page that a walk reached.
@@ -43,6 +43,9 @@ pub(super) struct Relation {
 #[derive(Debug, Default)]
 pub(super) struct ArmResults {
     pub(super) words: Vec<WordsPage>,
+    pub(super) vectors: Vec<VectorHit>,
+    /// What the vectors were asked.
+    pub(super) vector_query: Option<VectorQuery>,
     pub(super) names: Vec<Named>,
     pub(super) graph: Vec<Reached>,
     pub(super) relation: Option<Relation>,
@@ -55,13 +58,17 @@ impl ArmResults {
             Arm::Words => self.words.len(),
             Arm::Names => self.names.len(),
             Arm::Graph => self.graph.len(),
-            Arm::Vectors => 0,
+            Arm::Vectors => self.vectors.len(),
         }
     }
 
-    pub(super) fn passages(&self, page: PageId) -> &[WordsHit] {
-        let found = self.words.iter().find(|found| found.page == page);
-        found.map_or(&[], |found| &found.passages)
+    /// The passages that found a page: by its words, best first, then by its meaning.
+    pub(super) fn passages(&self, page: PageId) -> impl Iterator<Item = &ChunkHit> {
+        let words = self.words.iter().find(|found| found.page == page);
+        let words = words.map_or(&[][..], |found| &found.passages);
+        let meaning = self.vectors.iter().map(|near| &near.hit).find(|hit| hit.page == page);
+        let is_other = move |hit: &&ChunkHit| words.iter().all(|word| word.ordinal != hit.ordinal);
+        words.iter().chain(meaning.filter(is_other))
     }
 }
 
@@ -73,8 +80,7 @@ impl Retrieval<'_> {
                 Arm::Words => results.words = self.find_words()?,
                 Arm::Names => results.names = self.find_names()?,
                 Arm::Graph => self.find_by_graph(&mut results)?,
-                // Planned only when there is a model.
-                Arm::Vectors => {}
+                Arm::Vectors => self.find_vectors(&mut results)?,
             }
             watch.lap(planned.arm.name());
         }
@@ -91,7 +97,7 @@ impl Retrieval<'_> {
         let weight = self.request.settings.page_weight;
         let ids: Vec<PageId> = best.iter().map(|hit| hit.page).collect();
         let words = self.view.page_words(&self.words, &self.filter, &ids, self.plan.passages)?;
-        let page = |(hit, words): (WordsHit, PageWords)| WordsPage {
+        let page = |(hit, words): (ChunkHit, PageWords)| WordsPage {
             page: hit.page,
             score: weight * words.score + (1.0 - weight) * hit.score,
             passages: words.passages,
@@ -100,6 +106,17 @@ impl Retrieval<'_> {
         // Invariant: the sort is stable, so equal pages stay in the index's order.
         pages.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(pages)
+    }
+
+    /// Pages that are near in meaning.
+    fn find_vectors(&self, results: &mut ArmResults) -> Result<(), BrainError> {
+        let Some(embedder) = self.embedder else { return Ok(()) };
+        let query = VectorQuery::new(embedder.as_ref(), &self.request.query);
+        let Some(query) = query.map_err(IndexError::from)? else { return Ok(()) };
+        let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
+        results.vectors = self.view.vectors(&query, &self.filter, depth, self.plan.pool)?;
+        results.vector_query = Some(query);
+        Ok(())
     }
 
     /// Pages that the whole query names.

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
-use gbrain_core::ranking::{Edge, Evidence, Hit, PassageHit, TraceStep};
+use gbrain_core::ranking::{Arm, Edge, Evidence, Hit, PassageHit, TraceStep};
 use gbrain_core::search::boost::title_holds;
 use gbrain_core::search::candidate::{Candidate, Tier};
 use gbrain_core::search::cut;
@@ -105,7 +105,7 @@ impl Retrieval<'_> {
         let wanted = self.plan.passages;
         let trust = self.request.filter.trust;
         let mut shown = Vec::with_capacity(wanted);
-        for hit in found.passages(candidate.page).iter().take(wanted) {
+        for hit in found.passages(candidate.page).take(wanted) {
             shown.push(self.shown(self.view.read(hit)?, Some(hit.score)));
         }
         if shown.is_empty() {
@@ -211,6 +211,9 @@ impl Retrieval<'_> {
             Evidence::TitleMatch
         } else if shown.first().is_some_and(|first| wanted > 0 && first.matches.terms == wanted) {
             Evidence::AllWords
+        } else if candidate.in_arm(Arm::Words).is_none() && candidate.in_arm(Arm::Vectors).is_some()
+        {
+            Evidence::Meaning
         } else {
             Evidence::SomeWords
         }

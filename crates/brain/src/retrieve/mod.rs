@@ -12,6 +12,8 @@ mod seeds;
 mod stopwatch;
 mod why_not;
 
+use std::sync::Arc;
+
 use gbrain_core::format::Served;
 use gbrain_core::id::PageKey;
 use gbrain_core::ranking::{Arm, ArmReport, CorpusPrint, Ranking, RelationReport};
@@ -22,6 +24,7 @@ use gbrain_core::search::fuse::fuse;
 use gbrain_core::search::intent::{Intent, classify};
 use gbrain_core::search::plan::{Plan, VectorSupport, plan};
 use gbrain_core::text::{QueryTerms, name_key};
+use gbrain_embed::Embedder;
 use gbrain_index::{View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
@@ -62,7 +65,10 @@ impl Brain {
         let fresh = self.fresh_view(ask.progress)?;
         watch.lap("freshness");
         let sources = self.sources_at(fresh.head)?;
-        let retrieval = Retrieval::new(fresh.view.as_ref(), &sources, request, ask);
+        let held = fresh.view.vector_model();
+        let embedder = held.and_then(|id| self.models.find(id));
+        let parts = Parts { view: fresh.view.as_ref(), sources: &sources, embedder };
+        let retrieval = Retrieval::new(parts, request, ask);
         let ranking = retrieval.run(&mut watch)?;
         let generation = fresh.view.corpus().generation.0;
         Ok(Answered {
@@ -72,10 +78,19 @@ impl Brain {
     }
 }
 
+/// What of a brain one retrieval works with.
+struct Parts<'a> {
+    view: &'a dyn View,
+    sources: &'a [Source],
+    /// The model whose vectors the view holds, if this process has it.
+    embedder: Option<&'a Arc<dyn Embedder>>,
+}
+
 /// What every stage of one retrieval works with.
 struct Retrieval<'a> {
     view: &'a dyn View,
     sources: &'a [Source],
+    embedder: Option<&'a Arc<dyn Embedder>>,
     request: &'a Request,
     ask: &'a Ask<'a>,
     intent: Intent,
@@ -87,14 +102,15 @@ struct Retrieval<'a> {
 }
 
 impl<'a> Retrieval<'a> {
-    fn new(
-        view: &'a dyn View,
-        sources: &'a [Source],
-        request: &'a Request,
-        ask: &'a Ask<'a>,
-    ) -> Self {
+    fn new(parts: Parts<'a>, request: &'a Request, ask: &'a Ask<'a>) -> Self {
+        let Parts { view, sources, embedder } = parts;
         let intent = classify(&request.query);
-        let plan = plan(request, &intent, VectorSupport::NoModel);
+        let support = match (embedder, view.vector_model()) {
+            (Some(_), _) => VectorSupport::Ready,
+            (None, Some(_)) => VectorSupport::OtherModel,
+            (None, None) => VectorSupport::NoModel,
+        };
+        let plan = plan(request, &intent, support);
         let settings = &request.settings;
         let words = WordsQuery {
             terms: QueryTerms::of(&request.query),
@@ -104,7 +120,7 @@ impl<'a> Retrieval<'a> {
         };
         let filter = Filter { truth_only: plan.detail == Detail::Low, ..request.filter.clone() };
         let name = name_key(&request.query);
-        Self { view, sources, request, ask, intent, plan, filter, words, name }
+        Self { view, sources, embedder, request, ask, intent, plan, filter, words, name }
     }
 
     fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
@@ -126,6 +142,7 @@ impl<'a> Retrieval<'a> {
     fn attempt(&self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
         let mut found = self.run_arms(watch)?;
         let mut candidates = self.pool(&found)?;
+        self.complete_vectors(&mut candidates, &found)?;
         watch.lap("pool");
         self.score(&mut candidates)?;
         watch.lap("rank");
@@ -149,7 +166,7 @@ impl<'a> Retrieval<'a> {
             return Ok(());
         }
         let settings = &self.request.settings;
-        fuse(candidates, &self.plan.arms, settings.rrf_k);
+        fuse(candidates, &self.plan.arms);
         self.count_backlinks(candidates)?;
         let today = self.request.now.to_zoned(TimeZone::UTC).date();
         let context = BoostContext {
@@ -160,6 +177,12 @@ impl<'a> Retrieval<'a> {
         };
         boost(candidates, &context);
         Ok(())
+    }
+
+    /// The model whose vectors are searched, if the plan has them searched.
+    fn searched_model(&self) -> Option<String> {
+        let is_planned = self.plan.arms.iter().any(|planned| planned.arm == Arm::Vectors);
+        self.embedder.filter(|_| is_planned).map(|model| model.id().to_owned())
     }
 
     fn ranking(&self, found: &ArmResults) -> Ranking {
@@ -182,6 +205,7 @@ impl<'a> Retrieval<'a> {
                 seeds: relation.question.seeds.clone(),
                 resolved: relation.resolved.iter().map(|entry| entry.key.clone()).collect(),
             }),
+            embedder: self.searched_model(),
             arms: arms.collect(),
             degraded,
             corpus: CorpusPrint { pages: corpus.pages, chunks: corpus.chunks, root: corpus.root },

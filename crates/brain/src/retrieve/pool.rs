@@ -6,7 +6,7 @@ use gbrain_core::id::PageId;
 use gbrain_core::ranking::Arm;
 use gbrain_core::search::candidate::{Candidate, Tier};
 use gbrain_core::text::name_key;
-use gbrain_index::{NameKind, PageEntry, WordsHit};
+use gbrain_index::{ChunkHit, NameKind, PageEntry, VectorHit};
 use rustc_hash::FxHashMap;
 
 use crate::BrainError;
@@ -27,25 +27,54 @@ impl Retrieval<'_> {
             let entry = self.view.entry(words.page, self.request.filter.trust)?;
             let Some(entry) = entry else { continue };
             let candidate = pool.of(&entry);
-            candidate.enter(Arm::Words, at + 1, words.score, || describe(&words.passages));
+            candidate.enter(Arm::Words, Some(at + 1), words.score, || describe(&words.passages));
+        }
+        for VectorHit { hit, place } in &found.vectors {
+            let entry = self.view.entry(hit.page, self.request.filter.trust)?;
+            let Some(entry) = entry else { continue };
+            let candidate = pool.of(&entry);
+            candidate.enter(Arm::Vectors, Some(*place), hit.score, || {
+                format!("chunk {} cosine {:.3}", hit.ordinal, hit.score)
+            });
         }
         for (at, named) in found.names.iter().enumerate() {
             let candidate = pool.of(&named.entry);
             candidate.tier = Tier::Named(at as u8);
-            candidate.enter(Arm::Names, at + 1, 1.0, || {
+            candidate.enter(Arm::Names, Some(at + 1), 1.0, || {
                 format!("the query is its {}", kind_of_name(named.how))
             });
         }
         for (at, reached) in found.graph.iter().enumerate() {
             let candidate = pool.of(&reached.entry);
             candidate.edges = reached.edges.clone();
-            candidate.enter(Arm::Graph, at + 1, reached.score, || {
+            candidate.enter(Arm::Graph, Some(at + 1), reached.score, || {
                 let types: Vec<&str> =
                     reached.edges.iter().map(|edge| edge.link_type.name()).collect();
                 format!("reached by {}", types.join(", "))
             });
         }
         Ok(pool.candidates)
+    }
+
+    /// Asks the vectors about the pages that other arms brought: a page just beyond the pool is
+    /// nearly as like the query as one just inside it.
+    pub(super) fn complete_vectors(
+        &self,
+        candidates: &mut [Candidate],
+        found: &ArmResults,
+    ) -> Result<(), BrainError> {
+        let Some(query) = &found.vector_query else { return Ok(()) };
+        let mut others: Vec<&mut Candidate> =
+            candidates.iter_mut().filter(|c| c.in_arm(Arm::Vectors).is_none()).collect();
+        let pages: Vec<PageId> = others.iter().map(|candidate| candidate.page).collect();
+        let nearest = self.view.page_vectors(query, &self.filter, &pages)?;
+        for (candidate, hit) in others.iter_mut().zip(nearest) {
+            let Some(hit) = hit else { continue };
+            candidate.enter(Arm::Vectors, None, hit.score, || {
+                format!("chunk {} cosine {:.3}, beyond the pool", hit.ordinal, hit.score)
+            });
+        }
+        Ok(())
     }
 
     /// Counts the pages that link to the candidates which may still be shown.
@@ -63,7 +92,7 @@ impl Retrieval<'_> {
     }
 }
 
-fn describe(passages: &[WordsHit]) -> String {
+fn describe(passages: &[ChunkHit]) -> String {
     let parts: Vec<String> =
         passages.iter().map(|hit| format!("chunk {} {:.3}", hit.ordinal, hit.score)).collect();
     parts.join(", ")

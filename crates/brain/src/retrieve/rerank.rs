@@ -57,7 +57,7 @@ impl Retrieval<'_> {
         let trust = self.request.filter.trust;
         let mut judged = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            let text = match found.passages(candidate.page).first() {
+            let text = match found.passages(candidate.page).next() {
                 Some(hit) => self.view.read(hit)?.text,
                 None => {
                     self.view.passage(candidate.page, 0, trust)?.map(|p| p.text).unwrap_or_default()

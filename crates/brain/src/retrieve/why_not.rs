@@ -3,7 +3,7 @@
 use gbrain_core::ranking::{Arm, TraceStep, WhyNot};
 use gbrain_core::request::Filter;
 use gbrain_core::search::candidate::Candidate;
-use gbrain_index::{PageEntry, WordsHit};
+use gbrain_index::{ChunkHit, PageEntry};
 
 use crate::BrainError;
 
@@ -68,7 +68,7 @@ impl Retrieval<'_> {
         &self,
         entry: &PageEntry,
         filter: &Filter,
-    ) -> Result<Option<WordsHit>, BrainError> {
+    ) -> Result<Option<ChunkHit>, BrainError> {
         let words = self.view.page_words(&self.words, filter, &[entry.id], 1)?;
         Ok(words.first().and_then(|words| words.passages.first().copied()))
     }

@@ -19,6 +19,7 @@ fn brain(dir: &std::path::Path) -> Brain {
         index: IndexKind::Memory,
         index_dir: dir.join("index"),
         workspace: WorkspaceId::default(),
+        models: gbrain_brain::built_in_models(),
     };
     let brain = Brain::open(options, NOW).unwrap();
     for (slug, text) in [

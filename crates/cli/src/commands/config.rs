@@ -12,8 +12,8 @@ use crate::terminal::table;
 
 /// Arguments of `config`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain config list\n  gbrain config set search.rrf_k 30\n  \
-    gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.rrf_k")]
+#[command(after_help = "Examples:\n  gbrain config list\n  gbrain config set search.pool 60\n  \
+    gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.pool")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     action: Action,
@@ -25,7 +25,7 @@ enum Action {
     List,
     /// Print one setting.
     Get {
-        /// Its key, such as search.rrf_k.
+        /// Its key, such as search.pool.
         key: String,
     },
     /// Change one setting.

@@ -12,6 +12,7 @@ pub(crate) mod list;
 pub(crate) mod purge;
 pub(crate) mod put;
 pub(crate) mod query;
+pub(crate) mod reembed;
 pub(crate) mod reindex;
 pub(crate) mod restore;
 pub(crate) mod search;
@@ -56,6 +57,7 @@ impl Context<'_> {
             index,
             index_dir: self.home.index_dir(),
             workspace: self.home.workspace.clone(),
+            models: gbrain_brain::built_in_models(),
         };
         Ok(Brain::open(options, self.now)?)
     }

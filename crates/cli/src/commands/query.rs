@@ -68,6 +68,12 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
             answered.served.generation, answered.served.behind
         ));
     }
+    if answered.ranking.degraded.iter().any(|degraded| degraded.reason == "other_model") {
+        context.terminal.warn(
+            "this brain's vectors are of a model that this gbrain does not have: words alone \
+             answered; `gbrain reembed` makes vectors of its own",
+        );
+    }
     if context.terminal.is_json() {
         context.terminal.json(&Answer::new(&request, &answered.ranking, &answered.served));
     } else {

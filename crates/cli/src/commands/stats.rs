@@ -18,6 +18,7 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let stats = brain.store().stats(brain.workspace())?;
     let head = brain.store().head(brain.workspace())?;
     let index = brain.index_report()?;
+    let vectors = brain.vector_report()?;
     if context.terminal.is_json() {
         context.terminal.json(&json!({
             "workspace": brain.workspace().as_str(),
@@ -33,6 +34,7 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
             "links": stats.links.iter().map(|(name, n)| (name.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
             "history_bytes": stats.history_bytes, "database_bytes": stats.database_bytes,
             "index": { "generation": index.generation, "bytes": index.bytes },
+            "vectors": { "held": vectors.held, "is_searchable": vectors.is_searchable, "wanted": vectors.wanted },
         }));
         return Ok(Exit::Pass);
     }
@@ -49,11 +51,14 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     ));
     terminal.line(format!("generation {}, root {}", head.generation.0, head.root.short()));
     terminal.line(format!(
-        "database {:.1} MiB, index {:.1} MiB at generation {}\n",
+        "database {:.1} MiB, index {:.1} MiB at generation {}",
         mebibytes(stats.database_bytes),
         mebibytes(index.bytes),
         index.generation,
     ));
+    let is_odd = if vectors.is_settled() { "" } else { "; see `gbrain reembed --status`" };
+    let held = vectors.held.as_deref().unwrap_or("no model");
+    terminal.line(format!("vectors of {held}{is_odd}\n"));
     terminal.out(table(
         &["source", "pages", "deleted", "chunks", "bytes"],
         stats.sources.iter().map(|source| {

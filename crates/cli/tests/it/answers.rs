@@ -208,12 +208,13 @@ fn an_explanation_covers_every_stage() {
         stages.contains(&"graph") && stages.contains(&"fuse") && stages.contains(&"boost"),
         "{stages:?}"
     );
-    assert_eq!(answer["degraded"][0]["stage"], "vectors");
+    assert!(stages.contains(&"vectors"), "{stages:?}");
+    assert_eq!(answer["degraded"].as_array().unwrap().len(), 0);
     let quiet = home.json(&["query", "Who owns Tide Router?", "--no-vector", "--now", NOW]);
     assert_eq!(quiet["degraded"].as_array().unwrap().len(), 0);
     assert!(quiet["hits"][0].get("trace").is_none());
     let timings = answer["served"]["timings_us"].as_object().unwrap();
-    for stage in ["freshness", "plan", "words", "names", "graph", "rank", "hydrate"] {
+    for stage in ["freshness", "plan", "words", "vectors", "names", "graph", "rank", "hydrate"] {
         assert!(timings.contains_key(stage), "{stage} in {timings:?}");
     }
 }

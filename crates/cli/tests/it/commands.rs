@@ -195,8 +195,8 @@ fn mistakes_get_exit_2_and_a_remedy() {
     check(&["search", "x", "--limit", "0"], "--limit");
     check(&["search", "x", "--since", "yesterday"], "--since");
     check(&["search", "x", "--source", "No Such"], "source");
-    check(&["config", "set", "search.rrfk", "1"], "rrf_k");
-    check(&["config", "set", "search.rrf_k", "NaN"], "number from");
+    check(&["config", "set", "search.pol", "1"], "pool");
+    check(&["config", "set", "search.pool", "NaN"], "number from");
     check(&["config", "set", "eval.capture", "true"], "\"eval\": { \"capture\": true }");
     check(&["--workspace", "nobody", "search", "x"], "nobody");
     check(&["workspaces", "remove", "default", "--yes"], "default");

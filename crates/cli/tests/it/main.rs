@@ -7,5 +7,6 @@ mod commands;
 mod concurrent;
 mod identity;
 mod kill;
+mod meaning;
 mod support;
 mod trust;

@@ -38,6 +38,7 @@ impl Brains {
                 index,
                 index_dir: home.path().join("index"),
                 workspace: WorkspaceId::default(),
+                models: gbrain_brain::built_in_models(),
             };
             Brain::open(options, now)
         };
