@@ -15,8 +15,16 @@ use crate::postgres::Server;
 use crate::{cargo, data, programs, tee};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
-const CLIPPY: [&str; 7] =
-    ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+const CLIPPY: [&str; 8] = [
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--all-features",
+    "--locked",
+    "--",
+    "-D",
+    "warnings",
+];
 const DOC: [&str; 5] = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
 // Having no tests at all is judged over all runners together, after the last one.
 const NEXTEST: [&str; 7] =

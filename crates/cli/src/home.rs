@@ -11,8 +11,15 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// Keys that a process reads before it opens a database: they live in `config.json` only.
-pub(crate) const FILE_KEYS: [&str; 5] =
-    ["format", "engine", "database_url", "eval.capture", "eval.scrub_pii"];
+pub(crate) const FILE_KEYS: [&str; 7] = [
+    "format",
+    "engine",
+    "database_url",
+    "embedder.path",
+    "embedder.runtime",
+    "eval.capture",
+    "eval.scrub_pii",
+];
 
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
 const OUR_FORMAT: &str = "gbrain/1";

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod error;
 mod home;
+mod models;
 mod terminal;
 
 use std::process::ExitCode;

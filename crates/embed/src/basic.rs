@@ -22,18 +22,27 @@ pub(crate) fn words(text: &str, word: &mut impl FnMut(&str)) {
 }
 
 fn ascii_words(text: &str, current: &mut String, word: &mut impl FnMut(&str)) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' => current.push(char::from(byte)),
-            b'A'..=b'Z' => current.push(char::from(byte.to_ascii_lowercase())),
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if run > 0 {
+            let before = current.len();
+            current.push_str(&text[at..at + run]);
+            current[before..].make_ascii_lowercase();
+            at += run;
+            continue;
+        }
+        match bytes[at] {
             b'\t' | b'\n' | b'\r' | b' ' => end(current, word),
             // Control characters are dropped, and what stands around them is joined.
             0..=31 | 127 => {}
             _ => {
                 end(current, word);
-                word(char::from(byte).encode_utf8(&mut [0; 4]));
+                word(&text[at..at + 1]);
             }
         }
+        at += 1;
     }
 }
 

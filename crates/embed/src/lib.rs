@@ -2,11 +2,12 @@
 //!
 //! The built-in model is a table: one vector per word piece, summed over a text and brought to
 //! length one. It is compiled into the binary, costs nothing until it is used, and needs no key,
-//! server or download. What a text becomes depends on the text and the model alone: sums run in
-//! the order of the text, dimension by dimension, so every machine computes the same bits.
+//! server or download. What a text becomes depends on the text and the model alone: sums run in a
+//! fixed order, dimension by dimension, so every machine computes the same bits.
 //!
 //! Deliberately absent: storage and search of vectors, batching over the network, caches.
 
+mod adder;
 mod basic;
 mod embedder;
 mod layout;

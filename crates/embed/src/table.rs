@@ -1,8 +1,9 @@
 //! The built-in model.
 
+use crate::adder::Adder;
 use crate::embedder::{EmbedError, Embedder};
 use crate::layout::Layout;
-use crate::vocabulary::{Piece, Vocabulary};
+use crate::vocabulary::Vocabulary;
 use crate::wordpiece::WordPiece;
 
 static MODEL: &[u8] = include_bytes!("../model/static-256.bin");
@@ -19,6 +20,7 @@ pub struct StaticTable {
     scales: &'static [u8],
     rows: &'static [u8],
     dims: usize,
+    adder: Adder,
 }
 
 impl StaticTable {
@@ -33,6 +35,7 @@ impl StaticTable {
             scales: &MODEL[layout.scales],
             rows: &MODEL[layout.rows],
             dims: layout.dims,
+            adder: Adder::best(),
         }
     }
 
@@ -43,25 +46,22 @@ impl StaticTable {
 
     /// The vector of one text.
     pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut pieces = Vec::with_capacity(text.len() / 4 + 1);
+        self.wordpiece.pieces(text, |piece| pieces.push(piece.0));
+        // A piece that comes again is added once, as often as it comes; in the order of numbers,
+        // so that the sum is the same however the text is put.
+        pieces.sort_unstable();
         let mut sum = vec![0.0; self.dims];
-        self.wordpiece.pieces(text, |piece| self.add(piece, &mut sum));
+        for same in pieces.chunk_by(|a, b| a == b) {
+            let at = usize::from(same[0]);
+            let scale = float(&self.scales[4 * at..4 * at + 4]);
+            if scale != 0.0 {
+                let row = &self.rows[at * self.dims..(at + 1) * self.dims];
+                self.adder.add(scale * same.len() as f32, row, &mut sum);
+            }
+        }
         normalise(&mut sum);
         sum
-    }
-
-    /// Adds a piece's vector.
-    fn add(&self, Piece(number): Piece, sum: &mut [f32]) {
-        let at = usize::from(number);
-        let scale = float(&self.scales[4 * at..4 * at + 4]);
-        if scale == 0.0 {
-            return;
-        }
-        let row = &self.rows[at * self.dims..(at + 1) * self.dims];
-        // Invariant: a product and a sum per dimension, never fused and never across dimensions,
-        // so that every machine gets the same bits.
-        for (sum, value) in sum.iter_mut().zip(row) {
-            *sum += scale * f32::from(*value as i8);
-        }
     }
 }
 

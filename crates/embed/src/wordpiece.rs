@@ -46,6 +46,11 @@ impl WordPiece {
         if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
             return false;
         }
+        // Most words are a piece.
+        if let Some(piece) = self.vocabulary.find(word.as_bytes()) {
+            cut.pieces.push(piece);
+            return true;
+        }
         let (mut rest, mut start) = (word, slot::start());
         while !rest.is_empty() {
             let Some((piece, length)) = self.longest(rest, start, cut) else { return false };

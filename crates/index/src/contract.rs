@@ -153,8 +153,8 @@ pub trait View: Send + Sync {
     /// The id of the model whose vectors are held, if there are any.
     fn vector_model(&self) -> Option<&str>;
 
-    /// The pages nearest in meaning, each by its nearest chunk, until `k` say different things:
-    /// by cosine, then source, then slug. A shortlist of `depth` chunks is scored exactly; it is
+    /// The pages nearest in meaning, each by its nearest chunk, until `k` say different things,
+    /// with at most `k` copies: by cosine, then source, then slug. A shortlist of `depth` chunks is scored exactly; it is
     /// taken among all that pass the filter. A query of another model than the one held is
     /// [`IndexError::OtherModel`](crate::IndexError::OtherModel).
     fn vectors(

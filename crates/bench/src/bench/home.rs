@@ -8,6 +8,7 @@ use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind};
 use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
+use gbrain_index::Models;
 use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
 
@@ -21,6 +22,11 @@ pub(crate) struct Home {
 impl Home {
     /// Opens the brain in `dir`, making it where there is none.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
+        Self::open_with(dir, gbrain_brain::built_in_models())
+    }
+
+    /// The same with other models for vectors.
+    pub(crate) fn open_with(dir: &Path, models: Models) -> Result<Self> {
         std::fs::create_dir_all(dir)?;
         let options = BrainOptions {
             location: Location::Sqlite(dir.join("brain.db")),
@@ -28,7 +34,7 @@ impl Home {
             index: IndexKind::Disk,
             index_dir: dir.join("index"),
             workspace: WorkspaceId::default(),
-            models: gbrain_brain::built_in_models(),
+            models,
         };
         let brain = Brain::open(options, now())?;
         let settings = brain.settings()?;

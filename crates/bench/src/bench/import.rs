@@ -1,5 +1,5 @@
-//! `bench import`: pages per second, beside reading and hashing the same files and beside
-//! tantivy's indexing of the same chunks.
+//! `bench import`: pages per second, beside the same without vectors, beside reading and hashing
+//! the same files and beside tantivy's indexing of the same chunks.
 //!
 //! An import parses, finds links, writes the store with every version durable, and indexes.
 //! tantivy gets the chunks ready made and the same analyser, stores the text as gbrain's index
@@ -15,6 +15,7 @@ use gbrain_core::chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Format, PageInput, parse, slug_of_path};
+use gbrain_index::Models;
 use walkdir::WalkDir;
 
 use super::analysed::index_chunks;
@@ -28,15 +29,18 @@ use super::report::{Cell, Output, Report, say};
 const SEED: u64 = 20_260_602;
 /// The rate of the largest import, as a share of the smallest's.
 const TARGET: f64 = 0.8;
+/// The time of an import with vectors, beside one without.
+const VECTORS_TARGET: f64 = 1.3;
 /// Below this many pages a run is short, and is repeated to be sure of it.
 const SHORT: usize = 20_000;
 const SHORT_ROUNDS: usize = 5;
-const HEADERS: [&str; 9] = [
+const HEADERS: [&str; 10] = [
     "pages",
     "MiB",
     "chunks",
     "n",
     "import pages/s",
+    "time / without vectors",
     "read+hash pages/s",
     "tantivy pages/s",
     "read+hash / import",
@@ -61,6 +65,7 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Clone, Copy)]
 struct Round {
     import: f64,
+    without_vectors: f64,
     again: f64,
     hash: f64,
     tantivy: f64,
@@ -102,14 +107,16 @@ fn measure(pages: usize, generator: &Generator, dir: &Path) -> Result<Size> {
         let measured = if round % 2 == 0 {
             let hash = time(|| read_and_hash(tree))?.0;
             let (import, again) = import_twice(tree, work.path(), pages)?;
+            let without_vectors = import_words(tree, work.path())?;
             let (tantivy, chunks) = index_alone(tree, work.path())?;
             size.chunks = chunks;
-            Round { import, again, hash, tantivy }
+            Round { import, without_vectors, again, hash, tantivy }
         } else {
             let tantivy = index_alone(tree, work.path())?.0;
+            let without_vectors = import_words(tree, work.path())?;
             let (import, again) = import_twice(tree, work.path(), pages)?;
             let hash = time(|| read_and_hash(tree))?.0;
-            Round { import, again, hash, tantivy }
+            Round { import, without_vectors, again, hash, tantivy }
         };
         size.rounds.push(measured);
     }
@@ -137,6 +144,13 @@ fn import_twice(tree: &Path, work: &Path, pages: usize) -> Result<(f64, f64)> {
     let (again, summary) = time(|| home.import(&[tree.to_owned()]))?;
     ensure!(summary.unchanged == pages, "{} of {pages} pages were unchanged", summary.unchanged);
     Ok((import, again))
+}
+
+/// Imports into a new brain without vectors.
+fn import_words(tree: &Path, work: &Path) -> Result<f64> {
+    let dir = tempfile::tempdir_in(work)?;
+    let home = Home::open_with(dir.path(), Models::none())?;
+    Ok(time(|| home.import(&[tree.to_owned()]))?.0)
 }
 
 /// On one thread, as a shell would.
@@ -183,6 +197,11 @@ impl Size {
         median(&self.rounds.iter().map(of).collect::<Vec<_>>())
     }
 
+    /// The time with vectors over the time without, round by round.
+    fn vectors_cost(&self) -> f64 {
+        self.typical(|round| round.import / round.without_vectors)
+    }
+
     fn rate(&self, of: fn(&Round) -> f64) -> f64 {
         self.pages as f64 / self.typical(of)
     }
@@ -198,11 +217,20 @@ fn report(sizes: &[Size]) -> Report {
             Cell::Count(size.chunks as u64),
             Cell::Count(size.rounds.len() as u64),
             Cell::number(import, 0),
+            Cell::number(size.vectors_cost(), 2),
             Cell::number(hash, 0),
             Cell::number(size.rate(|round| round.tantivy), 0),
             Cell::number(hash / import, 1),
             Cell::number(size.typical(|round| round.again), 2),
         ]);
+    }
+    for size in sizes {
+        let cost = size.vectors_cost();
+        let what = format!(
+            "{} pages with vectors take {cost:.2} of the time without, at most {VECTORS_TARGET}",
+            size.pages
+        );
+        report.target(what, cost <= VECTORS_TARGET);
     }
     if let [first, .., last] = sizes {
         let share = last.rate(|round| round.import) / first.rate(|round| round.import);

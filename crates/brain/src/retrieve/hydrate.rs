@@ -78,41 +78,49 @@ impl Retrieval<'_> {
                 outcome.dropped.push((candidate.page, Dropped::BeyondLimit));
                 continue;
             }
-            let shown = self.passages_of(candidate, found)?;
-            let known = self.same_as(&seen, candidate, shown.first());
+            let first = self.first_passage(candidate, found)?;
+            let known = self.same_as(&seen, candidate, first.as_ref());
             if let Some(original) = known {
                 let of = outcome.hits[original].key.clone();
                 outcome.hits[original].duplicates.push(candidate.key.clone());
                 outcome.dropped.push((candidate.page, Dropped::Duplicate { of }));
                 continue;
             }
-            if let Some(first) = shown.first() {
+            if let Some(first) = &first {
                 seen.push(self.remember(outcome.hits.len(), first));
             }
+            let shown = self.passages_of(candidate, found, first)?;
             let hit = self.hit(candidate, shown, outcome.hits.len() + 1)?;
             outcome.hits.push(hit);
         }
         Ok(outcome)
     }
 
-    /// The best passages of a page: by words where they match, else where the evidence is, else
-    /// its beginning.
+    /// The best passage of a page: by words where they match, by meaning where that found it,
+    /// else where the evidence is, else its beginning.
+    fn first_passage(
+        &self,
+        candidate: &Candidate,
+        found: &ArmResults,
+    ) -> Result<Option<Shown>, BrainError> {
+        if let Some(hit) = found.passages(candidate.page).next() {
+            return Ok(Some(self.shown(self.view.read(hit)?, Some(hit.score))));
+        }
+        let ordinal = own_evidence(candidate).unwrap_or(0);
+        let passage = self.view.passage(candidate.page, ordinal, self.request.filter.trust)?;
+        Ok(passage.map(|passage| self.shown(passage, None)))
+    }
+
+    /// The first passage and as many after it as are wanted.
     fn passages_of(
         &self,
         candidate: &Candidate,
         found: &ArmResults,
+        first: Option<Shown>,
     ) -> Result<Vec<Shown>, BrainError> {
-        let wanted = self.plan.passages;
-        let trust = self.request.filter.trust;
-        let mut shown = Vec::with_capacity(wanted);
-        for hit in found.passages(candidate.page).take(wanted) {
+        let mut shown: Vec<Shown> = first.into_iter().collect();
+        for hit in found.passages(candidate.page).take(self.plan.passages).skip(1) {
             shown.push(self.shown(self.view.read(hit)?, Some(hit.score)));
-        }
-        if shown.is_empty() {
-            let ordinal = own_evidence(candidate).unwrap_or(0);
-            if let Some(passage) = self.view.passage(candidate.page, ordinal, trust)? {
-                shown.push(self.shown(passage, None));
-            }
         }
         self.drop_repeats(&mut shown);
         Ok(shown)

@@ -83,7 +83,9 @@ impl Retrieval<'_> {
             return Ok(());
         }
         let trust = self.request.filter.trust;
-        for candidate in candidates.iter_mut().take(2 * self.request.limit) {
+        for candidate in
+            candidates.iter_mut().take(self.request.limit + self.request.limit.div_ceil(2))
+        {
             let slug = self.view.backlinks(&name_key(candidate.key.slug.as_str()), trust)?;
             let title = self.view.backlinks(&name_key(&candidate.title), trust)?;
             candidate.backlinks = u32::try_from(slug + title).unwrap_or(u32::MAX - 1);

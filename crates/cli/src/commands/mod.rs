@@ -27,6 +27,7 @@ use jiff::Timestamp;
 
 use crate::error::CliError;
 use crate::home::Home;
+use crate::models::models;
 use crate::terminal::Terminal;
 
 /// What every command works with: the effects, as arguments.
@@ -57,7 +58,7 @@ impl Context<'_> {
             index,
             index_dir: self.home.index_dir(),
             workspace: self.home.workspace.clone(),
-            models: gbrain_brain::built_in_models(),
+            models: models(&self.home)?,
         };
         Ok(Brain::open(options, self.now)?)
     }

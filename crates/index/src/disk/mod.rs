@@ -50,6 +50,8 @@ use writer::DiskWriter;
 const META: &str = "meta.json";
 /// Small blocks, as a search reads single passages from all over the store.
 const STORE_BLOCK_BYTES: usize = 8192;
+/// Blocks of the store that a segment keeps unpacked: eight megabytes.
+const KEPT_BLOCKS: usize = 1024;
 /// How often a reader tries to see one commit while writers make others.
 const READ_ATTEMPTS: usize = 100;
 
@@ -138,7 +140,10 @@ impl DiskIndex {
     ) -> Result<Self> {
         index.set_tokenizers(tokenizers());
         let stamp = Stamp::of(dir)?;
-        let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let builder = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(KEPT_BLOCKS);
         let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
         let fields = schema().1;
         let (dir, store) = (dir.to_owned(), store.to_owned());

@@ -15,7 +15,7 @@ use super::view::{DiskView, PlacedPage};
 use crate::contract::{ChunkHit, VectorHit};
 use crate::error::{IndexError, Result};
 use crate::filter::admits_page;
-use crate::vectors::{DEEPER, Near, Nearest, Shortlist, VectorQuery, distinct_pages};
+use crate::vectors::{DEEPER, Near, Nearest, Place, Shortlist, VectorQuery, distinct_pages};
 
 impl DiskView {
     pub(super) fn nearest(
@@ -38,7 +38,7 @@ impl DiskView {
                     Ordering::Equal
                 })
             };
-            let pages = distinct_pages(passages, k, order);
+            let pages = distinct_pages(passages, k, |near| self.key_ord(near), order);
             if let Some(error) = failure.take() {
                 return Err(self.error(error));
             }
@@ -114,37 +114,36 @@ impl DiskView {
             let is_world =
                 |doc| columns.code(doc).is_some_and(|code| code.visibility() == Visibility::World);
             let admits = |doc: DocId| {
-                sidecar.inverse_length(doc) > 0.0
-                    && segment.is_alive(doc)
-                    && (!must_be_world || is_world(doc))
-                    && conditions.admits(doc)
+                segment.is_alive(doc) && (!must_be_world || is_world(doc)) && conditions.admits(doc)
             };
-            shortlist.scan(query, (run as u32, sidecar.codes(), sidecar.documents()), admits);
+            let has_direction = |doc: DocId| sidecar.inverse_length(doc) > 0.0;
+            let codes = (run as u32, sidecar.codes(), sidecar.documents());
+            shortlist.scan(query, codes, has_direction, admits);
         }
         let (places, is_full) = shortlist.finish();
-        let mut passages = Vec::with_capacity(places.len());
-        for place in places {
-            let (run, sidecar) = (place.run as usize, sidecars[place.run as usize]);
-            let columns = self.segments[run].columns().map_err(|e| self.error(e))?;
+        let near = |place: Place| {
+            let sidecar = sidecars[place.run as usize];
             let (row, inverse_length) = (sidecar.row(place.at), sidecar.inverse_length(place.at));
-            passages.push(Near {
-                score: query.cosine(row, inverse_length),
-                place,
-                page: columns.key_ord(place.at),
-                row,
-                inverse_length,
-            });
-        }
-        Ok((passages, is_full))
+            Near { score: query.cosine(row, inverse_length), place, row, inverse_length }
+        };
+        Ok((places.into_iter().map(near).collect(), is_full))
     }
 
     /// By source and slug, then by place in the page.
     fn order(&self, a: &Near<'_>, b: &Near<'_>) -> std::result::Result<Ordering, TantivyError> {
+        let (one, other) = (self.key_ord(a), self.key_ord(b));
         if a.place.run == b.place.run {
-            return Ok(a.page.cmp(&b.page).then(a.place.at.cmp(&b.place.at)));
+            return Ok(one.cmp(&other).then(a.place.at.cmp(&b.place.at)));
         }
-        let key = |near: &Near<'_>| self.segments[near.place.run as usize].key(near.page);
-        Ok(key(a)?.cmp(&key(b)?))
+        let key = |near: &Near<'_>, ord| self.segments[near.place.run as usize].key(ord);
+        Ok(key(a, one)?.cmp(&key(b, other)?))
+    }
+
+    /// The place of a passage's page among the keys of its segment, whose columns were read when
+    /// it was scanned.
+    fn key_ord(&self, near: &Near<'_>) -> u64 {
+        let columns = self.segments[near.place.run as usize].columns();
+        columns.map_or(u64::MAX, |columns| columns.key_ord(near.place.at))
     }
 
     fn found(&self, nearest: &Nearest<'_>) -> Result<VectorHit> {

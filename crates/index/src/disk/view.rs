@@ -25,7 +25,7 @@ use crate::error::{IndexError, Result};
 use crate::statistics::Totals;
 
 /// Pages that a view remembers.
-const KEPT_PAGES: usize = 8192;
+const KEPT_PAGES: usize = 1 << 16;
 /// Queries that a view keeps ready: the words of one request are asked several times.
 const KEPT_QUERIES: usize = 4;
 

@@ -1,6 +1,7 @@
 //! Changes to the index on disk.
 
 use std::sync::Arc;
+use std::thread;
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::{StoredPage, Visibility};
@@ -20,7 +21,7 @@ use super::view::DiskView;
 use crate::contract::{Corpus, Writer};
 use crate::error::Result;
 use crate::statistics::{Statistics, Totals};
-use crate::vectors::page_rows;
+use crate::vectors::{Row, page_rows};
 
 /// Fewer chunks than this at once are a catch-up: one thread, little memory, one new segment.
 const BULK_CHUNKS: usize = 2000;
@@ -112,18 +113,29 @@ impl DiskWriter {
         let adds: Vec<_> = documents.into_iter().map(UserOperation::Add).collect();
         let written = self.writer(chunks)?.run(adds);
         written.map_err(|e| self.shared.error(e))?;
-        self.embed(stored)
+        Ok(())
     }
 
-    fn embed(&mut self, stored: &StoredPage) -> Result<()> {
-        let Some(model) = &self.model else { return Ok(()) };
-        let rows = page_rows(model.as_ref(), stored)?;
+    fn write(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+        let chunks = upserts.iter().map(|stored| stored.page.chunks.len()).sum();
+        for page in removals {
+            self.remove(*page, chunks)?;
+        }
+        for stored in upserts {
+            self.remove(stored.id, chunks)?;
+            self.insert(stored, chunks)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows of pages until their commit.
+    fn keep_rows(&mut self, dims: usize, rows: Vec<(PageId, Vec<Row>)>) -> Result<()> {
         let io = |e| self.shared.io(e);
         let pending = match &mut self.pending {
             Some(pending) => pending,
-            none => none.insert(Pending::new(&self.shared.dir, model.dims()).map_err(io)?),
+            none => none.insert(Pending::new(&self.shared.dir, dims).map_err(io)?),
         };
-        pending.push(stored.id, &rows).map_err(io)
+        rows.iter().try_for_each(|(page, rows)| pending.push(*page, rows)).map_err(io)
     }
 
     /// Writes the vectors of segments that have none yet.
@@ -157,16 +169,17 @@ impl Writer for DiskWriter {
         self.committed.corpus
     }
 
+    /// Words are written while another thread embeds.
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
-        let chunks = upserts.iter().map(|stored| stored.page.chunks.len()).sum();
-        for page in removals {
-            self.remove(*page, chunks)?;
-        }
-        for stored in upserts {
-            self.remove(stored.id, chunks)?;
-            self.insert(stored, chunks)?;
-        }
-        Ok(())
+        let Some(model) = self.model.clone().filter(|_| !upserts.is_empty()) else {
+            return self.write(upserts, removals);
+        };
+        let rows = thread::scope(|scope| {
+            let rows = scope.spawn(|| rows_of(model.as_ref(), upserts));
+            self.write(upserts, removals)?;
+            rows.join().expect("embedding does not panic")
+        })?;
+        self.keep_rows(model.dims(), rows)
     }
 
     fn clear(&mut self) -> Result<()> {
@@ -222,6 +235,10 @@ impl Writer for DiskWriter {
             collected.map_err(|e| shared.error(e))?;
         }
     }
+}
+
+fn rows_of(model: &dyn Embedder, upserts: &[StoredPage]) -> Result<Vec<(PageId, Vec<Row>)>> {
+    upserts.iter().map(|stored| Ok((stored.id, page_rows(model, stored)?))).collect()
 }
 
 /// The first commit of an index: nothing, of the right version and store.

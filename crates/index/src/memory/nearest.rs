@@ -48,11 +48,9 @@ impl Packed {
         };
         let mut depth = depth.max(k);
         loop {
-            let (mut passages, is_full) = self.vectors.shortlisted(query, depth, admits);
-            for near in &mut passages {
-                near.page = self.chunks[near.place.at as usize].0.0 as u64;
-            }
-            match distinct_pages(passages, k, |a, b| name(a).cmp(&name(b))) {
+            let (passages, is_full) = self.vectors.shortlisted(query, depth, admits);
+            let page_of = |near: &Near<'_>| self.chunks[near.place.at as usize].0.0 as u64;
+            match distinct_pages(passages, k, page_of, |a, b| name(a).cmp(&name(b))) {
                 Err(_) if is_full => depth *= DEEPER,
                 Ok(pages) | Err(pages) => return pages.iter().map(|page| self.hit(page)).collect(),
             }

@@ -71,16 +71,15 @@ impl FlatVectors {
     ) -> (Vec<Near<'_>>, bool) {
         let mut shortlist = Shortlist::new(depth);
         let has_direction = |at: u32| self.inverse_lengths[at as usize] > 0.0;
-        shortlist.scan(query, (0, self.codes.as_bytes(), self.len()), |at| {
-            has_direction(at) && admits(at)
-        });
+        let codes = (0, self.codes.as_bytes(), self.len());
+        shortlist.scan(query, codes, has_direction, &mut admits);
         let (places, is_full) = shortlist.finish();
         let near = places.into_iter().map(|place| {
             let at = place.at as usize;
             let row = &self.rows[at * self.centre.len()..(at + 1) * self.centre.len()];
             let inverse_length = self.inverse_lengths[at];
             let score = query.cosine(row, inverse_length);
-            Near { score, place, page: 0, row, inverse_length }
+            Near { score, place, row, inverse_length }
         });
         (near.collect(), is_full)
     }

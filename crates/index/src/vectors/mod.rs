@@ -26,7 +26,7 @@ pub use flat::FlatVectors;
 pub(crate) use near::{DEEPER, Near, Nearest, distinct_pages};
 pub use query::VectorQuery;
 pub(crate) use row::Row;
-pub(crate) use shortlist::Shortlist;
+pub(crate) use shortlist::{Place, Shortlist};
 
 /// The rows of a page's chunks, in their order.
 pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec<Row>> {

@@ -21,8 +21,6 @@ pub(crate) const DEEPER: usize = 4;
 pub(crate) struct Near<'r> {
     pub(crate) score: f64,
     pub(crate) place: Place,
-    /// Tells pages of one run apart.
-    pub(crate) page: u64,
     pub(crate) row: &'r [u8],
     pub(crate) inverse_length: f32,
 }
@@ -36,13 +34,15 @@ pub(crate) struct Nearest<'r> {
     pub(crate) place: usize,
 }
 
-/// Keeps the best passage of each page until `k` say different things. `order` puts passages of
-/// equal score in order.
+/// Keeps the best passage of each page until `k` say different things; of those that say the same
+/// as a better one, the first `k`. `page_of` tells pages of one run apart, and `order` puts
+/// passages of equal score in order.
 ///
 /// `Err` if the shortlist ended before that, with as many as there were.
 pub(crate) fn distinct_pages<'r>(
     mut passages: Vec<Near<'r>>,
     k: usize,
+    page_of: impl Fn(&Near<'r>) -> u64,
     mut order: impl FnMut(&Near<'r>, &Near<'r>) -> Ordering,
 ) -> Result<Vec<Nearest<'r>>, Vec<Nearest<'r>>> {
     let mut compare =
@@ -62,11 +62,12 @@ pub(crate) fn distinct_pages<'r>(
             passages[at..end].sort_unstable_by(&mut compare);
         }
         let near = passages[at].clone();
-        if !seen.insert((near.place.run, near.page)) {
+        if !seen.insert((near.place.run, page_of(&near))) {
             continue;
         }
         let is_copy = |at: &usize| cosine(&pages[*at].near, &near) >= SAME;
         let place = match originals.iter().position(is_copy) {
+            Some(_) if pages.len() - originals.len() == k => continue,
             Some(original) => original + 1,
             None if originals.len() == k => return Ok(pages),
             None => {

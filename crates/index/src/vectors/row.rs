@@ -44,7 +44,8 @@ impl Row {
             squares += f64::from(away) * f64::from(away);
             sum += f64::from(away.abs());
         }
-        let stretch = if sum > 0.0 { squares / sum } else { 0.0 };
+        let has_stretch = sum > 0.0 && self.inverse_length > 0.0;
+        let stretch = if has_stretch { squares / sum } else { 0.0 };
         Code { bits, stretch: (stretch * STRETCH_UNIT).round() as u16 }
     }
 }
@@ -75,5 +76,6 @@ mod tests {
             (8.0 * third * third + (third - 0.9).powi(2), 8.0 * third + 0.9 - third);
         assert_eq!(code.stretch, (squares / sum * 8192.0).round() as u16);
         assert_eq!(Row::of(&[0.0; 8]).code(&[0.0; 8]).stretch, 0);
+        assert_eq!(Row::of(&[0.0; 8]).code(&[0.3; 8]).stretch, 0, "nothing reaches nowhere");
     }
 }

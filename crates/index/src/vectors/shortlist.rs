@@ -26,12 +26,13 @@ impl Shortlist {
         Self { depth: depth.max(1), threshold: i32::MIN, kept: Vec::new(), scores: Vec::new() }
     }
 
-    /// Scans the codes of `count` passages. `admits` is asked only about passages that would be
-    /// kept.
+    /// Scans the codes of `count` passages. Only passages that would be kept are asked about:
+    /// whether they have a direction at all, and whether they are admitted.
     pub(crate) fn scan(
         &mut self,
         query: &VectorQuery,
         (run, codes, count): (u32, &[u8], usize),
+        has_direction: impl Fn(u32) -> bool,
         mut admits: impl FnMut(u32) -> bool,
     ) {
         let mut scores = [0; BLOCK];
@@ -41,8 +42,10 @@ impl Shortlist {
             }
             let first = number * BLOCK;
             for (at, score) in (first..count).zip(scores) {
-                if score >= self.threshold && admits(at as u32) {
-                    self.keep(score, Place { run, at: at as u32 });
+                // Without a direction there is no stretch, and the score is zero.
+                let at = at as u32;
+                if score >= self.threshold && (score > 0 || has_direction(at)) && admits(at) {
+                    self.keep(score, Place { run, at });
                 }
             }
         }
