@@ -11,7 +11,7 @@ use gbrain_core::search::candidate::{Candidate, Tier};
 use gbrain_core::search::cut;
 use gbrain_core::search::dedup::WordSet;
 use gbrain_core::search::snippet::snippet;
-use gbrain_core::text::{Matches, matches};
+use gbrain_core::text::{Matches, QueryTerms, matches};
 use gbrain_index::Passage;
 
 use crate::BrainError;
@@ -43,11 +43,19 @@ pub(super) struct Outcome {
 struct Shown {
     passage: Passage,
     score: Option<f64>,
-    matches: Matches,
+    matches: OnceCell<Matches>,
     words: OnceCell<WordSet>,
 }
 
 impl Shown {
+    fn of(passage: Passage, score: Option<f64>) -> Self {
+        Self { passage, score, matches: OnceCell::new(), words: OnceCell::new() }
+    }
+
+    fn matches(&self, terms: &QueryTerms) -> &Matches {
+        self.matches.get_or_init(|| matches(&self.passage.text, terms))
+    }
+
     fn words(&self) -> &WordSet {
         self.words.get_or_init(|| WordSet::of(&self.passage.text))
     }
@@ -104,11 +112,11 @@ impl Retrieval<'_> {
         found: &ArmResults,
     ) -> Result<Option<Shown>, BrainError> {
         if let Some(hit) = found.passages(candidate.page).next() {
-            return Ok(Some(self.shown(self.view.read(hit)?, Some(hit.score))));
+            return Ok(Some(Shown::of(self.view.read(hit)?, Some(hit.score))));
         }
         let ordinal = own_evidence(candidate).unwrap_or(0);
         let passage = self.view.passage(candidate.page, ordinal, self.request.filter.trust)?;
-        Ok(passage.map(|passage| self.shown(passage, None)))
+        Ok(passage.map(|passage| Shown::of(passage, None)))
     }
 
     /// The first passage and as many after it as are wanted.
@@ -120,20 +128,17 @@ impl Retrieval<'_> {
     ) -> Result<Vec<Shown>, BrainError> {
         let mut shown: Vec<Shown> = first.into_iter().collect();
         for hit in found.passages(candidate.page).take(self.plan.passages).skip(1) {
-            shown.push(self.shown(self.view.read(hit)?, Some(hit.score)));
+            shown.push(Shown::of(self.view.read(hit)?, Some(hit.score)));
         }
         self.drop_repeats(&mut shown);
         Ok(shown)
     }
 
-    fn shown(&self, passage: Passage, score: Option<f64>) -> Shown {
-        let matches = matches(&passage.text, &self.words.terms);
-        Shown { passage, score, matches, words: OnceCell::new() }
-    }
-
-    /// Passages of one page overlap by design; those that say nearly the same are shown once.
+    /// Neighbours in a page overlap by design; those that say nearly the same are shown once.
     fn drop_repeats(&self, shown: &mut Vec<Shown>) {
-        if shown.len() < 2 {
+        let ordinals: Vec<u32> = shown.iter().map(|shown| shown.passage.ordinal).collect();
+        let is_near = |a: &u32| ordinals.iter().any(|b| a.abs_diff(*b) == 1);
+        if !ordinals.iter().any(is_near) {
             return;
         }
         let least = self.request.settings.duplicate_overlap;
@@ -202,28 +207,56 @@ impl Retrieval<'_> {
             score: candidate.score,
             evidence,
             create_safety: evidence.create_safety(),
-            passages: shown.into_iter().map(|shown| passage_hit(&candidate.key, shown)).collect(),
+            passages: shown
+                .into_iter()
+                .map(|shown| self.passage_hit(&candidate.key, shown))
+                .collect(),
             edges: self.with_chunk_ids(&candidate.edges)?,
             duplicates: Vec::new(),
             trace,
         })
     }
 
+    /// Whether a passage holds every word of the query.
+    fn holds_all(&self, shown: Option<&Shown>) -> bool {
+        let terms = &self.words.terms;
+        shown.is_some_and(|shown| {
+            !terms.terms.is_empty() && shown.matches(terms).terms == terms.terms.len()
+        })
+    }
+
     fn evidence(&self, candidate: &Candidate, shown: &[Shown]) -> Evidence {
-        let wanted = self.words.terms.terms.len();
         if candidate.tier != Tier::Found {
             Evidence::ExactName
         } else if !candidate.edges.is_empty() {
             Evidence::Relation
         } else if title_holds(&candidate.title, &self.name) {
             Evidence::TitleMatch
-        } else if shown.first().is_some_and(|first| wanted > 0 && first.matches.terms == wanted) {
+        } else if self.holds_all(shown.first()) {
             Evidence::AllWords
         } else if candidate.in_arm(Arm::Words).is_none() && candidate.in_arm(Arm::Vectors).is_some()
         {
             Evidence::Meaning
         } else {
             Evidence::SomeWords
+        }
+    }
+
+    fn passage_hit(&self, key: &PageKey, shown: Shown) -> PassageHit {
+        let chunk_id = chunk_id(key, &shown.passage);
+        let cut =
+            snippet(&shown.passage.text, &shown.matches(&self.words.terms).spans, SNIPPET_CHARS);
+        let Passage { ordinal, part, section, start, end, .. } = shown.passage;
+        PassageHit {
+            chunk_id,
+            ordinal,
+            part,
+            section,
+            start,
+            end,
+            score: shown.score,
+            snippet: cut.text,
+            highlights: cut.highlights,
         }
     }
 
@@ -264,22 +297,5 @@ fn chunk_of(passage: &Passage) -> Chunk {
         start: *start,
         end: *end,
         hash: *hash,
-    }
-}
-
-fn passage_hit(key: &PageKey, shown: Shown) -> PassageHit {
-    let chunk_id = chunk_id(key, &shown.passage);
-    let cut = snippet(&shown.passage.text, &shown.matches.spans, SNIPPET_CHARS);
-    let Passage { ordinal, part, section, start, end, .. } = shown.passage;
-    PassageHit {
-        chunk_id,
-        ordinal,
-        part,
-        section,
-        start,
-        end,
-        score: shown.score,
-        snippet: cut.text,
-        highlights: cut.highlights,
     }
 }

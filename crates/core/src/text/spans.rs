@@ -86,6 +86,10 @@ impl Openings {
         for (ahead, byte) in bytes[at..].iter().enumerate() {
             let next = at + ahead;
             let is_word = byte.is_ascii_alphanumeric();
+            if !byte.is_ascii() && !self.is_open && is_foreign(&bytes[next..]) {
+                after_word = false;
+                continue;
+            }
             if !byte.is_ascii() || is_word && !after_word && self.may_open(&bytes[next..]) {
                 return Some(next);
             }
@@ -100,6 +104,30 @@ impl Openings {
     fn may_open(&self, word: &[u8]) -> bool {
         // An apostrophe is dropped by folding, so what follows it moves up.
         word.get(1) == Some(&b'\'') || pair(word).is_some_and(|pair| self.pairs[pair])
+    }
+}
+
+/// Whether a byte belongs to a character of a script that folding never turns into plain letters:
+/// Greek to Georgian and the Indic scripts, kana and Han, Hangul. No wanted term begins with one,
+/// unless everything is looked at.
+fn is_foreign(bytes: &[u8]) -> bool {
+    match bytes {
+        // The rest of a character whose beginning was passed over.
+        [0x80..=0xbf, ..] => true,
+        // U+0370 to U+07FF.
+        [0xcd, second, ..] => *second >= 0xb0,
+        [0xce..=0xdf, ..] => true,
+        // U+0800 to U+0FFF, U+1000 to U+1CFF.
+        [0xe0, ..] => true,
+        [0xe1, second, ..] => *second < 0xb4,
+        // U+3000 to U+31FF, and U+3400 to U+9FFF: between them are squared Latin letters.
+        [0xe3, second, ..] => (0x80..0x88).contains(second) || *second >= 0x90,
+        [0xe4..=0xe9, ..] => true,
+        // U+AC00 to U+D7A3.
+        [0xea, second, ..] => *second >= 0xb0,
+        [0xeb..=0xec, ..] => true,
+        [0xed, second, ..] => *second < 0x9f,
+        _ => false,
     }
 }
 
@@ -190,7 +218,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_that_matches_is_passed_over(
-            text in "([a-zA-Z'#+0-9é漢.:/_-]{1,9}[ \\n]){0,40}", query in "[a-z#é漢0-9' -]{1,30}",
+            text in "([a-zA-Z'#+0-9é漢яひ한㎏Ωक\u{301}.:/_-]{1,9}[ \\n]){0,40}", query in "[a-z#é漢яひ한㎏Ω0-9' -]{1,30}",
         ) {
             let words: Vec<&str> = text.split_whitespace().step_by(3).collect();
             for query in [query, words.join(" ")] {

@@ -169,6 +169,12 @@ impl View for DiskView {
     }
 
     fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+        self.counted(target_key, trust, || self.count_backlinks(target_key, trust))
+    }
+}
+
+impl DiskView {
+    fn count_backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
         let mut pages = 0;
         for segment in &self.segments {
             for visibility in seen_by(trust) {
@@ -182,9 +188,7 @@ impl View for DiskView {
         }
         Ok(pages)
     }
-}
 
-impl DiskView {
     fn best_pages(
         &self,
         prepared: &Prepared,

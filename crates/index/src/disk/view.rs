@@ -41,6 +41,8 @@ pub(super) struct DiskView {
     sidecars: Vec<OnceLock<Sidecar>>,
     pages: Mutex<FxHashMap<PageId, KnownPage>>,
     queries: Mutex<Vec<KeptQuery>>,
+    /// Pages that link to a target, by the target and who asks.
+    backlinks: Mutex<FxHashMap<(Box<str>, Trust), u64>>,
 }
 
 /// What is known of a page: where its first document is, and its entry once that was read.
@@ -78,8 +80,18 @@ impl DiskView {
             None => OnceLock::new(),
         });
         let sidecars = sidecars.collect();
-        let (pages, queries) = (Mutex::default(), Mutex::default());
-        Ok(Self { shared, payload, searcher, fields, segments, model, sidecars, pages, queries })
+        Ok(Self {
+            shared,
+            payload,
+            searcher,
+            fields,
+            segments,
+            model,
+            sidecars,
+            pages: Mutex::default(),
+            queries: Mutex::default(),
+            backlinks: Mutex::default(),
+        })
     }
 
     /// The vectors of a segment by the view's model, made if they are missing.
@@ -153,6 +165,27 @@ impl DiskView {
         let entry = Arc::new(read_entry(record).map_err(|e| self.damaged(e))?);
         self.remember(page, KnownPage { segment, first, entry: Some(entry.clone()) });
         Ok(entry)
+    }
+
+    /// How many pages link to a target, counted once.
+    pub(super) fn counted(
+        &self,
+        target_key: &str,
+        trust: Trust,
+        count: impl FnOnce() -> Result<u64>,
+    ) -> Result<u64> {
+        let place = (Box::from(target_key), trust);
+        let lock = || self.backlinks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&place) {
+            return Ok(*known);
+        }
+        let counted = count()?;
+        let mut kept = lock();
+        if kept.len() == KEPT_PAGES {
+            kept.clear();
+        }
+        kept.insert(place, counted);
+        Ok(counted)
     }
 
     fn known(&self, page: PageId) -> Option<KnownPage> {

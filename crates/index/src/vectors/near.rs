@@ -13,6 +13,10 @@ const SAME: f64 = 0.98;
 /// How many passages are put in order at first, for each page wanted.
 const FIRST: usize = 4;
 
+/// A shortlist is not made deeper if it holds this part of the pages wanted: they are more than a
+/// page of results, and a second scan costs as much as the first.
+const ENOUGH: usize = 4;
+
 /// How much deeper the next attempt looks when a shortlist held too few different pages.
 pub(crate) const DEEPER: usize = 4;
 
@@ -38,7 +42,7 @@ pub(crate) struct Nearest<'r> {
 /// as a better one, the first `k`. `page_of` tells pages of one run apart, and `order` puts
 /// passages of equal score in order.
 ///
-/// `Err` if the shortlist ended before that, with as many as there were.
+/// `Err` if the shortlist ended long before that, with as many as there were.
 pub(crate) fn distinct_pages<'r>(
     mut passages: Vec<Near<'r>>,
     k: usize,
@@ -77,7 +81,7 @@ pub(crate) fn distinct_pages<'r>(
         };
         pages.push(Nearest { near, place });
     }
-    if originals.len() >= k { Ok(pages) } else { Err(pages) }
+    if originals.len() >= k.div_ceil(ENOUGH) { Ok(pages) } else { Err(pages) }
 }
 
 fn cosine(a: &Near<'_>, b: &Near<'_>) -> f64 {
