@@ -154,8 +154,8 @@ pub trait View: Send + Sync {
     fn vector_model(&self) -> Option<&str>;
 
     /// The pages nearest in meaning, each by its nearest chunk, until `k` say different things,
-    /// with at most `k` copies: by cosine, then source, then slug. At least a quarter of `k`, where
-    /// there are so many. A shortlist of `depth` chunks is scored exactly; it is
+    /// with at most `k` copies: by cosine, then source, then slug. At least a quarter of `k`, and
+    /// at least ten, where there are so many. A shortlist of `depth` chunks is scored exactly; it is
     /// taken among all that pass the filter. A query of another model than the one held is
     /// [`IndexError::OtherModel`](crate::IndexError::OtherModel).
     fn vectors(

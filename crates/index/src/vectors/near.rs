@@ -13,9 +13,11 @@ const SAME: f64 = 0.98;
 /// How many passages are put in order at first, for each page wanted.
 const FIRST: usize = 4;
 
-/// A shortlist is not made deeper if it holds this part of the pages wanted: they are more than a
-/// page of results, and a second scan costs as much as the first.
+/// A shortlist is made deeper unless it holds this part of the pages wanted: a second scan costs
+/// as much as the first.
 const ENOUGH: usize = 4;
+/// But at least this many, a page of results.
+const RESULTS: usize = 10;
 
 /// How much deeper the next attempt looks when a shortlist held too few different pages.
 pub(crate) const DEEPER: usize = 4;
@@ -81,7 +83,8 @@ pub(crate) fn distinct_pages<'r>(
         };
         pages.push(Nearest { near, place });
     }
-    if originals.len() >= k.div_ceil(ENOUGH) { Ok(pages) } else { Err(pages) }
+    let enough = k.div_ceil(ENOUGH).max(k.min(RESULTS));
+    if originals.len() >= enough { Ok(pages) } else { Err(pages) }
 }
 
 fn cosine(a: &Near<'_>, b: &Near<'_>) -> f64 {
