@@ -73,6 +73,10 @@ against sign bits, the best rescored with int8: {bits}.
 """
 
 
+CARD = Path(__file__).parents[2] / "crates/embed/model/MODEL_CARD.md"
+"""Beside the model that it describes."""
+
+
 def card(figures: dict, notes: str) -> str:
     """The card's text."""
     counts, recipe, bits = figures["pairs"], figures["recipe"], dict(figures["bit_recall_at_10"])
@@ -107,4 +111,4 @@ if __name__ == "__main__":
     parser.add_argument("--notes", type=Path, default=Path(__file__).parent / "NOTES.md", help="text that goes before the limits")
     arguments = parser.parse_args()
     notes = arguments.notes.read_text().rstrip() + "\n\n"
-    (Path(__file__).parent / "MODEL_CARD.md").write_text(card(json.loads(arguments.figures.read_text()), notes))
+    CARD.write_text(card(json.loads(arguments.figures.read_text()), notes))

@@ -115,6 +115,8 @@ impl Retrieval<'_> {
         let Some(query) = query.map_err(IndexError::from)? else { return Ok(()) };
         let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
         results.vectors = self.view.vectors(&query, &self.filter, depth, self.plan.pool)?;
+        let least = self.request.settings.vectors_least;
+        results.vectors.retain(|near| near.hit.score >= least);
         results.vector_query = Some(query);
         Ok(())
     }

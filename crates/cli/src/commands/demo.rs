@@ -53,6 +53,10 @@ const STEPS: &[Step] = &[
         &["query", "what to do when a quay loses power", "--mode", "knowledge", "--limit", "2"],
     ),
     (
+        "Meaning finds what other words say: the page says skipper and app",
+        &["query", "mobile phone program for captains", "--limit", "2"],
+    ),
+    (
         "What is recent is measured against --now",
         &["query", "latest board meeting", "--limit", "2", "--now", NOW],
     ),

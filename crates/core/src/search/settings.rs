@@ -107,6 +107,8 @@ settings! {
         "its weight when the question asks about one person or thing: a name is matched by its letters, and meaning only tells among its passages";
     vectors_weight_relational = 0.1 in 0.0..=10.0,
         "its weight when the question asks for the other end of an edge: a page like the question is rarely the answer";
+    vectors_least = 0.1 in -1.0..=1.0,
+        "cosine below which a page is not near in meaning: two passages that have nothing to do with each other rarely have more";
     vectors_depth = 800.0 in 40.0..=100000.0,
         "passages that are scored exactly after the scan of one-bit codes, at least: measured, the ten nearest are then among them to more than 0.98";
     vectors_depth_per_1000 = 6.0 in 0.0..=1000.0,
