@@ -2,5 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
+#[cfg(feature = "onnx")]
+mod onnx;
 mod table;
 mod wordpiece;
