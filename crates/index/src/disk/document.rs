@@ -1,6 +1,6 @@
 //! Documents of a page.
 
-use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::chunk::{self, Chunk, Part};
 use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_core::text::name_key;
 use jiff::civil::Date;
@@ -9,7 +9,7 @@ use tantivy::TantivyDocument;
 use super::record::{write_entry, write_links, write_passage};
 use super::schema::{Fields, SEPARATOR};
 use crate::bm25::Form;
-use crate::entry::{ChunkTexts, PageEntry};
+use crate::entry::PageEntry;
 use crate::statistics::Totals;
 use crate::tokens::chunk_tokens;
 
@@ -61,12 +61,9 @@ pub(super) fn documents_of(fields: &Fields, stored: &StoredPage) -> PageDocument
         exacts: String::new(),
         totals: Totals::default(),
     };
-    let mut texts = ChunkTexts::new(&stored.page.content);
-    let chunks = stored.page.chunks.iter().map(|chunk| {
-        let text = texts.slice(chunk.start, chunk.end);
-        pages.chunk(chunk, text)
-    });
-    let mut documents: Vec<_> = chunks.collect();
+    let texts = chunk::texts(&stored.page.content, &stored.page.chunks);
+    let chunks = stored.page.chunks.iter().zip(texts);
+    let mut documents: Vec<_> = chunks.map(|(chunk, text)| pages.chunk(chunk, text)).collect();
     if documents.is_empty() {
         documents.push(pages.shared(0));
     }

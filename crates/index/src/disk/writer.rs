@@ -225,6 +225,8 @@ impl Writer for DiskWriter {
             let Some(due) = due(&segments) else {
                 return shared.remove_unused_vectors(|_| true);
             };
+            // As long as anybody holds what describes a segment, its files are not removed.
+            drop(segments);
             let before = shared.read()?;
             self.writer(0)?.merge(&due).wait().map_err(|e| shared.error(e))?;
             let pages = before.first_documents()?;

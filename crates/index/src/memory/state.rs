@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use gbrain_core::chunk;
 use gbrain_core::id::PageId;
 use gbrain_core::page::StoredPage;
 use gbrain_core::text::name_key;
@@ -11,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::nearest::Packed;
 use crate::bm25::{Form, length_code};
 use crate::contract::Corpus;
-use crate::entry::{ChunkTexts, LinkEntry, PageEntry, Passage};
+use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::Result;
 use crate::models::Models;
 use crate::statistics::{Statistics, Totals};
@@ -124,10 +125,9 @@ impl State {
     }
 
     fn insert_chunks(&mut self, stored: &StoredPage) -> (Vec<MemoryChunk>, u64) {
-        let mut texts = ChunkTexts::new(&stored.page.content);
+        let texts = chunk::texts(&stored.page.content, &stored.page.chunks);
         let mut all_tokens = 0;
-        let chunks = stored.page.chunks.iter().map(|chunk| {
-            let text = texts.slice(chunk.start, chunk.end);
+        let chunks = stored.page.chunks.iter().zip(texts).map(|(chunk, text)| {
             let tokens = self.insert_words(stored, chunk.ordinal, &chunk.section, text);
             all_tokens += tokens;
             MemoryChunk { passage: Passage::of(chunk, text), length_code: length_code(tokens) }

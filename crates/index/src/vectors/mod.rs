@@ -15,10 +15,10 @@ mod query;
 mod row;
 mod shortlist;
 
+use gbrain_core::chunk;
 use gbrain_core::page::StoredPage;
 use gbrain_embed::Embedder;
 
-use crate::entry::ChunkTexts;
 use crate::error::Result;
 
 pub(crate) use block::{BLOCK, Blocks, block_bytes};
@@ -31,12 +31,10 @@ pub(crate) use shortlist::{Place, Shortlist};
 /// The rows of a page's chunks, in their order.
 pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec<Row>> {
     let page = &stored.page;
-    let mut texts = ChunkTexts::new(&page.content);
-    let passages: Vec<String> = page
-        .chunks
-        .iter()
-        .map(|chunk| passage_text(&page.title, &chunk.section, texts.slice(chunk.start, chunk.end)))
-        .collect();
+    let texts = chunk::texts(&page.content, &page.chunks);
+    let chunks = page.chunks.iter().zip(texts);
+    let passages: Vec<String> =
+        chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
     Ok(model.embed(&passages)?.iter().map(|vector| Row::of(vector)).collect())
 }

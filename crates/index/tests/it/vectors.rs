@@ -243,6 +243,30 @@ fn merges_keep_vectors_and_leave_no_files_behind() {
 }
 
 #[test]
+fn a_merge_of_many_commits_leaves_nothing_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = DiskIndex::open(dir.path(), "store", letters(), WAIT).unwrap();
+    let mut writer = disk.writer(WAIT).unwrap();
+    for id in 0..8 {
+        writer.apply(&[page(id, "wiki", &format!("p{id}"), &["abc"])], &[]).unwrap();
+        writer.commit(Corpus::default()).unwrap();
+    }
+    assert_eq!(vector_files(dir.path()).len(), 8);
+    // A view from before the merge is open, as it is while importing.
+    let before = disk.view().unwrap();
+    writer.settle().unwrap();
+    drop(writer);
+    let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let segments: std::collections::BTreeSet<String> = names
+        .filter_map(|name| Some(name.to_str()?.split_once('.')?.0.to_owned()))
+        .filter(|stem| stem.len() == 32)
+        .collect();
+    assert_eq!(segments.len(), 1, "{segments:?}");
+    assert_eq!(near(before.as_ref(), "abc", &trusted(), 1).len(), 2, "one, and one copy");
+    assert_eq!(near(disk.view().unwrap().as_ref(), "abc", &trusted(), 1).len(), 2);
+}
+
+#[test]
 fn clearing_takes_vectors_too() {
     let dir = tempfile::tempdir().unwrap();
     let disk = DiskIndex::open(dir.path(), "store", letters(), WAIT).unwrap();
