@@ -4,7 +4,7 @@
 //! the page's score in an arm over the best score in it: 1.0 is best in every arm, whatever the
 //! query, so scores of different queries can be compared. It is the convex combination of scores
 //! of Bruch, Gai and Ingber (TOIS 2023), which keeps how much better one page is than the next;
-//! reciprocal ranks throw that away, and did worse on six of our seven development collections.
+//! reciprocal ranks throw that away, and did worse on five of our seven development collections.
 //! Ties break by source, then slug.
 
 use super::candidate::{Candidate, settle};
