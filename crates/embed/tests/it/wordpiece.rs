@@ -103,6 +103,35 @@ fn real_documentation_is_cut_as_by_the_reference() {
     assert!(files > 50, "only {files} files were compared");
 }
 
+#[test]
+fn translated_documentation_is_cut_as_by_the_reference() {
+    let Some(data) = std::env::var_os("GBRAIN_TEST_DATA") else {
+        eprintln!("SKIPPED: GBRAIN_TEST_DATA is not set: no translated documentation is compared");
+        return;
+    };
+    let archive = Path::new(&data).join("markdown/kubernetes-website.tar.gz");
+    let dir = tempfile::tempdir().unwrap();
+    let unpacked = std::process::Command::new("tar")
+        .arg("-xzf")
+        .arg(archive)
+        .arg("-C")
+        .arg(dir.path())
+        .status();
+    assert!(unpacked.unwrap().success());
+    let table = StaticTable::built_in();
+    let tokenizer = reference(table.wordpiece());
+    let mut files = walk(dir.path());
+    files.sort();
+    let (mut compared, mut pieces) = (0, 0);
+    for path in files.iter().step_by(40) {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        check(table.wordpiece(), &tokenizer, &text);
+        compared += 1;
+        pieces += ours(table.wordpiece(), &text).len();
+    }
+    assert!(compared > 100 && pieces > 100_000, "{compared} files, {pieces} pieces");
+}
+
 fn walk(dir: &Path) -> Vec<std::path::PathBuf> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
