@@ -114,18 +114,9 @@ impl Pool {
         let next = self.candidates.len();
         let place = *self.places.entry(entry.id).or_insert(next);
         if place == next {
-            self.candidates.push(Candidate {
-                page: entry.id,
-                key: entry.key.clone(),
-                title: entry.title.clone(),
-                effective_date: entry.effective_date,
-                backlinks: 0,
-                tier: Tier::Found,
-                arms: Vec::new(),
-                edges: Vec::new(),
-                score: 0.0,
-                trace: Vec::new(),
-            });
+            let (key, title) = (entry.key.clone(), entry.title.clone());
+            let candidate = Candidate::new(entry.id, key, title, entry.effective_date);
+            self.candidates.push(candidate);
         }
         &mut self.candidates[place]
     }

@@ -44,7 +44,11 @@ impl Retrieval<'_> {
         if let Some(verdict) = excluded_by(&self.request.filter, &entry) {
             return tell(verdict, Vec::new());
         }
-        let (verdict, trace) = self.outside_the_pool(&entry, found)?;
+        let (mut verdict, mut trace) = self.outside_the_pool(&entry, found)?;
+        if let Some(step) = self.beyond_the_nearest(&entry, found)? {
+            verdict.push_str(", and it is not among the nearest in meaning");
+            trace.push(step);
+        }
         tell(verdict, trace)
     }
 
@@ -71,6 +75,22 @@ impl Retrieval<'_> {
     ) -> Result<Option<ChunkHit>, BrainError> {
         let words = self.view.page_words(&self.words, filter, &[entry.id], 1)?;
         Ok(words.first().and_then(|words| words.passages.first().copied()))
+    }
+
+    /// What the vectors say of a page that they did not bring, if they were asked.
+    fn beyond_the_nearest(
+        &self,
+        entry: &PageEntry,
+        found: &ArmResults,
+    ) -> Result<Option<TraceStep>, BrainError> {
+        let Some(query) = &found.vector_query else { return Ok(None) };
+        let nearest = self.view.page_vectors(query, &self.filter, &[entry.id])?;
+        let score = nearest.first().and_then(|hit| hit.map(|hit| hit.score));
+        let last = found.vectors.last().map_or(0.0, |near| near.hit.score);
+        let own = score.map_or_else(|| "none".to_owned(), |score| format!("{score:.3}"));
+        let note =
+            format!("its nearest passage has cosine {own}; the nearest pages end at {last:.3}");
+        Ok(Some(TraceStep { stage: Arm::Vectors.name(), rank: None, score, note }))
     }
 
     fn outside_the_pool(

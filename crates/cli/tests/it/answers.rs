@@ -239,6 +239,12 @@ fn why_not_names_the_stage() {
         verdict(&["query", "walnuts", "--why-not", "people/cass-yarrowby"])
             .contains("none of its passages")
     );
+    let far = ["query", "walnuts", "--why-not", "people/cass-yarrowby"];
+    assert!(verdict(&far).contains("not among the nearest in meaning"));
+    let step = &home.json(&far)["why_not"]["trace"][1];
+    assert_eq!(step["stage"], "vectors");
+    assert!(step["score"].as_f64().unwrap() < 1.0, "{step}");
+    assert!(!verdict(&[&far[..], &["--no-vector"]].concat()).contains("in meaning"));
     let beyond =
         verdict(&["query", "Quayspark", "--limit", "1", "--why-not", "people/maren-oakshott"]);
     assert!(beyond.contains("beyond the limit"), "{beyond}");

@@ -51,6 +51,22 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// A page that no arm has said anything of yet.
+    pub fn new(page: PageId, key: PageKey, title: String, effective_date: Option<Date>) -> Self {
+        Self {
+            page,
+            key,
+            title,
+            effective_date,
+            backlinks: 0,
+            tier: Tier::Found,
+            arms: Vec::new(),
+            edges: Vec::new(),
+            score: 0.0,
+            trace: Vec::new(),
+        }
+    }
+
     /// Takes what an arm says of it, and notes it in the trace.
     pub fn enter(
         &mut self,

@@ -59,21 +59,10 @@ mod tests {
     use super::*;
     use crate::id::{PageId, PageKey, Slug, SourceId};
     use crate::ranking::Arm;
-    use crate::search::candidate::Tier;
 
     fn candidate(slug: &str, scores: &[(Arm, f64)]) -> Candidate {
-        let mut candidate = Candidate {
-            page: PageId(1),
-            key: PageKey::new(SourceId::default(), Slug::new(slug).unwrap()),
-            title: String::new(),
-            effective_date: None,
-            backlinks: 0,
-            tier: Tier::Found,
-            arms: Vec::new(),
-            edges: Vec::new(),
-            score: 0.0,
-            trace: Vec::new(),
-        };
+        let key = PageKey::new(SourceId::default(), Slug::new(slug).unwrap());
+        let mut candidate = Candidate::new(PageId(1), key, String::new(), None);
         for (arm, score) in scores {
             candidate.enter(*arm, None, *score, String::new);
         }
