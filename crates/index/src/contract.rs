@@ -59,7 +59,7 @@ pub trait Writer: Send {
     fn commit(&mut self, corpus: Corpus) -> Result<()>;
 
     /// Switches to the vectors of the model this process wants, and drops those of others. Makes
-    /// what [`Index::make_wanted_vectors`] has not made.
+    /// what [`Index::make_wanted_vectors`] has not made. Nothing may wait for a commit.
     fn adopt_wanted_model(&mut self) -> Result<()>;
 
     /// Does the upkeep that is due after commits, such as merging small segments. Never changes

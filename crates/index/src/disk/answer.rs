@@ -15,7 +15,7 @@ use super::prepared::{Place, Prepared};
 use super::record::RecordError;
 use super::search::search;
 use super::top::{TopPages, Winner};
-use super::view::{DiskView, PlacedPage};
+use super::view::{DiskView, PlacedPage, place_of_handle};
 use crate::bm25::{PageTally, points};
 use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
@@ -121,7 +121,8 @@ impl View for DiskView {
     }
 
     fn read(&self, hit: &ChunkHit) -> Result<Passage> {
-        self.passage_at((hit.handle >> 32) as usize, hit.handle as DocId)
+        let (segment, doc) = place_of_handle(hit.handle);
+        self.passage_at(segment, doc)
     }
 
     fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {

@@ -171,7 +171,7 @@ impl Index for DiskIndex {
         let lock = WriterLock::acquire(&self.shared.dir, wait)?;
         let payload = self.shared.payload()?;
         self.shared.remove_uncommitted_deletions()?;
-        Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)?))
+        Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
     }
 
     fn wanted_vectors(&self) -> Result<(u64, u64)> {

@@ -11,7 +11,7 @@ use tantivy::{DocId, TantivyError};
 
 use super::filter::SegmentFilter;
 use super::sidecar::Sidecar;
-use super::view::{DiskView, PlacedPage};
+use super::view::{DiskView, PlacedPage, handle};
 use crate::contract::{ChunkHit, VectorHit};
 use crate::error::{IndexError, Result};
 use crate::filter::admits_page;
@@ -58,13 +58,13 @@ impl DiskView {
         filter: &Filter,
         page: PageId,
     ) -> Result<Option<ChunkHit>> {
-        let sidecar = |segment| self.sidecar(self.model_of(query)?, segment);
+        let model = self.model_of(query)?;
         let Some((placed, entry)) = self.visible(page, filter.trust)? else { return Ok(None) };
         if !admits_page(filter, &entry) {
             return Ok(None);
         }
         let PlacedPage { segment, documents } = placed;
-        let sidecar = sidecar(segment)?;
+        let sidecar = self.sidecar(model, segment)?;
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let is_timeline = |doc| columns.code(doc).is_some_and(|code| code.is_timeline());
         let mut nearest: Option<(f64, DocId)> = None;
@@ -82,7 +82,7 @@ impl DiskView {
             page,
             ordinal: doc - documents.start,
             score,
-            handle: (segment as u64) << 32 | u64::from(doc),
+            handle: handle(segment, doc),
         }))
     }
 
@@ -154,7 +154,7 @@ impl DiskView {
         let page = PageId(columns.page.first(doc).unwrap_or_default());
         let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
         self.remember_place(page, segment, doc - ordinal);
-        let handle = (segment as u64) << 32 | u64::from(doc);
-        Ok(VectorHit { hit: ChunkHit { page, ordinal, score: near.score, handle }, place: *place })
+        let hit = ChunkHit { page, ordinal, score: near.score, handle: handle(segment, doc) };
+        Ok(VectorHit { hit, place: *place })
     }
 }

@@ -18,6 +18,7 @@ use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{Directory as _, OwnedBytes};
+use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher};
 
 use super::Shared;
@@ -36,8 +37,8 @@ const MAKING_PAUSE: Duration = Duration::from_millis(5);
 /// A file that a killed process left unfinished is removed after this.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 
-/// Documents between reports of progress.
-const PROGRESS_EVERY: DocId = 256;
+/// Documents that are embedded at once.
+const BATCH: usize = 64;
 
 /// The segment and the first document of each page.
 type FirstDocuments = FxHashMap<PageId, (usize, DocId)>;
@@ -47,7 +48,7 @@ type FirstDocuments = FxHashMap<PageId, (usize, DocId)>;
 pub(super) struct Known<'k> {
     /// Rows of pages that the commit brought.
     pub(super) waiting: Option<&'k Waiting>,
-    /// The index before a merge, with the first document of each of its pages.
+    /// The index before a merge, with the first document of each page that was merged.
     pub(super) before: Option<(&'k DiskView, FirstDocuments)>,
     /// Told how many documents are done.
     pub(super) progress: Option<&'k dyn Fn(u64)>,
@@ -178,17 +179,43 @@ impl DiskView {
         let io = |e| self.shared.io(e);
         let documents = self.vector_file(segment).1;
         let mut writer = SidecarWriter::new(file, documents, model.centre()).map_err(io)?;
-        for doc in 0..documents as DocId {
-            let row = match self.known_row(segment, doc, known)? {
-                Some(row) => row,
-                None => self.embed_document(model, segment, doc)?,
-            };
-            writer.push(&row).map_err(io)?;
-            if let Some(progress) = known.progress.filter(|_| doc % PROGRESS_EVERY == 0) {
-                progress(u64::from(doc));
+        let documents: Vec<DocId> = (0..documents as DocId).collect();
+        for batch in documents.chunks(BATCH) {
+            for row in self.rows(model, segment, batch, known)? {
+                writer.push(&row).map_err(io)?;
+            }
+            if let Some(progress) = known.progress {
+                progress(u64::from(batch[0]));
             }
         }
         writer.finish().map_err(io)
+    }
+
+    /// The rows of documents, those that are not known embedded together.
+    fn rows(
+        &self,
+        model: &dyn Embedder,
+        segment: usize,
+        documents: &[DocId],
+        known: &Known<'_>,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(documents.len());
+        let (mut texts, mut places) = (Vec::new(), Vec::new());
+        for doc in documents {
+            let row = self.known_row(segment, *doc, known)?;
+            if row.is_none()
+                && let Some(text) = self.text_of(segment, *doc)?
+            {
+                texts.push(text);
+                places.push(rows.len());
+            }
+            rows.push(row.unwrap_or_else(|| Row::nowhere(model.dims())));
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for (place, vector) in places.into_iter().zip(model.embed(&texts)?) {
+            rows[place] = Row::of(&vector);
+        }
+        Ok(rows)
     }
 
     /// The row of a document, if it is known.
@@ -207,23 +234,22 @@ impl DiskView {
         Ok(Some(Row { values, inverse_length: sidecar.inverse_length(old) }))
     }
 
-    /// The row of a document, from its text. A deleted one, or one without words, has none.
-    fn embed_document(&self, model: &dyn Embedder, segment: usize, doc: DocId) -> Result<Row> {
+    /// What is embedded of a document; nothing of a deleted one, or of a page without chunks.
+    fn text_of(&self, segment: usize, doc: DocId) -> Result<Option<String>> {
         let reader = &self.segments[segment];
         let columns = reader.columns().map_err(|e| self.error(e))?;
         let code = columns.code(doc).filter(|_| reader.is_alive(doc));
-        let Some(code) = code else { return Ok(Row::of(&vec![0.0; model.dims()])) };
+        let Some(code) = code else { return Ok(None) };
         let entry = self.entry_at(segment, doc - code.ordinal())?;
         let passage = self.passage_at(segment, doc)?;
-        let text = passage_text(&entry.title, &passage.section, &passage.text);
-        let vectors = model.embed(&[&text])?;
-        Ok(vectors.first().map_or_else(|| Row::of(&[]), |vector| Row::of(vector)))
+        Ok(Some(passage_text(&entry.title, &passage.section, &passage.text)))
     }
 
-    /// The first document of every live page of the index.
-    pub(super) fn first_documents(&self) -> Result<FirstDocuments> {
+    /// The first document of every live page of some segments.
+    pub(super) fn first_documents(&self, among: &[SegmentId]) -> Result<FirstDocuments> {
         let mut pages = FxHashMap::default();
-        for (segment, reader) in self.segments.iter().enumerate() {
+        let segments = self.segments.iter().enumerate();
+        for (segment, reader) in segments.filter(|(_, s)| among.contains(&s.reader.segment_id())) {
             let columns = reader.columns().map_err(|e| self.error(e))?;
             for doc in reader.reader.doc_ids_alive() {
                 let page = PageId(columns.page.first(doc).unwrap_or_default());

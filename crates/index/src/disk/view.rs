@@ -233,8 +233,8 @@ impl DiskView {
         let page = self.page_id(segment, doc)?;
         let ordinal = columns.code(doc).map_or(0, |code| code.ordinal());
         self.remember_place(page, segment, doc - ordinal);
-        let handle = (segment as u64) << 32 | u64::from(doc);
-        Ok(ChunkHit { page, ordinal, score: prepared.scorer.score(points), handle })
+        let score = prepared.scorer.score(points);
+        Ok(ChunkHit { page, ordinal, score, handle: handle(segment, doc) })
     }
 
     /// A page that a caller may know of: where it is, and its entry.
@@ -274,4 +274,14 @@ impl DiskView {
     pub(super) fn damaged(&self, error: RecordError) -> IndexError {
         IndexError::Corrupt { dir: self.shared.dir.clone(), source: Box::new(error) }
     }
+}
+
+/// Where a view keeps a document, as a hit carries it.
+pub(super) fn handle(segment: usize, doc: DocId) -> u64 {
+    (segment as u64) << 32 | u64::from(doc)
+}
+
+/// Reads what [`handle`] wrote.
+pub(super) fn place_of_handle(handle: u64) -> (usize, DocId) {
+    ((handle >> 32) as usize, handle as DocId)
 }

@@ -48,11 +48,11 @@ pub(super) struct DiskWriter {
 }
 
 impl DiskWriter {
-    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Result<Self> {
+    pub(super) fn new(shared: Arc<Shared>, committed: Payload, lock: WriterLock) -> Self {
         let model = committed.model.as_deref().and_then(|id| shared.models.find(id)).cloned();
         let statistics = committed.statistics;
         let (before, changed) = (None, FxHashMap::default());
-        Ok(Self {
+        Self {
             shared,
             committed,
             before,
@@ -63,7 +63,7 @@ impl DiskWriter {
             pending: None,
             writer: None,
             _lock: lock,
-        })
+        }
     }
 
     /// The writer below, made for about `chunks` chunks if there is none yet.
@@ -208,6 +208,8 @@ impl Writer for DiskWriter {
     }
 
     fn adopt_wanted_model(&mut self) -> Result<()> {
+        // The commit below says what the last one said, but for the model.
+        debug_assert!(self.changed.is_empty() && !self.is_cleared);
         let Some(wanted) = self.shared.models.wanted().cloned() else { return Ok(()) };
         let id = wanted.id().to_owned();
         self.model = Some(wanted);
@@ -229,7 +231,7 @@ impl Writer for DiskWriter {
             drop(segments);
             let before = shared.read()?;
             self.writer(0)?.merge(&due).wait().map_err(|e| shared.error(e))?;
-            let pages = before.first_documents()?;
+            let pages = before.first_documents(&due)?;
             self.write_vectors(&Known { before: Some((&before, pages)), ..Known::default() })?;
             drop(before);
             // Readers keep what they have open, whatever its name.

@@ -27,11 +27,16 @@ impl Row {
     pub(crate) fn of(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(0f32, |largest, x| largest.max(x.abs()));
         if largest == 0.0 || !largest.is_finite() {
-            return Self { values: vec![0; vector.len()], inverse_length: 0.0 };
+            return Self::nowhere(vector.len());
         }
         let values: Vec<i8> = vector.iter().map(|x| (x / largest * 127.0).round() as i8).collect();
         let squares: i64 = values.iter().map(|v| i64::from(*v) * i64::from(*v)).sum();
         Self { values, inverse_length: (1.0 / (squares as f64).sqrt()) as f32 }
+    }
+
+    /// The row of what has no direction.
+    pub(crate) fn nowhere(dims: usize) -> Self {
+        Self { values: vec![0; dims], inverse_length: 0.0 }
     }
 
     /// The code of the row. Made from the row alone, so that a row is all that has to be kept.
