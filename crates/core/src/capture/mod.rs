@@ -1,0 +1,8 @@
+//! A capture: one observed request with its ranking, scrubbed.
+//!
+//! What a store keeps of it is decided here, so that both engines keep the same and an export can
+//! be spliced together without reading JSON again.
+
+mod row;
+
+pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};

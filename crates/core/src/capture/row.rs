@@ -1,0 +1,96 @@
+//! The rows of captures and of what went wrong while capturing.
+
+use jiff::Timestamp;
+
+use crate::named;
+use crate::request::{Detail, Operation};
+
+/// The longest query a store takes, in bytes of UTF-8.
+pub const QUERY_MAX_BYTES: usize = 51_200;
+
+/// What a store keeps of one observed request, beside its number and its time.
+///
+/// Lists and `extra` are JSON text: they are written once, when the row is made, and go into an
+/// export as they are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaptureFields {
+    /// The operation.
+    pub tool_name: Operation,
+    /// What was asked, scrubbed unless the owner turned that off.
+    pub query: String,
+    /// Distinct slugs in the order of the ranking, as a JSON list.
+    pub retrieved_slugs: String,
+    /// One number per passage in the order of the ranking, as a JSON list.
+    pub retrieved_chunk_ids: String,
+    /// Distinct sources in the order of the ranking, as a JSON list.
+    pub source_ids: String,
+    /// Whether expansion was asked for; none for `search`, which has none.
+    pub expand_enabled: Option<bool>,
+    /// The detail that was asked for.
+    pub detail: Option<Detail>,
+    /// The detail that was answered in.
+    pub detail_resolved: Option<Detail>,
+    /// Whether vectors were searched.
+    pub vector_enabled: bool,
+    /// Whether expansion gave variants.
+    pub expansion_applied: bool,
+    /// How long the answer took, in milliseconds.
+    pub latency_ms: f64,
+    /// Whether the caller came over a wire.
+    pub remote: bool,
+    /// The job that asked.
+    pub job_id: Option<i64>,
+    /// The subagent that asked.
+    pub subagent_id: Option<i64>,
+    /// Everything else that the ranking depended on, as a JSON object.
+    pub extra: String,
+}
+
+/// A capture as it came back from a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredCapture {
+    /// Its number in the workspace: later rows have higher ones.
+    pub id: i64,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// What was kept.
+    pub fields: CaptureFields,
+}
+
+/// Why a request was not captured. The names are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FailureReason {
+    /// The database could not be reached, or was too busy for too long.
+    DbDown,
+    /// Row-level security refused the row.
+    RlsReject,
+    /// The row broke a constraint, such as the length of the query.
+    CheckViolation,
+    /// The scrubber could not do its work; nothing unscrubbed was kept.
+    ScrubberException,
+    /// Anything else, a full queue among it.
+    Other,
+}
+
+named! {
+    FailureReason {
+        DbDown = "db_down",
+        RlsReject = "rls_reject",
+        CheckViolation = "check_violation",
+        ScrubberException = "scrubber_exception",
+        Other = "other",
+    }
+}
+
+/// A request that was not captured. It never holds the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureFailure {
+    /// Names the event, so that storing it twice keeps it once.
+    pub event_id: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Why, as a stable word.
+    pub reason: FailureReason,
+    /// What was said, without the query.
+    pub detail: String,
+}
