@@ -5,6 +5,7 @@
 //! for a list of keys.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
@@ -41,6 +42,15 @@ pub(crate) trait Driver: Send + Sync {
         job: impl FnOnce(&mut dyn Session) -> Result<T>,
     ) -> Result<T>;
 
+    /// Runs a job that writes what no writer of the workspace looks at, in one transaction that
+    /// does not wait for them. The workspace stays while it runs; whatever else must not change
+    /// under it, it locks itself.
+    fn write_beside<T>(
+        &self,
+        ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T>;
+
     /// Drives erased bytes out of the files; whether it could.
     fn scrub(&self) -> Result<bool>;
 
@@ -62,6 +72,10 @@ pub(crate) trait Session {
     /// Runs a statement that gives rows.
     fn query(&mut self, sql: &str, params: &[Value<'_>], each: Each<'_>) -> Result<()>;
 
+    /// Runs a statement that may give any number of rows, in constant memory, until `each` has had
+    /// enough. What it has not asked for is not fetched.
+    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()>;
+
     /// Runs a statement that gives none; how many rows it touched.
     fn execute(&mut self, sql: &str, params: &[Value<'_>]) -> Result<u64>;
 
@@ -81,6 +95,9 @@ pub(crate) trait Session {
 
 /// Takes a row.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&dyn Columns) -> Result<()>;
+
+/// Takes a row, and says whether to go on.
+pub(crate) type EachUntil<'a> = &'a mut dyn FnMut(&dyn Columns) -> Result<ControlFlow<()>>;
 
 /// Takes a row and the place of its key.
 pub(crate) type EachKeyed<'a> = &'a mut dyn FnMut(usize, &dyn Columns) -> Result<()>;
@@ -132,6 +149,7 @@ pub(crate) trait Columns {
     fn opt_int(&self, at: usize) -> Result<Option<i64>>;
     fn real(&self, at: usize) -> Result<f64>;
     fn flag(&self, at: usize) -> Result<bool>;
+    fn opt_flag(&self, at: usize) -> Result<Option<bool>>;
     fn opt_text(&self, at: usize) -> Result<Option<String>>;
     fn blob(&self, at: usize) -> Result<Vec<u8>>;
 

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use gbrain_core::capture::FailureReason;
 use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use rusqlite::ErrorCode;
 
@@ -62,6 +63,16 @@ pub enum StoreError {
         /// The schema's number.
         found: i64,
         /// The last this binary knows.
+        known: i64,
+    },
+    /// An older gbrain was here, and this role may not change its tables.
+    #[error(
+        "the database has schema {found} and this gbrain needs {known}; run `gbrain init` as the owner of the tables"
+    )]
+    OlderSchema {
+        /// The schema's number.
+        found: i64,
+        /// The one this binary needs.
         known: i64,
     },
     /// Somebody else's tables.
@@ -130,6 +141,9 @@ pub enum StoreError {
         /// The page or setting.
         what: String,
     },
+    /// Which rows to prune was not said well enough.
+    #[error("a prune takes no limit; say which captures by time, operation or caller")]
+    LimitedPrune,
     /// A name that breaks its rule.
     #[error(transparent)]
     Id(#[from] IdError),
@@ -142,6 +156,35 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What a capture that met this error is recorded to have failed of.
+    pub fn failure_reason(&self) -> FailureReason {
+        match self {
+            Self::Busy | Self::Down { .. } | Self::File { .. } => FailureReason::DbDown,
+            // One SQLSTATE, 42501, which the reference records as one reason.
+            Self::RowSecurity { .. } | Self::Denied { .. } => FailureReason::RlsReject,
+            Self::Constraint { .. } | Self::Nul { .. } => FailureReason::CheckViolation,
+            Self::DiskFull
+            | Self::Corrupt { .. }
+            | Self::ReadOnly
+            | Self::NewerSchema { .. }
+            | Self::OlderSchema { .. }
+            | Self::ForeignDatabase { .. }
+            | Self::NotADatabase { .. }
+            | Self::NotInitialised
+            | Self::Url { .. }
+            | Self::UnknownWorkspace(_)
+            | Self::WorkspaceExists(_)
+            | Self::UnknownSource(_)
+            | Self::SourceExists(_)
+            | Self::SourceInUse { .. }
+            | Self::Protected { .. }
+            | Self::NotFound(_)
+            | Self::LimitedPrune
+            | Self::Id(_)
+            | Self::Other { .. } => FailureReason::Other,
+        }
+    }
+
     pub(crate) fn corrupt(detail: impl Into<String>) -> Self {
         Self::Corrupt { detail: detail.into() }
     }
@@ -234,6 +277,26 @@ mod tests {
         starts("XX001", "invalid page in block", "Corrupt");
         starts("25006", "cannot execute INSERT in a read-only transaction", "ReadOnly");
         starts("42P01", "relation does not exist", "Other");
+    }
+
+    #[test]
+    fn errors_are_reasons_of_failed_captures() {
+        let check = |error: StoreError, reason: &str| {
+            assert_eq!(error.failure_reason().name(), reason, "{error:?}");
+        };
+        let of_code = |code, message: &str| of_sqlstate(code, message, None);
+        check(of_code("42501", "new row violates row-level security policy"), "rls_reject");
+        check(of_code("42501", "permission denied for table eval_candidates"), "rls_reject");
+        check(of_code("23514", "violates check constraint"), "check_violation");
+        check(StoreError::Nul { what: "a capture".to_owned() }, "check_violation");
+        for code in ["08006", "57P01", "57P03", "53300", "55P03"] {
+            check(of_code(code, "gone"), "db_down");
+        }
+        check(of_sqlite(ErrorCode::DatabaseBusy, String::new()), "db_down");
+        check(of_sqlite(ErrorCode::CannotOpen, String::new()), "db_down");
+        check(of_sqlite(ErrorCode::ConstraintViolation, String::new()), "check_violation");
+        check(StoreError::DiskFull, "other");
+        check(StoreError::UnknownWorkspace(WorkspaceId::default()), "other");
     }
 
     #[test]

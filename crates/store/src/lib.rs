@@ -1,16 +1,20 @@
-//! What gbrain remembers: pages, their history and the feed of changes, on SQLite or PostgreSQL.
+//! What gbrain remembers: pages, their history, the feed of changes, and captured requests, on
+//! SQLite or PostgreSQL.
 //!
 //! Promises:
 //! - A write is all or nothing and durable when it returns. Every write of a page makes a new
 //!   version; versions never change, so the corpus as of any generation can be read back.
 //! - Every change of a page gets the next number of its workspace's feed, in commit order: a
 //!   reader that has seen number `n` has seen everything up to `n`.
+//! - Captures get their numbers and times in commit order too, so that the rows of a window of
+//!   time that was closed never change: windows that follow each other miss and repeat nothing.
 //! - Both engines give the same answers in the same order, byte for byte: the SQL and the row
 //!   decoding are shared, only sessions differ.
 //!
 //! Deliberately absent: search (the index crate finds), a clock (methods that stamp rows take
 //! `now`), parsing, and any log of page text: no error message holds it.
 
+mod capture;
 mod driver;
 mod error;
 mod location;
@@ -23,6 +27,7 @@ pub mod sqlite;
 mod store;
 mod types;
 
+pub use capture::{CaptureFilter, CaptureSummary};
 pub use error::StoreError;
 pub use location::{Location, OpenMode};
 pub use store::Store;

@@ -1,10 +1,12 @@
 //! Rows decoded: from columns to the vocabulary of core. A value that has no meaning is damage.
 
+use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
 use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{DateOrigin, Page, PageKind, StoredPage, Take, Visibility};
+use gbrain_core::request::{Detail, Operation};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -173,6 +175,41 @@ pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
         bytes: natural(row, 5)?,
         chunks: small(row, 6)?,
         created_at: timestamp(row.int(7)?)?,
+    })
+}
+
+/// Columns of [`crate::schema::CAPTURES`].
+pub(crate) fn capture(row: &dyn Columns) -> Result<StoredCapture> {
+    Ok(StoredCapture {
+        id: row.int(0)?,
+        created_at: timestamp(row.int(1)?)?,
+        fields: CaptureFields {
+            tool_name: name(row, 2, Operation::from_name)?,
+            query: row.text(3)?,
+            retrieved_slugs: row.text(4)?,
+            retrieved_chunk_ids: row.text(5)?,
+            source_ids: row.text(6)?,
+            expand_enabled: row.opt_flag(7)?,
+            detail: opt_name(row, 8, Detail::from_name)?,
+            detail_resolved: opt_name(row, 9, Detail::from_name)?,
+            vector_enabled: row.flag(10)?,
+            expansion_applied: row.flag(11)?,
+            latency_ms: row.real(12)?,
+            remote: row.flag(13)?,
+            job_id: row.opt_int(14)?,
+            subagent_id: row.opt_int(15)?,
+            extra: row.text(16)?,
+        },
+    })
+}
+
+/// Columns of [`crate::schema::CAPTURE_FAILURES`].
+pub(crate) fn capture_failure(row: &dyn Columns) -> Result<CaptureFailure> {
+    Ok(CaptureFailure {
+        event_id: row.text(0)?,
+        at: timestamp(row.int(1)?)?,
+        reason: name(row, 2, FailureReason::from_name)?,
+        detail: row.text(3)?,
     })
 }
 

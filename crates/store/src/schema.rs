@@ -13,12 +13,20 @@ pub(crate) struct Migration {
     pub postgres: &'static str,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "initial",
-    sqlite: include_str!("sqlite/0001_initial.sql"),
-    postgres: include_str!("postgres/0001_initial.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "initial",
+        sqlite: include_str!("sqlite/0001_initial.sql"),
+        postgres: include_str!("postgres/0001_initial.sql"),
+    },
+    Migration {
+        number: 2,
+        name: "captures",
+        sqlite: include_str!("sqlite/0002_captures.sql"),
+        postgres: include_str!("postgres/0002_captures.sql"),
+    },
+];
 
 /// The last schema this binary knows.
 pub(crate) fn known_schema() -> i64 {
@@ -38,6 +46,9 @@ pub(crate) const TABLES: &[&str] = &[
     "takes",
     "config",
     "changes",
+    "eval_candidates",
+    "eval_capture_failures",
+    "eval_clock",
 ];
 
 pub(crate) const PAGES: Table = Table {
@@ -184,6 +195,41 @@ pub(crate) const REWRITTEN_CHANGES: Table = Table {
     on_conflict: "ON CONFLICT (workspace_id, generation) DO UPDATE SET op = excluded.op, \
          page_id = excluded.page_id, version = excluded.version, root = excluded.root, \
          pages = excluded.pages, chunks = excluded.chunks",
+};
+
+pub(crate) const CAPTURES: Table = Table {
+    name: "eval_candidates",
+    columns: &[
+        ("id", Col::Int),
+        ("created_at", Col::Int),
+        ("tool_name", Col::Text),
+        ("query", Col::Text),
+        ("retrieved_slugs", Col::Text),
+        ("retrieved_chunk_ids", Col::Text),
+        ("source_ids", Col::Text),
+        ("expand_enabled", Col::Flag),
+        ("detail", Col::Text),
+        ("detail_resolved", Col::Text),
+        ("vector_enabled", Col::Flag),
+        ("expansion_applied", Col::Flag),
+        ("latency_ms", Col::Real),
+        ("remote", Col::Flag),
+        ("job_id", Col::Int),
+        ("subagent_id", Col::Int),
+        ("extra", Col::Text),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const CAPTURE_FAILURES: Table = Table {
+    name: "eval_capture_failures",
+    columns: &[
+        ("event_id", Col::Text),
+        ("ts", Col::Int),
+        ("reason", Col::Text),
+        ("detail", Col::Text),
+    ],
+    on_conflict: "ON CONFLICT (workspace_id, event_id) DO NOTHING",
 };
 
 const OF_KEY: &[(&str, Col)] = &[("source_id", Col::Text), ("slug", Col::Text)];

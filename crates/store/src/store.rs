@@ -1,10 +1,14 @@
 //! The contract that both engines keep.
 
+use std::ops::ControlFlow;
+
+use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::StoredPage;
 use jiff::Timestamp;
 
 use crate::Result;
+use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::types::*;
 
 /// A store of workspaces.
@@ -156,6 +160,64 @@ pub trait Store: Send + Sync {
 
     /// All settings, by key.
     fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>>;
+
+    /// Stores captures, all or none, in their order. Each gets the next number of the workspace
+    /// and the time `now`, or the time of the workspace's captures so far if that is later: numbers
+    /// and times rise together, in the order in which captures become visible, even when the
+    /// caller's clock does not. Does not wait for writers of pages on PostgreSQL.
+    fn add_captures(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Closes the time before `until`: waits for captures on their way, and gives later ones
+    /// `until` at the earliest. What [`Store::captures`] then reads of a window that ends at
+    /// `until` or before is final, so windows `[since, until)` that follow each other miss and
+    /// repeat nothing. A time to come holds captures back there: give it the time that it is.
+    fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()>;
+
+    /// Reads captures, newest first, as they are at one moment and in constant memory, until `each`
+    /// has had enough. Its errors end the reading and come back.
+    fn captures(
+        &self,
+        ws: &WorkspaceId,
+        filter: &CaptureFilter,
+        each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
+    ) -> Result<()>;
+
+    /// How many captures [`Store::captures`] would read.
+    fn count_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64>;
+
+    /// Erases captures: those that [`Store::count_captures`] counts, and says how many. Their
+    /// numbers are not used again. Refuses a filter with a limit, which would leave the oldest.
+    fn prune_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64>;
+
+    /// Keeps what went wrong while capturing, all or none. An event that is kept is left alone.
+    fn add_capture_failures(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) -> Result<()>;
+
+    /// What went wrong at `since` or later, newest first, at most `limit`.
+    fn capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CaptureFailure>>;
+
+    /// How often something went wrong at `since` or later and before `until`.
+    fn count_capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<u64>;
+
+    /// Erases what went wrong before `until`, and says how many.
+    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
+
+    /// Captures and failures in figures.
+    fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary>;
 
     /// The corpus in figures.
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats>;

@@ -1,6 +1,7 @@
 //! The store's operations, written once for both engines: the contract of [`Store`] in terms of
 //! sessions.
 
+mod captures;
 mod check;
 mod config;
 mod erase;
@@ -12,11 +13,15 @@ mod stats;
 mod workspaces;
 mod write;
 
+use std::ops::ControlFlow;
+
+use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::StoredPage;
 use jiff::Timestamp;
 
 use crate::Result;
+use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::driver::{Driver, Scope};
 use crate::store::Store;
 use crate::types::*;
@@ -186,6 +191,72 @@ impl<D: Driver> Store for D {
 
     fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>> {
         self.read(Scope::Workspace(ws), |session| config::list(session, ws))
+    }
+
+    fn add_captures(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| captures::add(session, ws, captures, now))
+    }
+
+    fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| captures::close(session, ws, until))
+    }
+
+    fn captures(
+        &self,
+        ws: &WorkspaceId,
+        filter: &CaptureFilter,
+        each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.read(Scope::Workspace(ws), |session| captures::read(session, ws, filter, each))
+    }
+
+    fn count_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
+        self.read(Scope::Workspace(ws), |session| captures::count(session, ws, filter))
+    }
+
+    fn prune_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
+        let pruned = self.write_beside(ws, |session| captures::prune(session, ws, filter))?;
+        if pruned > 0 {
+            self.scrub()?;
+        }
+        Ok(pruned)
+    }
+
+    fn add_capture_failures(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) -> Result<()> {
+        self.write_beside(ws, |session| captures::add_failures(session, ws, failures))
+    }
+
+    fn capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CaptureFailure>> {
+        self.read(Scope::Workspace(ws), |session| captures::failures(session, ws, since, limit))
+    }
+
+    fn count_capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<u64> {
+        self.read(Scope::Workspace(ws), |session| {
+            captures::count_failures(session, ws, since, until)
+        })
+    }
+
+    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| captures::prune_failures(session, ws, until))
+    }
+
+    fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary> {
+        self.read(Scope::Workspace(ws), |session| captures::summary(session, ws, now))
     }
 
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats> {

@@ -1,7 +1,7 @@
 //! PostgreSQL: for many machines. Any server from version 12 on; no extension is needed.
 //!
 //! Promises: writers of a workspace queue on its row, so the feed's numbers are in commit order;
-//! readers see one moment (`REPEATABLE READ`) and never wait. Every transaction names its
+//! readers see one moment (`REPEATABLE READ`) and never wait, and captures do not wait for pages. Every transaction names its
 //! workspace, and row-level security holds a role that does not own the tables to it.
 //!
 //! Calls block, and must not be made from inside an async runtime's own threads. Statements are
@@ -91,6 +91,15 @@ fn name_workspace(name: &str) -> String {
     format!("SELECT set_config('gbrain.workspace', '{name}', true)")
 }
 
+/// Begins a transaction that writes, with a lock on the workspace's row.
+fn begin_write(ws: &WorkspaceId, lock: &str) -> String {
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}; \
+         SELECT 1 FROM workspaces WHERE id = '{ws}' {lock}",
+        name_workspace(ws.as_str())
+    )
+}
+
 impl Driver for PostgresStore {
     fn tag_filter(&self) -> &'static str {
         "$$ IN (SELECT jsonb_array_elements_text(tags::jsonb))"
@@ -129,12 +138,17 @@ impl Driver for PostgresStore {
     ) -> Result<T> {
         // Invariant: the workspace's row is locked before anything is read, and each later
         // statement takes a new snapshot (READ COMMITTED), so the ledger it reads is the last.
-        let begin = format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {}; \
-             SELECT 1 FROM workspaces WHERE id = '{ws}' FOR UPDATE",
-            name_workspace(ws.as_str())
-        );
-        self.transaction(&begin, job)
+        self.transaction(&begin_write(ws, "FOR NO KEY UPDATE"), job)
+    }
+
+    fn write_beside<T>(
+        &self,
+        ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        // The one lock that a writer of the workspace leaves room for. It is the lock of the
+        // foreign keys: taken first, so that a removal of the workspace cannot meet it half-way.
+        self.transaction(&begin_write(ws, "FOR KEY SHARE"), job)
     }
 
     fn scrub(&self) -> Result<bool> {

@@ -24,7 +24,12 @@ pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Res
     }
     if found < known_schema() {
         lease.batch("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
-        in_transaction(lease, |session| migrate(session, now))?;
+        in_transaction(lease, |session| migrate(session, now)).map_err(|error| match error {
+            StoreError::Denied { .. } if found > 0 => {
+                StoreError::OlderSchema { found, known: known_schema() }
+            }
+            error => error,
+        })?;
     }
     lease.batch("BEGIN READ ONLY")?;
     in_transaction(lease, |session| {

@@ -1,17 +1,24 @@
 //! Statements on a PostgreSQL connection. Rows go in, and keys go out, as one array per column.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 
 use gbrain_core::id::WorkspaceId;
-use postgres::Row;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
+use postgres::{Row, Statement};
+
 use super::pool::Connection;
 use crate::Result;
-use crate::driver::{Col, Columns, Each, EachKeyed, Lookup, Session, Table, Value};
+use crate::driver::{Col, Columns, Each, EachKeyed, EachUntil, Lookup, Session, Table, Value};
 use crate::error::StoreError;
+
+/// Rows asked for at once from a cursor. They are streamed too, so this is no measure of memory.
+const FETCHED: usize = 1000;
+
+const NO_PARAMS: [Value<'_>; 0] = [];
 
 pub(super) struct PostgresSession<'c> {
     connection: &'c mut Connection,
@@ -25,6 +32,19 @@ impl<'c> PostgresSession<'c> {
     pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
         Ok(self.connection.client().batch_execute(sql)?)
     }
+
+    /// Hands out the next rows of a cursor; breaks when there are no more or they are not wanted.
+    fn fetch(&mut self, fetch: &Statement, each: EachUntil<'_>) -> Result<ControlFlow<()>> {
+        let mut rows = self.connection.client().query_raw(fetch, NO_PARAMS)?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            if each(&row)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(if count == FETCHED { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    }
 }
 
 impl Session for PostgresSession<'_> {
@@ -35,6 +55,14 @@ impl Session for PostgresSession<'_> {
             each(&row)?;
         }
         Ok(())
+    }
+
+    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()> {
+        // A cursor, because a plain query cannot be left early: its rows would still be sent.
+        self.execute(&format!("DECLARE stream NO SCROLL CURSOR FOR {sql}"), params)?;
+        let fetch = self.connection.client().prepare(&format!("FETCH {FETCHED} FROM stream"))?;
+        while self.fetch(&fetch, each)?.is_continue() {}
+        self.batch("CLOSE stream")
     }
 
     fn execute(&mut self, sql: &str, params: &[Value<'_>]) -> Result<u64> {
@@ -245,6 +273,10 @@ impl Columns for Row {
     }
 
     fn flag(&self, at: usize) -> Result<bool> {
+        Ok(self.try_get(at)?)
+    }
+
+    fn opt_flag(&self, at: usize) -> Result<Option<bool>> {
         Ok(self.try_get(at)?)
     }
 

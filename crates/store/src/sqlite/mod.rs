@@ -120,6 +120,15 @@ impl Driver for SqliteStore {
         })
     }
 
+    fn write_beside<T>(
+        &self,
+        ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        // A file has one writer at a time, whatever it writes.
+        self.write(ws, job)
+    }
+
     fn scrub(&self) -> Result<bool> {
         // Deleted rows are overwritten in the file (secure_delete); the log still has them.
         self.with_writer(|connection| {

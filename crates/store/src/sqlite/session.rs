@@ -5,7 +5,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::Result;
-use crate::driver::{Columns, Each, EachKeyed, Lookup, Session, Table, Value};
+use crate::driver::{Columns, Each, EachKeyed, EachUntil, Lookup, Session, Table, Value};
 
 pub(super) struct SqliteSession<'c> {
     connection: &'c Connection,
@@ -27,6 +27,17 @@ impl Session for SqliteSession<'_> {
         let mut rows = statement.query(params_from_iter(params))?;
         while let Some(row) = rows.next()? {
             each(row)?;
+        }
+        Ok(())
+    }
+
+    fn stream(&mut self, sql: &str, params: &[Value<'_>], each: EachUntil<'_>) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(&numbered(sql))?;
+        let mut rows = statement.query(params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            if each(row)?.is_break() {
+                break;
+            }
         }
         Ok(())
     }
@@ -126,6 +137,10 @@ impl Columns for Row<'_> {
     }
 
     fn flag(&self, at: usize) -> Result<bool> {
+        Ok(self.get(at)?)
+    }
+
+    fn opt_flag(&self, at: usize) -> Result<Option<bool>> {
         Ok(self.get(at)?)
     }
 

@@ -1,0 +1,307 @@
+//! Captured requests and what went wrong while capturing.
+//!
+//! Every workspace has a clock, a row that whoever stores captures locks until the end of the
+//! transaction. It gives the numbers and the least time, so both rise in the order of the commits
+//! whatever the callers' clocks say. Closing a window locks the same row: it waits for captures
+//! on their way, and moves the clock so that none can come before the window's end any more.
+
+use std::ops::ControlFlow;
+
+use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::request::Operation;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{workspaces, write};
+use crate::capture::{CaptureFilter, CaptureSummary};
+use crate::driver::{Session, Value, collect, first};
+use crate::schema::{CAPTURE_FAILURES, CAPTURES};
+use crate::{Result, StoreError, row};
+
+/// Takes the clock, moves it to a time if that is later, and takes numbers from it.
+const CLOCK: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, $2, $3) \
+     ON CONFLICT (workspace_id) DO UPDATE SET last_id = eval_clock.last_id + excluded.last_id, \
+     at = CASE WHEN excluded.at > eval_clock.at THEN excluded.at ELSE eval_clock.at END \
+     RETURNING at, last_id";
+const ROWS: &str = "SELECT id, created_at, tool_name, query, retrieved_slugs, \
+     retrieved_chunk_ids, source_ids, expand_enabled, detail, detail_resolved, vector_enabled, \
+     expansion_applied, latency_ms, remote, job_id, subagent_id, extra FROM eval_candidates";
+const COUNT: &str = "SELECT count(*) FROM eval_candidates";
+const PRUNE: &str = "DELETE FROM eval_candidates";
+const SUMMARY: &str = "SELECT tool_name, remote, count(*), min(created_at), max(created_at), \
+     CAST(sum(CASE WHEN created_at >= $2 THEN 1 ELSE 0 END) AS bigint) FROM eval_candidates \
+     WHERE workspace_id = $1 GROUP BY tool_name, remote";
+const FAILURES: &str = "SELECT event_id, ts, reason, detail FROM eval_capture_failures \
+     WHERE workspace_id = $1 AND ts >= $2 ORDER BY ts DESC, event_id DESC LIMIT $3";
+const COUNT_FAILURES: &str = "SELECT count(*) FROM eval_capture_failures \
+     WHERE workspace_id = $1 AND ts >= $2 AND ts < $3";
+const PRUNE_FAILURES: &str =
+    "DELETE FROM eval_capture_failures WHERE workspace_id = $1 AND ts < $2";
+const FAILURE_REASONS: &str = "SELECT reason, count(*) FROM eval_capture_failures \
+     WHERE workspace_id = $1 AND ts >= $2 GROUP BY reason";
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    captures: &[CaptureFields],
+    now: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    if captures.is_empty() {
+        return Ok(());
+    }
+    refuse_nul(captures)?;
+    let (at, last_id) = take_clock(session, ws, now.as_millisecond(), captures.len())?;
+    let mut values = Vec::with_capacity(captures.len() * CAPTURES.columns.len());
+    let before = last_id - captures.len() as i64;
+    for (id, capture) in (before + 1..).zip(captures) {
+        values.extend([id.into(), at.into()]);
+        values.extend(values_of(capture));
+    }
+    session.insert(&CAPTURES, ws, &values)
+}
+
+pub(super) fn close(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    take_clock(session, ws, reached(until), 0)?;
+    Ok(())
+}
+
+/// Locks the clock and moves it; its time and the last of the numbers taken.
+fn take_clock(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    at: i64,
+    numbers: usize,
+) -> Result<(i64, i64)> {
+    let params = [ws.into(), at.into(), numbers.into()];
+    let taken = first(session, CLOCK, &params, |row| Ok((row.int(0)?, row.int(1)?)))?;
+    taken.ok_or_else(|| StoreError::corrupt("the clock of captures gave no time"))
+}
+
+pub(super) fn read(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &CaptureFilter,
+    each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    let (mut sql, mut params) = narrowed(ROWS, ws, filter);
+    sql.push_str(" ORDER BY created_at DESC, id DESC");
+    if let Some(limit) = filter.limit {
+        params.push(limit.into());
+        sql.push_str(&format!(" LIMIT ${}", params.len()));
+    }
+    session.stream(&sql, &params, &mut |row| each(row::capture(row)?))
+}
+
+pub(super) fn count(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &CaptureFilter,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    let (sql, params) = narrowed(COUNT, ws, filter);
+    let count = first(session, &sql, &params, |row| row::natural(row, 0))?.unwrap_or(0);
+    Ok(count.min(filter.limit.unwrap_or(u64::MAX)))
+}
+
+pub(super) fn prune(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &CaptureFilter,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    if filter.limit.is_some() {
+        return Err(StoreError::LimitedPrune);
+    }
+    let (sql, params) = narrowed(PRUNE, ws, filter);
+    session.execute(&sql, &params)
+}
+
+pub(super) fn add_failures(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    failures: &[CaptureFailure],
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    let mut values = Vec::with_capacity(failures.len() * CAPTURE_FAILURES.columns.len());
+    for CaptureFailure { event_id, at, reason, detail } in failures {
+        for text in [event_id, detail] {
+            write::refuse_nul_in(text, || "a failed capture".to_owned())?;
+        }
+        values.extend([
+            event_id.as_str().into(),
+            at.as_millisecond().into(),
+            reason.name().into(),
+            detail.as_str().into(),
+        ]);
+    }
+    session.insert(&CAPTURE_FAILURES, ws, &values)
+}
+
+pub(super) fn failures(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    since: Option<Timestamp>,
+    limit: usize,
+) -> Result<Vec<CaptureFailure>> {
+    workspaces::ledger(session, ws)?;
+    let params = [ws.into(), since.map_or(i64::MIN, reached).into(), limit.into()];
+    collect(session, FAILURES, &params, row::capture_failure)
+}
+
+pub(super) fn count_failures(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    let (since, until) = (since.map_or(i64::MIN, reached), until.map_or(i64::MAX, reached));
+    let params = [ws.into(), since.into(), until.into()];
+    Ok(first(session, COUNT_FAILURES, &params, |row| row::natural(row, 0))?.unwrap_or(0))
+}
+
+pub(super) fn prune_failures(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    until: Timestamp,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE_FAILURES, &[ws.into(), reached(until).into()])
+}
+
+pub(super) fn summary(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    now: Timestamp,
+) -> Result<CaptureSummary> {
+    let yesterday = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
+    let params = [ws.into(), reached(yesterday).into()];
+    let failures = count_failures(session, ws, None, None)?;
+    let mut failures_last_day = collect(session, FAILURE_REASONS, &params, |row| {
+        Ok((row::name(row, 0, FailureReason::from_name)?, row::natural(row, 1)?))
+    })?;
+    failures_last_day.sort();
+    let tools = Operation::ALL.iter().map(|tool| (*tool, 0)).collect();
+    let mut summary =
+        CaptureSummary { tools, failures, failures_last_day, ..CaptureSummary::default() };
+    session.query(SUMMARY, &params, &mut |row| {
+        let tool = row::name(row, 0, Operation::from_name)?;
+        let rows = row::natural(row, 2)?;
+        let (oldest, newest) = (row::timestamp(row.int(3)?)?, row::timestamp(row.int(4)?)?);
+        summary.rows += rows;
+        let of_tool = summary.tools.iter_mut().filter(|(of, _)| *of == tool);
+        of_tool.for_each(|(_, count)| *count += rows);
+        *(if row.flag(1)? { &mut summary.remote } else { &mut summary.local }) += rows;
+        summary.oldest = Some(summary.oldest.map_or(oldest, |seen| seen.min(oldest)));
+        summary.newest = Some(summary.newest.map_or(newest, |seen| seen.max(newest)));
+        summary.last_day += row::natural(row, 5)?;
+        Ok(())
+    })?;
+    Ok(summary)
+}
+
+/// A statement on the rows that pass a filter, but for its limit.
+fn narrowed<'a>(
+    sql: &str,
+    ws: &'a WorkspaceId,
+    filter: &CaptureFilter,
+) -> (String, Vec<Value<'a>>) {
+    let CaptureFilter { since, until, tool, remote, after_id, limit: _ } = *filter;
+    let narrowings: [(&str, Option<Value<'_>>); 5] = [
+        ("created_at >=", since.map(|since| reached(since).into())),
+        ("created_at <", until.map(|until| reached(until).into())),
+        ("tool_name =", tool.map(|tool| tool.name().into())),
+        ("remote =", remote.map(Value::from)),
+        ("id >", after_id.map(Value::from)),
+    ];
+    let mut sql = format!("{sql} WHERE workspace_id = $1");
+    let mut params = vec![ws.into()];
+    for (clause, value) in narrowings {
+        let Some(value) = value else { continue };
+        params.push(value);
+        sql.push_str(&format!(" AND {clause} ${}", params.len()));
+    }
+    (sql, params)
+}
+
+/// The first millisecond that is not before a moment: rows have whole ones.
+fn reached(moment: Timestamp) -> i64 {
+    let (whole, rest) = (moment.as_second() * 1000, moment.subsec_nanosecond());
+    whole + i64::from(rest.div_euclid(1_000_000)) + i64::from(rest.rem_euclid(1_000_000) > 0)
+}
+
+/// The columns of [`CAPTURES`] after the number and the time.
+fn values_of(capture: &CaptureFields) -> [Value<'_>; 15] {
+    let CaptureFields {
+        tool_name,
+        query,
+        retrieved_slugs,
+        retrieved_chunk_ids,
+        source_ids,
+        expand_enabled,
+        detail,
+        detail_resolved,
+        vector_enabled,
+        expansion_applied,
+        latency_ms,
+        remote,
+        job_id,
+        subagent_id,
+        extra,
+    } = capture;
+    [
+        tool_name.name().into(),
+        query.as_str().into(),
+        retrieved_slugs.as_str().into(),
+        retrieved_chunk_ids.as_str().into(),
+        source_ids.as_str().into(),
+        (*expand_enabled).into(),
+        detail.map(|detail| detail.name()).into(),
+        detail_resolved.map(|detail| detail.name()).into(),
+        (*vector_enabled).into(),
+        (*expansion_applied).into(),
+        (*latency_ms).into(),
+        (*remote).into(),
+        (*job_id).into(),
+        (*subagent_id).into(),
+        extra.as_str().into(),
+    ]
+}
+
+fn refuse_nul(captures: &[CaptureFields]) -> Result<()> {
+    for capture in captures {
+        let CaptureFields { query, retrieved_slugs, retrieved_chunk_ids, source_ids, .. } = capture;
+        for text in [query, retrieved_slugs, retrieved_chunk_ids, source_ids, &capture.extra] {
+            write::refuse_nul_in(text, || "a capture".to_owned())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_end_at_whole_milliseconds() {
+        let check = |nanoseconds: i128, expected: i64| {
+            let moment = Timestamp::from_nanosecond(nanoseconds).unwrap();
+            assert_eq!(reached(moment), expected, "{nanoseconds}");
+        };
+        check(0, 0);
+        check(1, 1);
+        check(1_000_000, 1);
+        check(1_000_001, 2);
+        check(1_999_999_999, 2000);
+        check(-1, 0);
+        check(-1_000_000, -1);
+        check(-1_000_001, -1);
+        check(-1_999_999_999, -1999);
+        check(-2_000_000_000, -2000);
+    }
+}
