@@ -107,7 +107,7 @@ impl Raw {
         let sql = match self {
             Self::Sqlite(_) => "BEGIN IMMEDIATE".to_owned(),
             Self::Postgres(_) => {
-                format!("BEGIN; SELECT 1 FROM workspaces WHERE id = '{ws}' FOR UPDATE")
+                format!("BEGIN; SELECT 1 FROM workspaces WHERE id = '{ws}' FOR NO KEY UPDATE")
             }
         };
         self.batch(&sql).unwrap();

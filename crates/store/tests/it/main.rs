@@ -9,6 +9,7 @@
 #[macro_use]
 mod database;
 
+mod captures;
 mod child;
 mod concurrency;
 mod crash;
