@@ -13,6 +13,7 @@ mod named;
 pub mod page;
 pub mod ranking;
 pub mod request;
+pub mod scrub;
 pub mod search;
 pub mod stats;
 pub mod text;

@@ -1,0 +1,98 @@
+//! Payment cards: digits with blanks or dashes between them that pass Luhn's check.
+//!
+//! A chain of runs joined by single blanks or dashes is a card if it has 13 to 19 digits as a whole.
+//! Of another chain (a card with its expiry date behind it) a part is one if it is a run by itself or
+//! grouped as cards are. No part of a run is: one in ten of them would pass.
+
+use super::byte::is_word;
+use super::sink::Sink;
+use super::text::{Run, Text};
+
+const DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
+
+/// How cards are grouped.
+const GROUPINGS: [&[usize]; 6] =
+    [&[4, 4, 4, 4], &[4, 4, 4, 4, 3], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 1], &[4, 4, 5]];
+
+/// What Maestro cards of 12 digits begin with.
+const MAESTRO: [&[u8]; 9] =
+    [b"5018", b"5020", b"5038", b"5893", b"6304", b"6759", b"6761", b"6762", b"6763"];
+
+pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+    let mut rest = text.runs();
+    while !rest.is_empty() {
+        let (chain, after) = rest.split_at(chain_length(text, rest));
+        if !is_card(text, chain) || !sink.offer(chain[0].start, chain[chain.len() - 1].end) {
+            find_parts(text, chain, sink);
+        }
+        rest = after;
+    }
+}
+
+/// Maestro cards of 12 digits without separators.
+pub(super) fn find_maestro(text: &Text<'_>, sink: &mut Sink) {
+    for run in text.runs().iter().filter(|run| run.len() == 12) {
+        let digits = &text.bytes[run.start..run.end];
+        let is_issued = MAESTRO.iter().any(|prefix| digits.starts_with(prefix));
+        let touches = |byte| is_word(byte) || matches!(byte, b'-' | b'.');
+        let alone = !touches(text.before(run.start)) && !is_word(text.at(run.end));
+        if is_issued && alone && luhn(digits) {
+            sink.offer(run.start, run.end);
+        }
+    }
+}
+
+fn find_parts(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
+    let mut from = 0;
+    while from < chain.len() {
+        let taken = part(text, &chain[from..])
+            .filter(|length| sink.offer(chain[from].start, chain[from + length - 1].end));
+        from += taken.unwrap_or(1);
+    }
+}
+
+/// How many of the first runs are a card.
+fn part(text: &Text<'_>, chain: &[Run]) -> Option<usize> {
+    let grouped = GROUPINGS.iter().filter(|grouping| {
+        let lengths = chain.iter().map(|run| run.len());
+        let begins_as_cards_do = matches!(text.at(chain[0].start), b'3'..=b'6');
+        begins_as_cards_do && lengths.take(grouping.len()).eq(grouping.iter().copied())
+    });
+    let lengths = grouped.map(|grouping| grouping.len()).chain([1]);
+    lengths.filter(|length| is_card(text, &chain[..*length])).max()
+}
+
+fn chain_length(text: &Text<'_>, runs: &[Run]) -> usize {
+    let joined = |pair: &[Run]| {
+        pair[1].start == pair[0].end + 1 && matches!(text.at(pair[0].end), b' ' | b'-')
+    };
+    1 + runs.windows(2).take_while(|pair| joined(pair)).count()
+}
+
+fn is_card(text: &Text<'_>, runs: &[Run]) -> bool {
+    let count = runs.iter().try_fold(0, |sum, run| {
+        let sum = sum + run.len();
+        (sum <= *DIGITS.end()).then_some(sum)
+    });
+    if !count.is_some_and(|count| DIGITS.contains(&count)) {
+        return false;
+    }
+    let (start, end) = (runs[0].start, runs[runs.len() - 1].end);
+    let is_fraction = text.before(start) == b'.' && text.before(start - 1).is_ascii_digit();
+    let has_fraction = text.at(end) == b'.' && text.at(end + 1).is_ascii_digit();
+    let alone = !is_word(text.before(start)) && !is_word(text.at(end));
+    alone && !is_fraction && !has_fraction && luhn(&text.bytes[start..end])
+}
+
+/// Luhn's check over the digits among the bytes.
+fn luhn(bytes: &[u8]) -> bool {
+    let digits = bytes.iter().rev().filter(|byte| byte.is_ascii_digit());
+    let sum: u32 = digits
+        .enumerate()
+        .map(|(at, byte)| {
+            let digit = u32::from(byte - b'0');
+            if at % 2 == 0 { digit } else { digit * 2 / 10 + digit * 2 % 10 }
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}

@@ -1,0 +1,62 @@
+//! North American phone numbers, as the reference finds them.
+//!
+//! An optional `+` with one to three digits, an area of three digits (in parentheses, or followed by
+//! a blank, a dot or a dash), three digits, an optional separator, four digits; no digit on either
+//! side. Ten bare digits are none: too many other things have ten digits.
+
+use super::byte::is_blank;
+use super::sink::Sink;
+use super::text::{Run, Text};
+
+pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+    for area in 0..text.runs().len() {
+        if let Some((start, end)) = number(text, area) {
+            sink.offer(start, end);
+        }
+    }
+}
+
+/// The number whose area code is or ends a run.
+pub(super) fn number(text: &Text<'_>, area: usize) -> Option<(usize, usize)> {
+    let runs = text.runs();
+    let run = runs[area];
+    let has_plus = text.before(run.start) == b'+';
+    let (start, after) = match run.len() {
+        3 if text.before(run.start) == b'(' && text.at(run.end) == b')' => {
+            let after = run.end + 1;
+            (run.start - 1, after + usize::from(is_separator(text.at(after))))
+        }
+        3 if is_separator(text.at(run.end)) => (run.start, run.end + 1),
+        4..=6 if has_plus && is_separator(text.at(run.end)) => (run.start, run.end + 1),
+        _ => return None,
+    };
+    let end = subscriber_end(text, &runs[area + 1..], after)?;
+    let start = match run.len() {
+        3 => country_start(text, &runs[..area], start).unwrap_or(start),
+        _ => start - 1,
+    };
+    let alone = !text.before(start).is_ascii_digit();
+    alone.then_some((start, end))
+}
+
+/// Three digits, an optional separator and four digits that begin at a place.
+fn subscriber_end(text: &Text<'_>, runs: &[Run], at: usize) -> Option<usize> {
+    let first = runs.first().filter(|run| run.start == at)?;
+    if first.len() == 7 {
+        return Some(first.end);
+    }
+    let last = runs.get(1).filter(|run| run.start == first.end + 1 && run.len() == 4)?;
+    (first.len() == 3 && is_separator(text.at(first.end))).then_some(last.end)
+}
+
+/// Where the country code before a number begins.
+fn country_start(text: &Text<'_>, runs: &[Run], number: usize) -> Option<usize> {
+    let code = runs.last().filter(|run| run.len() <= 3)?;
+    let joined = code.end == number || (code.end + 1 == number && is_separator(text.at(code.end)));
+    let has_plus = text.before(code.start) == b'+';
+    (joined && has_plus).then(|| code.start - 1)
+}
+
+fn is_separator(byte: u8) -> bool {
+    is_blank(byte) || byte == b'.' || byte == b'-'
+}

@@ -1,0 +1,110 @@
+//! Phone numbers with a country code: `+` or `00`, then groups of digits.
+//!
+//! The country code must be one that is assigned, and the digits as many as E.164 allows; numbers of
+//! the codes 1 and 7 have exactly ten digits behind them. What the North American family finds with
+//! the same bytes is left to it.
+
+use super::byte::is_word;
+use super::phone;
+use super::sink::Sink;
+use super::text::{Run, Text};
+
+/// E.164's limit, with the country code.
+const MOST_DIGITS: usize = 15;
+const FEWEST_DIGITS: usize = 7;
+/// Without separators there is less to tell a number from a quantity or an id.
+const FEWEST_BARE_BEHIND_PLUS: usize = 8;
+const FEWEST_BARE_BEHIND_ZEROS: usize = 10;
+const LONGEST_EXTENSION: usize = 6;
+
+pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+    for at in 0..text.runs().len() {
+        let Some((start, end)) = number(text, at) else { continue };
+        let end = extension_end(text, end).unwrap_or(end);
+        if phone_at(text, at) != Some((start, end)) {
+            sink.offer(start, end);
+        }
+    }
+}
+
+/// The end of ` x123` or ` ext. 123` behind a number.
+pub(super) fn extension_end(text: &Text<'_>, number: usize) -> Option<usize> {
+    let blank = |at: usize| at + usize::from(text.at(at) == b' ');
+    let word = blank(number);
+    let rest = &text.bytes[word.min(text.bytes.len())..];
+    let name = ["ext.", "ext", "x"].iter().find(|name| {
+        rest.len() >= name.len() && rest[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+    })?;
+    let start = blank(word + name.len());
+    let end = text.end_of(start, |byte| byte.is_ascii_digit());
+    let fits = (1..=LONGEST_EXTENSION).contains(&(end - start));
+    (fits && !is_word(text.at(end))).then_some(end)
+}
+
+/// Whether the bytes between two groups may stand there.
+pub(super) fn joins(between: &[u8]) -> bool {
+    matches!(
+        between,
+        b" " | b"-" | b"." | b"/" | b"\xc2\xa0" | b"(" | b" (" | b"-(" | b")" | b") " | b")-"
+    )
+}
+
+fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
+    let runs = text.runs();
+    let run = runs[at];
+    let zeros = text.bytes[run.start..].starts_with(b"00") && run.len() > 2;
+    let (start, skip, bare) = match text.before(run.start) {
+        b'+' => (run.start - 1, 0, FEWEST_BARE_BEHIND_PLUS),
+        _ if zeros => (run.start, 2, FEWEST_BARE_BEHIND_ZEROS),
+        _ => return None,
+    };
+    let before = text.before(start);
+    if is_word(before) || matches!(before, b'+' | b'-' | b'.' | b'/' | b',') {
+        return None;
+    }
+    longest(text, &runs[at..], skip, bare).map(|end| (start, end))
+}
+
+/// Where the longest valid number ends that begins with the first run.
+fn longest(text: &Text<'_>, runs: &[Run], skip: usize, bare: usize) -> Option<usize> {
+    let mut code = [0; 3];
+    let (mut count, mut best) = (0, None);
+    for (at, run) in runs.iter().enumerate() {
+        if at > 0 && !joins(&text.bytes[runs[at - 1].end..run.start]) {
+            break;
+        }
+        let digits = &text.bytes[run.start + if at == 0 { skip } else { 0 }..run.end];
+        if count + digits.len() > MOST_DIGITS {
+            break;
+        }
+        for (place, digit) in code[count.min(3)..].iter_mut().zip(digits) {
+            *place = *digit;
+        }
+        count += digits.len();
+        let fewest = if at == 0 { bare } else { FEWEST_DIGITS };
+        if count >= fewest && fits(code, count) && !is_word_but_x(text.at(run.end)) {
+            best = Some(run.end);
+        }
+    }
+    best
+}
+
+/// Whether a country code is assigned and may have this many digits, its own included.
+fn fits(code: [u8; 3], count: usize) -> bool {
+    match code {
+        [b'1' | b'7', ..] => count == 11,
+        [b'2', b'8', _] | [b'8', b'3' | b'9', _] | [b'0', ..] => false,
+        _ => true,
+    }
+}
+
+/// A letter behind the digits makes them something else, unless it begins an extension.
+fn is_word_but_x(byte: u8) -> bool {
+    is_word(byte) && byte != b'x'
+}
+
+/// What the North American family would find from a run on: the area is in it or in the next one.
+fn phone_at(text: &Text<'_>, run: usize) -> Option<(usize, usize)> {
+    let next = || (run + 1 < text.runs().len()).then(|| phone::number(text, run + 1)).flatten();
+    phone::number(text, run).or_else(next)
+}

@@ -1,0 +1,126 @@
+//! Phone numbers as they are written within a country, in groups.
+//!
+//! Three signs are good enough: a trunk zero in front (`0490 75 40 81`), an area in parentheses
+//! (`(37) 788-063`), or a word about phoning shortly before (`call me at 467 3395`). Every one of them
+//! needs groups of two digits or more with the same separator between all but the first two.
+//!
+//! Deliberately absent: digits without separators, and dates, ZIP+4 codes and decimals.
+
+use memchr::memmem;
+
+use super::byte::is_word;
+use super::phone_international::{extension_end, joins};
+use super::sink::Sink;
+use super::text::{Run, Text};
+
+const MOST_DIGITS: usize = 12;
+const MOST_GROUPS: usize = 5;
+/// How far before a number a word about phoning may stand.
+const NEAR: usize = 32;
+
+/// Words about phoning, lower-case.
+const WORDS: [&str; 9] =
+    ["phone", "call", "tel", "mobile", "cell", "fax", "whatsapp", "dial", "sms"];
+
+pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+    let runs = text.runs();
+    let mut from = 0;
+    while from < runs.len() {
+        let groups = group_count(text, &runs[from..]);
+        let number = Number::new(text, &runs[from..from + groups]);
+        let claimed = number.filter(Number::is_likely).is_some_and(|number| {
+            let end = extension_end(text, number.end).unwrap_or(number.end);
+            sink.offer(number.start, end)
+        });
+        from += if claimed { groups } else { 1 };
+    }
+}
+
+/// How many runs from the first on belong together.
+fn group_count(text: &Text<'_>, runs: &[Run]) -> usize {
+    let joined = |pair: &[Run]| joins(&text.bytes[pair[0].end..pair[1].start]);
+    1 + runs.windows(2).take(MOST_GROUPS).take_while(|pair| joined(pair)).count()
+}
+
+struct Number<'a> {
+    text: &'a Text<'a>,
+    groups: &'a [Run],
+    start: usize,
+    end: usize,
+    in_parentheses: bool,
+    digits: usize,
+}
+
+impl<'a> Number<'a> {
+    fn new(text: &'a Text<'a>, groups: &'a [Run]) -> Option<Self> {
+        let (first, last) = (groups.first()?, groups.last()?);
+        let in_parentheses = text.before(first.start) == b'(' && text.at(first.end) == b')';
+        let start = first.start - usize::from(in_parentheses);
+        let digits = groups.iter().map(|run| run.len()).sum();
+        Some(Self { text, groups, start, end: last.end, in_parentheses, digits })
+    }
+
+    fn is_likely(&self) -> bool {
+        let digits = self.digits;
+        (2..=MOST_GROUPS).contains(&self.groups.len())
+            && digits <= MOST_DIGITS
+            && self.stands_alone()
+            && self.is_regular()
+            && !self.is_other()
+            && ((self.has_trunk_zero() && digits >= 9)
+                || (self.in_parentheses && digits >= 8)
+                || (digits >= 7 && self.is_phoned()))
+    }
+
+    fn stands_alone(&self) -> bool {
+        let before = self.text.before(self.start);
+        let after = self.text.at(self.end);
+        let goes_on = matches!(after, b'.' | b',' | b'-' | b':' | b'/')
+            && self.text.at(self.end + 1).is_ascii_digit();
+        let extension = extension_end(self.text, self.end).is_some();
+        !is_word(before)
+            && !matches!(before, b'-' | b'.' | b'/' | b':' | b'+' | b'#' | b'$' | b',')
+            && (extension || !is_word(after))
+            && !goes_on
+            && !matches!(after, b'%' | b'-')
+    }
+
+    /// Groups of two digits or more, the same separator from the second on.
+    fn is_regular(&self) -> bool {
+        let separators: Vec<&[u8]> = self
+            .groups
+            .windows(2)
+            .map(|pair| &self.text.bytes[pair[0].end..pair[1].start])
+            .collect();
+        let plain = separators.iter().skip(1).all(|separator| *separator == separators[1])
+            && separators.iter().skip(usize::from(self.in_parentheses)).all(|s| s.len() == 1);
+        let single = [b" ".as_slice(), b"-", b".", b"/"];
+        let plain = plain && separators[1..].iter().all(|separator| single.contains(separator));
+        plain && self.groups.iter().all(|run| run.len() >= 2)
+    }
+
+    /// Decimals and versions, ZIP+4 codes, dates and years.
+    fn is_other(&self) -> bool {
+        let lengths: Vec<usize> = self.groups.iter().map(|run| run.len()).collect();
+        let dots = self.text.at(self.groups[0].end) == b'.';
+        let year = |run: &Run| {
+            let digits = &self.text.bytes[run.start..run.end];
+            digits.len() == 4 && (digits.starts_with(b"19") || digits.starts_with(b"20"))
+        };
+        (dots && lengths.len() < 4)
+            || matches!(lengths[..], [5, 4] | [2, 2, 4] | [4, 2, 2, ..] | [3, 2, 4])
+            || (year(&self.groups[0]) && !self.in_parentheses)
+    }
+
+    fn has_trunk_zero(&self) -> bool {
+        let first = self.groups[0];
+        self.text.at(first.start) == b'0' && matches!(self.text.at(first.start + 1), b'1'..=b'9')
+    }
+
+    fn is_phoned(&self) -> bool {
+        let window = self.text.window_before(self.start, NEAR).to_ascii_lowercase();
+        WORDS.iter().any(|word| {
+            memmem::find_iter(&window, word).any(|at| at == 0 || !is_word(window[at - 1]))
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! Who claims which bytes of a text.
+//!
+//! Families come one after the other; what is claimed stays claimed. A family offers its candidates
+//! in the order in which they begin, so that every look goes forward and a family costs one walk over
+//! what was claimed before it.
+
+use memchr::memmem;
+
+use super::text::{Text, has};
+use super::{Family, Found, MARKER};
+
+/// A part of the text that is not free; without a family it is a marker that was there before.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    start: usize,
+    end: usize,
+    family: Option<Family>,
+}
+
+/// Takes candidates.
+pub(super) struct Sink {
+    claims: Vec<Claim>,
+    new: Vec<Claim>,
+    family: Option<Family>,
+    /// Claims before this one end before the candidate begins.
+    next: usize,
+}
+
+impl Sink {
+    pub(super) fn new(text: &Text<'_>) -> Self {
+        let claims = if text.has(has::BRACKET) { markers(text.bytes) } else { Vec::new() };
+        Self { claims, new: Vec::new(), family: None, next: 0 }
+    }
+
+    /// Begins a family.
+    pub(super) fn begin(&mut self, family: Family) {
+        self.merge();
+        self.family = Some(family);
+        self.next = 0;
+    }
+
+    /// Claims bytes if all of them are free and they do not touch a marker; says whether they were.
+    pub(super) fn offer(&mut self, start: usize, end: usize) -> bool {
+        if start >= end || self.new.last().is_some_and(|last| start < last.end) {
+            return false;
+        }
+        while self.claims.get(self.next).is_some_and(|claim| claim.end < start) {
+            self.next += 1;
+        }
+        let near = self.claims[self.next..].iter().take_while(|claim| claim.start <= end);
+        if near.into_iter().any(|claim| claim.refuses(start, end)) {
+            return false;
+        }
+        self.new.push(Claim { start, end, family: self.family });
+        true
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Found> {
+        self.merge();
+        let found = self.claims.iter().filter_map(|claim| {
+            claim.family.map(|family| Found { family, start: claim.start, end: claim.end })
+        });
+        found.collect()
+    }
+
+    fn merge(&mut self) {
+        if self.new.is_empty() {
+            return;
+        }
+        self.claims.append(&mut self.new);
+        self.claims.sort_by_key(|claim| claim.start);
+    }
+}
+
+impl Claim {
+    fn refuses(&self, start: usize, end: usize) -> bool {
+        match self.family {
+            Some(_) => self.start < end && start < self.end,
+            None => self.start <= end && start <= self.end,
+        }
+    }
+}
+
+fn markers(bytes: &[u8]) -> Vec<Claim> {
+    let claim = |start| Claim { start, end: start + MARKER.len(), family: None };
+    memmem::find_iter(bytes, MARKER).map(claim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_claim_wins_and_markers_are_not_touched() {
+        let text = Text::new("abc [REDACTED]def");
+        let mut sink = Sink::new(&text);
+        sink.begin(Family::Email);
+        assert!(sink.offer(0, 2) && !sink.offer(1, 3));
+        assert!(!sink.offer(14, 17), "touches the marker");
+        sink.begin(Family::Phone);
+        assert!(!sink.offer(1, 3) && sink.offer(2, 3));
+        let found = sink.finish();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1], Found { family: Family::Phone, start: 2, end: 3 });
+    }
+}

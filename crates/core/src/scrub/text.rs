@@ -1,0 +1,154 @@
+//! A text that is about to be searched: what kinds of bytes it has, and its digits.
+//!
+//! Most texts have nothing that a family needs. One look at every byte says which families can be
+//! left out; the runs of digits are collected once for all families that are made of them.
+
+use std::cell::OnceCell;
+
+/// What a text can have.
+pub(super) mod has {
+    /// Needed by a family that does not need anything.
+    pub(in super::super) const NOTHING: u16 = 0;
+    pub(in super::super) const DIGIT: u16 = 1 << 0;
+    pub(in super::super) const AT: u16 = 1 << 1;
+    pub(in super::super) const COLON: u16 = 1 << 2;
+    pub(in super::super) const SLASH: u16 = 1 << 3;
+    pub(in super::super) const DASH: u16 = 1 << 4;
+    pub(in super::super) const DOT: u16 = 1 << 5;
+    pub(in super::super) const J: u16 = 1 << 6;
+    /// `=` or `:`.
+    pub(in super::super) const ASSIGN: u16 = 1 << 7;
+    pub(in super::super) const BEYOND_ASCII: u16 = 1 << 8;
+    /// `[`, with which a marker begins.
+    pub(in super::super) const BRACKET: u16 = 1 << 9;
+    /// At least as many digits as the shortest number has.
+    pub(in super::super) const DIGITS: u16 = 1 << 10;
+}
+
+/// The fewest digits of anything that is made of them: `1.1.1.1`.
+const FEWEST_DIGITS: usize = 4;
+
+const CLASSES: [u16; 256] = classes();
+
+/// A run of digits that no digit stands next to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Run {
+    pub(super) fn len(self) -> usize {
+        self.end - self.start
+    }
+}
+
+/// A text and what is known about it.
+pub(super) struct Text<'t> {
+    pub(super) str: &'t str,
+    pub(super) bytes: &'t [u8],
+    has: u16,
+    runs: OnceCell<Vec<Run>>,
+}
+
+impl<'t> Text<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        Self { str: text, bytes, has: kinds(bytes), runs: OnceCell::new() }
+    }
+
+    /// Whether the text has all that is needed.
+    pub(super) fn has(&self, needed: u16) -> bool {
+        self.has & needed == needed
+    }
+
+    /// The byte at a place; a blank outside of the text.
+    pub(super) fn at(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(b' ')
+    }
+
+    /// The byte before a place; a blank before the text.
+    pub(super) fn before(&self, at: usize) -> u8 {
+        if at == 0 { b' ' } else { self.at(at - 1) }
+    }
+
+    /// Up to `length` bytes before a place.
+    pub(super) fn window_before(&self, at: usize, length: usize) -> &'t [u8] {
+        &self.bytes[at.saturating_sub(length)..at]
+    }
+
+    /// Where the bytes of a class that begin at a place end.
+    pub(super) fn end_of(&self, from: usize, class: impl Fn(u8) -> bool) -> usize {
+        let rest = &self.bytes[from.min(self.bytes.len())..];
+        from + rest.iter().position(|byte| !class(*byte)).unwrap_or(rest.len())
+    }
+
+    /// Where the bytes of a class that end at a place begin, not before `floor`.
+    pub(super) fn start_of(&self, to: usize, floor: usize, class: impl Fn(u8) -> bool) -> usize {
+        let rest = &self.bytes[floor..to];
+        to - rest.iter().rev().position(|byte| !class(*byte)).unwrap_or(rest.len())
+    }
+
+    /// Every run of digits.
+    pub(super) fn runs(&self) -> &[Run] {
+        self.runs.get_or_init(|| runs(self.bytes))
+    }
+}
+
+fn kinds(bytes: &[u8]) -> u16 {
+    let (mut kinds, mut digits) = (0, 0);
+    for byte in bytes {
+        let class = CLASSES[usize::from(*byte)];
+        kinds |= class;
+        digits += usize::from(class & has::DIGIT);
+    }
+    if digits >= FEWEST_DIGITS { kinds | has::DIGITS } else { kinds }
+}
+
+fn runs(bytes: &[u8]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut from = 0;
+    while let Some(skipped) = bytes[from..].iter().position(u8::is_ascii_digit) {
+        let start = from + skipped;
+        let rest = &bytes[start..];
+        let length = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        from = start + length;
+        runs.push(Run { start, end: from });
+    }
+    runs
+}
+
+const fn classes() -> [u16; 256] {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'0'..=b'9' => has::DIGIT,
+            b'@' => has::AT,
+            b':' => has::COLON | has::ASSIGN,
+            b'=' => has::ASSIGN,
+            b'/' => has::SLASH,
+            b'-' => has::DASH,
+            b'.' => has::DOT,
+            b'J' => has::J,
+            b'[' => has::BRACKET,
+            128..=255 => has::BEYOND_ASCII,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_runs() {
+        let text = Text::new("call 12-345 @ x");
+        assert!(text.has(has::DIGITS | has::DASH | has::AT) && !text.has(has::DOT));
+        assert_eq!(text.runs(), [Run { start: 5, end: 7 }, Run { start: 8, end: 11 }]);
+        assert!(!Text::new("in 999").has(has::DIGITS));
+    }
+}
