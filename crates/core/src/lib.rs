@@ -11,6 +11,7 @@ pub mod id;
 pub mod link;
 mod named;
 pub mod page;
+pub mod qrels;
 pub mod ranking;
 pub mod request;
 pub mod search;

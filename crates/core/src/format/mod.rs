@@ -4,5 +4,6 @@
 //! field, so that a field added there fails to compile here instead of being lost.
 
 mod answer;
+pub(crate) mod qrels;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
