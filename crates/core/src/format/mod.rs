@@ -5,5 +5,7 @@
 
 mod answer;
 pub(crate) mod qrels;
+mod run;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
+pub use run::{RUN_VERSION, Retrieved, RunRow};

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 pub use beir::{corpus_ids, queries_of_jsonl};
 pub use error::{Place, QrelsError};
 pub use lint::Lint;
+pub(crate) use write::ensure_writable;
 pub use write::{WriteError, trec_qrels};
 
 /// The source of a page that names none.
