@@ -11,6 +11,7 @@ pub mod id;
 pub mod link;
 pub mod measure;
 mod named;
+pub mod overlap;
 pub mod page;
 pub mod qrels;
 pub mod ranking;

@@ -39,6 +39,15 @@ pub struct Tied {
     pub queries: usize,
 }
 
+/// The means of a group of queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SegmentScores {
+    /// How many queries it has.
+    pub queries: usize,
+    /// The mean of every measure.
+    pub summary: Vec<(Measure, Option<f64>)>,
+}
+
 /// How a run stands to qrels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
@@ -107,12 +116,11 @@ impl Evaluation {
         Some(self.per_query.iter().map(|query| query.scores[at]).collect())
     }
 
-    /// The means by groups of queries: how many there are in each, and the mean of every measure.
-    /// Queries without a key are in no group.
+    /// The means by groups of queries. Queries without a key are in no group.
     pub fn by_segment<K: Ord>(
         &self,
         key: impl Fn(&str) -> Option<K>,
-    ) -> BTreeMap<K, (usize, Vec<(Measure, Option<f64>)>)> {
+    ) -> BTreeMap<K, SegmentScores> {
         let mut groups: BTreeMap<K, Vec<&QueryScores>> = BTreeMap::new();
         for query in &self.per_query {
             if let Some(key) = key(&query.query_id) {
@@ -121,7 +129,8 @@ impl Evaluation {
         }
         let measures: Vec<Measure> = self.summary.iter().map(|(measure, _)| *measure).collect();
         let mean = |(key, group): (K, Vec<&QueryScores>)| {
-            (key, (group.len(), means(&measures, group.into_iter())))
+            let (queries, summary) = (group.len(), means(&measures, group.into_iter()));
+            (key, SegmentScores { queries, summary })
         };
         groups.into_iter().map(mean).collect()
     }

@@ -18,7 +18,7 @@ mod rbp;
 mod recall;
 mod reciprocal_rank;
 
-pub use evaluate::{Evaluation, Missing, QueryScores, Tied, evaluate};
+pub use evaluate::{Evaluation, Missing, QueryScores, SegmentScores, Tied, evaluate};
 pub use graded::{Found, Graded};
 pub use name::MeasureError;
 

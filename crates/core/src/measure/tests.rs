@@ -132,7 +132,7 @@ fn segments_have_their_own_means() {
     let run = "1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n3 Q0 a 1 1 t\n";
     let evaluation = scored("1 0 a 1\n2 0 a 1\n3 0 a 1\n", run, Missing::Zero);
     let groups = evaluation.by_segment(|query| (query != "3").then_some(query > "1"));
-    let rr = |key: bool| (groups[&key].0, groups[&key].1[0].1);
+    let rr = |key: bool| (groups[&key].queries, groups[&key].summary[0].1);
     assert_eq!((groups.len(), rr(false), rr(true)), (2, (1, Some(1.0)), (1, Some(0.0))));
 }
 
