@@ -4,5 +4,8 @@
 //! field, so that a field added there fails to compile here instead of being lost.
 
 mod answer;
+pub(crate) mod qrels;
+mod run;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
+pub use run::{RUN_VERSION, Retrieved, RunRow};

@@ -1,5 +1,27 @@
-//! Statistics: what a difference between two measured things is worth.
+//! Statistics: what a measured number, or a difference between two, is worth.
+//!
+//! Promises: the same arguments give the same numbers; randomness comes from a seed that is an
+//! argument. Where there is nothing to say the answer is `None`, never NaN.
 
+mod binomial;
+mod bootstrap;
+mod holm;
+mod interval;
+mod mcnemar;
+mod mean;
+mod normal;
 mod permutation;
+mod power;
+mod rng;
+mod wilson;
 
+pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};
+pub use holm::holm;
+pub use interval::Interval;
+pub use mcnemar::mcnemar;
+pub use mean::{deviation, mean, weighted_mean};
 pub use permutation::paired_permutation;
+pub use power::{
+    Errors, rows_for_mean_drop, rows_for_rate_drop, smallest_mean_drop, smallest_rate_drop,
+};
+pub use wilson::wilson;

@@ -1,8 +1,7 @@
 //! The paired randomisation test (Fisher 1935; for retrieval, Smucker, Allan and Carterette,
 //! CIKM 2007): if two systems are equal, the sign of each query's difference is a coin toss.
 
-use rustc_hash::FxHasher;
-use std::hash::Hasher as _;
+use super::rng::Rng;
 
 /// The two-sided p-value of the mean of paired differences: the share of sign assignments whose
 /// mean is at least as far from zero, the observed one among them. `rounds` assignments are drawn,
@@ -23,27 +22,21 @@ pub fn paired_permutation(differences: &[f64], rounds: u32, seed: u64) -> f64 {
     (far.count() as f64 + 1.0) / (f64::from(rounds) + 1.0)
 }
 
-/// Coin tosses by SplitMix64 (Steele, Lea and Flood 2014).
+/// Coin tosses, 64 from each random number.
 struct Coins {
-    state: u64,
+    rng: Rng,
     bits: u64,
     left: u32,
 }
 
 impl Coins {
     fn new(seed: u64) -> Self {
-        let mut hasher = FxHasher::default();
-        hasher.write_u64(seed);
-        Self { state: hasher.finish(), bits: 0, left: 0 }
+        Self { rng: Rng::new(seed), bits: 0, left: 0 }
     }
 
     fn toss(&mut self) -> bool {
         if self.left == 0 {
-            self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (self.bits, self.left) = (z ^ (z >> 31), 64);
+            (self.bits, self.left) = (self.rng.next(), 64);
         }
         let heads = self.bits & 1 == 1;
         self.bits >>= 1;

@@ -4,4 +4,5 @@
 
 mod pages;
 mod split;
+mod trec_eval;
 mod world;

@@ -1,0 +1,34 @@
+//! Recall: how much, any, all. Vendors print all three as "R@5"; here each has its own name.
+
+use super::{About, Graded};
+
+pub(super) const ABOUT: About = About {
+    explanation: "the share of the relevant documents that is among the first k",
+    citation: "van Rijsbergen, Information Retrieval, 2nd ed., 1979, ch. 7; trec_eval recall_k",
+};
+
+pub(super) const ABOUT_ANY: About = About {
+    explanation: "1 if any relevant document is among the first k, otherwise 0",
+    citation: "trec_eval success_k; recall_any@k in Wu et al., LongMemEval, ICLR 2025",
+};
+
+pub(super) const ABOUT_ALL: About = About {
+    explanation: "1 if every relevant document is among the first k, otherwise 0",
+    citation: "recall_all@k in Wu et al., LongMemEval, ICLR 2025",
+};
+
+pub(super) fn recall(graded: &Graded, rel: u32, k: usize) -> f64 {
+    match graded.relevant(rel) {
+        0 => 0.0,
+        relevant => graded.hits(rel, k).count() as f64 / relevant as f64,
+    }
+}
+
+pub(super) fn any(graded: &Graded, rel: u32, k: usize) -> f64 {
+    f64::from(graded.hits(rel, k).next().is_some())
+}
+
+pub(super) fn all(graded: &Graded, rel: u32, k: usize) -> f64 {
+    let relevant = graded.relevant(rel);
+    f64::from(relevant > 0 && graded.hits(rel, k).count() == relevant)
+}

@@ -1,0 +1,111 @@
+//! Why qrels could not be read.
+
+use std::fmt;
+
+/// Where in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// An entry of `queries`, from 0.
+    Entry(usize),
+    /// A line, from 1.
+    Line(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry(at) => write!(f, "entry {at} of `queries`"),
+            Self::Line(line) => write!(f, "line {line}"),
+        }
+    }
+}
+
+/// Why qrels could not be read. Every message names the place and the remedy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum QrelsError {
+    /// Nothing but blanks.
+    #[error("the qrels file is empty; judge at least one query")]
+    Empty,
+    /// Bytes that are no text.
+    #[error("byte {byte} is not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The first bad byte.
+        byte: usize,
+    },
+    /// Broken JSON.
+    #[error("line {line} is not valid JSON: {reason}")]
+    Json {
+        /// Where.
+        line: usize,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A version that this program does not know.
+    #[error(
+        "schema_version is {found}; this program reads version 1: write `\"schema_version\": 1`, or use a newer gbrain"
+    )]
+    SchemaVersion {
+        /// What stands there, as JSON.
+        found: String,
+    },
+    /// A list without entries.
+    #[error("there is no query; `queries` needs at least one entry")]
+    NoQueries,
+    /// An entry or a line that is not what it must be.
+    #[error("{place}: {reason}")]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What is wrong and what is expected.
+        reason: String,
+    },
+    /// A query that asks nothing.
+    #[error("{place}: `query` is blank; write what is asked")]
+    BlankQuery {
+        /// Where.
+        place: Place,
+    },
+    /// A query without anything to find.
+    #[error(
+        "{place}: nothing is relevant; list at least one page in `relevant_slugs` or `relevant`"
+    )]
+    NoRelevant {
+        /// Where.
+        place: Place,
+    },
+    /// A grade that is no number.
+    #[error("{place}: grade {grade} of `{doc}` is not a finite number")]
+    BadGrade {
+        /// Where.
+        place: Place,
+        /// Which document.
+        doc: String,
+        /// What stands there.
+        grade: String,
+    },
+    /// Two entries with one id.
+    #[error("entry {at} repeats query_id `{id}`; give every query its own id")]
+    DuplicateQuery {
+        /// The second entry, from 0.
+        at: usize,
+        /// The id.
+        id: String,
+    },
+    /// One document, two grades.
+    #[error("query `{query}` judges `{doc}` both {} and {}; keep one of them", grades.0, grades.1)]
+    JudgedTwice {
+        /// Which query.
+        query: String,
+        /// Which document.
+        doc: String,
+        /// Both grades.
+        grades: (f64, f64),
+    },
+}
+
+impl QrelsError {
+    /// An entry or line that is not what it must be.
+    pub(crate) fn malformed(place: Place, reason: impl Into<String>) -> Self {
+        Self::Malformed { place, reason: reason.into() }
+    }
+}

@@ -1,0 +1,90 @@
+//! The gate's JSON: `{schema_version: 1, queries: [...]}`.
+//!
+//! A page is `{source_id, slug}` in the federated keys (`relevant`, `expected_top1`) and a slug of
+//! the default source in the older ones (`relevant_slugs`, `first_relevant_slug`). The federated
+//! keys win where both stand.
+
+use serde_json::{Map, Value};
+
+use super::legacy::graded;
+use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
+use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
+
+/// Whether an object is meant as the gate's: it has a version, or entries in its spelling.
+pub(super) fn is_gate(object: &Map<String, Value>) -> bool {
+    let entries = object.get("queries").and_then(Value::as_array);
+    let is_gate_entry = |entry: &Value| {
+        entry.get("relevant_slugs").is_some()
+            || entry.get("relevant").and_then(|refs| refs.get(0)).is_some_and(Value::is_object)
+    };
+    object.contains_key("schema_version")
+        || entries.is_some_and(|entries| entries.iter().any(is_gate_entry))
+}
+
+pub(super) fn parse(mut object: Map<String, Value>) -> Result<Qrels, QrelsError> {
+    let version = object.remove("schema_version");
+    if version != Some(Value::from(1)) {
+        let found = version.map_or("missing".to_owned(), |version| version.to_string());
+        return Err(QrelsError::SchemaVersion { found });
+    }
+    let Some(Value::Array(entries)) = object.remove("queries") else {
+        return Err(QrelsError::NoQueries);
+    };
+    let mut lints = unknown_keys("the file", &object);
+    let read = |(at, entry)| query(at, entry, &mut lints);
+    let queries = entries.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let queries = settled(queries, &mut lints)?;
+    Ok(Qrels { queries, shape: Shape::Gate, lints })
+}
+
+/// Keys that mean nothing, but for remarks (`_description`).
+pub(super) fn unknown_keys(place: &str, rest: &Map<String, Value>) -> Vec<Lint> {
+    let unknown = rest.keys().filter(|key| !key.starts_with('_'));
+    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.clone() }).collect()
+}
+
+fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
+    let place = Place::Entry(at);
+    let entry: GateEntry = serde_json::from_value(entry)
+        .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
+    if entry.query.trim().is_empty() {
+        return Err(QrelsError::BlankQuery { place });
+    }
+    let id = entry.query_id.unwrap_or_else(|| format!("entry-{at}"));
+    let relevant: Vec<String> = match (entry.relevant, entry.relevant_slugs) {
+        (Some(refs), _) => refs.iter().map(name).collect(),
+        (None, slugs) => {
+            slugs.unwrap_or_default().iter().map(|slug| doc_id(None, slug).into_owned()).collect()
+        }
+    };
+    if relevant.is_empty() {
+        return Err(QrelsError::NoRelevant { place });
+    }
+    let expected_top1 = match (entry.expected_top1, entry.first_relevant_slug) {
+        (Some(page), _) => Some(name(&page)),
+        (None, slug) => slug.map(|slug| doc_id(None, &slug).into_owned()),
+    };
+    if let Some(doc) = expected_top1.as_ref().filter(|doc| !relevant.contains(doc)) {
+        lints.push(Lint::TopNotRelevant { query: id.clone(), doc: doc.clone() });
+    }
+    lints.extend(unknown_keys(&format!("query `{id}`"), &entry.rest));
+    let judgements = graded(place, &id, relevant, entry.grades, lints)?;
+    Ok(JudgedQuery {
+        id,
+        text: Some(entry.query),
+        judgements,
+        expected_top1,
+        segment: segment(entry.segment),
+        embedding_dim: entry.embedding_dim,
+    })
+}
+
+fn name(page: &PageRef) -> String {
+    let PageRef { source_id, slug } = page;
+    doc_id(source_id.as_deref(), slug).into_owned()
+}
+
+fn segment(keys: SegmentKeys) -> Segment {
+    let SegmentKeys { label, source, intent, mode, tags } = keys;
+    Segment { label, source, intent, mode, tags: tags.unwrap_or_default() }
+}

@@ -1,0 +1,90 @@
+//! The older JSON: a bare list, or `{version, queries}`, of `{id?, query, relevant, grades?}`.
+
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+use super::gate::unknown_keys;
+use super::{
+    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled,
+};
+use crate::format::qrels::LegacyEntry;
+
+pub(super) fn parse_object(mut object: Map<String, Value>) -> Result<Qrels, QrelsError> {
+    object.remove("version");
+    match object.remove("queries") {
+        Some(Value::Array(entries)) => parse(entries, unknown_keys("the file", &object)),
+        _ => Err(QrelsError::NoQueries),
+    }
+}
+
+pub(super) fn parse(entries: Vec<Value>, mut lints: Vec<Lint>) -> Result<Qrels, QrelsError> {
+    let read = |(at, entry)| query(at, entry, &mut lints);
+    let queries = entries.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let queries = settled(queries, &mut lints)?;
+    Ok(Qrels { queries, shape: Shape::Legacy, lints })
+}
+
+fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
+    let place = Place::Entry(at);
+    let LegacyEntry { id, query, relevant, grades, rest } = serde_json::from_value(entry)
+        .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
+    if query.trim().is_empty() {
+        return Err(QrelsError::BlankQuery { place });
+    }
+    if relevant.is_empty() {
+        return Err(QrelsError::NoRelevant { place });
+    }
+    let id = id.unwrap_or_else(|| format!("entry-{at}"));
+    lints.extend(unknown_keys(&format!("query `{id}`"), &rest));
+    let relevant = relevant.iter().map(|slug| doc_id(None, slug).into_owned()).collect();
+    let judgements = graded(place, &id, relevant, grades, lints)?;
+    Ok(JudgedQuery {
+        id,
+        text: Some(query),
+        judgements,
+        expected_top1: None,
+        segment: Segment::default(),
+        embedding_dim: None,
+    })
+}
+
+/// The judgements of listed pages: their grade where there is one, otherwise 1.
+pub(super) fn graded(
+    place: Place,
+    query: &str,
+    relevant: Vec<String>,
+    grades: Option<Map<String, Value>>,
+    lints: &mut Vec<Lint>,
+) -> Result<Vec<Judgement>, QrelsError> {
+    let mut by_doc: FxHashMap<String, f64> = FxHashMap::default();
+    let mut only_graded = Vec::new();
+    for (slug, grade) in grades.unwrap_or_default() {
+        let doc = doc_id(None, &slug).into_owned();
+        let grade = number(place, &doc, &grade)?;
+        if !relevant.contains(&doc) {
+            lints.push(Lint::OnlyGraded { query: query.to_owned(), doc: doc.clone() });
+            only_graded.push(doc.clone());
+        }
+        by_doc.insert(doc, grade);
+    }
+    let mut judgements = Vec::with_capacity(relevant.len() + only_graded.len());
+    for doc in relevant.into_iter().chain(only_graded) {
+        if doc.ends_with("::") {
+            return Err(QrelsError::malformed(place, "a relevant page has a blank slug"));
+        }
+        let grade = by_doc.get(&doc).copied();
+        if grade.is_some_and(|grade| grade <= 0.0) {
+            lints.push(Lint::GradedAway { query: query.to_owned(), doc: doc.clone() });
+        }
+        judgements.push(Judgement { doc, grade: grade.unwrap_or(1.0) });
+    }
+    Ok(judgements)
+}
+
+fn number(place: Place, doc: &str, grade: &Value) -> Result<f64, QrelsError> {
+    grade.as_f64().filter(|grade| grade.is_finite()).ok_or_else(|| QrelsError::BadGrade {
+        place,
+        doc: doc.to_owned(),
+        grade: grade.to_string(),
+    })
+}

@@ -1,0 +1,247 @@
+//! Qrels: which documents answer which queries, and how well.
+//!
+//! Read from bytes in four shapes, told apart by looking: the gate's JSON, the older JSON list, TREC
+//! qrels and BEIR's TSV. Promises: queries and judgements keep the order of the file; a document is
+//! judged once per query; what was odd but readable is in `lints`, what was not is an error that
+//! says where and what to do.
+//!
+//! Deliberately absent: I/O, and any check that a judged document exists; a caller that knows the
+//! corpus asks [`Qrels::unknown_documents`].
+
+mod beir;
+mod error;
+mod gate;
+mod legacy;
+mod lint;
+mod rows;
+mod write;
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Map, Value};
+
+pub use beir::{corpus_ids, queries_of_jsonl};
+pub use error::{Place, QrelsError};
+pub use lint::Lint;
+pub(crate) use write::ensure_writable;
+pub use write::{WriteError, trec_qrels};
+
+/// The source of a page that names none.
+pub(crate) const DEFAULT_SOURCE: &str = "default";
+
+/// One document's grade for one query. Above zero is relevant; below zero counts as zero gain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The document; `source_id::slug` in gbrain's own shapes.
+    pub doc: String,
+    /// How relevant it is; finite.
+    pub grade: f64,
+}
+
+/// What a query may be grouped by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// A free label.
+    pub label: Option<String>,
+    /// The source it is about.
+    pub source: Option<String>,
+    /// Its intent.
+    pub intent: Option<String>,
+    /// The mode it is asked in.
+    pub mode: Option<String>,
+    /// Free tags.
+    pub tags: Vec<String>,
+}
+
+/// One query with its judgements.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JudgedQuery {
+    /// Its id, unique in the file.
+    pub id: String,
+    /// What is asked; TREC and BEIR qrels do not say.
+    pub text: Option<String>,
+    /// Every judged document, each once.
+    pub judgements: Vec<Judgement>,
+    /// The document that must come first.
+    pub expected_top1: Option<String>,
+    /// What it may be grouped by.
+    pub segment: Segment,
+    /// The axis of its vector under the deterministic embedder.
+    pub embedding_dim: Option<u64>,
+}
+
+/// How a file spells its judgements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The gate's JSON object, `schema_version` 1.
+    Gate,
+    /// The older list of queries.
+    Legacy,
+    /// `query iteration document grade` lines.
+    Trec,
+    /// BEIR's `query-id corpus-id score` table.
+    Beir,
+}
+
+crate::named! { Shape { Gate = "gate", Legacy = "legacy", Trec = "trec", Beir = "beir" } }
+
+/// Queries with their judgements, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Qrels {
+    /// The queries; ids are unique.
+    pub queries: Vec<JudgedQuery>,
+    /// How the file spelled them.
+    pub shape: Shape,
+    /// What was odd in the file.
+    pub lints: Vec<Lint>,
+}
+
+impl JudgedQuery {
+    /// The documents with a grade above zero.
+    pub fn relevant(&self) -> impl Iterator<Item = &str> {
+        self.judgements.iter().filter(|j| j.grade > 0.0).map(|j| j.doc.as_str())
+    }
+}
+
+impl Qrels {
+    /// Reads any shape. A byte order mark and CRLF line ends are tolerated.
+    pub fn parse(bytes: &[u8]) -> Result<Self, QrelsError> {
+        let text = utf8(bytes)?;
+        match text.trim_start().bytes().next() {
+            None => Err(QrelsError::Empty),
+            Some(b'{' | b'[') => parse_json(text),
+            Some(_) => rows::parse(text),
+        }
+    }
+
+    /// Qrels from queries in memory, under the rules of a file.
+    pub fn new(queries: Vec<JudgedQuery>, shape: Shape) -> Result<Self, QrelsError> {
+        let mut lints = Vec::new();
+        let queries = settled(queries, &mut lints)?;
+        Ok(Self { queries, shape, lints })
+    }
+
+    /// How many judgements there are.
+    pub fn judgements(&self) -> usize {
+        self.queries.iter().map(|query| query.judgements.len()).sum()
+    }
+
+    /// Gives queries their text by id, as a BEIR folder does. Queries that are not judged are left
+    /// out; judged ones without a text are told by a lint.
+    pub fn with_texts(mut self, texts: Vec<(String, String)>) -> Self {
+        let mut by_id: FxHashMap<String, String> = texts.into_iter().collect();
+        for query in &mut self.queries {
+            query.text = by_id.remove(&query.id);
+        }
+        let without = self.queries.iter().filter(|query| query.text.is_none());
+        let without: Vec<String> = without.map(|query| query.id.clone()).collect();
+        if !without.is_empty() {
+            self.lints.push(Lint::NoText { queries: without });
+        }
+        self
+    }
+
+    /// Judged documents that the corpus does not hold, as one lint per query.
+    pub fn unknown_documents(&self, is_known: impl Fn(&str) -> bool) -> Vec<Lint> {
+        let unknown = |query: &JudgedQuery| {
+            let docs = query.judgements.iter().map(|judgement| &judgement.doc);
+            let docs: Vec<String> = docs.filter(|doc| !is_known(doc)).cloned().collect();
+            (!docs.is_empty()).then(|| Lint::UnknownDocuments { query: query.id.clone(), docs })
+        };
+        self.queries.iter().filter_map(unknown).collect()
+    }
+}
+
+/// The text of a file without its byte order mark.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, QrelsError> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| QrelsError::NotUtf8 { byte: error.valid_up_to() })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// A page's whole name: a bare slug is in the default source.
+pub(crate) fn doc_id<'a>(source: Option<&str>, slug: &'a str) -> Cow<'a, str> {
+    match source {
+        Some(source) => Cow::Owned(format!("{source}::{slug}")),
+        None if slug.contains("::") => Cow::Borrowed(slug),
+        None => Cow::Owned(format!("{DEFAULT_SOURCE}::{slug}")),
+    }
+}
+
+fn parse_json(text: &str) -> Result<Qrels, QrelsError> {
+    let broken = |error: serde_json::Error| QrelsError::Json {
+        line: error.line(),
+        reason: error.to_string(),
+    };
+    if text.trim_start().starts_with('[') {
+        let entries: Vec<Value> = serde_json::from_str(text).map_err(broken)?;
+        return legacy::parse(entries, Vec::new());
+    }
+    let object: Map<String, Value> = serde_json::from_str(text).map_err(broken)?;
+    if gate::is_gate(&object) { gate::parse(object) } else { legacy::parse_object(object) }
+}
+
+/// Checks what every shape promises: some query, unique ids, each document judged once.
+fn settled(
+    mut queries: Vec<JudgedQuery>,
+    lints: &mut Vec<Lint>,
+) -> Result<Vec<JudgedQuery>, QrelsError> {
+    if queries.is_empty() {
+        return Err(QrelsError::NoQueries);
+    }
+    let mut ids: FxHashSet<&str> = FxHashSet::default();
+    let mut texts: FxHashMap<&str, &str> = FxHashMap::default();
+    for (at, query) in queries.iter().enumerate() {
+        if !ids.insert(&query.id) {
+            return Err(QrelsError::DuplicateQuery { at, id: query.id.clone() });
+        }
+        let Some(text) = &query.text else { continue };
+        if let Some(first) = texts.insert(text, &query.id) {
+            lints.push(Lint::SameText { query: query.id.clone(), first: first.to_owned() });
+        }
+    }
+    for (at, again) in judged_again(&queries)? {
+        let query = &mut queries[at];
+        let mut place = 0..;
+        let (twice, once) = std::mem::take(&mut query.judgements)
+            .into_iter()
+            .partition(|_| place.next().is_some_and(|place| again.binary_search(&place).is_ok()));
+        query.judgements = once;
+        let lint = |Judgement { doc, .. }| Lint::JudgedAgain { query: query.id.clone(), doc };
+        lints.extend(Vec::into_iter(twice).map(lint));
+    }
+    let none = queries.iter().filter(|query| query.relevant().next().is_none());
+    let none: Vec<String> = none.map(|query| query.id.clone()).collect();
+    if !none.is_empty() {
+        lints.push(Lint::NothingRelevant { queries: none });
+    }
+    Ok(queries)
+}
+
+/// By query, the places of judgements that repeat an earlier one; different ones are an error.
+fn judged_again(queries: &[JudgedQuery]) -> Result<Vec<(usize, Vec<usize>)>, QrelsError> {
+    let mut all = Vec::new();
+    let mut seen: FxHashMap<&str, f64> = FxHashMap::default();
+    for (at, query) in queries.iter().enumerate() {
+        seen.clear();
+        let mut again = Vec::new();
+        for (place, Judgement { doc, grade }) in query.judgements.iter().enumerate() {
+            match seen.insert(doc, *grade) {
+                None => (),
+                Some(first) if first == *grade => again.push(place),
+                Some(first) => {
+                    let (query, doc) = (query.id.clone(), doc.clone());
+                    return Err(QrelsError::JudgedTwice { query, doc, grades: (first, *grade) });
+                }
+            }
+        }
+        if !again.is_empty() {
+            all.push((at, again));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Judgements as lines: TREC's `query iteration document grade`, split at blanks, and BEIR's
+//! `query-id corpus-id score`, split at tabs. Lines that start with `#` are remarks, as in
+//! trec_eval 10.
+
+use rustc_hash::FxHashMap;
+
+use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled};
+
+const EXPECTED: &str =
+    "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
+
+/// A row of either shape.
+struct Row<'a> {
+    query: &'a str,
+    doc: &'a str,
+    grade: &'a str,
+}
+
+pub(super) fn parse(text: &str) -> Result<Qrels, QrelsError> {
+    let mut lines = lines(text).peekable();
+    let Some((first, head)) = lines.peek().copied() else { return Err(QrelsError::Empty) };
+    let mut lints = Vec::new();
+    let shape = shape(head).ok_or_else(|| {
+        QrelsError::malformed(Place::Line(first), format!("`{}`: {EXPECTED}", shown(head)))
+    })?;
+    if shape == Shape::Beir {
+        match beir_row(head) {
+            Some(row) if row.grade.parse::<f64>().is_ok() => lints.push(Lint::NoHeader),
+            _ => drop(lines.next()),
+        }
+    }
+    let mut queries = Gathered::default();
+    for (line, text) in lines {
+        let row = if shape == Shape::Beir { beir_row(text) } else { trec_row(text) };
+        let place = Place::Line(line);
+        let row = row.ok_or_else(|| {
+            QrelsError::malformed(place, format!("`{}`: {EXPECTED}", shown(text)))
+        })?;
+        queries.add(row, place)?;
+    }
+    let queries = settled(queries.all, &mut lints)?;
+    Ok(Qrels { queries, shape, lints })
+}
+
+/// Queries in the order they first stand in.
+#[derive(Default)]
+struct Gathered<'a> {
+    all: Vec<JudgedQuery>,
+    places: FxHashMap<&'a str, usize>,
+    last: Option<(&'a str, usize)>,
+}
+
+impl<'a> Gathered<'a> {
+    fn add(&mut self, row: Row<'a>, place: Place) -> Result<(), QrelsError> {
+        let grade = row.grade.parse::<f64>().ok().filter(|grade| grade.is_finite());
+        let Some(grade) = grade else {
+            let (doc, grade) = (row.doc.to_owned(), row.grade.to_owned());
+            return Err(QrelsError::BadGrade { place, doc, grade });
+        };
+        let at = self.place(row.query);
+        self.all[at].judgements.push(Judgement { doc: row.doc.to_owned(), grade });
+        Ok(())
+    }
+
+    fn place(&mut self, query: &'a str) -> usize {
+        if let Some((_, at)) = self.last.filter(|(last, _)| *last == query) {
+            return at;
+        }
+        let next = self.all.len();
+        let at = *self.places.entry(query).or_insert(next);
+        if at == next {
+            self.all.push(JudgedQuery { id: query.to_owned(), ..JudgedQuery::default() });
+        }
+        self.last = Some((query, at));
+        at
+    }
+}
+
+/// Lines that say something, with their numbers.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    numbered.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+fn shape(head: &str) -> Option<Shape> {
+    if beir_row(head).is_some() {
+        return Some(Shape::Beir);
+    }
+    trec_row(head).map(|_| Shape::Trec)
+}
+
+fn trec_row(line: &str) -> Option<Row<'_>> {
+    let mut fields = line.split_ascii_whitespace();
+    let (query, _, doc, grade) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    fields.next().is_none().then_some(Row { query, doc, grade })
+}
+
+fn beir_row(line: &str) -> Option<Row<'_>> {
+    let mut fields = line.split('\t').map(str::trim);
+    let (query, doc, grade) = (fields.next()?, fields.next()?, fields.next()?);
+    let is_whole = !query.is_empty() && !doc.is_empty() && fields.next().is_none();
+    is_whole.then_some(Row { query, doc, grade })
+}
+
+/// As much of a line as an error may hold.
+fn shown(line: &str) -> &str {
+    &line[..line.floor_char_boundary(80)]
+}

@@ -1,0 +1,50 @@
+//! Why a run could not be read.
+
+/// Why a run could not be read. Every message names the place and the remedy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// Bytes that are no text.
+    #[error("byte {byte} is not UTF-8; save the file as UTF-8")]
+    NotUtf8 {
+        /// The first bad byte.
+        byte: usize,
+    },
+    /// A line without the six fields.
+    #[error("line {line} has {found} of 6 fields; expected `query Q0 document rank score tag`")]
+    Fields {
+        /// Where, from 1.
+        line: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A score that orders nothing.
+    #[error("line {line}: score `{score}` is not a finite number")]
+    Score {
+        /// Where, from 1.
+        line: usize,
+        /// What stands there.
+        score: String,
+    },
+    /// A document that stands twice for one query; trec_eval refuses it too.
+    #[error("query `{query}` retrieves `{doc}` twice; keep its best rank")]
+    DuplicateDocument {
+        /// Which query.
+        query: String,
+        /// Which document.
+        doc: String,
+    },
+    /// Two rows for one query.
+    #[error("query `{query}` has two rows; a run ranks a query once")]
+    DuplicateQuery {
+        /// Which query.
+        query: String,
+    },
+    /// A row that is not what it must be.
+    #[error("line {line} is not a run row: {reason}")]
+    Row {
+        /// Where, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,128 @@
+//! A run: what a system retrieved for each query, saved.
+//!
+//! Read from TREC lines or from our own NDJSON rows. Promises: document ids are slices of the bytes
+//! that were given wherever these hold them as they are; a document stands at most once per query;
+//! a TREC run is in trec_eval's order, which is by score as a 32-bit float, then by document id,
+//! both descending, whatever its rank column says. Rows of NDJSON are rankings already and keep
+//! their order.
+//!
+//! Deliberately absent: I/O, and any limit on depth.
+
+mod error;
+mod fields;
+mod ndjson;
+mod trec;
+mod write;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+pub use error::RunError;
+pub use write::trec_run;
+
+/// A retrieved document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunHit<'a> {
+    /// Its id; `source_id::slug` in our own rows.
+    pub doc: Cow<'a, str>,
+    /// Its score; finite.
+    pub score: Option<f32>,
+}
+
+/// What decided the order of the hits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderedBy {
+    /// Scores, and document ids where they tie.
+    Score,
+    /// The order they were given in.
+    Position,
+}
+
+/// One query's place in a run.
+#[derive(Debug, Clone, PartialEq)]
+struct Slot<'a> {
+    query: Cow<'a, str>,
+    hits: Range<usize>,
+}
+
+/// Rankings by query, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<'a> {
+    slots: Vec<Slot<'a>>,
+    hits: Vec<RunHit<'a>>,
+    places: FxHashMap<Cow<'a, str>, usize>,
+    /// What decided the order.
+    pub ordered_by: OrderedBy,
+    /// How many hits were left out because their document was already higher in the ranking.
+    pub repeated: usize,
+}
+
+impl<'a> Run<'a> {
+    /// Reads TREC lines, or NDJSON rows if the first byte that says something is `{`. A byte order
+    /// mark and CRLF line ends are tolerated. A file without rows is a run without queries.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, RunError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| RunError::NotUtf8 { byte: error.valid_up_to() })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim_start().starts_with('{') { ndjson::parse(text) } else { trec::parse(text) }
+    }
+
+    /// A run without queries, to be filled by [`Run::push`].
+    pub fn new(ordered_by: OrderedBy) -> Self {
+        let (slots, hits, places) = (Vec::new(), Vec::new(), FxHashMap::default());
+        Self { slots, hits, places, ordered_by, repeated: 0 }
+    }
+
+    /// Adds the ranking of one query, best first; repeated documents are left out.
+    pub fn push(
+        &mut self,
+        query: impl Into<Cow<'a, str>>,
+        ranking: impl IntoIterator<Item = RunHit<'a>>,
+    ) -> Result<(), RunError> {
+        let (query, start) = (query.into(), self.hits.len());
+        if self.places.insert(query.clone(), self.slots.len()).is_some() {
+            return Err(RunError::DuplicateQuery { query: query.into_owned() });
+        }
+        let mut seen = rustc_hash::FxHashSet::default();
+        for hit in ranking {
+            if seen.insert(hit.doc.clone()) {
+                self.hits.push(hit);
+            } else {
+                self.repeated += 1;
+            }
+        }
+        self.slots.push(Slot { query, hits: start..self.hits.len() });
+        Ok(())
+    }
+
+    /// Every query with its ranking.
+    pub fn rankings(&self) -> impl Iterator<Item = (&str, &[RunHit<'a>])> {
+        self.slots.iter().map(|slot| (slot.query.as_ref(), &self.hits[slot.hits.clone()]))
+    }
+
+    /// The ranking of a query.
+    pub fn ranking(&self, query: &str) -> Option<&[RunHit<'a>]> {
+        let slot = &self.slots[*self.places.get(query)?];
+        Some(&self.hits[slot.hits.clone()])
+    }
+
+    /// How many queries there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no query.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// How many hits there are.
+    pub fn hits(&self) -> usize {
+        self.hits.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
