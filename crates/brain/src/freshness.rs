@@ -15,8 +15,8 @@ use crate::import::ImportProgress;
 use crate::{Brain, BrainError};
 
 /// How much of the feed is held in memory at once.
-const BATCH_CHANGES: usize = 2_000;
-const BATCH_BYTES: usize = 32 << 20;
+pub(crate) const BATCH_CHANGES: usize = 2_000;
+pub(crate) const BATCH_BYTES: usize = 32 << 20;
 /// How long an answer waits for another process that is indexing before it answers from an older
 /// generation and says so.
 const ANSWER_WAIT: Duration = Duration::from_millis(250);
@@ -201,7 +201,7 @@ fn is_at(corpus: &Corpus, generation: Generation, root: gbrain_core::hash::Hash)
     corpus.generation == generation && corpus.root == root
 }
 
-fn corpus_of(batch: &ChangeBatch) -> Corpus {
+pub(crate) fn corpus_of(batch: &ChangeBatch) -> Corpus {
     Corpus { generation: batch.upto, root: batch.root, pages: batch.pages, chunks: batch.chunks }
 }
 

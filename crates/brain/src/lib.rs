@@ -5,12 +5,14 @@
 //!
 //! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
 
+pub mod capture;
 mod error;
 mod freshness;
 pub mod import;
 mod pages;
 mod reembed;
 mod retrieve;
+mod snapshot;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ pub use freshness::IndexReport;
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Judged, Rerank};
+pub use snapshot::{Past, Snapshot};
 pub use verify::{VerifyFinding, VerifyReport};
 
 /// How long making an index waits for another process that is making it.
@@ -155,13 +158,22 @@ pub fn built_in_models() -> Models {
 
 /// Removes the index of a workspace that is gone.
 pub fn forget_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
-    remove_dir(&index_path(dir, identity, workspace))
+    let path = index_path(dir, identity, workspace);
+    remove_dir(&past_path(&path))?;
+    remove_dir(&path)
 }
 
 /// One directory per store and workspace, so that switching databases never mixes corpora.
 fn index_path(dir: &Path, identity: &str, workspace: &WorkspaceId) -> PathBuf {
     let short = identity.get(..12).unwrap_or(identity);
     dir.join(format!("{workspace}-{short}"))
+}
+
+/// The index of past corpora, beside that of the present.
+fn past_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".past");
+    PathBuf::from(name)
 }
 
 fn open_disk(path: &Path, identity: &str, models: &Models) -> Result<DiskIndex, BrainError> {

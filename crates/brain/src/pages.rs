@@ -70,6 +70,7 @@ impl Brain {
         let purged = self.store().purge_page(self.workspace(), key, now)?;
         // Deleted text stays in an index's segments until they are merged: only making the index
         // again takes it off the disk.
+        self.forget_past()?;
         self.reindex(&|_, _| ())?;
         Ok(purged)
     }

@@ -3,9 +3,12 @@
 //! Promises: pure and synchronous. No I/O, clock, randomness or printing; everything a decision
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
+pub mod baseline;
+pub mod blame;
 pub mod capture;
 pub mod chunk;
 pub mod format;
+pub mod gate;
 pub mod hash;
 pub mod id;
 pub mod link;
@@ -13,11 +16,13 @@ pub mod measure;
 mod named;
 pub mod overlap;
 pub mod page;
+pub mod provenance;
 pub mod qrels;
 pub mod ranking;
+pub mod replay;
 pub mod request;
-pub mod scrub;
 pub mod run;
+pub mod scrub;
 pub mod search;
 pub mod stats;
 pub mod text;

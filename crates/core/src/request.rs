@@ -73,6 +73,17 @@ pub struct Filter {
     pub truth_only: bool,
 }
 
+/// Who asked. Nothing in a ranking depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// Whether the request came over a wire.
+    pub remote: bool,
+    /// The job that asked.
+    pub job_id: Option<i64>,
+    /// The subagent that asked.
+    pub subagent_id: Option<i64>,
+}
+
 /// A versioned record of everything a retrieval depends on besides the corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {

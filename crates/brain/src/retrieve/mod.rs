@@ -29,7 +29,7 @@ use gbrain_index::{View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
 
-use crate::{Brain, BrainError};
+use crate::{Brain, BrainError, Snapshot};
 
 use arms::ArmResults;
 use stopwatch::Stopwatch;
@@ -59,21 +59,50 @@ pub struct Answered {
 }
 
 impl Brain {
-    /// Answers a request.
+    /// Answers a request. Not captured: callers ask through [`Door`](crate::capture::Door),
+    /// measurements ask here.
     pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
+        self.answer_keeping(request, ask).map(|(_, answered)| answered)
+    }
+
+    /// Answers a request, and keeps the corpus that was asked.
+    pub(crate) fn answer_keeping(
+        &self,
+        request: &Request,
+        ask: &Ask<'_>,
+    ) -> Result<(Snapshot, Answered), BrainError> {
         let mut watch = Stopwatch::start();
-        let fresh = self.fresh_view(ask.progress)?;
+        let snapshot = self.snapshot(ask.progress)?;
         watch.lap("freshness");
-        let sources = self.sources_at(fresh.head)?;
-        let held = fresh.view.vector_model();
-        let embedder = held.and_then(|id| self.models.find(id));
-        let parts = Parts { view: fresh.view.as_ref(), sources: &sources, embedder };
-        let retrieval = Retrieval::new(parts, request, ask);
-        let ranking = retrieval.run(&mut watch)?;
-        let generation = fresh.view.corpus().generation.0;
+        let answered = self.answer_timed(&snapshot, request, ask, watch)?;
+        Ok((snapshot, answered))
+    }
+
+    /// Answers a request from a corpus that is held.
+    pub fn answer_from(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        ask: &Ask<'_>,
+    ) -> Result<Answered, BrainError> {
+        self.answer_timed(snapshot, request, ask, Stopwatch::start())
+    }
+
+    fn answer_timed(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        ask: &Ask<'_>,
+        mut watch: Stopwatch,
+    ) -> Result<Answered, BrainError> {
+        let view = snapshot.view.as_ref();
+        let embedder = view.vector_model().and_then(|id| self.models.find(id));
+        let parts = Parts { view, sources: &snapshot.sources, embedder };
+        let ranking = Retrieval::new(parts, request, ask).run(&mut watch)?;
+        let generation = view.corpus().generation.0;
         Ok(Answered {
             ranking,
-            served: Served { generation, behind: fresh.behind, timings: watch.laps() },
+            served: Served { generation, behind: snapshot.behind, timings: watch.laps() },
         })
     }
 }

@@ -4,7 +4,10 @@
 //! field, so that a field added there fails to compile here instead of being lost.
 
 mod answer;
+pub mod capture;
+pub mod gate;
 pub(crate) mod qrels;
+pub mod replay;
 mod run;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};

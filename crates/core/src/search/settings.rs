@@ -197,9 +197,10 @@ impl Settings {
 
     /// A short name for exactly these values.
     pub fn hash(&self) -> String {
-        let values = self.values();
-        let text: Vec<String> =
-            values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let values = self.values().into_iter().map(|(name, value)| format!("{name}={value}"));
+        let weights = self.source_weights.iter();
+        let weights = weights.map(|(prefix, factor)| format!("{SOURCE_WEIGHT}{prefix}={factor}"));
+        let text: Vec<String> = values.chain(weights).collect();
         Hash::of(text.join("\n").as_bytes()).short()
     }
 }
@@ -242,6 +243,9 @@ mod tests {
         let before = settings.hash();
         settings.set("pool", "30").unwrap();
         assert_eq!(settings.pool, 30.0);
+        assert_ne!(settings.hash(), before);
+        let before = settings.hash();
+        settings.set("source_weight.journal", "0.8").unwrap();
         assert_ne!(settings.hash(), before);
     }
 

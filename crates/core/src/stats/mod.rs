@@ -10,6 +10,7 @@ mod interval;
 mod mcnemar;
 mod mean;
 mod normal;
+mod percentile;
 mod permutation;
 mod power;
 mod rng;
@@ -20,6 +21,7 @@ pub use holm::holm;
 pub use interval::Interval;
 pub use mcnemar::mcnemar;
 pub use mean::{deviation, mean, weighted_mean};
+pub use percentile::percentile;
 pub use permutation::paired_permutation;
 pub use power::{
     Errors, rows_for_mean_drop, rows_for_rate_drop, smallest_mean_drop, smallest_rate_drop,

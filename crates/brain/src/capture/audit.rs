@@ -1,0 +1,142 @@
+//! Failures that the database can't take: a file beside it, until the next process that can, stores
+//! them.
+//!
+//! One line a failure, in a file per ISO week, appended in one write so that processes do not
+//! interleave. Failing to write it is not a reason to fail: nobody is left to tell.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use gbrain_core::capture::{CaptureFailure, FailureReason};
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::Brain;
+
+const PREFIX: &str = "capture-failures-";
+const CLAIMED: &str = ".storing";
+
+/// The directory of audit files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditLog {
+    /// Where the files are.
+    pub dir: PathBuf,
+}
+
+impl AuditLog {
+    /// Appends failures to the file of their week.
+    pub(super) fn append(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) {
+        let Some(first) = failures.first() else { return };
+        let lines: String = failures.iter().map(|failure| line(ws, failure)).collect();
+        let _ = std::fs::create_dir_all(&self.dir);
+        let path = self.dir.join(file_name(first.at));
+        if let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path) {
+            let _ = file.write_all(lines.as_bytes());
+        }
+    }
+
+    /// The failures of a workspace that wait to be stored.
+    pub fn waiting(&self, ws: &WorkspaceId) -> Vec<CaptureFailure> {
+        let files = self.files();
+        files
+            .iter()
+            .flat_map(|path| read(path))
+            .filter(|(of, _)| of == ws.as_str())
+            .map(|(_, f)| f)
+            .collect()
+    }
+
+    /// The files that hold failures, oldest first.
+    fn files(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+/// Stores the failures of this workspace that wait in files. A file is claimed by renaming it, so
+/// that a failure that another process appends meanwhile starts a new one; storing twice keeps
+/// once, so a process that dies in between loses nothing.
+pub(super) fn store_what_is_left(audit: &AuditLog, brain: &Brain) {
+    for path in audit.files() {
+        let Some(claimed) = claim(&path) else { continue };
+        let (ours, others): (Vec<_>, Vec<_>) =
+            read(&claimed).into_iter().partition(|(of, _)| of == brain.workspace().as_str());
+        let ours: Vec<CaptureFailure> = ours.into_iter().map(|(_, failure)| failure).collect();
+        if brain.store().add_capture_failures(brain.workspace(), &ours).is_err() {
+            continue;
+        }
+        for (of, failure) in others {
+            if let Ok(ws) = WorkspaceId::new(&of) {
+                audit.append(&ws, &[failure]);
+            }
+        }
+        let _ = std::fs::remove_file(claimed);
+    }
+}
+
+fn claim(path: &Path) -> Option<PathBuf> {
+    if path.to_string_lossy().ends_with(CLAIMED) {
+        return Some(path.to_owned());
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}{CLAIMED}", std::process::id()));
+    let claimed = PathBuf::from(name);
+    std::fs::rename(path, &claimed).ok().map(|()| claimed)
+}
+
+/// The file of a moment: ISO year and week, as `audit/*` files of every gbrain are named.
+fn file_name(at: Timestamp) -> String {
+    let week = at.to_zoned(TimeZone::UTC).date().iso_week_date();
+    format!("{PREFIX}{}-W{:02}.jsonl", week.year(), week.week())
+}
+
+fn line(ws: &WorkspaceId, failure: &CaptureFailure) -> String {
+    let CaptureFailure { event_id, at, reason, detail } = failure;
+    let line = json!({
+        "schema_version": 1, "event_id": event_id, "ts": format!("{at:.3}"),
+        "workspace": ws.as_str(), "reason": reason.name(), "detail": detail,
+    });
+    format!("{line}\n")
+}
+
+/// The failures of a file with their workspaces. A line that was cut off is passed over.
+fn read(path: &Path) -> Vec<(String, CaptureFailure)> {
+    let Ok(text) = File::open(path).and_then(std::io::read_to_string) else { return Vec::new() };
+    text.lines().filter_map(parse).collect()
+}
+
+fn parse(line: &str) -> Option<(String, CaptureFailure)> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
+    Some((
+        text("workspace")?,
+        CaptureFailure {
+            event_id: text("event_id")?,
+            at: text("ts")?.parse().ok()?,
+            reason: FailureReason::from_name(&text("reason")?)?,
+            detail: text("detail")?,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_are_iso_weeks() {
+        let name = |text: &str| file_name(text.parse().unwrap());
+        assert_eq!(name("2027-01-01T00:00:00Z"), "capture-failures-2026-W53.jsonl");
+        assert_eq!(name("2026-11-16T03:00:00Z"), "capture-failures-2026-W47.jsonl");
+    }
+}

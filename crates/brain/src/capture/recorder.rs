@@ -1,0 +1,240 @@
+//! The thread that scrubs and stores what was observed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use gbrain_core::capture::{
+    CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed, keys,
+};
+use gbrain_core::hash::Hash;
+use gbrain_store::{CaptureFilter, StoreError};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Ask, Brain, Snapshot};
+
+use super::{CaptureOptions, audit};
+
+/// How many observations wait at most; more are counted as lost.
+const QUEUE: usize = 1_024;
+/// How many rows go into one transaction.
+const BATCH: usize = 256;
+/// How long the first row of a transaction waits for others.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// What became of the captures of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drained {
+    /// Stored.
+    pub stored: u64,
+    /// Failed, and kept as failures.
+    pub failed: u64,
+    /// Neither, when time was up.
+    pub unfinished: u64,
+}
+
+#[derive(Default)]
+struct Counters {
+    offered: AtomicU64,
+    stored: AtomicU64,
+    failed: AtomicU64,
+    overflowed: AtomicU64,
+    sampled: AtomicU64,
+}
+
+struct Item {
+    observed: Observed,
+    snapshot: Snapshot,
+}
+
+/// Takes observations and stores them, in a thread of its own.
+pub struct Recorder {
+    queue: Sender<Item>,
+    counters: Arc<Counters>,
+    sample_rate: f64,
+    worker: JoinHandle<()>,
+}
+
+impl Recorder {
+    /// Starts the thread.
+    pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
+        let (queue, items) = bounded(QUEUE);
+        let counters = Arc::new(Counters::default());
+        let sample_rate = options.sample_rate;
+        let mut worker = Worker { brain, options, counters: counters.clone(), reported: 0 };
+        let worker = std::thread::spawn(move || worker.run(&items));
+        Self { queue, counters, sample_rate, worker }
+    }
+
+    /// Takes an observation, or counts it as lost when the queue is full.
+    pub(super) fn offer(&self, observed: Observed, snapshot: Snapshot) {
+        if !self.is_sampled() {
+            return;
+        }
+        self.counters.offered.fetch_add(1, Ordering::Relaxed);
+        match self.queue.try_send(Item { observed, snapshot }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.counters.overflowed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Keeps every n-th request by a running sum, so that a share of 0.25 is exactly one in four.
+    fn is_sampled(&self) -> bool {
+        if self.sample_rate >= 1.0 {
+            return true;
+        }
+        let n = self.counters.sampled.fetch_add(1, Ordering::Relaxed) as f64;
+        ((n + 1.0) * self.sample_rate).floor() > (n * self.sample_rate).floor()
+    }
+
+    /// Stores what is waiting, for so long at most.
+    pub(super) fn drain(self, bound: Duration) -> Drained {
+        let Self { queue, counters, worker, .. } = self;
+        drop(queue);
+        let until = Instant::now() + bound;
+        while !worker.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let stored = counters.stored.load(Ordering::Acquire);
+        let failed = counters.failed.load(Ordering::Acquire);
+        let offered = counters.offered.load(Ordering::Acquire);
+        Drained { stored, failed, unfinished: offered.saturating_sub(stored + failed) }
+    }
+}
+
+struct Worker {
+    brain: Arc<Brain>,
+    options: CaptureOptions,
+    counters: Arc<Counters>,
+    /// How many overflows are kept as failures.
+    reported: u64,
+}
+
+impl Worker {
+    fn run(&mut self, items: &Receiver<Item>) {
+        audit::store_what_is_left(&self.options.audit, &self.brain);
+        self.prune();
+        while let Ok(first) = items.recv() {
+            let batch = gather(items, first);
+            self.store(batch);
+            self.report_overflow();
+        }
+        self.report_overflow();
+    }
+
+    fn store(&self, batch: Vec<Item>) {
+        let mut rows = Vec::with_capacity(batch.len());
+        for item in batch {
+            match self.row(item) {
+                Ok(row) => rows.push(row),
+                Err(detail) => self.fail(FailureReason::ScrubberException, 1, &detail),
+            }
+        }
+        let (store, ws) = (self.brain.store(), self.brain.workspace());
+        if rows.is_empty() {
+            return;
+        }
+        match store.add_captures(ws, &rows, Timestamp::now()) {
+            Ok(()) => self.count_stored(rows.len()),
+            Err(error) if rows.len() == 1 => self.fail_by(&error),
+            // One bad row fails them all: each for itself.
+            Err(_) => rows.iter().for_each(|row| self.store_one(row)),
+        }
+    }
+
+    fn store_one(&self, row: &CaptureFields) {
+        let (store, ws) = (self.brain.store(), self.brain.workspace());
+        match store.add_captures(ws, std::slice::from_ref(row), Timestamp::now()) {
+            Ok(()) => self.count_stored(1),
+            Err(error) => self.fail_by(&error),
+        }
+    }
+
+    /// A scrubber that fails or panics keeps nothing.
+    fn row(&self, item: Item) -> Result<CaptureFields, String> {
+        let policy = self.options.policy.as_ref().map_err(Clone::clone)?;
+        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_row(policy, item)));
+        made.unwrap_or_else(|_| Err("the scrubber panicked".to_owned()))
+    }
+
+    fn scrubbed_row(&self, policy: &CapturePolicy, item: Item) -> Result<CaptureFields, String> {
+        let scrubbing = policy.scrub(item.observed);
+        let Some(request) = scrubbing.replayed_request() else {
+            return Ok(policy.row(scrubbing, None));
+        };
+        let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+        let again = self.brain.answer_from(&item.snapshot, &request, &ask);
+        // Without the ranking of the scrubbed text the row is still a row; it can't be gated on.
+        let again = again.ok().map(|answered| keys(&answered.ranking.hits));
+        Ok(policy.row(scrubbing, again.as_deref()))
+    }
+
+    fn count_stored(&self, rows: usize) {
+        self.counters.stored.fetch_add(rows as u64, Ordering::AcqRel);
+    }
+
+    fn fail_by(&self, error: &StoreError) {
+        // Messages of the store never hold page text or queries.
+        self.fail(error.failure_reason(), 1, &error.to_string());
+    }
+
+    fn report_overflow(&mut self) {
+        let overflowed = self.counters.overflowed.load(Ordering::Acquire);
+        let new = overflowed - self.reported;
+        if new > 0 {
+            self.reported = overflowed;
+            self.fail(FailureReason::Other, new, "the queue was full");
+        }
+    }
+
+    /// Keeps failures in the database, or where it can't take them, in the audit log.
+    fn fail(&self, reason: FailureReason, times: u64, detail: &str) {
+        let at = Timestamp::now();
+        let failures: Vec<CaptureFailure> = (0..times)
+            .map(|n| CaptureFailure {
+                event_id: event_id(at, self.counters.failed.load(Ordering::Acquire) + n),
+                at,
+                reason,
+                detail: detail.to_owned(),
+            })
+            .collect();
+        if self.brain.store().add_capture_failures(self.brain.workspace(), &failures).is_err() {
+            self.options.audit.append(self.brain.workspace(), &failures);
+        }
+        self.counters.failed.fetch_add(times, Ordering::AcqRel);
+    }
+
+    /// Lets captures go that are older than the owner wants to keep them.
+    fn prune(&self) {
+        let Some(days) = self.options.retention_days else { return };
+        let kept = SignedDuration::from_hours(24 * i64::from(days));
+        let Ok(until) = Timestamp::now().checked_sub(kept) else { return };
+        let filter = CaptureFilter { until: Some(until), ..CaptureFilter::default() };
+        // A store that can't do it now is asked again by the next process.
+        let _ = self.brain.store().prune_captures(self.brain.workspace(), &filter);
+    }
+}
+
+/// Takes what comes within a moment after the first.
+fn gather(items: &Receiver<Item>, first: Item) -> Vec<Item> {
+    let until = Instant::now() + LINGER;
+    let mut batch = vec![first];
+    while batch.len() < BATCH {
+        match items.recv_deadline(until) {
+            Ok(item) => batch.push(item),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    batch
+}
+
+/// Names one failure among those of all processes.
+fn event_id(at: Timestamp, n: u64) -> String {
+    let parts = [at.as_nanosecond().to_string(), std::process::id().to_string(), n.to_string()];
+    Hash::of(parts.join(" ").as_bytes()).short()
+}

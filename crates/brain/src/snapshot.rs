@@ -1,0 +1,143 @@
+//! A corpus to answer from: the newest, or the one that was there at a past generation.
+
+use std::sync::Arc;
+
+use gbrain_core::id::Generation;
+use gbrain_core::provenance::CorpusAt;
+use gbrain_core::ranking::CorpusPrint;
+use gbrain_index::{Corpus, Index, MemoryIndex, View, Writer};
+use gbrain_store::{FeedRange, Source};
+
+use crate::freshness::{BATCH_BYTES, BATCH_CHANGES, WORK_WAIT, corpus_of};
+use crate::{Brain, BrainError, open_disk, past_path, remove_dir};
+
+/// Up to this many chunks a past corpus is indexed in memory: quicker than making files.
+const IN_MEMORY_CHUNKS: u64 = 5_000;
+
+/// A corpus, held as it is: later writes do not change what it answers.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub(crate) view: Arc<dyn View>,
+    pub(crate) sources: Arc<Vec<Source>>,
+    pub(crate) behind: i64,
+    store: String,
+}
+
+impl Snapshot {
+    pub(crate) fn new(
+        brain: &Brain,
+        view: Arc<dyn View>,
+        sources: Arc<Vec<Source>>,
+        behind: i64,
+    ) -> Self {
+        Self { view, sources, behind, store: brain.store().identity().to_owned() }
+    }
+
+    /// Which corpus it is.
+    pub fn corpus(&self) -> CorpusAt {
+        let Corpus { generation, root, pages, chunks } = self.view.corpus();
+        CorpusAt {
+            store: self.store.clone(),
+            generation: generation.0,
+            print: CorpusPrint { pages, chunks, root },
+        }
+    }
+
+    /// The model whose vectors it holds.
+    pub fn vector_model(&self) -> Option<&str> {
+        self.view.vector_model()
+    }
+}
+
+impl Brain {
+    /// The newest corpus. When another process is indexing and does not finish soon, an older one.
+    pub fn snapshot(&self, progress: &dyn Fn(i64, i64)) -> Result<Snapshot, BrainError> {
+        let fresh = self.fresh_view(progress)?;
+        let sources = self.sources_at(fresh.head)?;
+        Ok(Snapshot::new(self, fresh.view, sources, fresh.behind))
+    }
+
+    /// The past corpora of this brain.
+    pub fn past(&self) -> Result<Past<'_>, BrainError> {
+        let chunks = self.store().head(self.workspace())?.chunks;
+        let on_disk = self.index_path.as_deref().filter(|_| chunks > IN_MEMORY_CHUNKS);
+        let index: Arc<dyn Index> = match on_disk {
+            None => Arc::new(MemoryIndex::new(self.models.clone())),
+            Some(path) => {
+                Arc::new(open_disk(&past_path(path), self.store().identity(), &self.models)?)
+            }
+        };
+        Ok(Past { brain: self, index })
+    }
+
+    /// Throws away what was kept of past corpora.
+    pub(crate) fn forget_past(&self) -> Result<(), BrainError> {
+        self.index_path.as_deref().map_or(Ok(()), |path| remove_dir(&past_path(path)))
+    }
+}
+
+/// Past corpora, indexed on demand. One index goes forward through them, so asking for
+/// generations in rising order costs what asking for the last one costs.
+pub struct Past<'a> {
+    brain: &'a Brain,
+    index: Arc<dyn Index>,
+}
+
+impl Past<'_> {
+    /// The corpus at a generation; none for one that has not been.
+    ///
+    /// Sources are as they are now: what a source is believed has no history.
+    pub fn at(
+        &self,
+        generation: Generation,
+        progress: &dyn Fn(i64, i64),
+    ) -> Result<Option<Snapshot>, BrainError> {
+        let brain = self.brain;
+        let Some(head) = brain.store().head_at(brain.workspace(), generation)? else {
+            return Ok(None);
+        };
+        // Taken under the writer's lock: another process may want another generation next.
+        let mut writer = self.index.writer(WORK_WAIT)?;
+        let held = writer.corpus();
+        if (held.generation, held.root) != (generation, head.root) {
+            self.go_to(writer.as_mut(), generation, progress)?;
+        }
+        let view = self.index.view()?;
+        let sources = brain.sources_at(brain.store().head(brain.workspace())?.generation)?;
+        Ok(Some(Snapshot::new(brain, view, sources, 0)))
+    }
+
+    fn go_to(
+        &self,
+        writer: &mut dyn Writer,
+        until: Generation,
+        progress: &dyn Fn(i64, i64),
+    ) -> Result<(), BrainError> {
+        let (store, workspace) = (self.brain.store(), self.brain.workspace());
+        let held = writer.corpus();
+        let known = store.head_at(workspace, held.generation)?;
+        let is_past_of = held.generation < until
+            && (held.generation == Generation(0)
+                || known.is_some_and(|head| head.root == held.root));
+        if !is_past_of {
+            writer.clear()?;
+        }
+        let mut at = if is_past_of { held.generation } else { Generation(0) };
+        loop {
+            let range = FeedRange {
+                after: at,
+                until: Some(until),
+                max_changes: BATCH_CHANGES,
+                max_bytes: BATCH_BYTES,
+            };
+            let batch = store.read_feed(workspace, &range)?;
+            writer.apply(&batch.upserts, &batch.removals)?;
+            let is_last = batch.upto >= until || batch.upto == at;
+            at = batch.upto;
+            progress(at.0, until.0);
+            if is_last {
+                return Ok(writer.commit(corpus_of(&batch))?);
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The hashes of a baseline.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::hash::Hash;
+
+/// Names a query: 16 hexadecimal digits over its lower-cased, trimmed text with white space
+/// collapsed. Two spellings that differ only in that are the same question.
+pub fn query_hash(query: &str) -> String {
+    let words: Vec<&str> = query.split_whitespace().collect();
+    Hash::of(words.join(" ").to_lowercase().as_bytes()).short()
+}
+
+/// Names a set of queries, as every gbrain computes it: over the sorted query hashes.
+pub fn source_hash<'a>(query_hashes: impl Iterator<Item = &'a str>) -> String {
+    let mut hashes: Vec<&str> = query_hashes.collect();
+    hashes.sort_unstable();
+    Hash::of(hashes.join("\n").as_bytes()).to_hex()
+}
+
+/// A running hash over the metadata and every row as written.
+pub(super) struct RowsHash(Sha256);
+
+impl RowsHash {
+    /// Begins with the metadata, leaving the hash itself out.
+    pub(super) fn new(metadata: &Value) -> Self {
+        let mut bare = metadata.clone();
+        if let Value::Object(object) = &mut bare {
+            object.shift_remove("rows_hash");
+        }
+        let mut hasher = Self(Sha256::new());
+        hasher.line(&bare.to_string());
+        hasher
+    }
+
+    /// Takes the next line. Line ends are no part of it, so a checkout that changes them is no edit.
+    pub(super) fn line(&mut self, line: &str) {
+        let line = line.trim();
+        self.0.update((line.len() as u64).to_le_bytes());
+        self.0.update(line);
+    }
+
+    pub(super) fn finish(self) -> String {
+        Hash(self.0.finalize().into()).to_hex()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_does_not_make_another_question() {
+        assert_eq!(query_hash("  Who  IS\tAda? "), query_hash("who is ada?"));
+        assert_ne!(query_hash("who is ada"), query_hash("who is ada?"));
+    }
+
+    #[test]
+    fn the_order_of_queries_does_not_matter() {
+        assert_eq!(source_hash(["b", "a"].into_iter()), source_hash(["a", "b"].into_iter()));
+    }
+}

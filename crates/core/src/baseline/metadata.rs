@@ -1,0 +1,166 @@
+//! The first line of a baseline.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The value of `_kind` in the first line.
+pub(super) const KIND: &str = "baseline_metadata";
+
+/// What a replay of the baseline must reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// Least mean Jaccard.
+    pub jaccard: f64,
+    /// Least share of queries whose first page is the same.
+    pub top1: f64,
+    /// Most that the mean latency may have grown.
+    pub latency_multiplier: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { jaccard: 0.85, top1: 0.80, latency_multiplier: 2.0 }
+    }
+}
+
+/// A threshold that nothing can be measured against.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("threshold `{name}` is {value}; it takes a number {expected}")]
+pub struct ThresholdsError {
+    /// Which.
+    pub name: &'static str,
+    /// What it is.
+    pub value: f64,
+    /// What belongs there.
+    pub expected: &'static str,
+}
+
+impl Thresholds {
+    /// Refuses what every comparison would pass, or none.
+    pub fn check(&self) -> Result<(), ThresholdsError> {
+        check_rate("jaccard", self.jaccard)?;
+        check_rate("top1", self.top1)?;
+        if self.latency_multiplier.is_finite() && self.latency_multiplier > 0.0 {
+            return Ok(());
+        }
+        let (name, value) = ("latency_multiplier", self.latency_multiplier);
+        Err(ThresholdsError { name, value, expected: "above 0" })
+    }
+}
+
+/// Refuses a rate outside 0 to 1.
+pub(crate) fn check_rate(name: &'static str, value: f64) -> Result<(), ThresholdsError> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(ThresholdsError { name, value, expected: "from 0 to 1" })
+}
+
+/// A baseline that this one took the place of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// Its label.
+    pub label: String,
+    /// When it was published.
+    pub published_at: String,
+    /// How many rows it had.
+    pub row_count: usize,
+    /// Its hash over everything, where it had one.
+    pub rows_hash: Option<String>,
+    /// Why it was published.
+    pub why: Option<String>,
+}
+
+/// The first line of a baseline, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metadata {
+    /// A name for people.
+    pub label: String,
+    /// When it was published.
+    pub published_at: String,
+    /// The hash over the queries.
+    pub source_hash: String,
+    /// What a replay must reach.
+    pub thresholds: Thresholds,
+    /// How many rows follow.
+    pub row_count: usize,
+    /// The mean latency of the captures; none when no row has one.
+    pub mean_latency_ms: Option<f64>,
+    /// The hash over everything; none in files of other gbrains.
+    pub rows_hash: Option<String>,
+    /// Why it was published.
+    pub why: Option<String>,
+    /// What it took the place of, newest first.
+    pub history: Vec<Past>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct WireMetadata {
+    pub(super) schema_version: u64,
+    pub(super) _kind: String,
+    pub(super) label: String,
+    pub(super) published_at: String,
+    pub(super) source_hash: String,
+    pub(super) thresholds: WireThresholds,
+    pub(super) row_count: usize,
+    pub(super) baseline_mean_latency_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) weight_total: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) synthetic: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) history: Vec<Past>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rows_hash: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct WireThresholds {
+    pub(super) jaccard: f64,
+    pub(super) top1: f64,
+    pub(super) latency_multiplier: f64,
+}
+
+impl From<Thresholds> for WireThresholds {
+    fn from(Thresholds { jaccard, top1, latency_multiplier }: Thresholds) -> Self {
+        Self { jaccard, top1, latency_multiplier }
+    }
+}
+
+impl From<WireMetadata> for Metadata {
+    fn from(wire: WireMetadata) -> Self {
+        let WireMetadata {
+            schema_version: _,
+            _kind: _,
+            label,
+            published_at,
+            source_hash,
+            thresholds: WireThresholds { jaccard, top1, latency_multiplier },
+            row_count,
+            baseline_mean_latency_ms,
+            weight_total: _,
+            synthetic: _,
+            why,
+            history,
+            rows_hash,
+        } = wire;
+        Self {
+            label,
+            published_at,
+            source_hash,
+            thresholds: Thresholds { jaccard, top1, latency_multiplier },
+            row_count,
+            mean_latency_ms: baseline_mean_latency_ms,
+            rows_hash,
+            why,
+            history,
+        }
+    }
+}
+
+/// Whether an object is the first line of a baseline.
+pub(super) fn is_metadata(object: &Map<String, Value>) -> bool {
+    object.get("_kind").and_then(Value::as_str) == Some(KIND)
+}

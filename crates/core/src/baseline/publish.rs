@@ -1,0 +1,234 @@
+//! From captures to a baseline.
+//!
+//! Real captures repeat questions: the newest answer is kept, and how often it was asked is its
+//! weight. Rows that can't be gated on are left out and listed.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::capture::CapturedRow;
+use crate::format::capture::CAPTURE_VERSION;
+
+use super::hash::{RowsHash, query_hash, source_hash};
+use super::metadata::{KIND, Metadata, Past, Thresholds, ThresholdsError, WireMetadata};
+
+/// What a baseline is made of.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// A name for people.
+    pub label: String,
+    /// When it is published.
+    pub published_at: Timestamp,
+    /// What a replay must reach.
+    pub thresholds: Thresholds,
+    /// Why it is published.
+    pub why: Option<String>,
+    /// What it takes the place of.
+    pub previous: Option<Metadata>,
+}
+
+/// A row that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its line, from 1.
+    pub line: usize,
+    /// Why it can't be gated on.
+    pub reason: &'static str,
+}
+
+/// A baseline, ready to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// The file.
+    pub text: String,
+    /// Its first line.
+    pub metadata: Metadata,
+    /// How many captures the rows stand for.
+    pub weight_total: u64,
+    /// Rows that were left out.
+    pub refused: Vec<Refused>,
+    /// Lines of rows that came from real use.
+    pub real: Vec<usize>,
+}
+
+/// Why nothing was published.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PublishError {
+    /// No rows at all.
+    #[error("no rows to publish (empty input)")]
+    Empty,
+    /// Every row was left out.
+    #[error("none of the {0} rows can be gated on")]
+    AllRefused(usize),
+    /// A threshold that nothing can be measured against.
+    #[error(transparent)]
+    Thresholds(#[from] ThresholdsError),
+}
+
+/// A row with the object it was read from.
+type Input = (Value, CapturedRow);
+
+/// Makes a baseline. The same rows at the same time give the same bytes.
+pub fn publish(rows: Vec<Input>, draft: &Draft) -> Result<Published, PublishError> {
+    draft.thresholds.check()?;
+    if rows.is_empty() {
+        return Err(PublishError::Empty);
+    }
+    let total = rows.len();
+    let (refused, kept): (Vec<_>, Vec<_>) =
+        rows.into_iter().map(|(value, row)| (refusal(&row), value, row)).partition(is_refused);
+    let refused: Vec<Refused> = refused
+        .into_iter()
+        .filter_map(|(reason, _, row)| Some(Refused { line: row.line, reason: reason? }))
+        .collect();
+    if kept.is_empty() {
+        return Err(PublishError::AllRefused(total));
+    }
+    let folded = fold(kept.into_iter().map(|(_, value, row)| (value, row)));
+    Ok(write(folded, refused, draft))
+}
+
+fn is_refused((reason, _, _): &(Option<&'static str>, Value, CapturedRow)) -> bool {
+    reason.is_some()
+}
+
+/// Why a row can't be gated on.
+fn refusal(row: &CapturedRow) -> Option<&'static str> {
+    match row.expected() {
+        _ if row.query.trim().is_empty() => Some("empty query"),
+        None => Some("no retrieved_slugs"),
+        Some([]) => Some("nothing was found: there is no ranking to keep"),
+        Some(_) if row.expansion_applied => Some("its query was expanded by a model"),
+        Some(_) if row.scrubbed == Some(true) && row.scrubbed_retrieved.is_none() => {
+            Some("scrubbing changed its query and the ranking of what is left is not known")
+        }
+        Some(_) if !row.degraded.is_empty() => Some("a stage could not do its work"),
+        Some(_) => None,
+    }
+}
+
+/// What makes two captures the same request.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RequestKey {
+    tool: &'static str,
+    query_hash: String,
+    /// Everything else that was asked, as text.
+    rest: String,
+}
+
+fn request_key(value: &Value, row: &CapturedRow) -> RequestKey {
+    let rest = if row.is_whole {
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?}",
+            row.limit, row.detail, row.mode, row.filter, row.trust, row.vectors
+        )
+    } else {
+        // Rows of other gbrains do not say what was asked for; their sources stand for the scope.
+        let sources = value.get("source_ids").and_then(Value::as_array).cloned();
+        let mut names: Vec<String> =
+            sources.unwrap_or_default().iter().map(ToString::to_string).collect();
+        names.sort();
+        names.join(" ")
+    };
+    RequestKey { tool: row.operation.name(), query_hash: query_hash(&row.query), rest }
+}
+
+/// One row per request: the newest, with the weight of all.
+fn fold(rows: impl Iterator<Item = Input>) -> BTreeMap<RequestKey, (Value, CapturedRow)> {
+    let mut folded: BTreeMap<RequestKey, (Value, CapturedRow)> = BTreeMap::new();
+    for (value, row) in rows {
+        let key = request_key(&value, &row);
+        match folded.entry(key) {
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert((value, row));
+            }
+            std::collections::btree_map::Entry::Occupied(mut entry) => {
+                let weight = entry.get().1.weight + row.weight;
+                if age(&row) < age(&entry.get().1) {
+                    entry.insert((value, row));
+                }
+                entry.get_mut().1.weight = weight;
+            }
+        }
+    }
+    folded
+}
+
+/// Newest first; where nothing tells, an export has the newest first.
+fn age(row: &CapturedRow) -> (Reverse<Option<Timestamp>>, Reverse<Option<i64>>, usize) {
+    (Reverse(row.created_at), Reverse(row.id), row.line)
+}
+
+fn write(
+    folded: BTreeMap<RequestKey, (Value, CapturedRow)>,
+    refused: Vec<Refused>,
+    draft: &Draft,
+) -> Published {
+    let lines: Vec<String> = folded
+        .iter()
+        .map(|(key, (value, row))| row_line(value, &key.query_hash, row.weight))
+        .collect();
+    let rows: Vec<&CapturedRow> = folded.values().map(|(_, row)| row).collect();
+    let real: Vec<usize> = rows.iter().filter(|row| row.is_real()).map(|row| row.line).collect();
+    let weight_total = rows.iter().map(|row| row.weight).sum();
+    let mut wire = WireMetadata {
+        schema_version: CAPTURE_VERSION,
+        _kind: KIND.to_owned(),
+        label: draft.label.clone(),
+        published_at: milliseconds(draft.published_at),
+        source_hash: source_hash(folded.keys().map(|key| key.query_hash.as_str())),
+        thresholds: draft.thresholds.into(),
+        row_count: lines.len(),
+        baseline_mean_latency_ms: mean_latency(&rows),
+        weight_total: Some(weight_total),
+        synthetic: Some(real.is_empty()),
+        why: draft.why.clone(),
+        history: history(draft.previous.as_ref()),
+        rows_hash: None,
+    };
+    let bare = serde_json::to_value(&wire).expect("metadata has text keys only");
+    let mut hash = RowsHash::new(&bare);
+    lines.iter().for_each(|line| hash.line(line));
+    wire.rows_hash = Some(hash.finish());
+    let head = serde_json::to_string(&wire).expect("metadata has text keys only");
+    let text = std::iter::once(&head).chain(&lines).map(|line| format!("{line}\n")).collect();
+    Published { text, metadata: wire.into(), weight_total, refused, real }
+}
+
+/// A moment as every gbrain writes it: milliseconds and `Z`.
+pub(crate) fn milliseconds(at: Timestamp) -> String {
+    format!("{at:.3}")
+}
+
+fn row_line(value: &Value, query_hash: &str, weight: u64) -> String {
+    let mut object = Map::new();
+    object.insert("schema_version".to_owned(), CAPTURE_VERSION.into());
+    let members = value.as_object().cloned().unwrap_or_default();
+    object.extend(members);
+    object.insert("query_hash".to_owned(), query_hash.into());
+    object.insert("weight".to_owned(), weight.into());
+    Value::Object(object).to_string()
+}
+
+fn mean_latency(rows: &[&CapturedRow]) -> Option<f64> {
+    let known: Vec<f64> = rows.iter().filter_map(|row| row.latency_ms).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+/// How many earlier baselines a file remembers.
+const HISTORY: usize = 100;
+
+fn history(previous: Option<&Metadata>) -> Vec<Past> {
+    let Some(previous) = previous else { return Vec::new() };
+    let newest = Past {
+        label: previous.label.clone(),
+        published_at: previous.published_at.clone(),
+        row_count: previous.row_count,
+        rows_hash: previous.rows_hash.clone(),
+        why: previous.why.clone(),
+    };
+    std::iter::once(newest).chain(previous.history.iter().cloned()).take(HISTORY).collect()
+}

@@ -1,0 +1,122 @@
+//! Blame: which of corpus, settings, model and code moved a query.
+//!
+//! A ranking is a function of these four. Each corner that can be had again is asked again: if the
+//! captured ranking comes back with the captured corpus, the corpus moved it. What no corner brings
+//! back is the code's, provided that every other factor could be put back; otherwise nobody knows.
+
+use crate::named;
+use crate::provenance::{Difference, Differences};
+
+/// What moved a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Blame {
+    /// The pages.
+    Corpus,
+    /// The numbers of the pipeline.
+    Settings,
+    /// Pages and numbers together: neither alone.
+    CorpusAndSettings,
+    /// The embedding model.
+    Model,
+    /// The program: nothing else is left.
+    Code,
+    /// A factor could not be put back, or was not recorded.
+    Undetermined,
+}
+
+named! {
+    Blame {
+        Corpus = "corpus",
+        Settings = "settings",
+        CorpusAndSettings = "corpus_and_settings",
+        Model = "model",
+        Code = "code",
+        Undetermined = "undetermined",
+    }
+}
+
+/// Whether a corner brings the captured ranking back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Corner {
+    /// It does.
+    Restores,
+    /// It does not.
+    Differs,
+    /// It could not be asked.
+    Unavailable,
+    /// It is the same as the one that moved.
+    SameAsNow,
+}
+
+/// The corners of one moved query: everything else as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Corners {
+    /// With the captured corpus.
+    pub corpus: Corner,
+    /// With the captured settings.
+    pub settings: Corner,
+    /// With both.
+    pub both: Corner,
+}
+
+/// What moved a query, from what its corners gave and what differs.
+pub fn blame(corners: Corners, differences: &Differences) -> Blame {
+    if corners.corpus == Corner::Restores {
+        return Blame::Corpus;
+    }
+    if corners.settings == Corner::Restores {
+        return Blame::Settings;
+    }
+    if corners.both == Corner::Restores {
+        return Blame::CorpusAndSettings;
+    }
+    let is_put_back = |difference, corner| match difference {
+        Difference::Same => true,
+        Difference::Differs => corner != Corner::Unavailable,
+        Difference::Unknown => false,
+    };
+    if !is_put_back(differences.corpus, corners.corpus)
+        || !is_put_back(differences.settings, corners.settings)
+    {
+        return Blame::Undetermined;
+    }
+    match (differences.model, differences.code) {
+        (Difference::Same, Difference::Differs) => Blame::Code,
+        (Difference::Differs, Difference::Same) => Blame::Model,
+        // Same code, same everything, another ranking: the code has a fault of its own.
+        (Difference::Same, Difference::Same) => Blame::Code,
+        (_, _) => Blame::Undetermined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Difference::{Differs, Same, Unknown};
+
+    fn check(corners: [Corner; 3], differences: [Difference; 4], expected: Blame) {
+        let [corpus, settings, both] = corners;
+        let [code, of_settings, of_corpus, model] = differences;
+        let differences = Differences { code, settings: of_settings, corpus: of_corpus, model };
+        assert_eq!(blame(Corners { corpus, settings, both }, &differences), expected);
+    }
+
+    #[test]
+    fn a_corner_that_restores_names_the_factor() {
+        use Corner::{Differs as No, Restores, SameAsNow};
+        check([Restores, SameAsNow, SameAsNow], [Same, Same, Differs, Same], Blame::Corpus);
+        check([No, Restores, No], [Same, Differs, Differs, Same], Blame::Settings);
+        check([No, No, Restores], [Same, Differs, Differs, Same], Blame::CorpusAndSettings);
+    }
+
+    #[test]
+    fn what_is_left_is_the_codes_only_if_all_else_was_put_back() {
+        use Corner::{Differs as No, SameAsNow, Unavailable};
+        check([SameAsNow; 3], [Differs, Same, Same, Same], Blame::Code);
+        check([No, SameAsNow, No], [Differs, Same, Differs, Same], Blame::Code);
+        check([Unavailable; 3], [Differs, Same, Differs, Same], Blame::Undetermined);
+        check([SameAsNow; 3], [Differs, Same, Unknown, Same], Blame::Undetermined);
+        check([SameAsNow; 3], [Same, Same, Same, Differs], Blame::Model);
+        check([SameAsNow; 3], [Differs, Same, Same, Differs], Blame::Undetermined);
+    }
+}

@@ -1,0 +1,168 @@
+//! From an answered request to the row that is kept of it.
+
+use rustc_hash::FxHashSet;
+
+use crate::format::capture::{Extra, ExtraParts};
+use crate::hash::Hash;
+use crate::id::PageKey;
+use crate::provenance::{CorpusAt, Software};
+use crate::ranking::{Degraded, Hit, Ranking};
+use crate::request::{Caller, Detail, Operation, Request};
+use crate::scrub::{Family, Scrubber};
+
+use super::CaptureFields;
+
+/// What was observed of one answer: enough to make a row of it later, and no more, since it is
+/// copied while the caller waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// What was asked.
+    pub request: Request,
+    /// Who asked.
+    pub caller: Caller,
+    /// The pages of the answer, in order.
+    pub retrieved: Vec<PageKey>,
+    /// The ids of their passages, in order.
+    pub chunk_ids: Vec<String>,
+    /// The detail it was answered in.
+    pub detail_resolved: Detail,
+    /// The model whose vectors were searched.
+    pub embedder: Option<String>,
+    /// Stages that could not do their work.
+    pub degraded: Vec<Degraded>,
+    /// The corpus that was searched.
+    pub corpus: CorpusAt,
+    /// How long the answer took, in milliseconds.
+    pub latency_ms: f64,
+}
+
+impl Observed {
+    /// What is kept of an answer until its row is made.
+    pub fn new(
+        request: &Request,
+        caller: Caller,
+        ranking: &Ranking,
+        at: (&str, i64),
+        latency_ms: f64,
+    ) -> Self {
+        let (store, generation) = at;
+        let passages = ranking.hits.iter().flat_map(|hit| &hit.passages);
+        Self {
+            request: request.clone(),
+            caller,
+            retrieved: keys(&ranking.hits),
+            chunk_ids: passages.map(|passage| passage.chunk_id.clone()).collect(),
+            detail_resolved: ranking.detail,
+            embedder: ranking.embedder.clone(),
+            degraded: ranking.degraded.clone(),
+            corpus: CorpusAt { store: store.to_owned(), generation, print: ranking.corpus },
+            latency_ms,
+        }
+    }
+}
+
+/// The pages of an answer, in order.
+pub fn keys(hits: &[Hit]) -> Vec<PageKey> {
+    hits.iter().map(|hit| hit.key.clone()).collect()
+}
+
+/// How rows are made.
+#[derive(Debug, Clone)]
+pub struct CapturePolicy {
+    /// Takes personal data out; none keeps queries as they were typed.
+    pub scrubber: Option<Scrubber>,
+    /// Whether the brain is made up, so that its captures may be published anywhere.
+    pub synthetic: bool,
+    /// What answered.
+    pub software: Software,
+}
+
+/// An observation with its query scrubbed.
+#[derive(Debug)]
+pub struct Scrubbing {
+    observed: Observed,
+    families: Vec<Family>,
+    text: String,
+}
+
+impl CapturePolicy {
+    /// Takes personal data out of an observation.
+    pub fn scrub(&self, observed: Observed) -> Scrubbing {
+        let Some(scrubber) = &self.scrubber else {
+            return Scrubbing { text: observed.request.query.clone(), families: vec![], observed };
+        };
+        let scrubbed = scrubber.scrub(&observed.request.query);
+        let mut families: Vec<Family> = scrubbed.found.iter().map(|found| found.family).collect();
+        families.sort_unstable();
+        families.dedup();
+        Scrubbing { text: scrubbed.text, families, observed }
+    }
+
+    /// The row. `again` is the ranking of the scrubbed text, where scrubbing changed it.
+    pub fn row(&self, scrubbing: Scrubbing, again: Option<&[PageKey]>) -> CaptureFields {
+        let Scrubbing { observed, families, text } = scrubbing;
+        let slug = |key: &PageKey| match &self.scrubber {
+            Some(scrubber) => scrubber.scrub_slug(key.slug.as_str()),
+            None => key.slug.as_str().to_owned(),
+        };
+        let retrieved: Vec<(String, String)> =
+            observed.retrieved.iter().map(|key| (key.source.to_string(), slug(key))).collect();
+        let again = again.map(|keys| {
+            keys.iter().map(|key| (key.source.to_string(), slug(key))).collect::<Vec<_>>()
+        });
+        let extra = Extra::new(ExtraParts {
+            observed: &observed,
+            retrieved: &retrieved,
+            scrub_families: &families,
+            scrubbed_retrieved: again.as_deref(),
+            software: &self.software,
+            synthetic: self.synthetic,
+        });
+        let is_query = observed.request.operation == Operation::Query;
+        CaptureFields {
+            tool_name: observed.request.operation,
+            query: text,
+            retrieved_slugs: json(&distinct(retrieved.iter().map(|(_, slug)| slug))),
+            retrieved_chunk_ids: json(
+                &observed.chunk_ids.iter().map(|id| chunk_number(id)).collect::<Vec<_>>(),
+            ),
+            source_ids: json(&distinct(retrieved.iter().map(|(source, _)| source))),
+            expand_enabled: is_query.then_some(false),
+            detail: observed.request.detail,
+            detail_resolved: Some(observed.detail_resolved),
+            vector_enabled: observed.embedder.is_some(),
+            expansion_applied: false,
+            latency_ms: observed.latency_ms,
+            remote: observed.caller.remote,
+            job_id: observed.caller.job_id,
+            subagent_id: observed.caller.subagent_id,
+            extra: json(&extra),
+        }
+    }
+}
+
+impl Scrubbing {
+    /// The request with the scrubbed text, if scrubbing changed it: what a replay will ask.
+    pub fn replayed_request(&self) -> Option<Request> {
+        let is_changed = self.text != self.observed.request.query;
+        is_changed.then(|| Request { query: self.text.clone(), ..self.observed.request.clone() })
+    }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let mut seen = FxHashSet::default();
+    names.filter(|name| seen.insert(name.as_str())).collect()
+}
+
+/// The contract has numbers for chunks: 53 bits of the hash of the id, which JSON holds exactly.
+fn chunk_number(chunk_id: &str) -> u64 {
+    let bytes = Hash::of(chunk_id.as_bytes()).0;
+    let whole = u64::from_be_bytes([
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+    ]);
+    whole >> 11
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("our values have text keys only")
+}

@@ -1,0 +1,449 @@
+//! A capture on the wire: the additive fields of a row as they are written, and whole rows as they
+//! are read, from this gbrain or from another.
+//!
+//! Rows are keyed by name and unknown keys are ignored, as the contract of schema 1 says. A row of
+//! another schema is refused: misreading it would be worse.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::capture::{CapturedRow, Observed, Retrieved};
+use crate::hash::Hash;
+use crate::id::SourceId;
+use crate::provenance::{CorpusAt, Provenance, Software};
+use crate::ranking::CorpusPrint;
+use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Trust};
+use crate::scrub::Family;
+use crate::search::{SOURCE_WEIGHT, Settings};
+
+/// The version of a row.
+pub const CAPTURE_VERSION: u64 = 1;
+
+/// Why a line is not a row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// Not JSON.
+    #[error("not JSON ({0})")]
+    Json(String),
+    /// Not an object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// It does not say which schema it is of.
+    #[error("no `schema_version`; rows of an export begin with it: export again")]
+    NoVersion,
+    /// Another schema.
+    #[error("`schema_version` {0} is not 1: use the gbrain that wrote it, or export again")]
+    OtherVersion(String),
+    /// A field has the wrong type or an unknown value.
+    #[error("`{field}` is {found}, expected {expected}")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What was found.
+        found: String,
+        /// What belongs there.
+        expected: &'static str,
+    },
+}
+
+/// What makes a row reproducible, beside the fields of schema 1.
+#[derive(Debug, Serialize)]
+pub struct Extra<'a> {
+    request_version: u32,
+    retrieved: Vec<WirePage<'a>>,
+    limit: usize,
+    retrieval_mode: &'static str,
+    vectors: bool,
+    source_scope: Vec<&'a str>,
+    filters: WireFilters<'a>,
+    trust: &'static str,
+    now: String,
+    settings: BTreeMap<String, f64>,
+    settings_hash: String,
+    software: WireSoftware<'a>,
+    corpus: WireCorpus<'a>,
+    embedder: Option<&'a str>,
+    expansion_variants: [&'a str; 0],
+    cache_hit: bool,
+    degraded: Vec<WireDegraded<'a>>,
+    scrubbed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scrub_families: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scrubbed_retrieved: Option<Vec<WirePage<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scrub_jaccard: Option<f64>,
+    synthetic: bool,
+}
+
+/// What [`Extra`] is made of.
+#[derive(Debug)]
+pub struct ExtraParts<'a> {
+    /// The answer.
+    pub observed: &'a Observed,
+    /// Its pages as source and scrubbed slug.
+    pub retrieved: &'a [(String, String)],
+    /// What was taken out of the query.
+    pub scrub_families: &'a [Family],
+    /// The pages that the scrubbed text finds, where it differs.
+    pub scrubbed_retrieved: Option<&'a [(String, String)]>,
+    /// What answered.
+    pub software: &'a Software,
+    /// Whether the brain is made up.
+    pub synthetic: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct WirePage<'a> {
+    source_id: &'a str,
+    slug: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct WireFilters<'a> {
+    types: &'a [String],
+    tags: &'a [String],
+    since: Option<String>,
+    until: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireSoftware<'a> {
+    version: &'a str,
+    code: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCorpus<'a> {
+    store: &'a str,
+    generation: i64,
+    pages: u64,
+    chunks: u64,
+    root: String,
+}
+
+#[derive(Debug, Serialize)]
+struct WireDegraded<'a> {
+    stage: &'a str,
+    reason: &'a str,
+}
+
+impl<'a> Extra<'a> {
+    /// The additive fields of a row.
+    pub fn new(parts: ExtraParts<'a>) -> Self {
+        let ExtraParts {
+            observed,
+            retrieved,
+            scrub_families,
+            scrubbed_retrieved,
+            software,
+            synthetic,
+        } = parts;
+        let Observed {
+            request,
+            caller: _,
+            retrieved: _,
+            chunk_ids: _,
+            detail_resolved: _,
+            embedder,
+            degraded,
+            corpus,
+            latency_ms: _,
+        } = observed;
+        let Request {
+            operation: _,
+            query: _,
+            limit,
+            detail: _,
+            mode,
+            filter,
+            vectors,
+            now,
+            settings,
+        } = request;
+        let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
+        let CorpusAt { store, generation, print: CorpusPrint { pages, chunks, root } } = corpus;
+        Self {
+            request_version: REQUEST_VERSION,
+            retrieved: pages_of(retrieved),
+            limit: *limit,
+            retrieval_mode: mode.name(),
+            vectors: *vectors,
+            source_scope: sources.iter().map(SourceId::as_str).collect(),
+            filters: WireFilters {
+                types,
+                tags,
+                since: since.map(|date| date.to_string()),
+                until: until.map(|date| date.to_string()),
+            },
+            trust: trust.name(),
+            now: now.to_string(),
+            settings: settings_map(settings),
+            settings_hash: settings.hash(),
+            software: WireSoftware { version: &software.version, code: &software.code },
+            corpus: WireCorpus {
+                store,
+                generation: *generation,
+                pages: *pages,
+                chunks: *chunks,
+                root: root.to_hex(),
+            },
+            embedder: embedder.as_deref(),
+            expansion_variants: [],
+            cache_hit: false,
+            degraded: degraded
+                .iter()
+                .map(|degraded| WireDegraded { stage: degraded.stage, reason: degraded.reason })
+                .collect(),
+            scrubbed: !scrub_families.is_empty(),
+            scrub_families: scrub_families.iter().map(|family| family.name()).collect(),
+            scrub_jaccard: scrubbed_retrieved
+                .map(|again| crate::overlap::jaccard(retrieved, again)),
+            scrubbed_retrieved: scrubbed_retrieved.map(pages_of),
+            synthetic,
+        }
+    }
+}
+
+fn pages_of(pages: &[(String, String)]) -> Vec<WirePage<'_>> {
+    pages.iter().map(|(source_id, slug)| WirePage { source_id, slug }).collect()
+}
+
+/// Settings as one flat object.
+pub fn settings_map(settings: &Settings) -> BTreeMap<String, f64> {
+    let values = settings.values().into_iter().map(|(name, value)| (name.to_owned(), value));
+    let weights = settings.source_weights.iter();
+    values
+        .chain(weights.map(|(prefix, factor)| (format!("{SOURCE_WEIGHT}{prefix}"), *factor)))
+        .collect()
+}
+
+/// Settings of a flat object; none when it names one that this gbrain does not know, since a
+/// request can't be asked again with part of its settings.
+pub fn settings_of(map: &BTreeMap<String, f64>) -> Option<Settings> {
+    let mut settings = Settings::default();
+    for (name, value) in map {
+        settings.set(name, &value.to_string()).ok()?;
+    }
+    Some(settings)
+}
+
+/// A row as it is read. Everything is optional here: what is missing decides what can be done with
+/// the row, which is not the reader's business.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireRow {
+    id: Option<i64>,
+    tool_name: Option<String>,
+    query: Option<String>,
+    retrieved_slugs: Option<Vec<String>>,
+    source_ids: Option<Vec<String>>,
+    detail: Option<String>,
+    vector_enabled: Option<bool>,
+    expansion_applied: Option<bool>,
+    latency_ms: Option<f64>,
+    remote: Option<bool>,
+    created_at: Option<String>,
+    query_hash: Option<String>,
+    weight: Option<u64>,
+    retrieved: Option<Vec<ReadPage>>,
+    limit: Option<usize>,
+    retrieval_mode: Option<String>,
+    vectors: Option<bool>,
+    source_scope: Option<Vec<String>>,
+    filters: Option<ReadFilters>,
+    trust: Option<String>,
+    now: Option<String>,
+    settings: Option<BTreeMap<String, f64>>,
+    software: Option<ReadSoftware>,
+    corpus: Option<ReadCorpus>,
+    embedder: Option<String>,
+    cache_hit: Option<bool>,
+    degraded: Vec<ReadDegraded>,
+    scrubbed: Option<bool>,
+    scrubbed_retrieved: Option<Vec<ReadPage>>,
+    synthetic: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReadPage {
+    source_id: String,
+    slug: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ReadFilters {
+    types: Vec<String>,
+    tags: Vec<String>,
+    since: Option<String>,
+    until: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReadSoftware {
+    version: String,
+    code: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReadCorpus {
+    store: String,
+    generation: i64,
+    pages: u64,
+    chunks: u64,
+    root: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReadDegraded {
+    stage: String,
+    reason: String,
+}
+
+/// Reads a line as an object of schema 1, without looking at what is in it.
+pub fn read_object(line: &str) -> Result<Value, RowError> {
+    let value: Value =
+        serde_json::from_str(line).map_err(|error| RowError::Json(error.to_string()))?;
+    let Value::Object(object) = &value else { return Err(RowError::NotAnObject) };
+    match object.get("schema_version") {
+        None => Err(RowError::NoVersion),
+        Some(version) if version.as_u64() == Some(CAPTURE_VERSION) => Ok(value),
+        Some(other) => Err(RowError::OtherVersion(other.to_string())),
+    }
+}
+
+/// Reads a row from its object.
+pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
+    let is_embedder_known = value.get("embedder").is_some();
+    let row: WireRow =
+        serde_json::from_value(value).map_err(|error| RowError::Json(error.to_string()))?;
+    if row.latency_ms.is_some_and(|latency| !latency.is_finite() || latency < 0.0) {
+        let found = format!("{:?}", row.latency_ms);
+        return Err(RowError::Field { field: "latency_ms", found, expected: "0 or more" });
+    }
+    let operation =
+        named("tool_name", row.tool_name.as_deref(), Operation::from_name, "query or search")?
+            .ok_or(RowError::Field {
+                field: "tool_name",
+                found: "missing".to_owned(),
+                expected: "query or search",
+            })?;
+    let settings = row.settings.as_ref().and_then(settings_of);
+    let provenance = Provenance {
+        software: row.software.map(|ReadSoftware { version, code }| Software { version, code }),
+        settings,
+        corpus: row.corpus.map(corpus_at).transpose()?,
+        embedder: is_embedder_known.then_some(row.embedder),
+    };
+    let is_ours = row.retrieved.is_some();
+    Ok(CapturedRow {
+        line,
+        id: row.id,
+        operation,
+        query: row.query.unwrap_or_default(),
+        retrieved: retrieved(row.retrieved, row.retrieved_slugs, row.source_ids.as_deref()),
+        limit: row.limit,
+        detail: named("detail", row.detail.as_deref(), Detail::from_name, "low, medium, high")?,
+        mode: named(
+            "retrieval_mode",
+            row.retrieval_mode.as_deref(),
+            RetrievalMode::from_name,
+            "knowledge, graph or hybrid",
+        )?,
+        filter: filter(row.filters, row.source_scope)?,
+        trust: named("trust", row.trust.as_deref(), Trust::from_name, "trusted or untrusted")?,
+        vectors: row.vectors,
+        vector_enabled: row.vector_enabled,
+        expansion_applied: row.expansion_applied.unwrap_or(false),
+        cache_hit: row.cache_hit.unwrap_or(false),
+        degraded: row.degraded.into_iter().map(|d| (d.stage, d.reason)).collect(),
+        now: row.now.as_deref().map(|text| time("now", text)).transpose()?,
+        created_at: row.created_at.as_deref().map(|text| time("created_at", text)).transpose()?,
+        latency_ms: row.latency_ms,
+        remote: row.remote.unwrap_or(false),
+        scrubbed: row.scrubbed,
+        scrubbed_retrieved: row
+            .scrubbed_retrieved
+            .map(|pages| pages.into_iter().map(page).collect()),
+        synthetic: row.synthetic.unwrap_or(false),
+        query_hash: row.query_hash,
+        weight: row.weight.unwrap_or(1).max(1),
+        is_whole: is_ours && row.limit.is_some(),
+        provenance,
+    })
+}
+
+fn retrieved(
+    pages: Option<Vec<ReadPage>>,
+    slugs: Option<Vec<String>>,
+    sources: Option<&[String]>,
+) -> Option<Vec<Retrieved>> {
+    if let Some(pages) = pages {
+        return Some(pages.into_iter().map(page).collect());
+    }
+    // With one source in the whole result there is no doubt whose slug each is.
+    let only = match sources {
+        Some([only]) => Some(only.clone()),
+        _ => None,
+    };
+    let slugs = slugs?;
+    Some(slugs.into_iter().map(|slug| Retrieved { source: only.clone(), slug }).collect())
+}
+
+fn page(ReadPage { source_id, slug }: ReadPage) -> Retrieved {
+    Retrieved { source: Some(source_id), slug }
+}
+
+fn named<T>(
+    field: &'static str,
+    text: Option<&str>,
+    from_name: fn(&str) -> Option<T>,
+    expected: &'static str,
+) -> Result<Option<T>, RowError> {
+    let Some(text) = text else { return Ok(None) };
+    let value = from_name(text);
+    value.map(Some).ok_or_else(|| RowError::Field { field, found: format!("{text:?}"), expected })
+}
+
+fn filter(filters: Option<ReadFilters>, scope: Option<Vec<String>>) -> Result<Filter, RowError> {
+    let ReadFilters { types, tags, since, until } = filters.unwrap_or_default();
+    let sources = scope.unwrap_or_default();
+    let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>();
+    Ok(Filter {
+        sources: sources.map_err(|error| RowError::Field {
+            field: "source_scope",
+            found: error.to_string(),
+            expected: "a list of source ids",
+        })?,
+        types,
+        tags,
+        since: since.as_deref().map(|text| date("filters.since", text)).transpose()?,
+        until: until.as_deref().map(|text| date("filters.until", text)).transpose()?,
+        ..Filter::default()
+    })
+}
+
+fn date(field: &'static str, text: &str) -> Result<Date, RowError> {
+    let expected = "a day such as 2026-03-01";
+    text.parse().map_err(|_| RowError::Field { field, found: format!("{text:?}"), expected })
+}
+
+fn time(field: &'static str, text: &str) -> Result<Timestamp, RowError> {
+    let expected = "a time such as 2026-03-01T12:00:00Z";
+    text.parse().map_err(|_| RowError::Field { field, found: format!("{text:?}"), expected })
+}
+
+fn corpus_at(corpus: ReadCorpus) -> Result<CorpusAt, RowError> {
+    let ReadCorpus { store, generation, pages, chunks, root } = corpus;
+    let root = Hash::from_hex(&root).ok_or(RowError::Field {
+        field: "corpus.root",
+        found: format!("{root:?}"),
+        expected: "64 hexadecimal digits",
+    })?;
+    Ok(CorpusAt { store, generation, print: CorpusPrint { pages, chunks, root } })
+}

@@ -1,0 +1,406 @@
+//! A gate on the wire: the contract's envelope, and more beside it.
+//!
+//! The same inputs give the same bytes, apart from the object `timing`.
+
+use serde::Serialize;
+
+use crate::baseline::{Integrity, Metadata, Thresholds};
+use crate::gate::{
+    Breach, Check, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Status,
+    Verdict,
+};
+use crate::replay::{Latency, ReplayedRow, Summary};
+
+use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, ends};
+
+/// The version of [`GateReport`].
+pub const GATE_VERSION: u32 = 1;
+
+/// What was gated, beside what was found.
+#[derive(Debug)]
+pub struct GateParts<'a> {
+    /// The verdict on everything.
+    pub verdict: Verdict,
+    /// The regression gate.
+    pub regression: Option<RegressionParts<'a>>,
+    /// The correctness gate.
+    pub correctness: Option<CorrectnessParts<'a>>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
+/// What the regression gate was given and found.
+#[derive(Debug)]
+pub struct RegressionParts<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// Its metadata.
+    pub metadata: &'a Metadata,
+    /// Whether an edit would have been seen.
+    pub integrity: Integrity,
+    /// The thresholds that applied.
+    pub thresholds: Thresholds,
+    /// What was found.
+    pub found: &'a Regression,
+    /// Every row.
+    pub rows: &'a [ReplayedRow],
+}
+
+/// What the correctness gate was given and found.
+#[derive(Debug)]
+pub struct CorrectnessParts<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// The thresholds that applied.
+    pub thresholds: CorrectnessThresholds,
+    /// `fixed` or `production`.
+    pub pipeline: &'static str,
+    /// What was found.
+    pub found: &'a Correctness,
+}
+
+/// What `gbrain eval gate --json` prints.
+#[derive(Debug, Serialize)]
+pub struct GateReport<'a> {
+    schema_version: u32,
+    verdict: &'static str,
+    regression_gate: WireRegression<'a>,
+    correctness_gate: WireCorrectness<'a>,
+    timing: WireTiming,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct WireRegression<'a> {
+    ran: bool,
+    #[serde(flatten)]
+    result: Option<WireRegressionResult<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireRegressionResult<'a> {
+    verdict: &'static str,
+    baseline_path: &'a str,
+    baseline: WireBaseline<'a>,
+    summary: WireRegressionSummary,
+    thresholds: WireThresholds,
+    latency_skipped: bool,
+    checks: Vec<WireCheck>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    breaches: Vec<WireBreach<'a>>,
+    warnings: &'a [String],
+    changed: WireChanged,
+    results: Vec<WireRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireBaseline<'a> {
+    label: &'a str,
+    published_at: &'a str,
+    source_hash: &'a str,
+    rows_hash: Option<&'a str>,
+    tamper_evident: bool,
+    row_count: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct WireRegressionSummary {
+    rows_total: usize,
+    rows_replayed: usize,
+    rows_skipped: usize,
+    rows_errored: usize,
+    rows_measured: usize,
+    rows_both_empty: usize,
+    rows_confounded: usize,
+    rows_moved: usize,
+    mean_jaccard: Option<f64>,
+    top1_stability_rate: Option<f64>,
+    mean_rbo: Option<f64>,
+    mean_kendall_tau: Option<f64>,
+    weighted_mean_jaccard: Option<f64>,
+    weighted_top1_stability_rate: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireThresholds {
+    jaccard: f64,
+    top1: f64,
+    latency_multiplier: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct WireCorrectness<'a> {
+    ran: bool,
+    #[serde(flatten)]
+    result: Option<WireCorrectnessResult<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCorrectnessResult<'a> {
+    verdict: &'static str,
+    qrels_path: &'a str,
+    pipeline: &'static str,
+    summary: WireCorrectnessSummary,
+    thresholds: WireCorrectnessThresholds,
+    checks: Vec<WireCheck>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    breaches: Vec<WireBreach<'a>>,
+    warnings: &'a [String],
+    results: Vec<WireQuery<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCorrectnessSummary {
+    k: usize,
+    queries_total: usize,
+    queries_run: usize,
+    queries_errored: usize,
+    mean_recall_at_k: Option<f64>,
+    first_relevant_hit_rate: Option<f64>,
+    expected_top1_hit_rate: Option<f64>,
+    expected_top1_denominator: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCorrectnessThresholds {
+    recall_at_k: f64,
+    first_relevant_hit: f64,
+    expected_top1: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCheck {
+    metric: &'static str,
+    status: &'static str,
+    baseline: Option<f64>,
+    observed: Option<f64>,
+    threshold: f64,
+    bound: &'static str,
+    n: usize,
+    interval: Option<[f64; 2]>,
+    smallest_detectable_drop: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireBreach<'a> {
+    metric: &'static str,
+    observed: Option<f64>,
+    threshold: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_tail: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    examples: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct WireQuery<'a> {
+    query_id: &'a str,
+    query: &'a str,
+    relevant: &'a [String],
+    expected_top1: Option<&'a str>,
+    retrieved: &'a [String],
+    missing: Vec<&'a str>,
+    recall_at_k: Option<f64>,
+    first_relevant_hit: Option<bool>,
+    expected_top1_hit: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<&'a str>,
+}
+
+/// Everything that differs between two runs of one gate.
+#[derive(Debug, Serialize)]
+struct WireTiming {
+    elapsed_ms: f64,
+    latency: Option<WireCheck>,
+    rows_compared: Option<usize>,
+    mean_latency_delta_ms: Option<f64>,
+    rows_over_2x_latency: Option<usize>,
+    captured_ms: Option<WirePercentiles>,
+    current_ms: Option<WirePercentiles>,
+}
+
+impl<'a> GateReport<'a> {
+    /// The wire form of a gate.
+    pub fn new(parts: &'a GateParts<'a>) -> Self {
+        let regression = parts.regression.as_ref().map(WireRegressionResult::new);
+        let correctness = parts.correctness.as_ref().map(WireCorrectnessResult::new);
+        Self {
+            schema_version: GATE_VERSION,
+            verdict: parts.verdict.name(),
+            regression_gate: WireRegression { ran: regression.is_some(), result: regression },
+            correctness_gate: WireCorrectness { ran: correctness.is_some(), result: correctness },
+            timing: WireTiming::new(parts),
+        }
+    }
+}
+
+impl<'a> WireRegressionResult<'a> {
+    fn new(parts: &'a RegressionParts<'a>) -> Self {
+        let RegressionParts { path, metadata, integrity, thresholds, found, rows } = parts;
+        let Regression { verdict, checks, latency, breaches, warnings, summary } = found;
+        let Thresholds { jaccard, top1, latency_multiplier } = *thresholds;
+        Self {
+            verdict: verdict.name(),
+            baseline_path: path,
+            baseline: WireBaseline {
+                label: &metadata.label,
+                published_at: &metadata.published_at,
+                source_hash: &metadata.source_hash,
+                rows_hash: metadata.rows_hash.as_deref(),
+                tamper_evident: *integrity == Integrity::Intact,
+                row_count: metadata.row_count,
+            },
+            summary: WireRegressionSummary::new(summary),
+            thresholds: WireThresholds { jaccard, top1, latency_multiplier },
+            latency_skipped: latency.status == Status::NotCompared,
+            checks: checks.iter().map(WireCheck::new).collect(),
+            breaches: breaches.iter().map(WireBreach::new).collect(),
+            warnings,
+            changed: WireChanged::new(rows),
+            results: rows.iter().map(|row| WireRow::new(row, Latencies::Left)).collect(),
+        }
+    }
+}
+
+impl WireRegressionSummary {
+    fn new(summary: &Summary) -> Self {
+        Self {
+            rows_total: summary.total,
+            rows_replayed: summary.replayed,
+            rows_skipped: summary.skipped,
+            rows_errored: summary.errored,
+            rows_measured: summary.measured,
+            rows_both_empty: summary.both_empty,
+            rows_confounded: summary.confounded,
+            rows_moved: summary.moved,
+            mean_jaccard: summary.mean_jaccard,
+            top1_stability_rate: summary.top1_rate,
+            mean_rbo: summary.mean_rbo,
+            mean_kendall_tau: summary.mean_kendall,
+            weighted_mean_jaccard: summary.weighted_jaccard,
+            weighted_top1_stability_rate: summary.weighted_top1,
+        }
+    }
+}
+
+impl<'a> WireCorrectnessResult<'a> {
+    fn new(parts: &'a CorrectnessParts<'a>) -> Self {
+        let CorrectnessParts { path, thresholds, pipeline, found } = parts;
+        let Correctness { verdict, k, checks, breaches, warnings, queries } = found;
+        let CorrectnessThresholds { recall_at_k, first_relevant_hit, expected_top1 } = *thresholds;
+        let observed = |metric: &str| {
+            checks.iter().find(|check| check.metric == metric).and_then(|check| check.observed)
+        };
+        let errored =
+            queries.iter().filter(|q| matches!(q.result, QueryResult::Errored(_))).count();
+        Self {
+            verdict: verdict.name(),
+            qrels_path: path,
+            pipeline,
+            summary: WireCorrectnessSummary {
+                k: *k,
+                queries_total: queries.len(),
+                queries_run: queries.len() - errored,
+                queries_errored: errored,
+                mean_recall_at_k: observed("mean_recall_at_k"),
+                first_relevant_hit_rate: observed("first_relevant_hit_rate"),
+                expected_top1_hit_rate: observed("expected_top1_hit_rate"),
+                expected_top1_denominator: queries
+                    .iter()
+                    .filter(|judged| judged.expected_top1_hit.is_some())
+                    .count(),
+            },
+            thresholds: WireCorrectnessThresholds {
+                recall_at_k,
+                first_relevant_hit,
+                expected_top1,
+            },
+            checks: checks.iter().map(WireCheck::new).collect(),
+            breaches: breaches.iter().map(WireBreach::new).collect(),
+            warnings,
+            results: queries.iter().map(WireQuery::new).collect(),
+        }
+    }
+}
+
+impl WireCheck {
+    fn new(check: &Check) -> Self {
+        let Check {
+            metric,
+            baseline,
+            observed,
+            threshold,
+            bound,
+            n,
+            interval,
+            smallest_drop,
+            status,
+        } = check;
+        Self {
+            metric,
+            status: status.name(),
+            baseline: *baseline,
+            observed: *observed,
+            threshold: *threshold,
+            bound: bound.name(),
+            n: *n,
+            interval: interval.map(ends),
+            smallest_detectable_drop: *smallest_drop,
+        }
+    }
+}
+
+impl<'a> WireBreach<'a> {
+    fn new(breach: &'a Breach) -> Self {
+        let Breach { metric, observed, threshold, reason, examples } = breach;
+        Self {
+            metric,
+            // Latency is never twice the same: its number is in `timing`.
+            observed: observed.filter(|_| *metric != "latency_ratio"),
+            threshold: *threshold,
+            reason: *reason,
+            error_tail: examples.first().cloned().filter(|_| reason.is_some()),
+            examples,
+        }
+    }
+}
+
+impl<'a> WireQuery<'a> {
+    fn new(judged: &'a Judged) -> Self {
+        let Judged { query, relevant, result, recall_at_k, first_relevant_hit, expected_top1_hit } =
+            judged;
+        let (retrieved, error_message): (&[String], _) = match result {
+            QueryResult::Ranked(pages) => (pages, None),
+            QueryResult::Errored(message) => (&[], Some(message.as_str())),
+        };
+        Self {
+            query_id: &query.id,
+            query: query.text.as_deref().unwrap_or_default(),
+            relevant,
+            expected_top1: query.expected_top1.as_deref(),
+            retrieved,
+            missing: judged.missing(),
+            recall_at_k: *recall_at_k,
+            first_relevant_hit: *first_relevant_hit,
+            expected_top1_hit: *expected_top1_hit,
+            error_message,
+        }
+    }
+}
+
+impl WireTiming {
+    fn new(parts: &GateParts<'_>) -> Self {
+        let found = parts.regression.as_ref().map(|regression| regression.found);
+        let latency: Option<&Latency> = found.map(|found| &found.summary.latency);
+        Self {
+            elapsed_ms: parts.elapsed_ms,
+            latency: found.map(|found| WireCheck::new(&found.latency)),
+            rows_compared: latency.map(|latency| latency.compared),
+            mean_latency_delta_ms: latency.and_then(|latency| latency.mean_delta_ms),
+            rows_over_2x_latency: latency.map(|latency| latency.over_twice),
+            captured_ms: latency.and_then(|l| l.captured_ms).map(WirePercentiles::new),
+            current_ms: latency.and_then(|l| l.current_ms).map(WirePercentiles::new),
+        }
+    }
+}

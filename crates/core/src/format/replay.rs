@@ -1,0 +1,388 @@
+//! A replay on the wire: the contract's keys, and more beside them.
+
+use serde::Serialize;
+
+use crate::provenance::{Differences, Factor};
+use crate::replay::{
+    Compared, Healths, Latency, Lost, Outcome, ReplayedRow, Summary, diagnose, healths,
+};
+use crate::stats::Interval;
+
+/// The version of [`ReplayReport`].
+pub const REPLAY_VERSION: u32 = 1;
+
+/// What `gbrain eval replay --json` prints.
+#[derive(Debug, Serialize)]
+pub struct ReplayReport<'a> {
+    schema_version: u32,
+    summary: WireSummary,
+    health: WireHealth,
+    diagnosis: Vec<String>,
+    /// What differs between the captures and now, as rows for each factor.
+    changed: WireChanged,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blame: Option<serde_json::Map<String, serde_json::Value>>,
+    errors: Vec<WireError<'a>>,
+    top_regressions: Vec<WireRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<Vec<WireRow<'a>>>,
+}
+
+/// A summary on the wire.
+#[derive(Debug, Serialize)]
+pub(super) struct WireSummary {
+    rows_total: usize,
+    rows_replayed: usize,
+    rows_skipped: usize,
+    rows_errored: usize,
+    mean_jaccard: Option<f64>,
+    top1_stability_rate: Option<f64>,
+    mean_latency_delta_ms: Option<f64>,
+    rows_over_2x_latency: usize,
+    rows_measured: usize,
+    rows_both_empty: usize,
+    rows_confounded: usize,
+    rows_moved: usize,
+    mean_jaccard_interval: Option<[f64; 2]>,
+    top1_stability_interval: Option<[f64; 2]>,
+    mean_rbo: Option<f64>,
+    mean_kendall_tau: Option<f64>,
+    weight: u64,
+    weighted_mean_jaccard: Option<f64>,
+    weighted_top1_stability_rate: Option<f64>,
+    latency: WireLatency,
+}
+
+#[derive(Debug, Serialize)]
+struct WireLatency {
+    rows_compared: usize,
+    ratio: Option<f64>,
+    captured_ms: Option<WirePercentiles>,
+    current_ms: Option<WirePercentiles>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct WirePercentiles {
+    p50: f64,
+    p95: f64,
+    p99: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct WireHealth {
+    mean_jaccard: &'static str,
+    top1_stability_rate: &'static str,
+    latency: &'static str,
+}
+
+/// How many rows each factor is the same in, differs in, or is unknown in.
+#[derive(Debug, Serialize)]
+pub(super) struct WireChanged {
+    code: WireCounts,
+    settings: WireCounts,
+    corpus: WireCounts,
+    model: WireCounts,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCounts {
+    same: usize,
+    differs: usize,
+    unknown: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct WireError<'a> {
+    id: Option<i64>,
+    line: usize,
+    query: &'a str,
+    error_message: &'a str,
+}
+
+/// A row on the wire.
+#[derive(Debug, Serialize)]
+pub(super) struct WireRow<'a> {
+    id: Option<i64>,
+    line: usize,
+    tool_name: &'static str,
+    query: &'a str,
+    query_hash: &'a str,
+    weight: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skip_reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errored: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<&'a str>,
+    #[serde(flatten)]
+    compared: Option<WireCompared<'a>>,
+    #[serde(flatten)]
+    latency: Option<WireRowLatency>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCompared<'a> {
+    jaccard: f64,
+    #[serde(rename = "top1Match")]
+    top1_match: Option<bool>,
+    rbo: f64,
+    kendall_tau: Option<f64>,
+    captured_slugs: &'a [String],
+    current_slugs: &'a [String],
+    caveats: Vec<&'static str>,
+    changed: WireDifferences,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blame: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<WireLost<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireRowLatency {
+    captured_latency_ms: Option<f64>,
+    current_latency_ms: f64,
+    latency_delta_ms: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireDifferences {
+    code: &'static str,
+    settings: &'static str,
+    corpus: &'static str,
+    model: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct WireLost<'a> {
+    page: &'a str,
+    stage: &'a str,
+    why: &'a str,
+}
+
+/// Whether latencies go into rows: a gate's rows are the same bytes for the same inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Latencies {
+    Shown,
+    Left,
+}
+
+impl<'a> ReplayReport<'a> {
+    /// The report of a replay, with `worst` of its worst rows and, if asked for, all of them.
+    pub fn new(rows: &'a [ReplayedRow], summary: &Summary, worst: usize, is_verbose: bool) -> Self {
+        let has_blame = rows.iter().filter_map(ReplayedRow::compared).any(|c| c.blame.is_some());
+        let Healths { jaccard, top1, latency } = healths(summary);
+        Self {
+            schema_version: REPLAY_VERSION,
+            summary: WireSummary::new(summary),
+            health: WireHealth {
+                mean_jaccard: jaccard.name(),
+                top1_stability_rate: top1.name(),
+                latency: latency.name(),
+            },
+            diagnosis: diagnose(rows, summary),
+            changed: WireChanged::new(rows),
+            blame: has_blame.then(|| blame_counts(rows)),
+            errors: rows.iter().filter_map(WireError::new).collect(),
+            top_regressions: worst_rows(rows, worst)
+                .into_iter()
+                .map(|row| WireRow::new(row, Latencies::Shown))
+                .collect(),
+            results: is_verbose
+                .then(|| rows.iter().map(|row| WireRow::new(row, Latencies::Shown)).collect()),
+        }
+    }
+}
+
+/// The rows that moved most, worst first.
+pub fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow> {
+    let mut worst: Vec<(&ReplayedRow, &Compared)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.compared()?)))
+        .filter(|(_, compared)| compared.jaccard < 1.0 || compared.top1 == Some(false))
+        .collect();
+    worst.sort_by(|(a, x), (b, y)| {
+        x.jaccard.total_cmp(&y.jaccard).then(x.rbo.total_cmp(&y.rbo)).then(a.line.cmp(&b.line))
+    });
+    worst.into_iter().map(|(row, _)| row).take(count).collect()
+}
+
+fn blame_counts(rows: &[ReplayedRow]) -> serde_json::Map<String, serde_json::Value> {
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for blame in rows.iter().filter_map(|row| row.compared()?.blame) {
+        *counts.entry(blame.name()).or_default() += 1;
+    }
+    counts.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
+}
+
+impl WireSummary {
+    pub(super) fn new(summary: &Summary) -> Self {
+        let Summary {
+            total,
+            replayed,
+            skipped,
+            errored,
+            both_empty,
+            confounded,
+            moved,
+            measured,
+            mean_jaccard,
+            jaccard_interval,
+            weighted_jaccard,
+            top1_rate,
+            top1_interval,
+            weighted_top1,
+            mean_rbo,
+            mean_kendall,
+            weight,
+            latency,
+        } = summary;
+        let Latency { compared, mean_delta_ms, ratio, over_twice, captured_ms, current_ms } =
+            latency;
+        Self {
+            rows_total: *total,
+            rows_replayed: *replayed,
+            rows_skipped: *skipped,
+            rows_errored: *errored,
+            mean_jaccard: *mean_jaccard,
+            top1_stability_rate: *top1_rate,
+            mean_latency_delta_ms: *mean_delta_ms,
+            rows_over_2x_latency: *over_twice,
+            rows_measured: *measured,
+            rows_both_empty: *both_empty,
+            rows_confounded: *confounded,
+            rows_moved: *moved,
+            mean_jaccard_interval: jaccard_interval.map(ends),
+            top1_stability_interval: top1_interval.map(ends),
+            mean_rbo: *mean_rbo,
+            mean_kendall_tau: *mean_kendall,
+            weight: *weight,
+            weighted_mean_jaccard: *weighted_jaccard,
+            weighted_top1_stability_rate: *weighted_top1,
+            latency: WireLatency {
+                rows_compared: *compared,
+                ratio: *ratio,
+                captured_ms: captured_ms.map(WirePercentiles::new),
+                current_ms: current_ms.map(WirePercentiles::new),
+            },
+        }
+    }
+}
+
+/// The ends of an interval.
+pub(super) fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+impl WirePercentiles {
+    pub(super) fn new([p50, p95, p99]: [f64; 3]) -> Self {
+        Self { p50, p95, p99 }
+    }
+}
+
+impl WireChanged {
+    pub(super) fn new(rows: &[ReplayedRow]) -> Self {
+        let compared: Vec<&Compared> = rows.iter().filter_map(ReplayedRow::compared).collect();
+        let of = |factor: Factor| {
+            use crate::provenance::Difference::{Differs, Same, Unknown};
+            let count =
+                |wanted| compared.iter().filter(|row| row.differences.of(factor) == wanted).count();
+            WireCounts { same: count(Same), differs: count(Differs), unknown: count(Unknown) }
+        };
+        Self {
+            code: of(Factor::Code),
+            settings: of(Factor::Settings),
+            corpus: of(Factor::Corpus),
+            model: of(Factor::Model),
+        }
+    }
+}
+
+impl<'a> WireError<'a> {
+    fn new(row: &'a ReplayedRow) -> Option<Self> {
+        match &row.outcome {
+            Outcome::Errored(message) => {
+                Some(Self { id: row.id, line: row.line, query: &row.query, error_message: message })
+            }
+            Outcome::Compared(_) | Outcome::Skipped(_) => None,
+        }
+    }
+}
+
+impl<'a> WireRow<'a> {
+    pub(super) fn new(row: &'a ReplayedRow, latencies: Latencies) -> Self {
+        let ReplayedRow { line, id, operation, query, query_hash, weight, outcome } = row;
+        let mut wire = Self {
+            id: *id,
+            line: *line,
+            tool_name: operation.name(),
+            query,
+            query_hash,
+            weight: *weight,
+            skipped: None,
+            skip_reason: None,
+            errored: None,
+            error_message: None,
+            compared: None,
+            latency: None,
+        };
+        match outcome {
+            Outcome::Skipped(skip) => {
+                (wire.skipped, wire.skip_reason) = (Some(true), Some(skip.name()));
+            }
+            Outcome::Errored(message) => {
+                (wire.errored, wire.error_message) = (Some(true), Some(message.as_str()));
+            }
+            Outcome::Compared(compared) => {
+                wire.latency = (latencies == Latencies::Shown).then(|| WireRowLatency {
+                    captured_latency_ms: compared.captured_ms,
+                    current_latency_ms: compared.current_ms,
+                    latency_delta_ms: compared.captured_ms.map(|ms| compared.current_ms - ms),
+                });
+                wire.compared = Some(WireCompared::new(compared));
+            }
+        }
+        wire
+    }
+}
+
+impl<'a> WireCompared<'a> {
+    fn new(compared: &'a Compared) -> Self {
+        let Compared {
+            captured,
+            current,
+            jaccard,
+            top1,
+            rbo,
+            kendall,
+            captured_ms: _,
+            current_ms: _,
+            caveats,
+            differences,
+            blame,
+            lost,
+        } = compared;
+        let Differences { code, settings, corpus, model } = differences;
+        Self {
+            jaccard: *jaccard,
+            top1_match: *top1,
+            rbo: *rbo,
+            kendall_tau: *kendall,
+            captured_slugs: captured,
+            current_slugs: current,
+            caveats: caveats.iter().map(|caveat| caveat.name()).collect(),
+            changed: WireDifferences {
+                code: code.name(),
+                settings: settings.name(),
+                corpus: corpus.name(),
+                model: model.name(),
+            },
+            blame: blame.map(|blame| blame.name()),
+            lost: lost
+                .iter()
+                .map(|Lost { page, stage, why }| WireLost { page, stage, why })
+                .collect(),
+        }
+    }
+}

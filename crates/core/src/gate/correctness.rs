@@ -1,0 +1,202 @@
+//! The correctness gate: known-right answers held against thresholds, counted in pages.
+
+use crate::baseline::{ThresholdsError, check_rate};
+use crate::qrels::JudgedQuery;
+use crate::stats::{mean, wilson};
+
+use super::check::{mean_interval, smallest_drop_of_mean, smallest_drop_of_rate};
+use super::{Bound, Breach, Check, Confidence, Status, Verdict};
+
+const EXAMPLES: usize = 5;
+
+/// What the answers must reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CorrectnessThresholds {
+    /// Least mean share of relevant pages among the first k.
+    pub recall_at_k: f64,
+    /// Least share of queries whose first page is relevant.
+    pub first_relevant_hit: f64,
+    /// Least share of queries whose first page is the expected one.
+    pub expected_top1: f64,
+}
+
+impl Default for CorrectnessThresholds {
+    fn default() -> Self {
+        Self { recall_at_k: 0.70, first_relevant_hit: 0.60, expected_top1: 0.50 }
+    }
+}
+
+impl CorrectnessThresholds {
+    /// Refuses what every comparison would pass, or none.
+    pub fn check(&self) -> Result<(), ThresholdsError> {
+        check_rate("recall_at_k", self.recall_at_k)?;
+        check_rate("first_relevant_hit", self.first_relevant_hit)?;
+        check_rate("expected_top1", self.expected_top1)
+    }
+}
+
+/// What a query gave.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryResult {
+    /// The pages that came back, in order, without duplicates.
+    Ranked(Vec<String>),
+    /// The retriever failed, or a stage could not do its work.
+    Errored(String),
+}
+
+/// A query with what it gave and how that measures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The query.
+    pub query: JudgedQuery,
+    /// Its relevant pages, as `source::slug`.
+    pub relevant: Vec<String>,
+    /// What it gave, cut at k.
+    pub result: QueryResult,
+    /// Relevant pages among the first k, over all relevant pages.
+    pub recall_at_k: Option<f64>,
+    /// Whether the first page is relevant.
+    pub first_relevant_hit: Option<bool>,
+    /// Whether the first page is the expected one.
+    pub expected_top1_hit: Option<bool>,
+}
+
+impl Judged {
+    /// Measures what a query gave.
+    pub fn new(query: JudgedQuery, result: QueryResult, k: usize) -> Self {
+        let relevant: Vec<String> = query.relevant().map(str::to_owned).collect();
+        let QueryResult::Ranked(mut pages) = result else {
+            return Self {
+                query,
+                relevant,
+                result,
+                recall_at_k: None,
+                first_relevant_hit: None,
+                expected_top1_hit: None,
+            };
+        };
+        pages.truncate(k);
+        let found = relevant.iter().filter(|page| pages.contains(page)).count();
+        let first = pages.first();
+        Self {
+            recall_at_k: Some(found as f64 / relevant.len().max(1) as f64),
+            first_relevant_hit: Some(first.is_some_and(|page| relevant.contains(page))),
+            expected_top1_hit: query.expected_top1.as_ref().map(|page| first == Some(page)),
+            result: QueryResult::Ranked(pages),
+            relevant,
+            query,
+        }
+    }
+
+    /// Relevant pages that did not come back.
+    pub fn missing(&self) -> Vec<&str> {
+        match &self.result {
+            QueryResult::Ranked(pages) => self
+                .relevant
+                .iter()
+                .filter(|page| !pages.contains(page))
+                .map(String::as_str)
+                .collect(),
+            QueryResult::Errored(_) => Vec::new(),
+        }
+    }
+}
+
+/// What the correctness gate found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Correctness {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How many pages count.
+    pub k: usize,
+    /// The three checks.
+    pub checks: Vec<Check>,
+    /// Why it is not green.
+    pub breaches: Vec<Breach>,
+    /// What to know beside the verdict.
+    pub warnings: Vec<String>,
+    /// Every query with its evidence.
+    pub queries: Vec<Judged>,
+}
+
+/// Holds judged queries against thresholds.
+pub fn correctness(
+    queries: Vec<Judged>,
+    k: usize,
+    thresholds: &CorrectnessThresholds,
+    confidence: Option<Confidence>,
+) -> Correctness {
+    let checks = checks(&queries, thresholds, confidence);
+    let mut breaches: Vec<Breach> = errored(&queries).into_iter().collect();
+    breaches.extend(checks.iter().filter_map(Check::breach));
+    let verdict = checks.iter().map(Check::verdict).fold(Verdict::Pass, Verdict::and);
+    let verdict = if breaches.is_empty() { verdict } else { Verdict::Fail };
+    let warnings = checks.iter().filter_map(Check::resolution_warning).collect();
+    Correctness { verdict, k, checks, breaches, warnings, queries }
+}
+
+fn errored(queries: &[Judged]) -> Option<Breach> {
+    let examples: Vec<String> = queries
+        .iter()
+        .filter_map(|judged| match &judged.result {
+            QueryResult::Errored(message) => Some(format!("{}: {message}", judged.query.id)),
+            QueryResult::Ranked(_) => None,
+        })
+        .collect();
+    (!examples.is_empty()).then(|| Breach {
+        metric: "queries_errored",
+        observed: Some(examples.len() as f64),
+        threshold: Some(0.0),
+        reason: Some("one_or_more_qrels_queries_threw"),
+        examples: examples.into_iter().take(EXAMPLES).collect(),
+    })
+}
+
+fn checks(
+    queries: &[Judged],
+    thresholds: &CorrectnessThresholds,
+    confidence: Option<Confidence>,
+) -> Vec<Check> {
+    let level = confidence.map_or(0.95, Confidence::value);
+    let recalls: Vec<f64> = queries.iter().filter_map(|judged| judged.recall_at_k).collect();
+    let firsts: Vec<bool> = queries.iter().filter_map(|judged| judged.first_relevant_hit).collect();
+    let expected: Vec<bool> = queries.iter().filter_map(|j| j.expected_top1_hit).collect();
+    let recall = Check {
+        metric: "mean_recall_at_k",
+        baseline: None,
+        observed: mean(&recalls),
+        threshold: thresholds.recall_at_k,
+        bound: Bound::Floor,
+        n: recalls.len(),
+        interval: mean_interval(&recalls, level),
+        smallest_drop: smallest_drop_of_mean(&recalls),
+        status: Status::NotMeasured,
+    };
+    let first = rate("first_relevant_hit_rate", &firsts, thresholds.first_relevant_hit, level);
+    let top1 = rate("expected_top1_hit_rate", &expected, thresholds.expected_top1, level);
+    let must_be_sure = confidence.is_some();
+    // Nobody has to say which page must be first.
+    let top1 = if queries.iter().all(|judged| judged.query.expected_top1.is_none()) {
+        Check { status: Status::NotCompared, ..top1 }
+    } else {
+        top1.decide(must_be_sure)
+    };
+    vec![recall.decide(must_be_sure), first.decide(must_be_sure), top1]
+}
+
+fn rate(metric: &'static str, hits: &[bool], threshold: f64, level: f64) -> Check {
+    let n = hits.len();
+    let hit = hits.iter().filter(|hit| **hit).count();
+    let observed = (n > 0).then(|| hit as f64 / n as f64);
+    Check {
+        metric,
+        baseline: None,
+        observed,
+        threshold,
+        bound: Bound::Floor,
+        n,
+        interval: wilson(hit as u64, n as u64, level),
+        smallest_drop: smallest_drop_of_rate(observed, n),
+        status: Status::NotMeasured,
+    }
+}

@@ -1,0 +1,14 @@
+//! Gates: measurements held against thresholds, and the verdict.
+//!
+//! Gates fail closed. An error, a skipped row, a degraded stage or nothing measured is never a
+//! pass; what can't be decided is inconclusive, which is not a pass either.
+
+mod check;
+mod correctness;
+mod regression;
+mod verdict;
+
+pub use check::{Bound, Check, Status};
+pub use correctness::{Correctness, CorrectnessThresholds, Judged, QueryResult, correctness};
+pub use regression::{Regression, regression};
+pub use verdict::{Breach, Confidence, ConfidenceError, Verdict};

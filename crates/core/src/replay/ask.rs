@@ -1,0 +1,154 @@
+//! From a captured row to the request that asks it again.
+
+use jiff::Timestamp;
+
+use crate::capture::CapturedRow;
+use crate::named;
+use crate::request::{Filter, Request, RetrievalMode, Trust};
+use crate::search::Settings;
+
+/// How many pages are asked for when a row neither says how many nor has any.
+const DEFAULT_LIMIT: usize = 10;
+
+/// What is true of the brain that is asked now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    /// Its settings.
+    pub settings: Settings,
+    /// The time, for rows that do not have theirs.
+    pub now: Timestamp,
+}
+
+/// Whose settings a replay uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsFrom {
+    /// Those of the brain as it is.
+    Live,
+    /// Those of the capture, where it has them.
+    Capture,
+}
+
+/// A way in which a replayed row is not quite what was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Caveat {
+    /// The row does not say whose its slugs are: sources are not compared.
+    BySlug,
+    /// The row does not say how many pages were asked for: the answer is cut at its length.
+    CutAtCaptured,
+    /// Its query was expanded by a model; the variants are not asked.
+    ExpansionNotReproduced,
+    /// Its answer came from a cache.
+    FromCache,
+    /// Scrubbing changed its query, and what the scrubbed text found then is not known.
+    QueryScrubbed,
+    /// A stage could not do its work when it was captured.
+    CaptureDegraded,
+    /// A stage could not do its work now.
+    ReplayDegraded,
+    /// Settings of the capture were asked for and it has none that this gbrain knows.
+    SettingsUnknown,
+    /// The corpus of the capture was asked for and can't be had: another store, or a purge.
+    CorpusUnknown,
+    /// Asked several times, it gave different rankings.
+    Unstable,
+}
+
+named! {
+    Caveat {
+        BySlug = "compared_by_slug",
+        CutAtCaptured = "cut_at_captured_length",
+        ExpansionNotReproduced = "expansion_not_reproduced",
+        FromCache = "captured_from_cache",
+        QueryScrubbed = "query_scrubbed",
+        CaptureDegraded = "capture_degraded",
+        ReplayDegraded = "replay_degraded",
+        SettingsUnknown = "settings_unknown",
+        CorpusUnknown = "corpus_unknown",
+        Unstable = "unstable",
+    }
+}
+
+impl Caveat {
+    /// Whether the row can't be held against the program: it would differ on an unchanged brain.
+    pub fn is_confounding(self) -> bool {
+        match self {
+            Self::ExpansionNotReproduced
+            | Self::FromCache
+            | Self::QueryScrubbed
+            | Self::CaptureDegraded
+            | Self::SettingsUnknown
+            | Self::CorpusUnknown => true,
+            Self::BySlug | Self::CutAtCaptured | Self::ReplayDegraded | Self::Unstable => false,
+        }
+    }
+}
+
+/// Why a row is not asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Skip {
+    /// There is nothing to ask.
+    EmptyQuery,
+    /// There is nothing to compare with.
+    NoRanking,
+}
+
+named! { Skip { EmptyQuery = "empty query", NoRanking = "no retrieved_slugs" } }
+
+/// A row as it is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The request.
+    pub request: Request,
+    /// Where the answer is cut.
+    pub cut: usize,
+    /// What is not as it was.
+    pub caveats: Vec<Caveat>,
+}
+
+/// The request of a row: everything that it says, and what is true now for the rest.
+pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, Skip> {
+    if row.query.trim().is_empty() {
+        return Err(Skip::EmptyQuery);
+    }
+    let expected = row.expected().ok_or(Skip::NoRanking)?;
+    let captured = match from {
+        SettingsFrom::Live => None,
+        SettingsFrom::Capture => row.provenance.settings.clone(),
+    };
+    let mut caveats = caveats(row);
+    if from == SettingsFrom::Capture && captured.is_none() {
+        caveats.push(Caveat::SettingsUnknown);
+    }
+    // The filter's own trust is what the caller says, not what the file's filter defaulted to.
+    let trust = row.trust.unwrap_or(if row.remote { Trust::Untrusted } else { Trust::Trusted });
+    let limit = row.limit.unwrap_or(match expected.len() {
+        0 => DEFAULT_LIMIT,
+        length => length,
+    });
+    let request = Request {
+        operation: row.operation,
+        query: row.query.clone(),
+        limit,
+        detail: row.detail,
+        mode: row.mode.unwrap_or(RetrievalMode::Hybrid),
+        filter: Filter { trust, ..row.filter.clone() },
+        vectors: row.vectors.unwrap_or(true) && row.vector_enabled != Some(false),
+        now: row.now.or(row.created_at).unwrap_or(live.now),
+        settings: captured.unwrap_or_else(|| live.settings.clone()),
+    };
+    Ok(Asked { request, cut: limit, caveats })
+}
+
+fn caveats(row: &CapturedRow) -> Vec<Caveat> {
+    let by_slug = row.expected().is_some_and(|pages| pages.iter().any(|p| p.source.is_none()));
+    let scrubbed = row.scrubbed.unwrap_or_else(|| row.query.contains(crate::scrub::MARKER));
+    let all = [
+        (by_slug, Caveat::BySlug),
+        (row.limit.is_none(), Caveat::CutAtCaptured),
+        (row.expansion_applied, Caveat::ExpansionNotReproduced),
+        (row.cache_hit, Caveat::FromCache),
+        (scrubbed && row.scrubbed_retrieved.is_none(), Caveat::QueryScrubbed),
+        (!row.degraded.is_empty(), Caveat::CaptureDegraded),
+    ];
+    all.into_iter().filter_map(|(holds, caveat)| holds.then_some(caveat)).collect()
+}

@@ -1,0 +1,108 @@
+//! What the numbers of a replay mean: the healthy ranges and the usual causes.
+
+use std::collections::BTreeMap;
+
+use crate::named;
+
+use super::{Outcome, ReplayedRow, Skip, Summary};
+
+/// How a number stands to its healthy range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Health {
+    /// In it.
+    Healthy,
+    /// Outside, and worth a look.
+    Shifted,
+    /// Far outside.
+    Broken,
+    /// Nothing was measured.
+    NotMeasured,
+}
+
+named! {
+    Health {
+        Healthy = "healthy",
+        Shifted = "shifted",
+        Broken = "broken",
+        NotMeasured = "not_measured",
+    }
+}
+
+/// The three numbers that tell whether a change is safe to land.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Healths {
+    /// At least 0.85 is healthy, below 0.7 is a major shift.
+    pub jaccard: Health,
+    /// At least 85% is healthy, below 70% the top of the funnel broke.
+    pub top1: Health,
+    /// Within 50 ms is healthy; any row over twice its captured latency is an alarm.
+    pub latency: Health,
+}
+
+/// How the three numbers stand.
+pub fn healths(summary: &Summary) -> Healths {
+    let rate = |value: Option<f64>| match value {
+        None => Health::NotMeasured,
+        Some(value) if value >= 0.85 => Health::Healthy,
+        Some(value) if value >= 0.7 => Health::Shifted,
+        Some(_) => Health::Broken,
+    };
+    let latency = match summary.latency.mean_delta_ms {
+        None => Health::NotMeasured,
+        Some(delta) if delta.abs() <= 50.0 && summary.latency.over_twice == 0 => Health::Healthy,
+        Some(delta) if delta <= 50.0 => Health::Shifted,
+        Some(_) => Health::Broken,
+    };
+    Healths { jaccard: rate(summary.mean_jaccard), top1: rate(summary.top1_rate), latency }
+}
+
+/// The causes that fit what is seen.
+pub fn diagnose(rows: &[ReplayedRow], summary: &Summary) -> Vec<String> {
+    let healths = healths(summary);
+    let mut causes = Vec::new();
+    if healths.jaccard == Health::Broken
+        && let Some(prefix) = common_directory(rows)
+    {
+        causes.push(format!(
+            "the pages that were lost are nearly all below `{prefix}`: look at source weights and filters for it"
+        ));
+    }
+    if healths.top1 == Health::Broken && healths.jaccard == Health::Healthy {
+        causes.push(
+            "the same pages in another order: look at the weights of fusion and at boosts"
+                .to_owned(),
+        );
+    }
+    if healths.latency == Health::Broken && healths.jaccard == Health::Healthy {
+        causes.push(
+            "the same pages, more slowly: look at the vector arm (embedding, depth of the scan) and at the machine"
+                .to_owned(),
+        );
+    }
+    if summary.errored > 0 {
+        let n = summary.errored;
+        causes.push(format!("{n} queries failed: their messages are in `results` of --json"));
+    }
+    let empty = |row: &&ReplayedRow| row.outcome == Outcome::Skipped(Skip::EmptyQuery);
+    let empty = rows.iter().filter(empty).count();
+    if empty > 0 {
+        causes.push(format!("{empty} rows have an empty query: see who asks with nothing"));
+    }
+    causes
+}
+
+/// The directory that at least four of five lost pages are below.
+fn common_directory(rows: &[ReplayedRow]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut total = 0;
+    for compared in rows.iter().filter_map(ReplayedRow::compared) {
+        for page in compared.captured.iter().filter(|page| !compared.current.contains(page)) {
+            total += 1;
+            if let Some((directory, _)) = page.rsplit_once('/') {
+                *counts.entry(directory).or_default() += 1;
+            }
+        }
+    }
+    let (directory, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    (count * 5 >= total * 4 && count >= 3).then(|| format!("{directory}/"))
+}

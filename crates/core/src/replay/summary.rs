@@ -1,0 +1,132 @@
+//! What the rows of a replay add up to. Every number comes with what it is counted over.
+
+use crate::stats::{Interval, Resampling, bootstrap_mean, mean, percentile, weighted_mean, wilson};
+
+use super::{Compared, Outcome, ReplayedRow};
+
+/// Latencies of a replay. Rows whose captured latency is not known are left out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Latency {
+    /// Rows with a captured latency.
+    pub compared: usize,
+    /// Mean of current minus captured.
+    pub mean_delta_ms: Option<f64>,
+    /// Current mean over captured mean.
+    pub ratio: Option<f64>,
+    /// Rows that take more than twice as long.
+    pub over_twice: usize,
+    /// p50, p95 and p99 of what was captured.
+    pub captured_ms: Option<[f64; 3]>,
+    /// p50, p95 and p99 of what it took now.
+    pub current_ms: Option<[f64; 3]>,
+}
+
+/// The summary of a replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Rows of the file.
+    pub total: usize,
+    /// Rows that were asked and compared.
+    pub replayed: usize,
+    /// Rows that were not asked.
+    pub skipped: usize,
+    /// Rows whose retrieval failed.
+    pub errored: usize,
+    /// Replayed rows where neither side found anything; in no mean.
+    pub both_empty: usize,
+    /// Rows that say less than their ranking depended on, or differ in ways that are known.
+    pub confounded: usize,
+    /// Rows whose ranking is not what it was, order included.
+    pub moved: usize,
+    /// Rows in the means.
+    pub measured: usize,
+    /// Mean set overlap.
+    pub mean_jaccard: Option<f64>,
+    /// Its 95% interval.
+    pub jaccard_interval: Option<Interval>,
+    /// Mean set overlap, each row as often as it was asked.
+    pub weighted_jaccard: Option<f64>,
+    /// Share of rows whose first page is the same.
+    pub top1_rate: Option<f64>,
+    /// Its 95% interval.
+    pub top1_interval: Option<Interval>,
+    /// That share, each row as often as it was asked.
+    pub weighted_top1: Option<f64>,
+    /// Mean rank-biased overlap.
+    pub mean_rbo: Option<f64>,
+    /// Mean Kendall's tau over rows that have one.
+    pub mean_kendall: Option<f64>,
+    /// Captures that the measured rows stand for.
+    pub weight: u64,
+    /// Latencies.
+    pub latency: Latency,
+}
+
+/// Adds up the rows of a replay.
+pub fn summarise(rows: &[ReplayedRow]) -> Summary {
+    let compared: Vec<(&Compared, u64)> =
+        rows.iter().filter_map(|row| Some((row.compared()?, row.weight))).collect();
+    let measured: Vec<(&Compared, u64)> =
+        compared.iter().copied().filter(|(row, _)| !row.is_both_empty()).collect();
+    let jaccards: Vec<f64> = measured.iter().map(|(row, _)| row.jaccard).collect();
+    let same: Vec<f64> =
+        measured.iter().map(|(row, _)| if row.top1 == Some(true) { 1.0 } else { 0.0 }).collect();
+    let rbos: Vec<f64> = measured.iter().map(|(row, _)| row.rbo).collect();
+    let kendalls: Vec<f64> = measured.iter().filter_map(|(row, _)| row.kendall).collect();
+    let weights: Vec<u64> = measured.iter().map(|(_, weight)| *weight).collect();
+    let stable = measured.iter().filter(|(row, _)| row.top1 == Some(true)).count();
+    Summary {
+        total: rows.len(),
+        replayed: compared.len(),
+        skipped: count(rows, |outcome| matches!(outcome, Outcome::Skipped(_))),
+        errored: count(rows, |outcome| matches!(outcome, Outcome::Errored(_))),
+        both_empty: compared.len() - measured.len(),
+        confounded: compared.iter().filter(|(row, _)| is_confounded(row)).count(),
+        moved: compared.iter().filter(|(row, _)| row.is_moved()).count(),
+        measured: measured.len(),
+        mean_jaccard: mean(&jaccards),
+        jaccard_interval: bootstrap_mean(&jaccards, &Resampling::default()),
+        weighted_jaccard: weighted(&jaccards, &weights),
+        top1_rate: mean(&same),
+        top1_interval: wilson(stable as u64, measured.len() as u64, 0.95),
+        weighted_top1: weighted(&same, &weights),
+        mean_rbo: mean(&rbos),
+        mean_kendall: mean(&kendalls),
+        weight: weights.iter().sum(),
+        latency: latency(&compared),
+    }
+}
+
+fn is_confounded(row: &Compared) -> bool {
+    row.caveats.iter().any(|caveat| caveat.is_confounding())
+}
+
+fn count(rows: &[ReplayedRow], is_it: fn(&Outcome) -> bool) -> usize {
+    rows.iter().filter(|row| is_it(&row.outcome)).count()
+}
+
+fn weighted(values: &[f64], weights: &[u64]) -> Option<f64> {
+    weighted_mean(values.iter().zip(weights).map(|(value, weight)| (*value, *weight as f64)))
+}
+
+fn latency(compared: &[(&Compared, u64)]) -> Latency {
+    let current: Vec<f64> = compared.iter().map(|(row, _)| row.current_ms).collect();
+    let pairs: Vec<(f64, f64)> =
+        compared.iter().filter_map(|(row, _)| Some((row.captured_ms?, row.current_ms))).collect();
+    let captured: Vec<f64> = pairs.iter().map(|(captured, _)| *captured).collect();
+    let now: Vec<f64> = pairs.iter().map(|(_, now)| *now).collect();
+    let (before, after) = (mean(&captured), mean(&now));
+    Latency {
+        compared: pairs.len(),
+        mean_delta_ms: before.zip(after).map(|(before, after)| after - before),
+        ratio: before.zip(after).map(|(before, after)| after / before),
+        over_twice: compared.iter().filter(|(row, _)| row.is_over_twice()).count(),
+        captured_ms: percentiles(captured),
+        current_ms: percentiles(current),
+    }
+}
+
+fn percentiles(mut values: Vec<f64>) -> Option<[f64; 3]> {
+    values.sort_unstable_by(f64::total_cmp);
+    Some([percentile(&values, 0.5)?, percentile(&values, 0.95)?, percentile(&values, 0.99)?])
+}

@@ -1,0 +1,85 @@
+//! Asking queries whose right answers are known.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gbrain_core::gate::{Judged, QueryResult};
+use gbrain_core::qrels::JudgedQuery;
+use gbrain_core::replay::Live;
+use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use jiff::Timestamp;
+
+use crate::{EvalError, Retriever, Target};
+
+/// Which pipeline answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pipeline {
+    /// The same on every day: no cache, no expansion, no remote model, time pinned.
+    Fixed,
+    /// What users get.
+    Production,
+}
+
+/// The time of the fixed pipeline: recency must not make a gate red by itself.
+const PINNED: i64 = 1_767_225_600;
+
+/// Asks every query, in parallel; results in the order of the file.
+pub fn judge(
+    target: &dyn Target,
+    queries: Vec<JudgedQuery>,
+    k: usize,
+    pipeline: Pipeline,
+    concurrency: usize,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Judged>, EvalError> {
+    let retriever = target.retriever(None)?.expect("every target has a newest corpus");
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(query) = queries.get(place) else { return done };
+            let request = request(query, k, pipeline, target.live());
+            done.push((place, ask(retriever.as_ref(), &request)));
+            progress(1);
+        }
+    };
+    let threads = concurrency.clamp(1, queries.len().max(1));
+    let mut results: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|w| w.join().expect("queries do not panic")).collect()
+    });
+    results.sort_by_key(|(place, _)| *place);
+    let results = results.into_iter().map(|(_, result)| result);
+    Ok(queries.into_iter().zip(results).map(|(query, r)| Judged::new(query, r, k)).collect())
+}
+
+fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Request {
+    let pinned = Timestamp::from_second(PINNED).expect("the pinned time is in range");
+    Request {
+        operation: Operation::Query,
+        query: query.text.clone().unwrap_or_default(),
+        limit: k,
+        detail: None,
+        mode: RetrievalMode::Hybrid,
+        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        vectors: true,
+        now: match pipeline {
+            Pipeline::Fixed => pinned,
+            Pipeline::Production => live.now,
+        },
+        settings: live.settings.clone(),
+    }
+}
+
+/// A degraded answer is no answer: it would measure another pipeline.
+fn ask(retriever: &dyn Retriever, request: &Request) -> QueryResult {
+    match retriever.retrieve(request) {
+        Err(error) => QueryResult::Errored(error.to_string()),
+        Ok(answer) => match answer.degraded.first() {
+            Some((stage, reason)) => {
+                QueryResult::Errored(format!("stage `{stage}` could not do its work: {reason}"))
+            }
+            None => QueryResult::Ranked(answer.pages.iter().map(ToString::to_string).collect()),
+        },
+    }
+}

@@ -1,0 +1,129 @@
+//! Files in and out: bounded reading, atomic writing.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::path::Path;
+
+use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader};
+use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::capture::{read_object, read_row};
+use serde_json::Value;
+
+use crate::EvalError;
+
+/// The longest line of a file of rows.
+pub const MAX_LINE: usize = 4 << 20;
+/// The largest file that is read as one document.
+pub const MAX_DOCUMENT: u64 = 512 << 20;
+
+/// Something that is read line by line, and what to call it.
+pub struct Input<'a> {
+    path: &'a Path,
+    reader: Box<dyn BufRead + 'a>,
+}
+
+impl<'a> Input<'a> {
+    /// A file; `-` is stdin.
+    pub fn open(path: &'a Path) -> Result<Self, EvalError> {
+        if path == Path::new("-") {
+            return Ok(Self { path, reader: Box::new(std::io::stdin().lock()) });
+        }
+        let file =
+            File::open(path).map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
+        Ok(Self { path, reader: Box::new(BufReader::with_capacity(1 << 16, file)) })
+    }
+
+    /// Any reader under the name of a path.
+    pub fn new(path: &'a Path, reader: impl BufRead + 'a) -> Self {
+        Self { path, reader: Box::new(reader) }
+    }
+
+    fn each_line(
+        mut self,
+        mut take: impl FnMut(usize, &str) -> Result<(), BaselineError>,
+    ) -> Result<(), EvalError> {
+        let path = || self.path.to_owned();
+        let mut buffer = Vec::new();
+        let mut line = 0;
+        loop {
+            buffer.clear();
+            line += 1;
+            let mut limited = (&mut self.reader).take(MAX_LINE as u64 + 1);
+            let read = limited.read_until(b'\n', &mut buffer);
+            let read = read.map_err(|source| EvalError::Io { path: path(), source })?;
+            if read == 0 {
+                return Ok(());
+            }
+            if buffer.len() > MAX_LINE {
+                return Err(EvalError::LongLine { path: path(), line, limit: MAX_LINE });
+            }
+            let text = std::str::from_utf8(&buffer)
+                .map_err(|_| EvalError::NotText { path: path(), line })?;
+            take(line, text).map_err(|source| EvalError::Baseline { path: path(), source })?;
+        }
+    }
+}
+
+/// Reads captures or a baseline; a baseline is verified.
+pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
+    let path = input.path.to_owned();
+    let mut reader = Reader::default();
+    input.each_line(|_, text| reader.line(text))?;
+    reader.finish().map_err(|source| EvalError::Baseline { path, source })
+}
+
+/// Reads a baseline and verifies it.
+pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
+    let path = input.path.to_owned();
+    let mut reader = Reader::default();
+    input.each_line(|_, text| reader.line(text))?;
+    reader.finish_baseline().map_err(|source| EvalError::Baseline { path, source })
+}
+
+/// Reads captures for publishing: each row with the object it was read from.
+pub fn read_publishable(input: Input<'_>) -> Result<Vec<(Value, CapturedRow)>, EvalError> {
+    let mut rows = Vec::new();
+    input.each_line(|line, text| {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let refused = |source| BaselineError::Row { line, source };
+        let mut value = read_object(text).map_err(refused)?;
+        if value.get("_kind").is_some() {
+            return Ok(());
+        }
+        // The query's hash is computed again: a row may come from another baseline.
+        if let Some(object) = value.as_object_mut() {
+            object.shift_remove("query_hash");
+        }
+        let row = read_row(value.clone(), line).map_err(refused)?;
+        rows.push((value, row));
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Reads a file as one document, if it is not too large for that.
+pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
+    let failed = |source| EvalError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        return Err(EvalError::LargeDocument { path: path.to_owned(), limit: MAX_DOCUMENT });
+    }
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all, and makes its directory.
+pub fn write_atomically(path: &Path, text: &[u8]) -> Result<(), EvalError> {
+    let failed = |source| EvalError::Io { path: path.to_owned(), source };
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
+    file.write_all(text).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

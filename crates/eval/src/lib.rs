@@ -1,0 +1,27 @@
+//! Measures retrieval: asks captured and judged requests of a retriever and says what moved.
+//!
+//! Promises: a setting of the brain that is measured is never changed; nothing that is asked here
+//! is captured; the same inputs give the same results, apart from time.
+//!
+//! Deliberately absent: decisions (they are core's), printing, arguments, async.
+
+mod correctness;
+mod error;
+mod files;
+mod gate;
+mod local;
+mod replay;
+mod retriever;
+mod selftest;
+
+pub use correctness::{Pipeline, judge};
+pub use error::EvalError;
+pub use files::{
+    Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
+    write_atomically,
+};
+pub use gate::{GateInputs, GateOutcome, gate};
+pub use local::LocalTarget;
+pub use replay::{AsOf, Replay, ReplayOptions, replay};
+pub use retriever::{Answer, RetrieveError, Retriever, Target};
+pub use selftest::{Mutant, MutantReport, Selftest, selftest};

@@ -1,0 +1,113 @@
+//! The local brain as a target.
+
+use gbrain_brain::capture::software;
+use gbrain_brain::{Answered, Ask, Brain, Past, Snapshot};
+use gbrain_core::capture::keys;
+use gbrain_core::id::{Generation, PageKey};
+use gbrain_core::provenance::{CorpusAt, Provenance};
+use gbrain_core::ranking::WhyNot;
+use gbrain_core::replay::{Live, Lost};
+use gbrain_core::request::Request;
+
+use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
+
+/// The local brain: its newest corpus is held when the measurement begins, so that a write in the
+/// middle of it does not split it.
+pub struct LocalTarget<'a> {
+    brain: &'a Brain,
+    newest: Snapshot,
+    past: Past<'a>,
+    live: Live,
+    progress: &'a (dyn Fn(i64, i64) + Sync),
+}
+
+impl<'a> LocalTarget<'a> {
+    /// A brain as it is now. `progress` is called while a corpus is indexed.
+    pub fn new(
+        brain: &'a Brain,
+        live: Live,
+        progress: &'a (dyn Fn(i64, i64) + Sync),
+    ) -> Result<Self, EvalError> {
+        let newest = brain.snapshot(&|done, total| progress(done, total))?;
+        Ok(Self { brain, newest, past: brain.past()?, live, progress })
+    }
+
+    /// The corpus that is newest.
+    pub fn corpus(&self) -> CorpusAt {
+        self.newest.corpus()
+    }
+
+    fn past(&self, corpus: &CorpusAt) -> Result<Option<Snapshot>, EvalError> {
+        // Equal roots are equal corpora, whichever store they are in.
+        if corpus.print == self.newest.corpus().print {
+            return Ok(Some(self.newest.clone()));
+        }
+        if corpus.store != self.brain.store().identity() {
+            return Ok(None);
+        }
+        let generation = Generation(corpus.generation);
+        let snapshot = self.past.at(generation, &|done, total| (self.progress)(done, total))?;
+        // A purge leaves every generation at once: then the corpus of the capture is gone.
+        Ok(snapshot.filter(|snapshot| snapshot.corpus().print == corpus.print))
+    }
+}
+
+impl Target for LocalTarget<'_> {
+    fn live(&self) -> &Live {
+        &self.live
+    }
+
+    fn retriever(
+        &self,
+        corpus: Option<&CorpusAt>,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+        let snapshot = match corpus {
+            None => Some(self.newest.clone()),
+            Some(corpus) => self.past(corpus)?,
+        };
+        Ok(snapshot.map(|snapshot| {
+            Box::new(LocalRetriever { brain: self.brain, snapshot }) as Box<dyn Retriever>
+        }))
+    }
+}
+
+struct LocalRetriever<'a> {
+    brain: &'a Brain,
+    snapshot: Snapshot,
+}
+
+impl LocalRetriever<'_> {
+    fn ask(&self, request: &Request, why_not: Option<PageKey>) -> Result<Answered, RetrieveError> {
+        let ask = Ask { explain: false, why_not, rerank: None, progress: &|_, _| () };
+        let answered = self.brain.answer_from(&self.snapshot, request, &ask);
+        answered.map_err(|error| RetrieveError(error.to_string()))
+    }
+}
+
+impl Retriever for LocalRetriever<'_> {
+    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
+        let started = std::time::Instant::now();
+        let ranking = self.ask(request, None)?.ranking;
+        let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
+        let degraded = ranking.degraded.iter();
+        Ok(Answer {
+            pages: keys(&ranking.hits),
+            latency_ms,
+            degraded: degraded.map(|d| (d.stage.to_owned(), d.reason.to_owned())).collect(),
+            provenance: Provenance {
+                software: Some(software()),
+                settings: Some(request.settings.clone()),
+                corpus: Some(self.snapshot.corpus()),
+                embedder: Some(ranking.embedder),
+            },
+        })
+    }
+
+    fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {
+        let WhyNot { key, verdict, trace } =
+            self.ask(request, Some(page.clone())).ok()?.ranking.why_not?;
+        // The last stage that knew the page is the one it fell out at.
+        let stage = trace.last().map_or("not_found", |step| step.stage);
+        Some(Lost { page: key.to_string(), stage: stage.to_owned(), why: verdict })
+    }
+}

@@ -1,0 +1,49 @@
+//! What is measured: anything that answers a request.
+
+use gbrain_core::id::PageKey;
+use gbrain_core::provenance::{CorpusAt, Provenance};
+use gbrain_core::replay::{Live, Lost};
+use gbrain_core::request::Request;
+
+use crate::EvalError;
+
+/// An answer, as far as it is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The pages, in order, without duplicates.
+    pub pages: Vec<PageKey>,
+    /// How long it took, in milliseconds.
+    pub latency_ms: f64,
+    /// Stages that could not do their work, with the reason.
+    pub degraded: Vec<(String, String)>,
+    /// What answered.
+    pub provenance: Provenance,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RetrieveError(pub String);
+
+/// Answers requests from one corpus.
+pub trait Retriever: Sync {
+    /// Answers a request.
+    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError>;
+
+    /// Where a page fell out of the answer to a request, where the retriever can tell.
+    fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost>;
+}
+
+/// Something that can be measured: a retriever of its newest corpus, and of past ones where it has
+/// them.
+pub trait Target: Sync {
+    /// What is true of it now.
+    fn live(&self) -> &Live;
+
+    /// The retriever of the newest corpus, or of a captured one; none if that can't be had.
+    /// Captured corpora are best asked for in the order of their generations.
+    fn retriever(
+        &self,
+        corpus: Option<&CorpusAt>,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError>;
+}

@@ -1,0 +1,346 @@
+//! A mutation test of the gate: a retriever is broken in ways that must be seen, and the gate is
+//! run on each. A mutant that passes is a hole.
+//!
+//! The real retriever is asked once for every request; mutants change what it said, so the test
+//! costs one replay.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
+use gbrain_core::gate::{QueryResult, Verdict};
+use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::named;
+use gbrain_core::provenance::CorpusAt;
+use gbrain_core::replay::{Live, Lost};
+use gbrain_core::request::Request;
+
+use crate::gate::{GateInputs, GateOutcome, gate};
+use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
+
+/// A way to break a retriever, or the file it is gated with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mutant {
+    /// The first page is missing.
+    DropFirst,
+    /// The same pages, another order.
+    Shuffle,
+    /// The second half is missing.
+    Truncate,
+    /// The first page again and again.
+    Duplicate,
+    /// The right slugs of the wrong source.
+    SwapSource,
+    /// Nothing.
+    Empty,
+    /// Three times as long as when it was captured.
+    SlowDown,
+    /// An error for the queries that were hardest.
+    Throw,
+    /// The baseline is edited after it was published.
+    EditBaseline,
+    /// A latency, and a threshold, that is not a number.
+    Nan,
+}
+
+named! {
+    Mutant {
+        DropFirst = "drop_first",
+        Shuffle = "shuffle",
+        Truncate = "truncate",
+        Duplicate = "duplicate",
+        SwapSource = "swap_source",
+        Empty = "empty",
+        SlowDown = "slow_down",
+        Throw = "throw",
+        EditBaseline = "edit_baseline",
+        Nan = "nan",
+    }
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MutantReport {
+    /// Which.
+    pub mutant: Mutant,
+    /// Whether the gate saw it; none when these files give it nothing to break.
+    pub is_killed: Option<bool>,
+    /// What happened, in words.
+    pub note: String,
+}
+
+/// The mutation test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selftest {
+    /// The verdict without any mutant: a gate that is red anyway tells nothing.
+    pub unmutated: Verdict,
+    /// Every mutant.
+    pub mutants: Vec<MutantReport>,
+}
+
+impl Selftest {
+    /// Mutants that were seen, and mutants that apply.
+    pub fn kills(&self) -> (usize, usize) {
+        let applied = self.mutants.iter().filter_map(|report| report.is_killed);
+        (applied.clone().filter(|killed| *killed).count(), applied.count())
+    }
+}
+
+/// Runs every mutant. `baseline_text` is the baseline's file as it was read.
+pub fn selftest(
+    target: &dyn Target,
+    inputs: &GateInputs<'_>,
+    baseline_text: Option<&str>,
+) -> Result<Selftest, EvalError> {
+    let recorded = Recorded { target, answers: Mutex::default() };
+    let mut inputs = inputs.clone();
+    (inputs.replay.repeats, inputs.replay.blame, inputs.replay.explain) = (1, false, 0);
+    let base =
+        gate(&Mutated { recorded: &recorded, change: &|_, answer| Ok(answer) }, &inputs, &|_| ())?;
+    let test = Test { recorded: &recorded, inputs: &inputs, base: &base, baseline_text };
+    let mutants = Mutant::ALL.iter().map(|mutant| test.run(*mutant));
+    Ok(Selftest { unmutated: base.verdict, mutants: mutants.collect::<Result<_, _>>()? })
+}
+
+struct Test<'a> {
+    recorded: &'a Recorded<'a>,
+    inputs: &'a GateInputs<'a>,
+    base: &'a GateOutcome,
+    baseline_text: Option<&'a str>,
+}
+
+type Change<'a> = &'a (dyn Fn(&Request, Answer) -> Result<Answer, RetrieveError> + Sync);
+
+impl Test<'_> {
+    fn run(&self, mutant: Mutant) -> Result<MutantReport, EvalError> {
+        let pages = |change: fn(Vec<PageKey>) -> Vec<PageKey>| {
+            self.mutate(mutant, &move |_, answer| {
+                Ok(Answer { pages: change(answer.pages.clone()), ..answer })
+            })
+        };
+        match mutant {
+            Mutant::DropFirst => pages(|pages| pages.into_iter().skip(1).collect()),
+            Mutant::Shuffle => pages(rotate),
+            Mutant::Truncate => pages(|pages| pages[..pages.len() / 2].to_vec()),
+            Mutant::Duplicate => pages(|pages| {
+                vec![pages.first().cloned(); pages.len()].into_iter().flatten().collect()
+            }),
+            Mutant::SwapSource => pages(swap_source),
+            Mutant::Empty => pages(|_| Vec::new()),
+            Mutant::SlowDown => self.slow_down(),
+            Mutant::Throw => self.throw(),
+            Mutant::EditBaseline => Ok(self.edit_baseline()),
+            Mutant::Nan => self.nan(),
+        }
+    }
+
+    fn mutate(&self, mutant: Mutant, change: Change<'_>) -> Result<MutantReport, EvalError> {
+        let mutated = Mutated { recorded: self.recorded, change };
+        let outcome = gate(&mutated, self.inputs, &|_| ())?;
+        Ok(report(mutant, outcome.verdict != Verdict::Pass, said(&outcome)))
+    }
+
+    fn slow_down(&self) -> Result<MutantReport, EvalError> {
+        let has_latency =
+            self.base.regression.as_ref().is_some_and(|(found, _)| found.latency.n > 0);
+        if !has_latency {
+            return Ok(not_applicable(Mutant::SlowDown, "no latency was captured"));
+        }
+        // Relative to what was captured: a capture that was slow must not hide a slow retriever.
+        let rows = self.inputs.baseline.iter().flat_map(|(baseline, _)| &baseline.rows);
+        let captured: HashMap<&str, f64> =
+            rows.filter_map(|row| Some((row.query.as_str(), row.latency_ms?))).collect();
+        self.mutate(Mutant::SlowDown, &|request, answer| {
+            let before = captured.get(request.query.as_str()).copied();
+            Ok(Answer { latency_ms: 3.0 * before.unwrap_or(answer.latency_ms), ..answer })
+        })
+    }
+
+    fn throw(&self) -> Result<MutantReport, EvalError> {
+        let hard = self.hard_queries();
+        self.mutate(Mutant::Throw, &|request, answer| {
+            if hard.contains(&request.query) {
+                return Err(RetrieveError("made to fail by the selftest".to_owned()));
+            }
+            Ok(answer)
+        })
+    }
+
+    /// A tenth of the queries, those that did worst without any mutant.
+    fn hard_queries(&self) -> Vec<String> {
+        let mut scored: Vec<(f64, String)> = Vec::new();
+        if let Some((_, rows)) = &self.base.regression {
+            scored.extend(
+                rows.iter().filter_map(|row| Some((row.compared()?.rbo, row.query.clone()))),
+            );
+        }
+        if let Some(found) = &self.base.correctness {
+            let judged =
+                found.queries.iter().filter(|q| matches!(q.result, QueryResult::Ranked(_)));
+            scored.extend(
+                judged.map(|q| {
+                    (q.recall_at_k.unwrap_or(0.0), q.query.text.clone().unwrap_or_default())
+                }),
+            );
+        }
+        scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        let tenth = scored.len().div_ceil(10);
+        scored.into_iter().take(tenth).map(|(_, query)| query).collect()
+    }
+
+    fn edit_baseline(&self) -> MutantReport {
+        let Some(text) = self.baseline_text else {
+            return not_applicable(Mutant::EditBaseline, "no baseline was given");
+        };
+        let edits = [remove_last_row(text), swap_first_slugs(text), lower_threshold(text)];
+        let mut unseen = Vec::new();
+        for (name, edited) in
+            ["a row removed", "a row's pages changed", "a threshold lowered"].iter().zip(edits)
+        {
+            if edited.as_deref().is_some_and(|edited| edited != text && read(edited).is_ok()) {
+                unseen.push(*name);
+            }
+        }
+        if unseen.is_empty() {
+            return report(Mutant::EditBaseline, true, "every edit is refused".to_owned());
+        }
+        let note = format!("not seen: {}; publish it again to get a rows_hash", unseen.join(", "));
+        report(Mutant::EditBaseline, false, note)
+    }
+
+    fn nan(&self) -> Result<MutantReport, EvalError> {
+        let nan_thresholds = Thresholds { jaccard: f64::NAN, ..Thresholds::default() };
+        if nan_thresholds.check().is_ok() {
+            return Ok(report(Mutant::Nan, false, "a threshold of NaN is taken".to_owned()));
+        }
+        let has_latency =
+            self.base.regression.as_ref().is_some_and(|(found, _)| found.latency.n > 0);
+        if !has_latency {
+            return Ok(report(Mutant::Nan, true, "thresholds of NaN are refused".to_owned()));
+        }
+        self.mutate(Mutant::Nan, &|_, answer| Ok(Answer { latency_ms: f64::NAN, ..answer }))
+    }
+}
+
+fn report(mutant: Mutant, is_killed: bool, note: String) -> MutantReport {
+    MutantReport { mutant, is_killed: Some(is_killed), note }
+}
+
+fn not_applicable(mutant: Mutant, why: &str) -> MutantReport {
+    MutantReport { mutant, is_killed: None, note: why.to_owned() }
+}
+
+fn said(outcome: &GateOutcome) -> String {
+    let of_rows = outcome.regression.iter().flat_map(|(found, _)| &found.breaches);
+    let of_queries = outcome.correctness.iter().flat_map(|found| &found.breaches);
+    let metrics: Vec<&str> = of_rows.chain(of_queries).map(|breach| breach.metric).collect();
+    if metrics.is_empty() { outcome.verdict.to_string() } else { metrics.join(", ") }
+}
+
+/// Another order with another first page.
+fn rotate(mut pages: Vec<PageKey>) -> Vec<PageKey> {
+    let middle = pages.len() / 2;
+    if middle > 0 {
+        pages.rotate_left(middle);
+    }
+    pages
+}
+
+fn swap_source(pages: Vec<PageKey>) -> Vec<PageKey> {
+    let swap = |key: PageKey| {
+        let other = SourceId::new(&format!("not-{}", key.source)).unwrap_or_default();
+        PageKey::new(other, key.slug)
+    };
+    pages.into_iter().map(swap).collect()
+}
+
+fn read(text: &str) -> Result<Baseline, BaselineError> {
+    let mut reader = Reader::default();
+    text.lines().try_for_each(|line| reader.line(line))?;
+    reader.finish_baseline()
+}
+
+fn remove_last_row(text: &str) -> Option<String> {
+    let (kept, _) = text.trim_end().rsplit_once('\n')?;
+    Some(format!("{kept}\n"))
+}
+
+/// Changes what a row expects.
+fn swap_first_slugs(text: &str) -> Option<String> {
+    let at = text.find("\"retrieved_slugs\":[\"")? + "\"retrieved_slugs\":[\"".len();
+    Some(format!("{}edited-{}", &text[..at], &text[at..]))
+}
+
+fn lower_threshold(text: &str) -> Option<String> {
+    let start = text.find("\"jaccard\":")? + "\"jaccard\":".len();
+    let end = start + text[start..].find([',', '}'])?;
+    Some(format!("{}0.01{}", &text[..start], &text[end..]))
+}
+
+/// The real target, asked once for every request.
+struct Recorded<'a> {
+    target: &'a dyn Target,
+    answers: Mutex<HashMap<String, Result<Answer, RetrieveError>>>,
+}
+
+impl Recorded<'_> {
+    fn answer(
+        &self,
+        corpus: Option<&CorpusAt>,
+        retriever: &dyn Retriever,
+        request: &Request,
+    ) -> Result<Answer, RetrieveError> {
+        let key = format!("{corpus:?} {request:?}");
+        if let Some(answer) = self.lock().get(&key) {
+            return answer.clone();
+        }
+        let answer = retriever.retrieve(request);
+        self.lock().insert(key, answer.clone());
+        answer
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Result<Answer, RetrieveError>>> {
+        self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The recorded target with something changed.
+struct Mutated<'a> {
+    recorded: &'a Recorded<'a>,
+    change: Change<'a>,
+}
+
+impl Target for Mutated<'_> {
+    fn live(&self) -> &Live {
+        self.recorded.target.live()
+    }
+
+    fn retriever(
+        &self,
+        corpus: Option<&CorpusAt>,
+    ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
+        let inner = self.recorded.target.retriever(corpus)?;
+        Ok(inner.map(|inner| {
+            let corpus = corpus.cloned();
+            Box::new(MutatedRetriever { mutated: self, corpus, inner }) as Box<dyn Retriever>
+        }))
+    }
+}
+
+struct MutatedRetriever<'a> {
+    mutated: &'a Mutated<'a>,
+    corpus: Option<CorpusAt>,
+    inner: Box<dyn Retriever + 'a>,
+}
+
+impl Retriever for MutatedRetriever<'_> {
+    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
+        let recorded = self.mutated.recorded;
+        let answer = recorded.answer(self.corpus.as_ref(), self.inner.as_ref(), request)?;
+        (self.mutated.change)(request, answer)
+    }
+
+    fn why_not(&self, _request: &Request, _page: &PageKey) -> Option<Lost> {
+        None
+    }
+}
