@@ -3,6 +3,8 @@
 //! What a store keeps of it is decided here, so that both engines keep the same and an export can
 //! be spliced together without reading JSON again.
 
+mod line;
 mod row;
 
+pub use line::write_line;
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};
