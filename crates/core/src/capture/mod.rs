@@ -9,4 +9,7 @@ mod row;
 
 pub use captured::{CapturedRow, Retrieved};
 pub use observe::{CapturePolicy, Observed, Scrubbing, keys};
+mod line;
+
+pub use line::write_line;
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};
