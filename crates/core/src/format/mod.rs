@@ -6,6 +6,8 @@
 mod answer;
 pub(crate) mod qrels;
 mod run;
+mod score;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
+pub use score::{Counts, PerQuery, QueryScore, SCORE_VERSION, Score, TiedQueries, Warning};
