@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Query(commands::query::QueryArgs),
     /// Show the edges of a page, with their evidence.
     Links(commands::links::LinksArgs),
+    /// Measure retrieval: is it as good as it was, and as good as it should be?
+    Eval(commands::eval::EvalArgs),
     /// Where pages come from.
     Sources(commands::sources::SourcesArgs),
     /// Whose brains are in this database.

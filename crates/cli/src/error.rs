@@ -54,6 +54,11 @@ impl CliError {
         Self { kind: "io", message: format!("{what}: {error}"), hints: Vec::new() }
     }
 
+    /// A file that was read and says nothing that can be understood.
+    pub(crate) fn input(what: impl std::fmt::Display, error: &dyn Error) -> Self {
+        Self { kind: "input", message: format!("{what}: {}", chain(error)), hints: Vec::new() }
+    }
+
     /// The same error with a remedy.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

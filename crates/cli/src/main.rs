@@ -17,6 +17,7 @@ use clap::Parser as _;
 
 use args::{Args, Command};
 use commands::Context;
+use commands::eval::{EvalArgs, EvalCommand};
 use error::{CliError, Exit};
 use home::{Environment, Home};
 use terminal::Terminal;
@@ -50,8 +51,12 @@ pub(crate) fn run_in(
     terminal: &Terminal,
     environment: &Environment,
 ) -> Result<Exit, CliError> {
-    if let Command::Demo(args) = args.command {
-        return commands::demo::run(&args, terminal);
+    match &args.command {
+        Command::Demo(args) => return commands::demo::run(args, terminal),
+        Command::Eval(EvalArgs { command: EvalCommand::Score(args) }) => {
+            return commands::eval::score::run(args, terminal);
+        }
+        _ => (),
     }
     let home = Home::resolve(&args.global.home_flags(), environment)?;
     for warning in &home.warnings {
@@ -72,6 +77,7 @@ pub(crate) fn run_in(
         Command::Search(args) => commands::search::run(&context, &args),
         Command::Query(args) => commands::query::run(&context, &args),
         Command::Links(args) => commands::links::run(&context, &args),
+        Command::Eval(args) => commands::eval::run(&context, &args),
         Command::Sources(args) => commands::sources::run(&context, &args),
         Command::Workspaces(args) => commands::workspaces::run(&context, &args),
         Command::Config(args) => commands::config::run(&context, &args),

@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod eval;
 pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod import;
