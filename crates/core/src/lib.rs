@@ -20,6 +20,7 @@ pub mod provenance;
 pub mod qrels;
 pub mod ranking;
 pub mod replay;
+pub mod report;
 pub mod request;
 pub mod run;
 pub mod scrub;

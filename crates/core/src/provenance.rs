@@ -105,6 +105,28 @@ impl Provenance {
             model: compare(self.embedder.as_ref(), other.embedder.as_ref()),
         }
     }
+
+    /// What was recorded, as names and values for people.
+    pub fn prints(&self) -> Vec<(&'static str, String)> {
+        let mut prints = Vec::new();
+        if let Some(Software { version, code }) = &self.software {
+            prints.push(("software", version.clone()));
+            prints.push(("code", code.clone()));
+        }
+        if let Some(settings) = &self.settings {
+            prints.push(("settings", settings.hash()));
+        }
+        if let Some(CorpusAt { store, generation, print }) = &self.corpus {
+            let CorpusPrint { pages, chunks, root } = print;
+            prints.push(("corpus", root.short()));
+            prints.push(("corpus_size", format!("{pages} pages, {chunks} chunks")));
+            prints.push(("corpus_at", format!("generation {generation} of {store}")));
+        }
+        if let Some(embedder) = &self.embedder {
+            prints.push(("model", embedder.clone().unwrap_or_else(|| "none".to_owned())));
+        }
+        prints
+    }
 }
 
 fn compare<T: PartialEq>(a: Option<T>, b: Option<T>) -> Difference {

@@ -2,13 +2,16 @@
 //!
 //! The same inputs give the same bytes, apart from the object `timing`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::baseline::{Integrity, Metadata, Thresholds};
 use crate::gate::{
-    Breach, Check, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Status,
-    Verdict,
+    Breach, Check, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression,
+    Status, Verdict,
 };
+use crate::provenance::Provenance;
 use crate::replay::{Latency, ReplayedRow, Summary};
 
 use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, ends};
@@ -25,6 +28,10 @@ pub struct GateParts<'a> {
     pub regression: Option<RegressionParts<'a>>,
     /// The correctness gate.
     pub correctness: Option<CorrectnessParts<'a>>,
+    /// How sure a breach had to be, if that was asked.
+    pub confidence: Option<Confidence>,
+    /// What answered.
+    pub provenance: Option<&'a Provenance>,
     /// How long it took, in milliseconds.
     pub elapsed_ms: f64,
 }
@@ -64,6 +71,8 @@ pub struct CorrectnessParts<'a> {
 pub struct GateReport<'a> {
     schema_version: u32,
     verdict: &'static str,
+    confidence: Option<f64>,
+    provenance: Option<BTreeMap<&'static str, String>>,
     regression_gate: WireRegression<'a>,
     correctness_gate: WireCorrectness<'a>,
     timing: WireTiming,
@@ -228,6 +237,10 @@ impl<'a> GateReport<'a> {
         Self {
             schema_version: GATE_VERSION,
             verdict: parts.verdict.name(),
+            confidence: parts.confidence.map(Confidence::value),
+            provenance: parts
+                .provenance
+                .map(|provenance| provenance.prints().into_iter().collect()),
             regression_gate: WireRegression { ran: regression.is_some(), result: regression },
             correctness_gate: WireCorrectness { ran: correctness.is_some(), result: correctness },
             timing: WireTiming::new(parts),

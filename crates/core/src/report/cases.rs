@@ -1,0 +1,199 @@
+//! Handmade gates for the tests of every form.
+
+use crate::baseline::{Integrity, Metadata, Thresholds, query_hash};
+use crate::blame::Blame;
+use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
+use crate::gate::{
+    Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Verdict,
+    correctness, regression,
+};
+use crate::provenance::{Difference, Differences, Provenance, Software};
+use crate::qrels::{JudgedQuery, Judgement};
+use crate::replay::{Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare};
+use crate::request::Operation;
+
+/// Everything a gate's parts borrow from.
+pub(super) struct Case {
+    pub(super) rows: Vec<ReplayedRow>,
+    regression: Option<Regression>,
+    correctness: Option<Correctness>,
+    metadata: Metadata,
+    provenance: Provenance,
+    confidence: Option<Confidence>,
+}
+
+impl Case {
+    fn new(rows: Vec<ReplayedRow>, judged: Vec<Judged>, confidence: Option<f64>) -> Self {
+        let confidence = confidence.map(|value| Confidence::new(value).unwrap());
+        let regression = regression(&rows, &Thresholds::default(), confidence);
+        let correctness = (!judged.is_empty())
+            .then(|| correctness(judged, 3, &CorrectnessThresholds::default(), confidence));
+        let metadata = Metadata {
+            label: "launch".to_owned(),
+            published_at: "2026-05-01T00:00:00Z".to_owned(),
+            source_hash: "5c1f".to_owned(),
+            thresholds: Thresholds::default(),
+            row_count: rows.len(),
+            mean_latency_ms: Some(10.0),
+            rows_hash: Some("9a3e".to_owned()),
+            why: None,
+            history: Vec::new(),
+        };
+        let software = Software { version: "0.1.0".to_owned(), code: "c0de".to_owned() };
+        let provenance = Provenance {
+            software: Some(software),
+            embedder: Some(Some("builtin-1".to_owned())),
+            ..Provenance::default()
+        };
+        Self { rows, regression: Some(regression), correctness, metadata, provenance, confidence }
+    }
+
+    /// The case as a gate hands it to a report.
+    pub(super) fn with_parts<T>(&self, look: impl FnOnce(&GateParts<'_>) -> T) -> T {
+        let of_rows = self.regression.as_ref().map(|found| found.verdict);
+        let of_queries = self.correctness.as_ref().map(|found| found.verdict);
+        let verdicts = [of_rows, of_queries].into_iter().flatten();
+        look(&GateParts {
+            verdict: verdicts.reduce(Verdict::and).unwrap_or(Verdict::Inconclusive),
+            regression: self.regression.as_ref().map(|found| RegressionParts {
+                path: "baselines/launch.baseline.ndjson",
+                metadata: &self.metadata,
+                integrity: Integrity::Intact,
+                thresholds: Thresholds::default(),
+                found,
+                rows: &self.rows,
+            }),
+            correctness: self.correctness.as_ref().map(|found| CorrectnessParts {
+                path: "qrels/launch.qrels.json",
+                thresholds: CorrectnessThresholds::default(),
+                pipeline: "fixed",
+                found,
+            }),
+            confidence: self.confidence,
+            provenance: Some(&self.provenance),
+            elapsed_ms: 1234.0,
+        })
+    }
+}
+
+/// A row that was compared; pages are letters.
+pub(super) fn row(line: usize, query: &str, captured: &str, current: &str, ms: f64) -> ReplayedRow {
+    let pages = |letters: &str| letters.chars().map(|c| format!("wiki::notes/{c}")).collect();
+    let sides = Sides { captured: pages(captured), current: pages(current) };
+    let differences = Differences {
+        code: Difference::Differs,
+        settings: Difference::Same,
+        corpus: if line % 2 == 0 { Difference::Differs } else { Difference::Same },
+        model: Difference::Unknown,
+    };
+    let compared = compare(sides, (Some(10.0), ms), vec![Caveat::CutAtCaptured], differences);
+    ended(line, query, Outcome::Compared(Box::new(compared)))
+}
+
+pub(super) fn ended(line: usize, query: &str, outcome: Outcome) -> ReplayedRow {
+    ReplayedRow {
+        line,
+        id: Some(line as i64),
+        operation: Operation::Query,
+        query: query.to_owned(),
+        query_hash: query_hash(query),
+        weight: line as u64,
+        outcome,
+    }
+}
+
+/// A judged query; pages are letters, the expected first page is the first relevant one.
+pub(super) fn judged(id: &str, text: &str, relevant: &str, result: QueryResult) -> Judged {
+    let page = |c: char| format!("wiki::notes/{c}");
+    let judgements = relevant.chars().map(|c| Judgement { doc: page(c), grade: 1.0 }).collect();
+    let query = JudgedQuery {
+        id: id.to_owned(),
+        text: Some(text.to_owned()),
+        judgements,
+        expected_top1: relevant.chars().next().map(page),
+        ..JudgedQuery::default()
+    };
+    Judged::new(query, result, 3)
+}
+
+pub(super) fn ranked(letters: &str) -> QueryResult {
+    QueryResult::Ranked(letters.chars().map(|c| format!("wiki::notes/{c}")).collect())
+}
+
+/// Everything holds.
+pub(super) fn pass() -> Case {
+    let mut rows: Vec<ReplayedRow> =
+        (1..=19).map(|at| row(at + 1, &format!("question {at}"), "abc", "abc", 9.0)).collect();
+    rows.push(row(21, "who moved | `the` pier?", "abcd", "bacd", 12.0));
+    let queries = vec![judged("q1", "who runs the ferry?", "ab", ranked("abx"))];
+    Case::new(rows, queries, None)
+}
+
+/// Rows moved, one failed, one was skipped; a judged query misses its pages.
+pub(super) fn fail() -> Case {
+    let mut rows: Vec<ReplayedRow> =
+        (2..=9).map(|at| row(at, &format!("question {at}"), "abc", "abc", 9.0)).collect();
+    let mut moved = row(10, "find every reference to widget-co", "abcdefgh", "bxy", 31.0);
+    if let Outcome::Compared(compared) = &mut moved.outcome {
+        compared.blame = Some(Blame::Corpus);
+        compared.lost.push(Lost {
+            page: "wiki::notes/a".to_owned(),
+            stage: "dedup".to_owned(),
+            why: "says the same as wiki::notes/b".to_owned(),
+        });
+    }
+    rows.push(moved);
+    rows.push(row(11, "everything tagged <for> review", "abcd", "dxyz", 9.0));
+    rows.push(row(12, "night charging", "ab", "xy", 9.0));
+    rows.push(row(13, "nothing then and now", "", "", 9.0));
+    rows.push(ended(
+        14,
+        "who threw?",
+        Outcome::Errored("connection refused (os error 111)".into()),
+    ));
+    rows.push(ended(15, "", Outcome::Skipped(Skip::EmptyQuery)));
+    let queries = vec![
+        judged("q1", "who runs the ferry?", "ab", ranked("abx")),
+        judged("q2", "fintech founder", "cd", ranked("xyz")),
+        judged("q3", "tide tables", "e", QueryResult::Errored("timed out".to_owned())),
+    ];
+    Case::new(rows, queries, None)
+}
+
+/// Below the threshold, but too few rows to be sure.
+pub(super) fn inconclusive() -> Case {
+    let rows = vec![
+        row(2, "a", "ab", "ab", 9.0),
+        row(3, "b", "ab", "ab", 9.0),
+        row(4, "c", "ab", "ab", 9.0),
+        row(5, "d", "ab", "cd", 9.0),
+    ];
+    Case::new(rows, Vec::new(), Some(0.95))
+}
+
+/// Neither a baseline nor qrels.
+pub(super) fn nothing() -> Case {
+    Case { regression: None, ..Case::new(Vec::new(), Vec::new(), None) }
+}
+
+/// A failing gate where every text from outside is this one.
+pub(super) fn hostile(text: &str) -> Case {
+    let mut moved = row(2, text, "ab", "cd", 9.0);
+    if let Outcome::Compared(compared) = &mut moved.outcome {
+        compared.captured = vec![text.to_owned(), format!("{text}2")];
+        let (page, stage, why) = (text.to_owned(), text.to_owned(), text.to_owned());
+        compared.lost.push(Lost { page, stage, why });
+    }
+    let rows = vec![
+        moved,
+        row(3, "same", "ab", "ab", 9.0),
+        ended(4, text, Outcome::Errored(text.to_owned())),
+    ];
+    let queries = vec![
+        judged(text, text, "ab", ranked("xy")),
+        judged("other", text, "ab", QueryResult::Errored(text.to_owned())),
+    ];
+    let mut case = Case::new(rows, queries, None);
+    case.metadata.label = text.to_owned();
+    case
+}

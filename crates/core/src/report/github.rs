@@ -1,0 +1,60 @@
+//! Workflow commands that annotate a run on GitHub.
+//!
+//! Promises: one command a line, at most ten of each kind, which is what is shown of one step; the
+//! last of ten says how many were left out.
+
+use crate::format::gate::GateParts;
+use crate::gate::Verdict;
+
+use super::Queries;
+use super::escape::{annotation, annotation_property, visible};
+use super::headline::{breach, breaches, checks, undecided, warnings, why, word};
+
+/// How many of a kind are shown.
+const SHOWN: usize = 10;
+/// The longest message, in characters.
+const MESSAGE: usize = 1_000;
+
+/// The annotations of a gate.
+pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
+    let mut text = String::new();
+    let title = format!("gbrain eval gate: {}", word(parts.verdict));
+    match parts.verdict {
+        Verdict::Pass => text.push_str(&command("notice", &title, &why(parts))),
+        Verdict::Fail | Verdict::Inconclusive => {
+            text.push_str(&commands("error", &title, &errors(parts, queries)));
+        }
+    }
+    let warnings: Vec<String> = warnings(parts).cloned().collect();
+    text.push_str(&commands("warning", "gbrain eval gate", &warnings));
+    text
+}
+
+fn errors(parts: &GateParts<'_>, queries: Queries) -> Vec<String> {
+    let with_example = |one: &crate::gate::Breach| match (queries, one.examples.first()) {
+        (Queries::Shown, Some(example)) => format!("{}: {example}", breach(one)),
+        (_, _) => breach(one),
+    };
+    let mut errors: Vec<String> = breaches(parts).map(with_example).collect();
+    errors.extend(checks(parts).filter_map(undecided));
+    // A verdict that is not a pass always says so.
+    if errors.is_empty() {
+        errors.push(why(parts));
+    }
+    errors
+}
+
+fn commands(kind: &str, title: &str, messages: &[String]) -> String {
+    if messages.len() <= SHOWN {
+        return messages.iter().map(|message| command(kind, title, message)).collect();
+    }
+    let (shown, left) = messages.split_at(SHOWN - 1);
+    let mut text: String = shown.iter().map(|message| command(kind, title, message)).collect();
+    text.push_str(&command(kind, title, &format!("{} more were left out", left.len())));
+    text
+}
+
+fn command(kind: &str, title: &str, message: &str) -> String {
+    let message = annotation(&visible(message, MESSAGE));
+    format!("::{kind} title={}::{message}\n", annotation_property(title))
+}

@@ -1,0 +1,256 @@
+//! A gate as JUnit XML: one case per check, per row and per judged query.
+//!
+//! A breach is a failure. What could not be measured, and a query that could not be asked, is an
+//! error. A row that moved is no failure by itself: means are gated, not rows. Promises: well-formed
+//! for any text, and not green unless the verdict is a pass.
+
+use std::fmt::Write as _;
+
+use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
+use crate::gate::{Breach, Check, Judged, QueryResult, Status};
+use crate::replay::{Outcome, ReplayedRow};
+
+use super::Queries;
+use super::escape::visible_markup;
+use super::headline::{breach, undecided};
+use super::number::{cells, count};
+use super::rows::{came, gone, judged_name, row_name};
+
+/// The longest text from outside, in characters.
+const TEXT: usize = 500;
+
+/// How a case ended.
+enum Ended {
+    Passed,
+    Failed { kind: String, message: String },
+    Errored { kind: String, message: String },
+    Skipped { message: String },
+}
+
+struct Case {
+    name: String,
+    seconds: f64,
+    ended: Ended,
+    out: String,
+}
+
+struct Suite {
+    name: &'static str,
+    properties: Vec<(&'static str, String)>,
+    cases: Vec<Case>,
+}
+
+/// The XML of a gate.
+pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
+    let mut suites = Vec::new();
+    suites.extend(parts.regression.as_ref().map(|one| regression(one, queries)));
+    suites.extend(parts.correctness.as_ref().map(|one| correctness(one, queries)));
+    if suites.is_empty() {
+        let message = "nothing was gated".to_owned();
+        let ended = Ended::Errored { kind: "inconclusive".to_owned(), message };
+        let cases = vec![Case { name: "gate".to_owned(), seconds: 0.0, ended, out: String::new() }];
+        suites.push(Suite { name: "gate", properties: Vec::new(), cases });
+    }
+    if let Some(first) = suites.first_mut() {
+        first.properties.insert(0, ("verdict", parts.verdict.name().to_owned()));
+        let confidence = parts.confidence.map(|one| ("confidence", one.value().to_string()));
+        first.properties.extend(confidence);
+        first.properties.extend(parts.provenance.into_iter().flat_map(|one| one.prints()));
+    }
+    document(&suites, parts.elapsed_ms / 1000.0)
+}
+
+fn regression(parts: &RegressionParts<'_>, queries: Queries) -> Suite {
+    let found = parts.found;
+    let mut cases = checked(found.checks.iter().chain([&found.latency]), &found.breaches, queries);
+    cases.extend(parts.rows.iter().map(|row| row_case(row, queries)));
+    let thresholds = parts.thresholds;
+    let properties = vec![
+        ("baseline", parts.path.to_owned()),
+        ("label", parts.metadata.label.clone()),
+        ("source_hash", parts.metadata.source_hash.clone()),
+        ("rows_hash", parts.metadata.rows_hash.clone().unwrap_or_default()),
+        ("threshold.jaccard", thresholds.jaccard.to_string()),
+        ("threshold.top1", thresholds.top1.to_string()),
+        ("threshold.latency_multiplier", thresholds.latency_multiplier.to_string()),
+    ];
+    Suite { name: "gbrain.eval.gate.regression", properties, cases }
+}
+
+fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> Suite {
+    let found = parts.found;
+    let mut cases = checked(found.checks.iter(), &found.breaches, queries);
+    let judged = found.queries.iter().enumerate();
+    cases.extend(judged.map(|(place, judged)| judged_case(place, judged, queries)));
+    let thresholds = parts.thresholds;
+    let properties = vec![
+        ("qrels", parts.path.to_owned()),
+        ("pipeline", parts.pipeline.to_owned()),
+        ("k", found.k.to_string()),
+        ("threshold.recall_at_k", thresholds.recall_at_k.to_string()),
+        ("threshold.first_relevant_hit", thresholds.first_relevant_hit.to_string()),
+        ("threshold.expected_top1", thresholds.expected_top1.to_string()),
+    ];
+    Suite { name: "gbrain.eval.gate.correctness", properties, cases }
+}
+
+/// A case per check, and one per breach that no check stands for.
+fn checked<'a>(
+    checks: impl Iterator<Item = &'a Check>,
+    breaches: &[Breach],
+    queries: Queries,
+) -> Vec<Case> {
+    let mut cases: Vec<Case> = checks.map(check_case).collect();
+    for one in breaches.iter().filter(|one| one.reason.is_some()) {
+        let examples =
+            if queries == Queries::Shown { one.examples.join("\n") } else { String::new() };
+        let kind = one.metric.to_owned();
+        let ended = Ended::Failed { kind, message: breach(one) };
+        cases.push(Case { name: one.metric.to_owned(), seconds: 0.0, ended, out: examples });
+    }
+    cases
+}
+
+fn check_case(check: &Check) -> Case {
+    let kind = check.metric.to_owned();
+    let ended = match check.status {
+        Status::Pass => Ended::Passed,
+        Status::Fail => {
+            let message = check.breach().map(|one| breach(&one)).unwrap_or_default();
+            Ended::Failed { kind, message }
+        }
+        Status::Inconclusive | Status::NotMeasured => {
+            Ended::Errored { kind, message: undecided(check).unwrap_or_default() }
+        }
+        Status::NotCompared => Ended::Skipped { message: "nothing to compare with".to_owned() },
+    };
+    let [_, baseline, current, delta, interval, threshold, _, n] = cells(check);
+    let out = format!(
+        "baseline {baseline}, current {current}, delta {delta}, interval {interval}, threshold \
+         {threshold}, n {n}"
+    );
+    Case { name: check.metric.to_owned(), seconds: 0.0, ended, out }
+}
+
+fn row_case(row: &ReplayedRow, queries: Queries) -> Case {
+    let name = format!("line {}: {}", row.line, row_name(row, queries));
+    let (seconds, ended, out) = match &row.outcome {
+        Outcome::Skipped(skip) => {
+            (0.0, Ended::Skipped { message: skip.name().to_owned() }, String::new())
+        }
+        Outcome::Errored(message) => (0.0, errored(message, queries), String::new()),
+        Outcome::Compared(compared) => {
+            let out = format!(
+                "jaccard {:.3}, rbo {:.3}, first page {}, captured {}, current {}, lost {}, new {}",
+                compared.jaccard,
+                compared.rbo,
+                compared.top1.map_or("none", |same| if same { "same" } else { "other" }),
+                compared.captured.len(),
+                compared.current.len(),
+                gone(compared).len(),
+                came(compared),
+            );
+            (compared.current_ms / 1000.0, Ended::Passed, out)
+        }
+    };
+    Case { name, seconds, ended, out }
+}
+
+fn judged_case(place: usize, judged: &Judged, queries: Queries) -> Case {
+    let name = format!("query {}: {}", place + 1, judged_name(judged, queries));
+    let (ended, out) = match &judged.result {
+        QueryResult::Errored(message) => (errored(message, queries), String::new()),
+        QueryResult::Ranked(pages) => {
+            let missing = judged.missing();
+            let mut out = format!(
+                "recall {:.3}, {} relevant, {} missing of {}",
+                judged.recall_at_k.unwrap_or_default(),
+                judged.relevant.len(),
+                missing.len(),
+                count(pages.len(), "retrieved page"),
+            );
+            if queries == Queries::Shown && !missing.is_empty() {
+                write!(out, ": {}", missing.join(", ")).expect("writing to a string succeeds");
+            }
+            (Ended::Passed, out)
+        }
+    };
+    Case { name, seconds: 0.0, ended, out }
+}
+
+fn errored(message: &str, queries: Queries) -> Ended {
+    let message = match queries {
+        Queries::Shown => message.to_owned(),
+        Queries::Hashed => "the query failed".to_owned(),
+    };
+    Ended::Errored { kind: "retrieval".to_owned(), message }
+}
+
+fn document(suites: &[Suite], seconds: f64) -> String {
+    let cases = || suites.iter().flat_map(|suite| &suite.cases);
+    let counts = counts(cases());
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gbrain eval gate\" {counts} \
+         time=\"{seconds:.3}\">\n"
+    );
+    for suite in suites {
+        xml.push_str(&suite_xml(suite, seconds));
+    }
+    xml.push_str("</testsuites>\n");
+    xml
+}
+
+fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
+    let [mut tests, mut failures, mut errors, mut skipped] = [0; 4];
+    for case in cases {
+        tests += 1;
+        match case.ended {
+            Ended::Passed => (),
+            Ended::Failed { .. } => failures += 1,
+            Ended::Errored { .. } => errors += 1,
+            Ended::Skipped { .. } => skipped += 1,
+        }
+    }
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
+}
+
+fn suite_xml(suite: &Suite, seconds: f64) -> String {
+    let text = |text: &str| visible_markup(text, TEXT);
+    let name = suite.name;
+    let counts = counts(suite.cases.iter());
+    let mut xml = format!("  <testsuite name=\"{name}\" {counts} time=\"{seconds:.3}\">\n");
+    if !suite.properties.is_empty() {
+        let property = |(name, value): &(&str, String)| {
+            format!("      <property name=\"{name}\" value=\"{}\"/>\n", text(value))
+        };
+        let properties: String = suite.properties.iter().map(property).collect();
+        xml.push_str(&format!("    <properties>\n{properties}    </properties>\n"));
+    }
+    xml.extend(suite.cases.iter().map(|case| case_xml(suite.name, case)));
+    xml.push_str("  </testsuite>\n");
+    xml
+}
+
+fn case_xml(suite: &str, case: &Case) -> String {
+    let text = |text: &str| visible_markup(text, TEXT);
+    let Case { name, seconds, ended, out } = case;
+    let ended = match ended {
+        Ended::Passed => String::new(),
+        Ended::Failed { kind, message } => {
+            format!("      <failure message=\"{}\" type=\"{}\"/>\n", text(message), text(kind))
+        }
+        Ended::Errored { kind, message } => {
+            format!("      <error message=\"{}\" type=\"{}\"/>\n", text(message), text(kind))
+        }
+        Ended::Skipped { message } => format!("      <skipped message=\"{}\"/>\n", text(message)),
+    };
+    let out = match out.as_str() {
+        "" => String::new(),
+        out => format!("      <system-out>{}</system-out>\n", text(out)),
+    };
+    let name = text(name);
+    format!(
+        "    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{seconds:.3}\">\n{ended}{out}    \
+         </testcase>\n"
+    )
+}

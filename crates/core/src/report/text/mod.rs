@@ -1,0 +1,15 @@
+//! Reports for a terminal: whole without colour, verdict first.
+//!
+//! Queries are shown: the reader is the brain's owner.
+
+mod gate;
+mod replay;
+mod rows;
+mod spark;
+mod table;
+
+pub use gate::gate;
+pub use replay::replay;
+
+/// The longest text from outside that a line takes, in characters.
+const LINE: usize = 160;

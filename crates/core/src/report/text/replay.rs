@@ -1,0 +1,175 @@
+//! A replay for a terminal: the contract's lines, each with its health, and more beside them.
+
+use crate::format::replay::worst_rows;
+use crate::replay::{Health, Summary, diagnose, healths};
+use crate::report::ReplayParts;
+use crate::report::escape::visible;
+use crate::report::number::{Unit, count, interval, maybe, ms};
+use crate::report::tally::{errors, jaccards, regressed};
+
+use super::LINE;
+use super::rows::{blame, caveat, changes, line, row};
+use super::spark::sparkline;
+
+/// Errors that are quoted.
+const ERRORS: usize = 3;
+
+/// The report of a replay.
+pub fn replay(parts: &ReplayParts<'_>) -> String {
+    let ReplayParts { rows, summary, worst } = *parts;
+    let mut text = numbers(summary);
+    text.push_str(&more_numbers(summary));
+    if summary.measured > 0 {
+        let spread = sparkline(&jaccards(rows));
+        line(&mut text, format_args!("Jaccard, rows from 0 to 1: {spread}"));
+    }
+    text.push_str(&changes(rows));
+    text.push_str(&blame(rows));
+    text.push_str(&caveat(rows));
+    text.push_str(&listed("Diagnosis:", diagnose(rows, summary)));
+    text.push_str(&listed(&first_errors_head(summary), first_errors(parts)));
+    text.push_str(&regressions(parts, worst));
+    text
+}
+
+fn numbers(summary: &Summary) -> String {
+    let Summary { total, replayed, skipped, errored, measured, .. } = summary;
+    let healths = healths(summary);
+    let delta = summary.latency.mean_delta_ms;
+    let mut text = String::new();
+    line(
+        &mut text,
+        format_args!(
+            "Replayed {replayed} of {total} captured queries ({skipped} skipped, {errored} errored)"
+        ),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "Mean Jaccard@k: {}  {}",
+            maybe(Unit::Score, summary.mean_jaccard),
+            health(healths.jaccard, "below 0.85", "below 0.7, a major shift"),
+        ),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "Top-1 stability: {}  {}",
+            maybe(Unit::Rate, summary.top1_rate),
+            health(healths.top1, "below 85%", "below 70%, the top of the funnel broke"),
+        ),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "Mean latency Δ: {} (current vs captured)  {}",
+            delta.map_or_else(|| "-".to_owned(), signed_ms),
+            health(healths.latency, "some rows over 2x, or much faster", "more than 50ms slower"),
+        ),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "95% CI: Jaccard {}, top-1 {}; n={measured}, latency n={}",
+            interval(Unit::Score, summary.jaccard_interval),
+            interval(Unit::Rate, summary.top1_interval),
+            summary.latency.compared,
+        ),
+    );
+    text
+}
+
+/// A number's mark.
+fn health(health: Health, shifted: &str, broken: &str) -> String {
+    match health {
+        Health::Healthy => "[healthy]".to_owned(),
+        Health::Shifted => format!("[shifted: {shifted}]"),
+        Health::Broken => format!("[BROKEN: {broken}]"),
+        Health::NotMeasured => "[not measured]".to_owned(),
+    }
+}
+
+fn signed_ms(delta: f64) -> String {
+    let text = ms(delta.abs());
+    if delta < 0.0 { format!("-{text}") } else { format!("+{text}") }
+}
+
+fn more_numbers(summary: &Summary) -> String {
+    let mut text = String::new();
+    line(
+        &mut text,
+        format_args!(
+            "Order: mean RBO {}, mean Kendall τ {}",
+            maybe(Unit::Score, summary.mean_rbo),
+            maybe(Unit::Score, summary.mean_kendall),
+        ),
+    );
+    line(
+        &mut text,
+        format_args!(
+            "Weighted by use ({}): Jaccard {}, top-1 {}",
+            count(usize::try_from(summary.weight).unwrap_or(usize::MAX), "capture"),
+            maybe(Unit::Score, summary.weighted_jaccard),
+            maybe(Unit::Rate, summary.weighted_top1),
+        ),
+    );
+    let latency = &summary.latency;
+    if latency.captured_ms.is_some() || latency.current_ms.is_some() {
+        line(
+            &mut text,
+            format_args!(
+                "Latency p50/p95/p99: captured {}, current {}",
+                percentiles(latency.captured_ms),
+                percentiles(latency.current_ms),
+            ),
+        );
+    }
+    if latency.over_twice > 0 {
+        let rows = count(latency.over_twice, "row");
+        line(&mut text, format_args!("Warning: {rows} over twice the captured latency"));
+    }
+    if summary.both_empty > 0 {
+        let rows = count(summary.both_empty, "row");
+        line(&mut text, format_args!("Found nothing then and now: {rows}, in no mean"));
+    }
+    text
+}
+
+/// Three latencies with a slash between them.
+fn percentiles(of: Option<[f64; 3]>) -> String {
+    of.map_or_else(|| "-".to_owned(), |of| of.map(ms).join("/"))
+}
+
+fn first_errors_head(summary: &Summary) -> String {
+    format!("First {} of {} error(s):", summary.errored.min(ERRORS), summary.errored)
+}
+
+fn first_errors(parts: &ReplayParts<'_>) -> Vec<String> {
+    let error = |(row, message): (&crate::replay::ReplayedRow, &str)| {
+        let (query, message) = (visible(&row.query, LINE), visible(message, LINE));
+        format!("line {} \"{query}\": {message}", row.line)
+    };
+    errors(parts.rows).take(ERRORS).map(error).collect()
+}
+
+fn listed(head: &str, items: Vec<String>) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let items: String = items.iter().map(|item| format!("  {item}\n")).collect();
+    format!("{head}\n{items}")
+}
+
+fn regressions(parts: &ReplayParts<'_>, worst: usize) -> String {
+    let rows = worst_rows(parts.rows, worst);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("Top {} regression(s):\n", rows.len());
+    text.extend(rows.iter().map(|one| row(one)));
+    let left = regressed(parts.rows) - rows.len();
+    if left > 0 {
+        line(&mut text, format_args!("  ... and {} more", count(left, "row")));
+    }
+    text
+}
