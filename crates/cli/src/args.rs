@@ -83,8 +83,6 @@ pub(crate) enum Command {
     Query(commands::query::QueryArgs),
     /// Show the edges of a page, with their evidence.
     Links(commands::links::LinksArgs),
-    /// Measure retrieval: is it as good as it was, and as good as it should be?
-    Eval(commands::eval::EvalArgs),
     /// Where pages come from.
     Sources(commands::sources::SourcesArgs),
     /// Whose brains are in this database.
@@ -93,6 +91,12 @@ pub(crate) enum Command {
     Config(commands::config::ConfigArgs),
     /// Count what is in the brain.
     Stats(commands::stats::StatsArgs),
+    /// Measure retrieval: export captures, replay, gate, score, compare.
+    Eval(commands::eval::EvalArgs),
+    /// Baselines: publish, verify, log, diff, ratchet.
+    Bench(commands::bench::BenchArgs),
+    /// Look after everything: capture, index, schema, baselines, disk.
+    Doctor(commands::doctor::DoctorArgs),
     /// Make the index again from the store, or verify it.
     Reindex(commands::reindex::ReindexArgs),
     /// Move the vectors to another embedding model, or say whose they are.

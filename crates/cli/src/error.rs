@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use gbrain_brain::BrainError;
 use gbrain_core::id::IdError;
+use gbrain_eval::EvalError;
 use gbrain_index::IndexError;
 use gbrain_store::StoreError;
 
@@ -118,6 +119,20 @@ impl From<BrainError> for CliError {
             BrainError::Io { .. } | BrainError::Watch(_) | BrainError::Threads(_) => {
                 Self { kind: "io", message, hints: Vec::new() }
             }
+        }
+    }
+}
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> Self {
+        let message = chain(&error);
+        match error {
+            EvalError::Brain(error) => error.into(),
+            EvalError::Io { .. } => Self { kind: "io", message, hints: Vec::new() },
+            EvalError::Baseline { .. }
+            | EvalError::NotText { .. }
+            | EvalError::LongLine { .. }
+            | EvalError::LargeDocument { .. } => Self { kind: "input", message, hints: Vec::new() },
         }
     }
 }

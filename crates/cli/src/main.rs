@@ -5,6 +5,7 @@
 //! place that prints. stdout is data, stderr is talk.
 
 mod args;
+mod capture;
 mod commands;
 mod error;
 mod home;
@@ -17,7 +18,6 @@ use clap::Parser as _;
 
 use args::{Args, Command};
 use commands::Context;
-use commands::eval::{EvalArgs, EvalCommand};
 use error::{CliError, Exit};
 use home::{Environment, Home};
 use terminal::Terminal;
@@ -53,8 +53,11 @@ pub(crate) fn run_in(
 ) -> Result<Exit, CliError> {
     match &args.command {
         Command::Demo(args) => return commands::demo::run(args, terminal),
-        Command::Eval(EvalArgs { command: EvalCommand::Score(args) }) => {
-            return commands::eval::score::run(args, terminal);
+        Command::Eval(args) => {
+            // Scoring reads two files and nothing else: no home, no brain.
+            if let Some(args) = args.score() {
+                return commands::eval::score::run(args, terminal);
+            }
         }
         _ => (),
     }
@@ -65,6 +68,9 @@ pub(crate) fn run_in(
     let context = Context { home, terminal, now: jiff::Timestamp::now() };
     match args.command {
         Command::Demo(args) => commands::demo::run(&args, terminal),
+        Command::Eval(args) => commands::eval::run(&context, &args),
+        Command::Bench(args) => commands::bench::run(&context, &args),
+        Command::Doctor(args) => commands::doctor::run(&context, &args),
         Command::Init(args) => commands::init::run(&context, &args),
         Command::Import(args) => commands::import::run(&context, &args),
         Command::Put(args) => commands::put::run(&context, &args),
@@ -77,7 +83,6 @@ pub(crate) fn run_in(
         Command::Search(args) => commands::search::run(&context, &args),
         Command::Query(args) => commands::query::run(&context, &args),
         Command::Links(args) => commands::links::run(&context, &args),
-        Command::Eval(args) => commands::eval::run(&context, &args),
         Command::Sources(args) => commands::sources::run(&context, &args),
         Command::Workspaces(args) => commands::workspaces::run(&context, &args),
         Command::Config(args) => commands::config::run(&context, &args),

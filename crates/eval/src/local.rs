@@ -32,9 +32,14 @@ impl<'a> LocalTarget<'a> {
         Ok(Self { brain, newest, past: brain.past()?, live, progress })
     }
 
-    /// The corpus that is newest.
-    pub fn corpus(&self) -> CorpusAt {
-        self.newest.corpus()
+    /// What answers: program, settings, newest corpus and the model of its vectors.
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            software: Some(software()),
+            settings: Some(self.live.settings.clone()),
+            corpus: Some(self.newest.corpus()),
+            embedder: Some(self.newest.vector_model().map(str::to_owned)),
+        }
     }
 
     fn past(&self, corpus: &CorpusAt) -> Result<Option<Snapshot>, EvalError> {

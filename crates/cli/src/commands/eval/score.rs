@@ -11,6 +11,7 @@ use gbrain_core::format::{PerQuery, Score};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::run::Run;
+use gbrain_eval::read_document;
 
 use crate::error::{CliError, Exit};
 use crate::terminal::{Terminal, table};
@@ -55,8 +56,8 @@ pub(crate) struct ScoreArgs {
 /// Scores.
 pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let measures = measures(args.measures.as_deref())?;
-    let qrels = read_qrels(&args.qrels)?;
-    let bytes = read(&args.run)?;
+    let qrels = judgements(&args.qrels)?;
+    let bytes = read_document(&args.run)?;
     let run = Run::parse(&bytes).map_err(|error| CliError::input(args.run.display(), &error))?;
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);
@@ -94,9 +95,10 @@ fn measures(names: Option<&str>) -> Result<Vec<Measure>, CliError> {
     Ok(measures)
 }
 
-fn read_qrels(path: &Path) -> Result<Qrels, CliError> {
+/// Reads qrels of any shape: a file, or a BEIR folder.
+pub(super) fn judgements(path: &Path) -> Result<Qrels, CliError> {
     let file = if path.is_dir() { split_of(path)? } else { path.to_owned() };
-    Qrels::parse(&read(&file)?).map_err(|error| CliError::input(file.display(), &error))
+    Qrels::parse(&read_document(&file)?).map_err(|error| CliError::input(file.display(), &error))
 }
 
 /// The judgements of a BEIR folder: its test split, or its only one.
@@ -117,11 +119,8 @@ fn split_of(folder: &Path) -> Result<PathBuf, CliError> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CliError> {
-    fs::read(path).map_err(|error| CliError::io(path.display(), &error))
-}
-
-fn shown(score: &Score, evaluation: &Evaluation) -> String {
+/// What a person reads.
+pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
     let mut text = String::new();
     if score.per_query.is_some() {
         text.push_str(&per_query(evaluation));
