@@ -81,6 +81,7 @@ impl Check {
     }
 
     // Written so that a value that is not a number is beyond every threshold.
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "not a number is beyond")]
     fn is_beyond(&self, value: f64) -> bool {
         match self.bound {
             Bound::Floor => !(value >= self.threshold),

@@ -83,7 +83,7 @@ pub(super) fn row(line: usize, query: &str, captured: &str, current: &str, ms: f
     let differences = Differences {
         code: Difference::Differs,
         settings: Difference::Same,
-        corpus: if line % 2 == 0 { Difference::Differs } else { Difference::Same },
+        corpus: if line.is_multiple_of(2) { Difference::Differs } else { Difference::Same },
         model: Difference::Unknown,
     };
     let compared = compare(sides, (Some(10.0), ms), vec![Caveat::CutAtCaptured], differences);

@@ -74,7 +74,8 @@ pub(super) fn warnings<'a>(parts: &'a GateParts<'_>) -> impl Iterator<Item = &'a
 /// A breach in one line.
 pub(super) fn breach(breach: &Breach) -> String {
     let unit = unit(breach.metric);
-    let because = breach.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    let because =
+        breach.reason.map_or(String::new(), |reason| format!(" ({})", reason.replace('_', " ")));
     match (breach.observed, breach.threshold) {
         (Some(observed), Some(limit)) if breach.reason.is_some() => {
             format!(

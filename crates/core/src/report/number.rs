@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(delta(Unit::Rate, -0.085), "-8.5pp");
         assert_eq!(delta(Unit::Score, -0.0001), "+0.000");
         assert_eq!(value(Unit::Ratio, 1.124), "1.12x");
-        assert_eq!((ms(3.14), ms(14.2)), ("3.1ms".to_owned(), "14ms".to_owned()));
+        assert_eq!((ms(3.12), ms(14.2)), ("3.1ms".to_owned(), "14ms".to_owned()));
         assert_eq!(
             (count(1, "query"), count(2, "breach")),
             ("1 query".into(), "2 breaches".into())

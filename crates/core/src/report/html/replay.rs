@@ -1,0 +1,177 @@
+//! A replay as a page, and the parts of it that a gate shows too.
+
+use crate::replay::{Health, Outcome, ReplayedRow, Summary, diagnose, healths};
+use crate::report::ReplayParts;
+use crate::report::number::{NONE, Unit, count, interval, maybe, ms};
+use crate::report::tally::{Changed, blames, changed, compared, jaccards};
+
+use super::bars::{histogram, shares};
+use super::page::{Banner, page};
+use super::plot::figure;
+use super::rankings::rankings;
+use super::scatter::latencies;
+use super::{ROWS, list, section, table, text};
+
+/// The page of a replay.
+pub fn replay(parts: &ReplayParts<'_>) -> String {
+    let ReplayParts { rows, summary, worst } = *parts;
+    let all = healths(summary);
+    let worst_health = [all.jaccard, all.top1, all.latency].into_iter().max();
+    let (class, word) = match worst_health {
+        Some(Health::Healthy) => ("pass", "Healthy"),
+        Some(Health::Shifted) => ("inconclusive", "Shifted"),
+        Some(Health::Broken) => ("fail", "Broken"),
+        Some(Health::NotMeasured) | None => ("inconclusive", "Not all measured"),
+    };
+    let Summary { total, replayed, skipped, errored, .. } = summary;
+    let why = format!(
+        "Replayed {replayed} of {total} captured queries ({skipped} skipped, {errored} errored)"
+    );
+    let banner = Banner { class, word, what: "gbrain eval replay", why: &why };
+    let mut body = section("numbers", "The numbers", "", &numbers(summary));
+    let causes: Vec<String> = diagnose(rows, summary).iter().map(|one| text(one)).collect();
+    body.push_str(&section("diagnosis", "Diagnosis", "", &list("plain", &causes)));
+    body.push_str(&section("spread", "How it is spread", "", &plots(rows, summary)));
+    body.push_str(&section("changed", "What changed since the capture", "", &changes(rows)));
+    body.push_str(&section("failed", "Rows that gave nothing", "", &failed(rows)));
+    body.push_str(&section(
+        "moved",
+        "Moved rows",
+        "Worst first, by overlap of captured and current pages.",
+        &rankings(rows, worst),
+    ));
+    page(banner, &[("Moved", format!("{} of {replayed} rows", summary.moved))], &body)
+}
+
+fn numbers(summary: &Summary) -> String {
+    let all = healths(summary);
+    let tag = |health: Health| {
+        let class = match health {
+            Health::Healthy => "pass",
+            Health::Shifted | Health::NotMeasured => "inconclusive",
+            Health::Broken => "fail",
+        };
+        format!("<span class=\"tag {class}\">{}</span>", health.name().replace('_', " "))
+    };
+    let row = |name: &str, cells: [String; 4], n: usize| {
+        let [value, weighted, interval, health] = cells;
+        vec![name.to_owned(), value, weighted, interval, health, n.to_string()]
+    };
+    let none = || NONE.to_owned();
+    let latency = &summary.latency;
+    let delta = latency.mean_delta_ms.map_or_else(none, |delta| {
+        format!("{}{}", if delta < 0.0 { '-' } else { '+' }, ms(delta.abs()))
+    });
+    let score = |value| maybe(Unit::Score, value);
+    let n = summary.measured;
+    let jaccard = [
+        score(summary.mean_jaccard),
+        score(summary.weighted_jaccard),
+        interval(Unit::Score, summary.jaccard_interval),
+        tag(all.jaccard),
+    ];
+    let top1 = [
+        maybe(Unit::Rate, summary.top1_rate),
+        maybe(Unit::Rate, summary.weighted_top1),
+        interval(Unit::Rate, summary.top1_interval),
+        tag(all.top1),
+    ];
+    let rows = [
+        row("Mean Jaccard@k", jaccard, n),
+        row("Top-1 stability", top1, n),
+        row("Mean latency Δ", [delta, none(), none(), tag(all.latency)], latency.compared),
+        row("Mean RBO", [score(summary.mean_rbo), none(), none(), none()], n),
+        row("Mean Kendall τ", [score(summary.mean_kendall), none(), none(), none()], n),
+    ];
+    table("numbers", "numbers", &["", "Value", "By use", "95% CI", "Health", "n"], &rows)
+}
+
+/// How overlap, first pages and latency are spread.
+pub(super) fn plots(rows: &[ReplayedRow], summary: &Summary) -> String {
+    if summary.replayed == 0 {
+        return String::new();
+    }
+    let mean = maybe(Unit::Score, summary.mean_jaccard);
+    let mut html = figure(
+        "Overlap of captured and current pages (Jaccard)",
+        &histogram(&jaccards(rows), "Jaccard"),
+        &format!("Rows by overlap; mean {mean}, n={}.", summary.measured),
+    );
+    html.push_str(&figure(
+        "First page and latency",
+        &(first_pages(rows) + &percentiles(summary)),
+        "",
+    ));
+    html.push_str(&latencies(rows));
+    format!("<div class=\"plots\">\n{html}</div>\n")
+}
+
+fn first_pages(rows: &[ReplayedRow]) -> String {
+    let count = |wanted: Option<bool>| compared(rows).filter(|row| row.top1 == wanted).count();
+    let parts = [
+        ("kept", "same first page", count(Some(true))),
+        ("lost", "other first page", count(Some(false))),
+        ("rest", "none on either side", count(None)),
+    ];
+    shares(&parts, "First page")
+}
+
+fn percentiles(summary: &Summary) -> String {
+    let latency = &summary.latency;
+    let row = |name: &str, of: Option<[f64; 3]>| {
+        let cells = of.map_or_else(|| [NONE; 3].map(str::to_owned), |of| of.map(ms));
+        [vec![name.to_owned()], cells.to_vec()].concat()
+    };
+    let rows = [row("captured", latency.captured_ms), row("now", latency.current_ms)];
+    table("latency", "numbers", &["Latency", "p50", "p95", "p99"], &rows)
+}
+
+/// What differs between the captures and now, and what moved rows.
+pub(super) fn changes(rows: &[ReplayedRow]) -> String {
+    let changed = changed(rows);
+    if changed.is_empty() {
+        return String::new();
+    }
+    let one = |Changed { factor, same, differs, unknown }: &Changed| {
+        let parts = [
+            ("now", "changed", *differs),
+            ("then", "same", *same),
+            ("rest", "not recorded", *unknown),
+        ];
+        figure(factor.name(), &shares(&parts, factor.name()), "")
+    };
+    let figures: String = changed.iter().map(one).collect();
+    let blames: Vec<String> = blames(rows)
+        .iter()
+        .map(|(blame, n)| format!("{} {n}", blame.name().replace('_', " ")))
+        .collect();
+    let moved = if blames.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"more\">Rows moved by: {}.</p>\n", blames.join(", "))
+    };
+    format!("<div class=\"plots four\">\n{figures}</div>\n{moved}")
+}
+
+/// Rows that failed or were not asked.
+pub(super) fn failed(rows: &[ReplayedRow]) -> String {
+    let item = |row: &ReplayedRow| {
+        let (tag, why) = match &row.outcome {
+            Outcome::Compared(_) => return None,
+            Outcome::Errored(message) => ("<span class=\"tag fail\">failed</span>", text(message)),
+            Outcome::Skipped(skip) => ("<span class=\"tag\">skipped</span>", text(skip.name())),
+        };
+        let query = text(&row.query);
+        Some(format!(
+            "{tag} line {} <bdi class=\"query\">{query}</bdi><span class=\"note\">{why}</span>",
+            row.line
+        ))
+    };
+    let mut items: Vec<String> = rows.iter().filter_map(item).collect();
+    let left = items.len().saturating_sub(ROWS);
+    items.truncate(ROWS);
+    if left > 0 {
+        items.push(format!("{} left out", count(left, "row")));
+    }
+    list("plain", &items)
+}
