@@ -7,7 +7,11 @@ mod chats;
 mod cold;
 mod collection;
 mod corpus;
+<<<<<<< HEAD
 mod figures;
+=======
+pub(crate) mod export;
+>>>>>>> store
 mod home;
 mod identity;
 mod import;
@@ -26,7 +30,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -39,6 +43,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
+        "export" => export::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

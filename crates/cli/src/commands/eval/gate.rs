@@ -10,7 +10,7 @@ use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
-use gbrain_core::report::{Queries, github, junit, markdown, text};
+use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
     GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
     read_baseline, selftest, write_atomically,
@@ -269,6 +269,9 @@ fn write_reports(
     }
     if let Some(path) = &args.markdown {
         write_atomically(path, markdown::gate(parts, queries).as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        write_atomically(path, html::gate(parts).as_bytes())?;
     }
     if args.github
         && let Some(path) = &context.home.step_summary
