@@ -7,11 +7,8 @@ mod chats;
 mod cold;
 mod collection;
 mod corpus;
-<<<<<<< HEAD
 mod figures;
-=======
 pub(crate) mod export;
->>>>>>> store
 mod home;
 mod identity;
 mod import;
