@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
 mod pages;
+mod scrub;
 mod split;
 mod world;
