@@ -17,6 +17,7 @@ mod percentile;
 mod quality;
 mod questions;
 mod report;
+mod scrub;
 mod search;
 mod vectors;
 mod whole;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, scrub";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -39,6 +40,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
+        "scrub" => scrub::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

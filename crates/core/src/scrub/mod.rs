@@ -297,3 +297,72 @@ fn marked(text: &str, found: &[Found]) -> String {
     out.push_str(&text[from..]);
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes looked at per byte of the text, whatever it is: measured at most 8 in one round.
+    const MOST_STEPS: usize = 16;
+
+    #[test]
+    fn no_text_is_looked_at_more_than_a_fixed_number_of_times() {
+        for piece in [
+            "1",
+            "1 ",
+            "1-",
+            "12 34-",
+            "4111 ",
+            "0490 75 ",
+            "+1 ",
+            "(1)",
+            "a",
+            "a@",
+            "a@b.",
+            "@",
+            "a.b",
+            "ü@ü.",
+            "eyJ",
+            "eyJ.",
+            "eyJ-",
+            "eyJaaaaa.",
+            ".eyJaaaaaaaaaaaaaaaaa",
+            "bearer ",
+            "sk-",
+            "ghp_",
+            "xoxb-",
+            "-us",
+            "token=",
+            "token:",
+            "password=a1",
+            "://",
+            "a://b:c@",
+            "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----",
+            "GB82 ",
+            "1.",
+            "1.1.1.1 ",
+            "a:",
+            "::",
+            "1:",
+            "/:_authToken=",
+            "[REDACTED]",
+            "a@b.co ",
+            "555-123-4567 ",
+            "x 1",
+            "call 12 34 56 ",
+        ] {
+            let text = piece.repeat(65_536 / piece.len());
+            let text = Text::new(&text);
+            let mut sink = Sink::new(&text);
+            for (family, needs, find) in PASSES {
+                if text.has(*needs) {
+                    sink.begin(*family);
+                    find(&text, &mut sink);
+                }
+            }
+            let steps = text.steps.get() / text.bytes.len();
+            assert!(steps <= MOST_STEPS, "{piece:?}: {steps} steps per byte");
+        }
+    }
+}

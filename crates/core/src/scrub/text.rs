@@ -58,12 +58,23 @@ pub(super) struct Text<'t> {
     has: u16,
     runs: OnceCell<Vec<Run>>,
     words: OnceCell<Vec<Run>>,
+    /// Bytes looked at, to hold the promise of linear time.
+    #[cfg(test)]
+    pub(super) steps: std::cell::Cell<usize>,
 }
 
 impl<'t> Text<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
-        Self { str: text, bytes, has: kinds(bytes), runs: OnceCell::new(), words: OnceCell::new() }
+        Self {
+            str: text,
+            bytes,
+            has: kinds(bytes),
+            runs: OnceCell::new(),
+            words: OnceCell::new(),
+            #[cfg(test)]
+            steps: std::cell::Cell::new(0),
+        }
     }
 
     /// Whether the text has all that is needed.
@@ -73,6 +84,7 @@ impl<'t> Text<'t> {
 
     /// The byte at a place; a blank outside of the text.
     pub(super) fn at(&self, at: usize) -> u8 {
+        self.step(1);
         self.bytes.get(at).copied().unwrap_or(b' ')
     }
 
@@ -89,14 +101,26 @@ impl<'t> Text<'t> {
     /// Where the bytes of a class that begin at a place end.
     pub(super) fn end_of(&self, from: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[from.min(self.bytes.len())..];
-        from + rest.iter().position(|byte| !class(*byte)).unwrap_or(rest.len())
+        let length = rest.iter().position(|byte| !class(*byte)).unwrap_or(rest.len());
+        self.step(length);
+        from + length
     }
 
     /// Where the bytes of a class that end at a place begin, not before `floor`.
     pub(super) fn start_of(&self, to: usize, floor: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[floor..to];
-        to - rest.iter().rev().position(|byte| !class(*byte)).unwrap_or(rest.len())
+        let length = rest.iter().rev().position(|byte| !class(*byte)).unwrap_or(rest.len());
+        self.step(length);
+        to - length
     }
+
+    #[cfg(test)]
+    fn step(&self, bytes: usize) {
+        self.steps.set(self.steps.get() + bytes);
+    }
+
+    #[cfg(not(test))]
+    fn step(&self, _bytes: usize) {}
 
     /// Every run of digits.
     pub(super) fn runs(&self) -> &[Run] {
