@@ -92,7 +92,7 @@ pub(crate) enum Command {
     /// Count what is in the brain.
     Stats(commands::stats::StatsArgs),
     /// Measure retrieval: export captures, replay, gate, score, compare.
-    Eval(commands::eval::EvalArgs),
+    Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.
     Bench(commands::bench::BenchArgs),
     /// Look after everything: capture, index, schema, baselines, disk.

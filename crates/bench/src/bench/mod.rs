@@ -7,8 +7,8 @@ mod chats;
 mod cold;
 mod collection;
 mod corpus;
-mod figures;
 pub(crate) mod export;
+mod figures;
 mod home;
 mod identity;
 mod import;
@@ -18,6 +18,7 @@ mod percentile;
 mod quality;
 mod questions;
 mod report;
+mod scrub;
 mod search;
 mod vectors;
 mod whole;
@@ -27,7 +28,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export";
+const NAMES: &str =
+    "quality, meaning, search, vectors, import, cold, build, identity, export, scrub";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -41,6 +43,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
         "export" => export::run(&parse(name, args)?),
+        "scrub" => scrub::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

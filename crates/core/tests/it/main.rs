@@ -6,6 +6,7 @@ mod baseline;
 mod gate;
 mod pages;
 mod replay;
+mod scrub;
 mod split;
 mod trec_eval;
 mod world;
