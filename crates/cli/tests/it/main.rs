@@ -6,6 +6,8 @@ mod answers;
 mod capture;
 mod commands;
 mod concurrent;
+mod export;
+mod gate;
 mod identity;
 mod kill;
 mod meaning;
