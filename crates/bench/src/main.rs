@@ -1,7 +1,7 @@
 //! Measurements and campaigns: what takes too long for the tests.
 //!
 //! `bench NAME` measures, every ratio side by side in one run; `campaign NAME` hunts for failures;
-//! `bare DIR TERMS...` is the process that the cold start is compared with.
+//! `bare DIR TERMS...` and `split FILES...` are the processes that others are compared with.
 //!
 //! Exit codes: 0 if every target that decides was met, 1 if one was missed, 2 if nothing could be
 //! said.
@@ -33,6 +33,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
     match args {
         [kind, name, rest @ ..] if kind == "bench" => bench::run(name, rest),
         [kind, name, rest @ ..] if kind == "campaign" => campaign::run(name, rest),
+        [kind, files @ ..] if kind == "split" => bench::score::split(files),
         [kind, dir, terms @ ..] if kind == "bare" => bench::bare::run(dir.as_ref(), terms),
         _ => bail!(USAGE),
     }

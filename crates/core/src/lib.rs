@@ -5,6 +5,7 @@
 
 pub mod capture;
 pub mod chunk;
+mod fields;
 pub mod format;
 pub mod hash;
 pub mod id;

@@ -14,9 +14,12 @@ mod import;
 mod machine;
 mod meaning;
 mod percentile;
+mod process;
+mod python;
 mod quality;
 mod questions;
 mod report;
+pub(crate) mod score;
 mod search;
 mod vectors;
 mod whole;
@@ -26,7 +29,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, score";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -39,6 +42,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
+        "score" => score::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

@@ -8,5 +8,6 @@ mod concurrent;
 mod identity;
 mod kill;
 mod meaning;
+mod score;
 mod support;
 mod trust;
