@@ -27,15 +27,35 @@ fn means_are_a_table_and_warnings_are_talk() {
     let home = Home::sqlite();
     let ran = score(&home, QRELS, RUN, &["--measures", "RR AP nDCG@10"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    insta::assert_snapshot!(ran.stdout, @"");
-    insta::assert_snapshot!(ran.stderr, @"");
+    insta::assert_snapshot!(ran.stdout, @r"
+     measure  mean
+     RR       0.5000
+     AP       0.4167
+     nDCG@10  0.3801
+
+    over 2 queries; 4 hits, 2 of them judged
+    ");
+    insta::assert_snapshot!(ran.stderr, @r"
+    warning: judged queries that are not in the run: 1 of 2
+    warning: queries of the run that are not judged and do not count: 1
+    ");
 }
 
 #[test]
 fn every_query_is_told_when_asked_for() {
     let home = Home::sqlite();
     let ran = score(&home, QRELS, RUN, &["--measures", "RR,R@2", "--per-query", "--quiet"]);
-    insta::assert_snapshot!(ran.stdout, @"");
+    insta::assert_snapshot!(ran.stdout, @r"
+     query  hits     RR      R@2
+     1      3        1.0000  0.5000
+     2      missing  0.0000  0.0000
+
+     measure  mean
+     RR       0.5000
+     R@2      0.2500
+
+    over 2 queries; 4 hits, 2 of them judged
+    ");
 }
 
 #[test]
