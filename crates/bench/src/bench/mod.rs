@@ -15,10 +15,13 @@ mod import;
 mod machine;
 mod meaning;
 mod percentile;
+mod process;
+mod python;
 mod quality;
 mod questions;
 mod report;
 mod scrub;
+pub(crate) mod score;
 mod search;
 mod vectors;
 mod whole;
@@ -29,7 +32,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 const NAMES: &str =
-    "quality, meaning, search, vectors, import, cold, build, identity, export, scrub";
+    "quality, meaning, search, vectors, import, cold, build, identity, export, scrub, score";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -44,6 +47,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "identity" => identity::run(&parse(name, args)?),
         "export" => export::run(&parse(name, args)?),
         "scrub" => scrub::run(&parse(name, args)?),
+        "score" => score::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

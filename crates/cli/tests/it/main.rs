@@ -11,5 +11,6 @@ mod gate;
 mod identity;
 mod kill;
 mod meaning;
+mod score;
 mod support;
 mod trust;
