@@ -8,6 +8,7 @@ pub mod capture;
 pub mod gate;
 pub(crate) mod qrels;
 pub mod replay;
+pub mod result;
 mod run;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
