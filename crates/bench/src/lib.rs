@@ -4,3 +4,4 @@
 //! command line run the same code with smaller numbers.
 
 pub mod campaign;
+pub mod cluster;

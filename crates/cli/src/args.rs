@@ -91,6 +91,12 @@ pub(crate) enum Command {
     Config(commands::config::ConfigArgs),
     /// Count what is in the brain.
     Stats(commands::stats::StatsArgs),
+    /// Measure retrieval: export captures, replay, gate, score, compare.
+    Eval(Box<commands::eval::EvalArgs>),
+    /// Baselines: publish, verify, log, diff, ratchet.
+    Bench(commands::bench::BenchArgs),
+    /// Look after everything: capture, index, schema, baselines, disk.
+    Doctor(commands::doctor::DoctorArgs),
     /// Make the index again from the store, or verify it.
     Reindex(commands::reindex::ReindexArgs),
     /// Move the vectors to another embedding model, or say whose they are.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use gbrain_brain::BrainError;
 use gbrain_core::id::IdError;
+use gbrain_eval::EvalError;
 use gbrain_index::IndexError;
 use gbrain_store::StoreError;
 
@@ -52,6 +53,11 @@ impl CliError {
     /// A file that could not be read or written.
     pub(crate) fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
         Self { kind: "io", message: format!("{what}: {error}"), hints: Vec::new() }
+    }
+
+    /// A file that was read and says nothing that can be understood.
+    pub(crate) fn input(what: impl std::fmt::Display, error: &dyn Error) -> Self {
+        Self { kind: "input", message: format!("{what}: {}", chain(error)), hints: Vec::new() }
     }
 
     /// The same error with a remedy.
@@ -113,6 +119,20 @@ impl From<BrainError> for CliError {
             BrainError::Io { .. } | BrainError::Watch(_) | BrainError::Threads(_) => {
                 Self { kind: "io", message, hints: Vec::new() }
             }
+        }
+    }
+}
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> Self {
+        let message = chain(&error);
+        match error {
+            EvalError::Brain(error) => error.into(),
+            EvalError::Io { .. } => Self { kind: "io", message, hints: Vec::new() },
+            EvalError::Baseline { .. }
+            | EvalError::NotText { .. }
+            | EvalError::LongLine { .. }
+            | EvalError::LargeDocument { .. } => Self { kind: "input", message, hints: Vec::new() },
         }
     }
 }

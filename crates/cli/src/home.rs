@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// Keys that a process reads before it opens a database: they live in `config.json` only.
-pub(crate) const FILE_KEYS: [&str; 7] = [
+pub(crate) const FILE_KEYS: [&str; 11] = [
     "format",
     "engine",
     "database_url",
@@ -19,6 +19,10 @@ pub(crate) const FILE_KEYS: [&str; 7] = [
     "embedder.runtime",
     "eval.capture",
     "eval.scrub_pii",
+    "eval.scrub_patterns",
+    "eval.sample_rate",
+    "eval.retention_days",
+    "eval.synthetic",
 ];
 
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
@@ -31,6 +35,9 @@ pub(crate) struct Environment {
     pub(crate) home: Option<OsString>,
     pub(crate) database_url: Option<String>,
     pub(crate) workspace: Option<String>,
+    pub(crate) contributor_mode: Option<String>,
+    pub(crate) audit_dir: Option<OsString>,
+    pub(crate) step_summary: Option<OsString>,
 }
 
 impl Environment {
@@ -42,6 +49,9 @@ impl Environment {
             home: std::env::var_os("HOME").filter(|value| !value.is_empty()),
             database_url: text("DATABASE_URL"),
             workspace: text("GBRAIN_WORKSPACE"),
+            contributor_mode: std::env::var("GBRAIN_CONTRIBUTOR_MODE").ok(),
+            audit_dir: std::env::var_os("GBRAIN_AUDIT_DIR").filter(|value| !value.is_empty()),
+            step_summary: std::env::var_os("GITHUB_STEP_SUMMARY").filter(|value| !value.is_empty()),
         }
     }
 }
@@ -74,6 +84,11 @@ pub(crate) struct Home {
     pub(crate) location_origin: Origin,
     pub(crate) workspace: WorkspaceId,
     pub(crate) workspace_origin: Origin,
+    /// What GBRAIN_CONTRIBUTOR_MODE says.
+    pub(crate) contributor_mode: Option<String>,
+    audit_dir: Option<PathBuf>,
+    /// Where a CI job wants its summary.
+    pub(crate) step_summary: Option<PathBuf>,
     /// The file plane, flattened to dotted keys.
     pub(crate) file: Map<String, Value>,
     /// What the user should know about the file.
@@ -95,7 +110,18 @@ impl Home {
         let (file, warnings) = read_file(&dir.join("config.json"))?;
         let (location, location_origin) = location(flags, environment, &file, &dir)?;
         let (workspace, workspace_origin) = workspace(flags, environment)?;
-        Ok(Self { dir, location, location_origin, workspace, workspace_origin, file, warnings })
+        Ok(Self {
+            dir,
+            location,
+            location_origin,
+            workspace,
+            workspace_origin,
+            contributor_mode: environment.contributor_mode.clone(),
+            audit_dir: environment.audit_dir.clone().map(PathBuf::from),
+            step_summary: environment.step_summary.clone().map(PathBuf::from),
+            file,
+            warnings,
+        })
     }
 
     /// The file plane's path.
@@ -106,6 +132,21 @@ impl Home {
     /// Where indexes live.
     pub(crate) fn index_dir(&self) -> PathBuf {
         self.dir.join("index")
+    }
+
+    /// Where the owner's own baselines live.
+    pub(crate) fn baselines_dir(&self) -> PathBuf {
+        self.dir.join("baselines")
+    }
+
+    /// Where records of runs live.
+    pub(crate) fn runs_dir(&self) -> PathBuf {
+        self.dir.join("runs")
+    }
+
+    /// Where what happened is written down.
+    pub(crate) fn audit_dir(&self) -> PathBuf {
+        self.audit_dir.clone().unwrap_or_else(|| self.dir.join("audit"))
     }
 
     /// Writes the file plane for a new home. An existing file is left alone.

@@ -5,6 +5,7 @@
 //! place that prints. stdout is data, stderr is talk.
 
 mod args;
+mod capture;
 mod commands;
 mod error;
 mod home;
@@ -50,8 +51,15 @@ pub(crate) fn run_in(
     terminal: &Terminal,
     environment: &Environment,
 ) -> Result<Exit, CliError> {
-    if let Command::Demo(args) = args.command {
-        return commands::demo::run(&args, terminal);
+    match &args.command {
+        Command::Demo(args) => return commands::demo::run(args, terminal),
+        Command::Eval(args) => {
+            // Scoring reads two files and nothing else: no home, no brain.
+            if let Some(args) = args.score() {
+                return commands::eval::score::run(args, terminal);
+            }
+        }
+        _ => (),
     }
     let home = Home::resolve(&args.global.home_flags(), environment)?;
     for warning in &home.warnings {
@@ -60,6 +68,9 @@ pub(crate) fn run_in(
     let context = Context { home, terminal, now: jiff::Timestamp::now() };
     match args.command {
         Command::Demo(args) => commands::demo::run(&args, terminal),
+        Command::Eval(args) => commands::eval::run(&context, &args),
+        Command::Bench(args) => commands::bench::run(&context, &args),
+        Command::Doctor(args) => commands::doctor::run(&context, &args),
         Command::Init(args) => commands::init::run(&context, &args),
         Command::Import(args) => commands::import::run(&context, &args),
         Command::Put(args) => commands::put::run(&context, &args),

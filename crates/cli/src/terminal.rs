@@ -71,6 +71,18 @@ impl Terminal {
         let _ = writeln!(stderr, "{text}");
     }
 
+    /// A progress bar for indexing, as a function to call with changes done and total.
+    pub(crate) fn indexing(&self) -> impl Fn(i64, i64) + Sync + use<> {
+        let bar = self.progress("indexing");
+        move |done, total| {
+            bar.set_length(total.unsigned_abs());
+            bar.set_position(done.unsigned_abs());
+            if done >= total {
+                bar.finish_and_clear();
+            }
+        }
+    }
+
     /// A progress bar on stderr; invisible when quiet or not a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
         let hidden = self.quiet || !std::io::stderr().is_terminal();

@@ -197,6 +197,9 @@ pub struct CorpusPrint {
 pub struct WhyNot {
     /// The page.
     pub key: PageKey,
+    /// The stage at which it fell out: `corpus`, `filter`, an arm, `dedup`, `cut`, `limit`; or
+    /// `answer`, if it did not.
+    pub stage: &'static str,
     /// In one sentence.
     pub verdict: String,
     /// What every stage did to it.

@@ -32,9 +32,14 @@ impl<'a> LocalTarget<'a> {
         Ok(Self { brain, newest, past: brain.past()?, live, progress })
     }
 
-    /// The corpus that is newest.
-    pub fn corpus(&self) -> CorpusAt {
-        self.newest.corpus()
+    /// What answers: program, settings, newest corpus and the model of its vectors.
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            software: Some(software()),
+            settings: Some(self.live.settings.clone()),
+            corpus: Some(self.newest.corpus()),
+            embedder: Some(self.newest.vector_model().map(str::to_owned)),
+        }
     }
 
     fn past(&self, corpus: &CorpusAt) -> Result<Option<Snapshot>, EvalError> {
@@ -104,10 +109,8 @@ impl Retriever for LocalRetriever<'_> {
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {
-        let WhyNot { key, verdict, trace } =
-            self.ask(request, Some(page.clone())).ok()?.ranking.why_not?;
-        // The last stage that knew the page is the one it fell out at.
-        let stage = trace.last().map_or("not_found", |step| step.stage);
+        let answered = self.ask(request, Some(page.clone())).ok()?;
+        let WhyNot { key, stage, verdict, trace: _ } = answered.ranking.why_not?;
         Some(Lost { page: key.to_string(), stage: stage.to_owned(), why: verdict })
     }
 }

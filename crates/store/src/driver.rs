@@ -35,6 +35,13 @@ pub(crate) trait Driver: Send + Sync {
         job: impl FnOnce(&mut dyn Session) -> Result<T>,
     ) -> Result<T>;
 
+    /// Runs a job that reads more rows than memory should hold, in one snapshot.
+    fn scan<T>(
+        &self,
+        scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T>;
+
     /// Runs a job that writes, as the only writer of the workspace, in one transaction.
     fn write<T>(
         &self,

@@ -338,6 +338,8 @@ pub enum Invariant {
     Chunks,
     /// No row belongs to a page, version or source that is not there.
     Dangling,
+    /// Numbers and times of captures rise together and stay behind their clock.
+    Captures,
     /// The database's own structure is sound.
     Structure,
 }
@@ -362,6 +364,7 @@ named! {
         Content = "content",
         Chunks = "chunks",
         Dangling = "dangling",
+        Captures = "captures",
         Structure = "structure",
     }
 }

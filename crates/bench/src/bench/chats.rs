@@ -1,17 +1,18 @@
 //! Chats as collections whose documents are turns: LoCoMo and LongMemEval.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use flate2::read::GzDecoder;
+use gbrain_core::qrels::Judgement;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::collection::{Document, Query};
-use super::measures::Grades;
 
 /// Documents and the questions about them.
 pub(crate) struct Corpus {
@@ -58,8 +59,12 @@ fn of_conversation(conversation: Conversation) -> Corpus {
     let is_there = |id: &String| documents.iter().any(|document| document.id == *id);
     let queries = conversation.qa.into_iter().enumerate().filter_map(|(at, asked)| {
         let named = asked.evidence.iter().flat_map(|ids| ids.split([';', ' ', ',']));
-        let grades: Grades = named.map(slug).filter(is_there).map(|id| (id, 1)).collect();
-        (!grades.is_empty()).then(|| Query { id: at.to_string(), text: asked.question, grades })
+        let relevant: BTreeSet<String> = named.map(slug).filter(is_there).collect();
+        (!relevant.is_empty()).then(|| Query {
+            id: at.to_string(),
+            text: asked.question,
+            judgements: judged(relevant),
+        })
     });
     Corpus { queries: queries.collect(), documents }
 }
@@ -92,17 +97,18 @@ pub(crate) fn longmemeval(data: &Path) -> Result<Vec<Corpus>> {
     let mut queries = Vec::new();
     let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
     for haystack in haystacks {
-        let mut grades = Grades::default();
+        let mut relevant = BTreeSet::new();
         let turns = haystack.haystack_sessions.into_iter().flatten();
         for turn in turns.filter(|turn| turn.role == "user") {
             let next = numbers.len();
             let number = *numbers.entry(turn.content).or_insert(next);
             if turn.has_answer {
-                grades.insert(format!("t{number}"), 1);
+                relevant.insert(format!("t{number}"));
             }
         }
-        if !grades.is_empty() {
-            queries.push(Query { id: haystack.question_id, text: haystack.question, grades });
+        if !relevant.is_empty() {
+            let (id, text) = (haystack.question_id, haystack.question);
+            queries.push(Query { id, text, judgements: judged(relevant) });
         }
     }
     let document = |(text, number): (String, usize)| Document {
@@ -116,4 +122,8 @@ pub(crate) fn longmemeval(data: &Path) -> Result<Vec<Corpus>> {
 /// An id that can be a slug.
 fn slug(id: &str) -> String {
     id.trim().to_lowercase().replace([':', '_'], "-")
+}
+
+fn judged(relevant: BTreeSet<String>) -> Vec<Judgement> {
+    relevant.into_iter().map(|doc| Judgement { doc, grade: 1.0 }).collect()
 }

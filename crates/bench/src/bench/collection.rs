@@ -4,10 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use gbrain_core::qrels::{Judgement, Qrels, queries_of_jsonl};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-
-use super::measures::Grades;
 
 /// A document.
 #[derive(Debug, Deserialize)]
@@ -24,14 +23,7 @@ pub(crate) struct Document {
 pub(crate) struct Query {
     pub(crate) id: String,
     pub(crate) text: String,
-    pub(crate) grades: Grades,
-}
-
-#[derive(Deserialize)]
-struct Asked {
-    #[serde(rename = "_id")]
-    id: String,
-    text: String,
+    pub(crate) judgements: Vec<Judgement>,
 }
 
 /// The documents of a collection.
@@ -41,13 +33,20 @@ pub(crate) fn documents(dir: &Path) -> Result<Vec<Document>> {
 
 /// The queries with at least one relevant document, in the order of the file.
 pub(crate) fn queries(dir: &Path) -> Result<Vec<Query>> {
-    let mut judged = qrels(&dir.join("qrels/test.tsv"))?;
-    let asked: Vec<Asked> = lines(&dir.join("queries.jsonl"))?;
-    let with_grades = asked.into_iter().filter_map(|Asked { id, text }| {
-        let grades = judged.remove(&id)?;
-        grades.values().any(|grade| *grade > 0).then_some(Query { id, text, grades })
+    let read = |name: &str| {
+        let path = dir.join(name);
+        fs::read(&path).with_context(|| path.display().to_string())
+    };
+    let qrels = Qrels::parse(&read("qrels/test.tsv")?)?;
+    let judged = qrels.queries.into_iter().filter(|query| query.relevant().next().is_some());
+    let mut judged: FxHashMap<String, Vec<Judgement>> =
+        judged.map(|query| (query.id, query.judgements)).collect();
+    let asked = queries_of_jsonl(&read("queries.jsonl")?)?;
+    let with_judgements = asked.into_iter().filter_map(|(id, text)| {
+        let judgements = judged.remove(&id)?;
+        Some(Query { id, text, judgements })
     });
-    Ok(with_grades.collect())
+    Ok(with_judgements.collect())
 }
 
 /// Writes documents as pages whose slugs are their ids.
@@ -59,24 +58,6 @@ pub(crate) fn write_pages(documents: &[Document], dir: &Path) -> Result<()> {
         fs::write(dir.join(format!("{}.md", document.id)), page)?;
     }
     Ok(())
-}
-
-fn qrels(path: &Path) -> Result<FxHashMap<String, Grades>> {
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut judged: FxHashMap<String, Grades> = FxHashMap::default();
-    for line in text.lines().skip(1) {
-        let mut fields = line.split('\t');
-        let (Some(query), Some(document), Some(grade)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            anyhow::bail!("{}: `{line}` is not query, document, grade", path.display());
-        };
-        judged
-            .entry(query.to_owned())
-            .or_default()
-            .insert(document.to_owned(), grade.trim().parse()?);
-    }
-    Ok(judged)
 }
 
 fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {

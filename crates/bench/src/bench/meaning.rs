@@ -13,8 +13,8 @@ use gbrain_core::stats::paired_permutation;
 use super::chats::{self, Corpus};
 use super::collection;
 use super::data_dir;
+use super::figures::Figures;
 use super::home::Home;
-use super::measures::Measures;
 use super::report::{Cell, Output, Report};
 
 const DEPTH: usize = 10;
@@ -69,9 +69,9 @@ pub(crate) struct MeaningArgs {
 /// What one set gave, query by query.
 struct Measured {
     name: &'static str,
-    words: Vec<Measures>,
-    vectors: Vec<Measures>,
-    hybrid: Vec<Measures>,
+    words: Vec<Figures>,
+    vectors: Vec<Figures>,
+    hybrid: Vec<Figures>,
 }
 
 pub(crate) fn run(args: &MeaningArgs) -> Result<ExitCode> {
@@ -122,26 +122,26 @@ fn pages(set: &Set, data: &Path, corpus: &Corpus, temporary: &Path) -> Result<Pa
     Ok(pages)
 }
 
-fn rank_all(home: &Home, corpus: &Corpus, vectors: bool) -> Result<Vec<Measures>> {
+fn rank_all(home: &Home, corpus: &Corpus, vectors: bool) -> Result<Vec<Figures>> {
     let rank = |query: &collection::Query| {
         let mut request = home.request(Operation::Query, &query.text, DEPTH);
         (request.mode, request.vectors) = (RetrievalMode::Knowledge, vectors);
         let answered = home.run(&request)?;
         let hits = answered.ranking.hits.iter();
         let ranked: Vec<&str> = hits.map(|hit| hit.key.slug.as_str()).collect();
-        Ok(Measures::of(&ranked, &query.grades))
+        Ok(Figures::of(&ranked, &query.judgements))
     };
     corpus.queries.iter().map(rank).collect()
 }
 
 impl Measured {
-    fn rankers(&self) -> [(&'static str, &[Measures]); 3] {
+    fn rankers(&self) -> [(&'static str, &[Figures]); 3] {
         [("words", &self.words), ("vectors", &self.vectors), ("hybrid", &self.hybrid)]
     }
 
     fn add_rows(&self, report: &mut Report) {
         for (ranker, measured) in self.rankers() {
-            let mean = Measures::mean(measured);
+            let mean = Figures::mean(measured);
             let (difference, p) = self.hybrid_beside(measured);
             let is_itself = ranker == "hybrid";
             let beside = |text: String| Cell::text(if is_itself { String::new() } else { text });
@@ -176,7 +176,7 @@ impl Measured {
     }
 
     /// The mean difference in nDCG@10 of hybrid to another, and its p.
-    fn hybrid_beside(&self, other: &[Measures]) -> (f64, f64) {
+    fn hybrid_beside(&self, other: &[Figures]) -> (f64, f64) {
         let differences: Vec<f64> =
             self.hybrid.iter().zip(other).map(|(a, b)| a.ndcg_10 - b.ndcg_10).collect();
         let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
@@ -186,9 +186,9 @@ impl Measured {
 
 /// The mean over sets of the sets' means.
 fn add_average(all: &[Measured], report: &mut Report) {
-    let mean_of = |of: fn(&Measured) -> &[Measures]| {
-        let sets: Vec<Measures> = all.iter().map(|set| Measures::mean(of(set))).collect();
-        Measures::mean(&sets)
+    let mean_of = |of: fn(&Measured) -> &[Figures]| {
+        let sets: Vec<Figures> = all.iter().map(|set| Figures::mean(of(set))).collect();
+        Figures::mean(&sets)
     };
     let means =
         [mean_of(|set| &set.words), mean_of(|set| &set.vectors), mean_of(|set| &set.hybrid)];

@@ -7,16 +7,18 @@ mod chats;
 mod cold;
 mod collection;
 mod corpus;
+pub(crate) mod export;
+mod figures;
 mod home;
 mod identity;
 mod import;
 mod machine;
 mod meaning;
-mod measures;
 mod percentile;
 mod quality;
 mod questions;
 mod report;
+mod scrub;
 mod search;
 mod vectors;
 mod whole;
@@ -26,7 +28,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity";
+const NAMES: &str =
+    "quality, meaning, search, vectors, import, cold, build, identity, export, scrub";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -39,6 +42,8 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "cold" => cold::run(&parse(name, args)?),
         "build" => build::run(&parse(name, args)?),
         "identity" => identity::run(&parse(name, args)?),
+        "export" => export::run(&parse(name, args)?),
+        "scrub" => scrub::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

@@ -11,8 +11,8 @@ use anyhow::{Result, ensure};
 use gbrain_core::request::Operation;
 
 use super::collection::{self, Query};
+use super::figures::Figures;
 use super::home::Home;
-use super::measures::Measures;
 use super::report::{Cell, Output, Report, say};
 use super::{data_dir, whole};
 
@@ -110,7 +110,7 @@ fn measure(set: &Set, data: &Path, args: &QualityArgs, report: &mut Report) -> R
     {
         report.row(row(set, ranker, measured));
     }
-    let (by_search, by_query) = (Measures::mean(&search), Measures::mean(&query));
+    let (by_search, by_query) = (Figures::mean(&search), Figures::mean(&query));
     report.target(
         format!(
             "{}: search nDCG@10 {:.4}, at least {:.4} - {SLACK}",
@@ -148,7 +148,7 @@ fn ensure_slugs(home: &Home, queries: &[Query]) -> Result<()> {
     let slugs: rustc_hash::FxHashSet<&str> =
         digests.iter().map(|digest| digest.slug.as_str()).collect();
     for query in queries {
-        for id in query.grades.keys() {
+        for id in query.judgements.iter().map(|judgement| &judgement.doc) {
             ensure!(
                 slugs.contains(id.as_str()),
                 "query {} judges `{id}`, which is no page",
@@ -159,19 +159,19 @@ fn ensure_slugs(home: &Home, queries: &[Query]) -> Result<()> {
     Ok(())
 }
 
-fn rank_all(home: &Home, operation: Operation, queries: &[Query]) -> Result<Vec<Measures>> {
+fn rank_all(home: &Home, operation: Operation, queries: &[Query]) -> Result<Vec<Figures>> {
     let mut all = Vec::with_capacity(queries.len());
     for query in queries {
         let answered = home.answer(operation, &query.text, DEPTH)?;
         let ranked: Vec<&str> =
             answered.ranking.hits.iter().map(|hit| hit.key.slug.as_str()).collect();
-        all.push(Measures::of(&ranked, &query.grades));
+        all.push(Figures::of(&ranked, &query.judgements));
     }
     Ok(all)
 }
 
-fn row(set: &Set, ranker: &str, measured: &[Measures]) -> Vec<Cell> {
-    let mean = Measures::mean(measured);
+fn row(set: &Set, ranker: &str, measured: &[Figures]) -> Vec<Cell> {
+    let mean = Figures::mean(measured);
     vec![
         Cell::text(set.name),
         Cell::text(ranker),
@@ -185,7 +185,7 @@ fn row(set: &Set, ranker: &str, measured: &[Measures]) -> Vec<Cell> {
     ]
 }
 
-fn say_differences(set: &Set, queries: &[Query], search: &[Measures], documents: &[Measures]) {
+fn say_differences(set: &Set, queries: &[Query], search: &[Figures], documents: &[Figures]) {
     let mut differences: Vec<(f64, &Query)> = queries
         .iter()
         .zip(search.iter().zip(documents))

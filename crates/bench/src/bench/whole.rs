@@ -11,14 +11,14 @@ use gbrain_core::text::QueryTerms;
 use gbrain_index::{Corpus, Index as _, MemoryIndex, Models, WordsQuery};
 
 use super::collection::{Document, Query};
-use super::measures::Measures;
+use super::figures::Figures;
 
 /// The measures of every query over whole documents.
 pub(crate) fn rank_all(
     documents: &[Document],
     queries: &[Query],
     depth: usize,
-) -> Result<Vec<Measures>> {
+) -> Result<Vec<Figures>> {
     let index = index(documents)?;
     let view = index.view()?;
     let settings = Settings::default();
@@ -34,7 +34,7 @@ pub(crate) fn rank_all(
         let hits = view.words(&words, &filter, depth)?;
         let ranked: Vec<&str> =
             hits.iter().map(|hit| documents[hit.page.0 as usize].id.as_str()).collect();
-        all.push(Measures::of(&ranked, &query.grades));
+        all.push(Figures::of(&ranked, &query.judgements));
     }
     Ok(all)
 }

@@ -49,6 +49,27 @@ impl AuditLog {
             .collect()
     }
 
+    /// Stores the failures of this workspace that wait in files. A file is claimed by renaming it,
+    /// so that a failure that another process appends meanwhile starts a new one; storing twice
+    /// keeps once, so a process that dies in between loses nothing.
+    pub fn store_waiting(&self, brain: &Brain) {
+        for path in self.files() {
+            let Some(claimed) = claim(&path) else { continue };
+            let (ours, others): (Vec<_>, Vec<_>) =
+                read(&claimed).into_iter().partition(|(of, _)| of == brain.workspace().as_str());
+            let ours: Vec<CaptureFailure> = ours.into_iter().map(|(_, failure)| failure).collect();
+            if brain.store().add_capture_failures(brain.workspace(), &ours).is_err() {
+                continue;
+            }
+            for (of, failure) in others {
+                if let Ok(ws) = WorkspaceId::new(&of) {
+                    self.append(&ws, &[failure]);
+                }
+            }
+            let _ = std::fs::remove_file(claimed);
+        }
+    }
+
     /// The files that hold failures, oldest first.
     fn files(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
@@ -60,27 +81,6 @@ impl AuditLog {
             .collect();
         files.sort();
         files
-    }
-}
-
-/// Stores the failures of this workspace that wait in files. A file is claimed by renaming it, so
-/// that a failure that another process appends meanwhile starts a new one; storing twice keeps
-/// once, so a process that dies in between loses nothing.
-pub(super) fn store_what_is_left(audit: &AuditLog, brain: &Brain) {
-    for path in audit.files() {
-        let Some(claimed) = claim(&path) else { continue };
-        let (ours, others): (Vec<_>, Vec<_>) =
-            read(&claimed).into_iter().partition(|(of, _)| of == brain.workspace().as_str());
-        let ours: Vec<CaptureFailure> = ours.into_iter().map(|(_, failure)| failure).collect();
-        if brain.store().add_capture_failures(brain.workspace(), &ours).is_err() {
-            continue;
-        }
-        for (of, failure) in others {
-            if let Ok(ws) = WorkspaceId::new(&of) {
-                audit.append(&ws, &[failure]);
-            }
-        }
-        let _ = std::fs::remove_file(claimed);
     }
 }
 

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Brain, Snapshot};
 
-use super::{CaptureOptions, audit};
+use super::CaptureOptions;
 
 /// How many observations wait at most; more are counted as lost.
 const QUEUE: usize = 1_024;
@@ -117,7 +117,7 @@ struct Worker {
 
 impl Worker {
     fn run(&mut self, items: &Receiver<Item>) {
-        audit::store_what_is_left(&self.options.audit, &self.brain);
+        self.options.audit.store_waiting(&self.brain);
         self.prune();
         while let Ok(first) = items.recv() {
             let batch = gather(items, first);

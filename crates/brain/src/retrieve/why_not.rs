@@ -22,16 +22,17 @@ impl Retrieval<'_> {
         found: &ArmResults,
     ) -> Result<Option<WhyNot>, BrainError> {
         let Some(key) = &self.ask.why_not else { return Ok(None) };
-        let tell = |verdict: String, trace: Vec<TraceStep>| {
-            Ok(Some(WhyNot { key: key.clone(), verdict, trace }))
+        let tell = |stage, verdict: String, trace: Vec<TraceStep>| {
+            Ok(Some(WhyNot { key: key.clone(), stage, verdict, trace }))
         };
         // For a caller who may not see it, a private page is a page that does not exist.
         let Some(entry) = self.view.entry_by_key(key, self.request.filter.trust)? else {
-            return tell("there is no such page in the corpus".to_owned(), Vec::new());
+            return tell("corpus", "there is no such page in the corpus".to_owned(), Vec::new());
         };
         if let Some(hit) = outcome.hits.iter().find(|hit| hit.key == *key) {
             let trace = candidates.iter().find(|c| c.page == entry.id).map(|c| c.trace.clone());
             return tell(
+                "answer",
                 format!("it is in the answer, at rank {}", hit.rank),
                 trace.unwrap_or_default(),
             );
@@ -39,31 +40,35 @@ impl Retrieval<'_> {
         if let Some(at) = candidates.iter().position(|candidate| candidate.page == entry.id) {
             let dropped =
                 outcome.dropped.iter().find(|(page, _)| *page == entry.id).map(|(_, why)| why);
-            return tell(self.describe_drop(at, dropped), candidates[at].trace.clone());
+            let (stage, verdict) = self.describe_drop(at, dropped);
+            return tell(stage, verdict, candidates[at].trace.clone());
         }
         if let Some(verdict) = excluded_by(&self.request.filter, &entry) {
-            return tell(verdict, Vec::new());
+            return tell("filter", verdict, Vec::new());
         }
         let (mut verdict, mut trace) = self.outside_the_pool(&entry, found)?;
         if let Some(step) = self.beyond_the_nearest(&entry, found)? {
             verdict.push_str(", and it is not among the nearest in meaning");
             trace.push(step);
         }
-        tell(verdict, trace)
+        let stage = trace.first().map_or(Arm::Words.name(), |step| step.stage);
+        tell(stage, verdict, trace)
     }
 
-    fn describe_drop(&self, at: usize, dropped: Option<&Dropped>) -> String {
+    fn describe_drop(&self, at: usize, dropped: Option<&Dropped>) -> (&'static str, String) {
         let rank = at + 1;
         match dropped {
             Some(Dropped::Duplicate { of }) => {
-                format!("it says the same as {of} and was left out as a duplicate")
+                ("dedup", format!("it says the same as {of} and was left out as a duplicate"))
             }
-            Some(Dropped::Cut) => format!(
-                "it was at rank {rank} and scores less than {} of the first (search.cut_ratio)",
-                self.request.settings.cut_ratio
-            ),
+            Some(Dropped::Cut) => {
+                let ratio = self.request.settings.cut_ratio;
+                let scores = format!("scores less than {ratio} of the first (search.cut_ratio)");
+                ("cut", format!("it was at rank {rank} and {scores}"))
+            }
             Some(Dropped::BeyondLimit) | None => {
-                format!("it is at rank {rank}, beyond the limit of {}", self.request.limit)
+                let limit = self.request.limit;
+                ("limit", format!("it is at rank {rank}, beyond the limit of {limit}"))
             }
         }
     }

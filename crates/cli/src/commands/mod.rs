@@ -1,8 +1,11 @@
 //! One file per command: an args struct, then one function.
 
+pub(crate) mod bench;
 pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod import;
@@ -18,6 +21,7 @@ pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod sources;
 pub(crate) mod stats;
+mod thresholds;
 pub(crate) mod workspaces;
 
 use gbrain_brain::{Brain, BrainOptions, IndexKind};
@@ -42,6 +46,17 @@ impl Context<'_> {
     pub(crate) fn store(&self) -> Result<Box<dyn Store>, CliError> {
         self.home.create()?;
         Ok(gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?)
+    }
+
+    /// Keeps what a gate said, for `doctor`. Not being able to is no reason to fail a gate.
+    pub(crate) fn remember_gate(&self, record: &serde_json::Value) {
+        let dir = self.home.runs_dir();
+        let _ = std::fs::create_dir_all(&dir);
+        let path = dir.join("gates.jsonl");
+        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+            use std::io::Write as _;
+            let _ = file.write_all(format!("{record}\n").as_bytes());
+        }
     }
 
     /// Opens the brain.

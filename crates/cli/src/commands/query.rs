@@ -1,14 +1,18 @@
 //! `gbrain query`: words, names and links together. `search` asks through here too.
 
+use std::sync::Arc;
+
 use clap::Args;
+use gbrain_brain::capture::Door;
 use gbrain_brain::{Ask, IndexKind};
 use gbrain_core::format::Answer;
 use gbrain_core::id::SourceId;
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_store::OpenMode;
 
 use crate::args::{AskArgs, ModeArgs};
+use crate::capture;
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
 
@@ -60,7 +64,8 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     };
     let options =
         Ask { explain: asked.args.explain, why_not, rerank: None, progress: &on_progress };
-    let answered = brain.answer(&request, &options)?;
+    let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
+    let answered = door.answer(&request, &options, Caller::default())?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
         context.terminal.warn(format!(
@@ -81,7 +86,11 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     }
     // The process is about to end. Closing the database would only take away files that the next
     // search makes again, which costs more than the search.
-    std::mem::forget(brain);
+    std::mem::forget(door.share());
+    let drained = door.close();
+    if drained.unfinished > 0 {
+        context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
+    }
     Ok(Exit::Pass)
 }
 

@@ -4,9 +4,11 @@
 //! be spliced together without reading JSON again.
 
 mod captured;
+mod line;
 mod observe;
 mod row;
 
 pub use captured::{CapturedRow, Retrieved};
+pub use line::write_line;
 pub use observe::{CapturePolicy, Observed, Scrubbing, keys};
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};

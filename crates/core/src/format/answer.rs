@@ -161,6 +161,7 @@ struct WireTrace<'a> {
 #[derive(Debug, Serialize)]
 struct WireWhyNot<'a> {
     page: String,
+    stage: &'static str,
     verdict: &'a str,
     trace: Vec<WireTrace<'a>>,
 }
@@ -361,8 +362,9 @@ impl<'a> WireTrace<'a> {
 
 impl<'a> WireWhyNot<'a> {
     fn new(why_not: &'a WhyNot) -> Self {
-        let WhyNot { key, verdict, trace } = why_not;
-        Self { page: key.to_string(), verdict, trace: trace.iter().map(WireTrace::new).collect() }
+        let WhyNot { key, stage, verdict, trace } = why_not;
+        let trace = trace.iter().map(WireTrace::new).collect();
+        Self { page: key.to_string(), stage, verdict, trace }
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) mod qrels;
 pub mod replay;
 pub mod result;
 mod run;
+mod score;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
+pub use score::{Counts, PerQuery, QueryScore, SCORE_VERSION, Score, TiedQueries, Warning};

@@ -11,6 +11,7 @@
 mod error;
 mod fields;
 mod ndjson;
+mod number;
 mod trec;
 mod write;
 

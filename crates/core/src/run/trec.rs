@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use rustc_hash::FxHashSet;
 
 use super::fields::Fields;
+use super::number::parse_score;
 use super::{OrderedBy, Run, RunError, RunHit, Slot};
 
 /// Lines of one query that stand together.
@@ -54,12 +55,6 @@ fn slot_of<'a>(run: &mut Run<'a>, query: &'a str) -> usize {
         run.slots.push(Slot { query: Cow::Borrowed(query), hits: 0..0 });
     }
     slot
-}
-
-/// Read as a double and kept as a float, as trec_eval does.
-fn parse_score(text: &str) -> Option<f32> {
-    let score = text.parse::<f64>().ok()? as f32;
-    score.is_finite().then_some(score)
 }
 
 /// Gives every query its range of hits.

@@ -15,8 +15,10 @@ const GROUPINGS: [&[usize]; 6] =
     [&[4, 4, 4, 4], &[4, 4, 4, 4, 3], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 1], &[4, 4, 5]];
 
 /// What Maestro cards of 12 digits begin with.
-const MAESTRO: [&[u8]; 9] =
-    [b"5018", b"5020", b"5038", b"5893", b"6304", b"6759", b"6761", b"6762", b"6763"];
+const MAESTRO: [&[u8]; 13] = [
+    b"5018", b"5020", b"5038", b"56", b"57", b"58", b"6304", b"6390", b"6759", b"6761", b"6762",
+    b"6763", b"0604",
+];
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     let mut rest = text.runs();

@@ -6,96 +6,13 @@ use super::sink::Sink;
 use super::text::Text;
 
 /// The countries of the register and how long their numbers are.
-const LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24),
-    ("AE", 23),
-    ("AL", 28),
-    ("AT", 20),
-    ("AZ", 28),
-    ("BA", 20),
-    ("BE", 16),
-    ("BG", 22),
-    ("BH", 22),
-    ("BI", 27),
-    ("BR", 29),
-    ("BY", 28),
-    ("CH", 21),
-    ("CR", 22),
-    ("CY", 28),
-    ("CZ", 24),
-    ("DE", 22),
-    ("DJ", 27),
-    ("DK", 18),
-    ("DO", 28),
-    ("EE", 20),
-    ("EG", 29),
-    ("ES", 24),
-    ("FI", 18),
-    ("FK", 18),
-    ("FO", 18),
-    ("FR", 27),
-    ("GB", 22),
-    ("GE", 22),
-    ("GI", 23),
-    ("GL", 18),
-    ("GR", 27),
-    ("GT", 28),
-    ("HR", 21),
-    ("HU", 28),
-    ("IE", 22),
-    ("IL", 23),
-    ("IQ", 23),
-    ("IS", 26),
-    ("IT", 27),
-    ("JO", 30),
-    ("KW", 30),
-    ("KZ", 20),
-    ("LB", 28),
-    ("LC", 32),
-    ("LI", 21),
-    ("LT", 20),
-    ("LU", 20),
-    ("LV", 21),
-    ("LY", 25),
-    ("MC", 27),
-    ("MD", 24),
-    ("ME", 22),
-    ("MK", 19),
-    ("MN", 20),
-    ("MR", 27),
-    ("MT", 31),
-    ("MU", 30),
-    ("NI", 28),
-    ("NL", 18),
-    ("NO", 15),
-    ("OM", 23),
-    ("PK", 24),
-    ("PL", 28),
-    ("PS", 29),
-    ("PT", 25),
-    ("QA", 29),
-    ("RO", 24),
-    ("RS", 22),
-    ("RU", 33),
-    ("SA", 24),
-    ("SC", 31),
-    ("SD", 18),
-    ("SE", 24),
-    ("SI", 19),
-    ("SK", 24),
-    ("SM", 27),
-    ("SO", 23),
-    ("ST", 25),
-    ("SV", 28),
-    ("TL", 23),
-    ("TN", 24),
-    ("TR", 26),
-    ("UA", 29),
-    ("VA", 22),
-    ("VG", 24),
-    ("XK", 20),
-    ("YE", 30),
-];
+const LENGTHS: &str = "\
+    AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 \
+    DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 \
+    HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 \
+    MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 \
+    RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 \
+    VG24 XK20 YE30";
 
 const LONGEST: usize = 34;
 
@@ -105,27 +22,34 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             continue;
         }
         let start = run.start - 2;
-        if let Some(end) = number_end(text, start).filter(|_| !is_word(text.before(start))) {
+        let begins = text.bytes[start..run.start].iter().all(u8::is_ascii_alphabetic)
+            && !is_word(text.before(start));
+        if let Some(end) = begins.then(|| number_end(text, start)).flatten() {
             sink.offer(start, end);
         }
     }
 }
 
 fn number_end(text: &Text<'_>, start: usize) -> Option<usize> {
-    let country = &text.bytes[start..start + 2];
-    let known = |(name, _): &&(&str, usize)| country.eq_ignore_ascii_case(name.as_bytes());
-    let (_, length) = LENGTHS.iter().find(known)?;
+    let length = length_in(&text.bytes[start..start + 2])?;
     let mut characters = [0; LONGEST];
     let mut at = start;
-    for (count, character) in characters[..*length].iter_mut().enumerate() {
+    for (count, character) in characters[..length].iter_mut().enumerate() {
         let may_break = count > 0 && count % 4 == 0 && matches!(text.at(at), b' ' | b'-');
         at += usize::from(may_break);
         *character = text.at(at);
         at += 1;
     }
-    let characters = &characters[..*length];
+    let characters = &characters[..length];
     let is_whole = characters.iter().all(u8::is_ascii_alphanumeric) && !is_word(text.at(at));
     (is_whole && has_one_case(characters) && remainder(characters) == 1).then_some(at)
+}
+
+/// How long the numbers of a country are.
+fn length_in(country: &[u8]) -> Option<usize> {
+    let mut entries = LENGTHS.split_ascii_whitespace().map(|entry| entry.split_at(2));
+    let (_, length) = entries.find(|(name, _)| country.eq_ignore_ascii_case(name.as_bytes()))?;
+    length.parse().ok()
 }
 
 fn has_one_case(characters: &[u8]) -> bool {

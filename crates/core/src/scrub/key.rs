@@ -9,9 +9,14 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::{memchr_iter, memmem};
 
 use super::byte::{is_url64, is_word};
-use super::key_rules::{Class, RULES, Rule};
+use super::key_rules::{RULES, Rule};
 use super::sink::Sink;
-use super::text::{Text, has};
+use super::text::{Run, Text, has};
+
+/// What stands before a token in `.npmrc`.
+const NPMRC: &str = "/:_authToken=";
+
+static NPMRC_NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(NPMRC));
 
 static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let prefixes = RULES.iter().map(|rule| rule.prefix);
@@ -21,26 +26,36 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     let mut keys = Vec::new();
-    for found in PREFIXES.find_iter(text.bytes) {
-        let rule = &RULES[found.pattern().as_usize()];
-        keys.extend(key_end(text, rule, found.start()).map(|end| (found.start(), end)));
+    for word in text.long_words() {
+        let places = PREFIXES.find_iter(&text.bytes[word.start..word.end]);
+        for found in places {
+            let start = word.start + found.start();
+            let rule = &RULES[found.pattern().as_usize()];
+            keys.extend(key_end(text, rule, start).map(|end| (start, end)));
+        }
+        shaped(text, *word, &mut keys);
     }
-    if text.has(has::COLON | has::DIGIT) {
+    if text.has(has::COLON | has::NUMBER) {
         keys.extend(telegram(text));
-        keys.extend(npmrc(text));
-    }
-    if text.has(has::DOT) {
-        keys.extend(discord(text));
-    }
-    if text.has(has::DOT | has::J) {
-        keys.extend(unsigned_jwt(text));
-    }
-    if text.has(has::DASH | has::DIGIT) {
-        keys.extend(mailchimp(text));
     }
     keys.sort_unstable();
     for (start, end) in keys {
         sink.offer(start, end);
+    }
+}
+
+/// Keys without a prefix, from the rare character or name that they have within.
+fn shaped(text: &Text<'_>, word: Run, keys: &mut Vec<(usize, usize)>) {
+    let bytes = &text.bytes[word.start..word.end];
+    for dot in memchr_iter(b'.', bytes).map(|at| word.start + at) {
+        keys.extend(discord(text, word, dot));
+        keys.extend(unsigned_jwt(text, word, dot));
+    }
+    for dash in memchr_iter(b'-', bytes).map(|at| word.start + at) {
+        keys.extend(mailchimp(text, dash));
+    }
+    for name in NPMRC_NAME.find_iter(bytes).map(|at| word.start + at) {
+        keys.extend(npmrc(text, name));
     }
 }
 
@@ -81,63 +96,52 @@ fn telegram<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a
 }
 
 /// `//registry/:_authToken=` and a token.
-fn npmrc<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
-    const NAME: &str = "/:_authToken=";
+fn npmrc(text: &Text<'_>, name: usize) -> Option<(usize, usize)> {
     const REGISTRY: usize = 80;
-    memmem::find_iter(text.bytes, NAME).filter_map(|at| {
-        let registry = memmem::find(text.window_before(at, REGISTRY), b"//");
-        let start = text.end_of(at + NAME.len(), |byte| byte == b' ');
-        let end = text.end_of(start, is_url64);
-        let named = is_word(text.before(at)) && registry.is_some();
-        (named && end - start >= 10).then_some((start, end))
-    })
+    let registry = memmem::find(text.window_before(name, REGISTRY), b"//");
+    let start = text.end_of(name + NPMRC.len(), |byte| byte == b' ');
+    let end = text.end_of(start, is_url64);
+    let named = is_word(text.before(name)) && registry.is_some();
+    (named && end - start >= 10).then_some((start, end))
 }
 
 /// Three parts of 24 to 26, 6 and at least 27 characters.
-fn discord<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
-    let mut floor = 0;
-    memchr_iter(b'.', text.bytes).filter_map(move |dot| {
-        let from = std::mem::replace(&mut floor, dot + 1);
-        let is_middle = text.at(dot + 7) == b'.'
-            && text.bytes[dot + 1..dot + 7].iter().all(|byte| is_url64(*byte));
-        if !is_middle || dot - from < 24 {
-            return None;
-        }
-        let begins = |length: &usize| {
-            dot - from >= *length && matches!(text.bytes[dot - length], b'M' | b'N' | b'O')
-        };
-        let length = (24..=26).rev().find(begins)?;
-        let first = &text.bytes[dot - length..dot];
-        let end = text.end_of(dot + 8, is_url64);
-        let is_key = first.iter().all(|byte| is_url64(*byte)) && end - (dot + 8) >= 27;
-        is_key.then_some((dot - length, end))
-    })
+fn discord(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)> {
+    let middle = text.bytes.get(dot + 1..dot + 7)?;
+    if text.at(dot + 7) != b'.' || !middle.iter().all(|byte| is_url64(*byte)) {
+        return None;
+    }
+    let begins = |length: &usize| {
+        dot - word.start >= *length && matches!(text.bytes[dot - length], b'M' | b'N' | b'O')
+    };
+    let length = (24..=26).rev().find(begins)?;
+    let first = &text.bytes[dot - length..dot];
+    let end = text.end_of(dot + 8, is_url64);
+    let is_key = first.iter().all(|byte| is_url64(*byte)) && end - (dot + 8) >= 27;
+    is_key.then_some((dot - length, end))
 }
 
 /// Two parts that both begin with `eyJ`; three are the JWT family.
-fn unsigned_jwt<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
-    memmem::find_iter(text.bytes, ".eyJ").filter_map(|dot| {
-        let first = text.window_before(dot, 1024);
-        let length = first.iter().rev().position(|byte| !is_url64(*byte)).unwrap_or(first.len());
-        let end = text.end_of(dot + 1, is_url64);
-        let is_token = text.bytes[dot - length..].starts_with(b"eyJ")
-            && length >= 16
-            && end - dot > 16
-            && text.at(end) != b'.'
-            && text.before(dot - length) != b'.';
-        is_token.then_some((dot - length, end))
-    })
+fn unsigned_jwt(text: &Text<'_>, word: Run, dot: usize) -> Option<(usize, usize)> {
+    if !text.bytes[dot..].starts_with(b".eyJ") {
+        return None;
+    }
+    let start = text.start_of(dot, word.start, is_url64);
+    let end = text.end_of(dot + 1, is_url64);
+    let is_token = text.bytes[start..].starts_with(b"eyJ")
+        && dot - start >= 16
+        && end - dot > 16
+        && text.at(end) != b'.'
+        && text.before(start) != b'.';
+    is_token.then_some((start, end))
 }
 
 /// 32 hexadecimal digits, `-us` and a number.
-fn mailchimp<'a>(text: &'a Text<'_>) -> impl Iterator<Item = (usize, usize)> + 'a {
-    memmem::find_iter(text.bytes, "-us").filter_map(|dash| {
-        let start = dash.checked_sub(32)?;
-        let end = text.end_of(dash + 3, |byte| byte.is_ascii_digit());
-        let digits = text.bytes[start..dash]
-            .iter()
-            .all(|byte| Class::Hex.has(*byte) && !byte.is_ascii_uppercase());
-        let alone = !is_word(text.before(start)) && !is_word(text.at(end));
-        (digits && alone && (1..=2).contains(&(end - dash - 3))).then_some((start, end))
-    })
+fn mailchimp(text: &Text<'_>, dash: usize) -> Option<(usize, usize)> {
+    let start = dash.checked_sub(32).filter(|_| text.bytes[dash..].starts_with(b"-us"))?;
+    let end = text.end_of(dash + 3, |byte| byte.is_ascii_digit());
+    let digits =
+        text.bytes[start..dash].iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let alone = !is_word(text.before(start)) && !is_word(text.at(end));
+    (digits && alone && (1..=2).contains(&(end - dash - 3))).then_some((start, end))
 }

@@ -55,11 +55,13 @@ fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
     let zeros = text.bytes[run.start..].starts_with(b"00") && run.len() > 2;
     let (start, skip, bare) = match text.before(run.start) {
         b'+' => (run.start - 1, 0, FEWEST_BARE_BEHIND_PLUS),
+        b'-' | b'.' | b'/' => return None,
         _ if zeros => (run.start, 2, FEWEST_BARE_BEHIND_ZEROS),
         _ => return None,
     };
     let before = text.before(start);
-    if is_word(before) || matches!(before, b'+' | b'-' | b'.' | b'/' | b',') {
+    let is_fraction = before == b',' && text.before(start - 1).is_ascii_digit();
+    if is_word(before) || is_fraction || before == b'+' {
         return None;
     }
     longest(text, &runs[at..], skip, bare).map(|end| (start, end))

@@ -6,8 +6,6 @@
 //!
 //! Deliberately absent: digits without separators, and dates, ZIP+4 codes and decimals.
 
-use memchr::memmem;
-
 use super::byte::is_word;
 use super::phone_international::{extension_end, joins};
 use super::sink::Sink;
@@ -15,12 +13,33 @@ use super::text::{Run, Text};
 
 const MOST_DIGITS: usize = 12;
 const MOST_GROUPS: usize = 5;
-/// How far before a number a word about phoning may stand.
-const NEAR: usize = 32;
+/// How far before or behind a number a word about phoning may stand.
+const NEAR_BEFORE: usize = 32;
+const NEAR_BEHIND: usize = 10;
 
-/// Words about phoning, lower-case.
-const WORDS: [&str; 9] =
-    ["phone", "call", "tel", "mobile", "cell", "fax", "whatsapp", "dial", "sms"];
+/// Words about phoning before a number, lower-case.
+const WORDS_BEFORE: [&str; 18] = [
+    "phone",
+    "telephone",
+    "call",
+    "called",
+    "calling",
+    "tel",
+    "mobile",
+    "cell",
+    "fax",
+    "whatsapp",
+    "dial",
+    "sms",
+    "office",
+    "desk",
+    "contact",
+    "reach",
+    "answering",
+    "messages",
+];
+/// Words about phoning behind a number.
+const WORDS_BEHIND: [&str; 6] = ["office", "fax", "mobile", "cell", "home", "desk"];
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     let runs = text.runs();
@@ -77,12 +96,14 @@ impl<'a> Number<'a> {
         let after = self.text.at(self.end);
         let goes_on = matches!(after, b'.' | b',' | b'-' | b':' | b'/')
             && self.text.at(self.end + 1).is_ascii_digit();
+        let is_fraction = before == b',' && self.text.before(self.start - 1).is_ascii_digit();
         let extension = extension_end(self.text, self.end).is_some();
         !is_word(before)
-            && !matches!(before, b'-' | b'.' | b'/' | b':' | b'+' | b'#' | b'$' | b',')
+            && !matches!(before, b'-' | b'.' | b'/' | b':' | b'+' | b'#' | b'$')
+            && !is_fraction
             && (extension || !is_word(after))
             && !goes_on
-            && !matches!(after, b'%' | b'-')
+            && after != b'%'
     }
 
     /// Groups of two digits or more, the same separator from the second on.
@@ -108,7 +129,7 @@ impl<'a> Number<'a> {
             digits.len() == 4 && (digits.starts_with(b"19") || digits.starts_with(b"20"))
         };
         (dots && lengths.len() < 4)
-            || matches!(lengths[..], [5, 4] | [2, 2, 4] | [4, 2, 2, ..] | [3, 2, 4])
+            || matches!(lengths[..], [5, 4] | [2, 2, 4] | [3, 2, 4])
             || (year(&self.groups[0]) && !self.in_parentheses)
     }
 
@@ -118,9 +139,14 @@ impl<'a> Number<'a> {
     }
 
     fn is_phoned(&self) -> bool {
-        let window = self.text.window_before(self.start, NEAR).to_ascii_lowercase();
-        WORDS.iter().any(|word| {
-            memmem::find_iter(&window, word).any(|at| at == 0 || !is_word(window[at - 1]))
-        })
+        let bytes = self.text.bytes;
+        let before = self.text.window_before(self.start, NEAR_BEFORE);
+        let behind = &bytes[self.end..bytes.len().min(self.end + NEAR_BEHIND)];
+        has_word(before, &WORDS_BEFORE) || has_word(behind, &WORDS_BEHIND)
     }
+}
+
+fn has_word(window: &[u8], known: &[&str]) -> bool {
+    let words = window.split(|byte| !is_word(*byte));
+    words.into_iter().any(|word| known.iter().any(|k| word.eq_ignore_ascii_case(k.as_bytes())))
 }

@@ -1,7 +1,8 @@
 //! A text that is about to be searched: what kinds of bytes it has, and its digits.
 //!
 //! Most texts have nothing that a family needs. One look at every byte says which families can be
-//! left out; the runs of digits are collected once for all families that are made of them.
+//! left out; the runs of digits are collected once for all families that are made of them, and so are
+//! the words that are long enough to be a key or a token.
 
 use std::cell::OnceCell;
 
@@ -21,16 +22,23 @@ pub(super) mod has {
     pub(in super::super) const BEYOND_ASCII: u16 = 1 << 8;
     /// `[`, with which a marker begins.
     pub(in super::super) const BRACKET: u16 = 1 << 9;
-    /// At least as many digits as the shortest number has.
+    /// A character of a key or a token, or one that stands between its parts.
+    pub(in super::super) const LONG_WORD: u16 = 1 << 11;
+    /// At least as many digits as the shortest address has: `1.1.1.1`.
     pub(in super::super) const DIGITS: u16 = 1 << 10;
+    /// At least as many digits as the shortest phone number has.
+    pub(in super::super) const NUMBER: u16 = 1 << 12;
 }
 
-/// The fewest digits of anything that is made of them: `1.1.1.1`.
-const FEWEST_DIGITS: usize = 4;
+const DIGITS_OF_ADDRESS: usize = 4;
+const DIGITS_OF_NUMBER: usize = 7;
 
 const CLASSES: [u16; 256] = classes();
 
-/// A run of digits that no digit stands next to.
+/// The fewest characters of a key or a token, together with what it begins with.
+const LONG_WORD: usize = 13;
+
+/// A part of a text as long as its bytes are of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) start: usize,
@@ -49,12 +57,24 @@ pub(super) struct Text<'t> {
     pub(super) bytes: &'t [u8],
     has: u16,
     runs: OnceCell<Vec<Run>>,
+    words: OnceCell<Vec<Run>>,
+    /// Bytes looked at, to hold the promise of linear time.
+    #[cfg(test)]
+    pub(super) steps: std::cell::Cell<usize>,
 }
 
 impl<'t> Text<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
-        Self { str: text, bytes, has: kinds(bytes), runs: OnceCell::new() }
+        Self {
+            str: text,
+            bytes,
+            has: kinds(bytes),
+            runs: OnceCell::new(),
+            words: OnceCell::new(),
+            #[cfg(test)]
+            steps: std::cell::Cell::new(0),
+        }
     }
 
     /// Whether the text has all that is needed.
@@ -64,6 +84,7 @@ impl<'t> Text<'t> {
 
     /// The byte at a place; a blank outside of the text.
     pub(super) fn at(&self, at: usize) -> u8 {
+        self.step(1);
         self.bytes.get(at).copied().unwrap_or(b' ')
     }
 
@@ -80,18 +101,35 @@ impl<'t> Text<'t> {
     /// Where the bytes of a class that begin at a place end.
     pub(super) fn end_of(&self, from: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[from.min(self.bytes.len())..];
-        from + rest.iter().position(|byte| !class(*byte)).unwrap_or(rest.len())
+        let length = rest.iter().position(|byte| !class(*byte)).unwrap_or(rest.len());
+        self.step(length);
+        from + length
     }
 
     /// Where the bytes of a class that end at a place begin, not before `floor`.
     pub(super) fn start_of(&self, to: usize, floor: usize, class: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[floor..to];
-        to - rest.iter().rev().position(|byte| !class(*byte)).unwrap_or(rest.len())
+        let length = rest.iter().rev().position(|byte| !class(*byte)).unwrap_or(rest.len());
+        self.step(length);
+        to - length
     }
+
+    #[cfg(test)]
+    fn step(&self, bytes: usize) {
+        self.steps.set(self.steps.get() + bytes);
+    }
+
+    #[cfg(not(test))]
+    fn step(&self, _bytes: usize) {}
 
     /// Every run of digits.
     pub(super) fn runs(&self) -> &[Run] {
         self.runs.get_or_init(|| runs(self.bytes))
+    }
+
+    /// Every long word: all keys and tokens are in one.
+    pub(super) fn long_words(&self) -> &[Run] {
+        self.words.get_or_init(|| long_words(self.bytes))
     }
 }
 
@@ -102,7 +140,11 @@ fn kinds(bytes: &[u8]) -> u16 {
         kinds |= class;
         digits += usize::from(class & has::DIGIT);
     }
-    if digits >= FEWEST_DIGITS { kinds | has::DIGITS } else { kinds }
+    match digits {
+        DIGITS_OF_NUMBER.. => kinds | has::DIGITS | has::NUMBER,
+        DIGITS_OF_ADDRESS.. => kinds | has::DIGITS,
+        _ => kinds,
+    }
 }
 
 fn runs(bytes: &[u8]) -> Vec<Run> {
@@ -118,19 +160,43 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
     runs
 }
 
+/// Looks at every thirteenth byte and, where it may be in a long word, back to where that begins.
+fn long_words(bytes: &[u8]) -> Vec<Run> {
+    let mut words = Vec::new();
+    let mut from = 0;
+    while let Some(part) = bytes.get(from..from + LONG_WORD) {
+        match part.iter().rposition(|byte| !is_in_long_word(*byte)) {
+            Some(last) => from += last + 1,
+            None => {
+                let rest = &bytes[from + LONG_WORD..];
+                let more = rest.iter().position(|byte| !is_in_long_word(*byte));
+                let end = from + LONG_WORD + more.unwrap_or(rest.len());
+                words.push(Run { start: from, end });
+                from = end;
+            }
+        }
+    }
+    words
+}
+
+fn is_in_long_word(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & has::LONG_WORD != 0
+}
+
 const fn classes() -> [u16; 256] {
     let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         classes[byte] = match byte as u8 {
-            b'0'..=b'9' => has::DIGIT,
+            b'0'..=b'9' => has::DIGIT | has::LONG_WORD,
             b'@' => has::AT,
-            b':' => has::COLON | has::ASSIGN,
-            b'=' => has::ASSIGN,
-            b'/' => has::SLASH,
-            b'-' => has::DASH,
-            b'.' => has::DOT,
-            b'J' => has::J,
+            b':' => has::COLON | has::ASSIGN | has::LONG_WORD,
+            b'=' => has::ASSIGN | has::LONG_WORD,
+            b'/' => has::SLASH | has::LONG_WORD,
+            b'-' => has::DASH | has::LONG_WORD,
+            b'.' => has::DOT | has::LONG_WORD,
+            b'J' => has::J | has::LONG_WORD,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'+' => has::LONG_WORD,
             b'[' => has::BRACKET,
             128..=255 => has::BEYOND_ASCII,
             _ => 0,
@@ -150,5 +216,8 @@ mod tests {
         assert!(text.has(has::DIGITS | has::DASH | has::AT) && !text.has(has::DOT));
         assert_eq!(text.runs(), [Run { start: 5, end: 7 }, Run { start: 8, end: 11 }]);
         assert!(!Text::new("in 999").has(has::DIGITS));
+        let text = Text::new("a short one, then thirteen-long!");
+        assert_eq!(text.long_words(), [Run { start: 18, end: 31 }]);
+        assert_eq!(Text::new("twelve-chars x").long_words(), []);
     }
 }

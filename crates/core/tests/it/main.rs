@@ -2,7 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
+mod baseline;
+mod gate;
 mod pages;
+mod replay;
+mod scrub;
 mod split;
 mod trec_eval;
 mod world;
+
+/// A directory of the data sets, or a loud skip.
+fn data(name: &str) -> Option<std::path::PathBuf> {
+    let dir = std::env::var_os("GBRAIN_TEST_DATA").map(std::path::PathBuf::from);
+    if dir.is_none() {
+        eprintln!("SKIPPED: set GBRAIN_TEST_DATA to the data directory ({name})");
+    }
+    dir.map(|dir| dir.join(name))
+}

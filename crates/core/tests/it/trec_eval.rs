@@ -7,6 +7,7 @@ use gbrain_core::measure::{Measure, Missing, evaluate};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::run::{Run, trec_run};
 
+#[expect(clippy::print_stderr, reason = "a skip is told")]
 fn metrics() -> Option<PathBuf> {
     let data = std::env::var_os("GBRAIN_TEST_DATA").filter(|value| !value.is_empty());
     if data.is_none() {

@@ -38,6 +38,20 @@ const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_by
      v.content FROM page_versions v WHERE v.workspace_id = $1 AND v.content IS NOT NULL \
      AND (v.page_id, v.version) > ($2, $3) ORDER BY v.page_id, v.version LIMIT 100";
 
+const CAPTURES: &[(&str, &str)] = &[
+    (
+        "captures are past their clock",
+        "SELECT count(*) FROM eval_candidates c LEFT JOIN eval_clock k \
+         ON k.workspace_id = c.workspace_id WHERE c.workspace_id = $1 \
+         AND (k.at IS NULL OR c.created_at > k.at OR c.id > k.last_id)",
+    ),
+    (
+        "captures have an earlier time than the one before",
+        "SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before \
+         FROM eval_candidates WHERE workspace_id = $1) AS pairs WHERE created_at < before",
+    ),
+];
+
 macro_rules! orphans_of {
     ($table:literal) => {
         concat!(
@@ -77,7 +91,8 @@ pub(super) fn run(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Fin
     check_pages(session, ws, UNFED, Invariant::Feed, &mut findings)?;
     check_pages(session, ws, CHUNKS, Invariant::Chunks, &mut findings)?;
     check_content(session, ws, &mut findings)?;
-    check_orphans(session, ws, &mut findings)?;
+    check_none(session, ws, ORPHANS, Invariant::Dangling, &mut findings)?;
+    check_none(session, ws, CAPTURES, Invariant::Captures, &mut findings)?;
     Ok(findings)
 }
 
@@ -207,16 +222,18 @@ fn slice<'t>(content: &'t str, offsets: &[usize], start: u32, end: u32) -> Optio
     content.get(*offsets.get(start as usize)?..*offsets.get(end as usize)?)
 }
 
-fn check_orphans(
+/// Reports the queries that count anything.
+fn check_none(
     session: &mut dyn Session,
     ws: &WorkspaceId,
+    queries: &[(&str, &str)],
+    invariant: Invariant,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
-    for (what, sql) in ORPHANS {
+    for (what, sql) in queries {
         let count = first(session, sql, &[ws.into()], |row| row.int(0))?.unwrap_or(0);
         if count > 0 {
-            let detail = format!("{count} {what}");
-            findings.push(Finding { invariant: Invariant::Dangling, detail });
+            findings.push(Finding { invariant, detail: format!("{count} {what}") });
         }
     }
     Ok(())

@@ -212,7 +212,7 @@ impl<D: Driver> Store for D {
         filter: &CaptureFilter,
         each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        self.read(Scope::Workspace(ws), |session| captures::read(session, ws, filter, each))
+        self.scan(Scope::Workspace(ws), |session| captures::read(session, ws, filter, each))
     }
 
     fn count_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {

@@ -131,6 +131,14 @@ impl Driver for PostgresStore {
         self.transaction(&begin, job)
     }
 
+    fn scan<T>(
+        &self,
+        scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.read(scope, job)
+    }
+
     fn write<T>(
         &self,
         ws: &WorkspaceId,

@@ -110,6 +110,18 @@ impl Driver for SqliteStore {
         })
     }
 
+    fn scan<T>(
+        &self,
+        _scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        // A reader keeps what it has read, for the next one. Rows that are seen once are not worth
+        // that, so they get a connection that keeps little and goes away.
+        let connection = open::connect(&self.path)?;
+        open::make_scanner(&connection)?;
+        in_transaction(&connection, "BEGIN DEFERRED", |session| job(session))
+    }
+
     fn write<T>(
         &self,
         _ws: &WorkspaceId,

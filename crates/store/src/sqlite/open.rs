@@ -56,6 +56,12 @@ pub(super) fn make_reader(connection: &Connection) -> Result<()> {
     Ok(connection.execute_batch("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")?)
 }
 
+/// Makes a connection one that only reads, and holds 2 MiB of the file at most.
+pub(super) fn make_scanner(connection: &Connection) -> Result<()> {
+    let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;";
+    Ok(connection.execute_batch(sql)?)
+}
+
 fn create_file(path: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());

@@ -94,7 +94,8 @@ fn ids(rows: &[StoredCapture]) -> Vec<i64> {
     rows.iter().map(|row| row.id).collect()
 }
 
-fn failure(event: &str, second: i64, reason: FailureReason) -> CaptureFailure {
+/// A request that was not captured.
+pub(crate) fn failure(event: &str, second: i64, reason: FailureReason) -> CaptureFailure {
     CaptureFailure {
         event_id: event.to_owned(),
         at: at(second),

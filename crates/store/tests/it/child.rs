@@ -9,6 +9,7 @@ use gbrain_store::{Location, OpenMode, Store, open};
 
 use crate::feed::Follower;
 use crate::fixture::*;
+use crate::windows::capture_batches;
 
 /// What a child does with the store.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +22,8 @@ pub(crate) enum Role {
     Follow { until: i64 },
     /// Writes batches of 50 until it is killed, telling each one that is acknowledged.
     WriteForever { start: usize },
+    /// Captures `batches` and says how many captures they were.
+    Capture { batches: usize },
 }
 
 /// How long a follower waits for writers that may have failed.
@@ -73,6 +76,7 @@ pub(crate) fn spawn(location: &Location, role: Role) -> Player {
         Role::Write { name, batches, pages } => format!("write {name} {batches} {pages}"),
         Role::Follow { until } => format!("follow {until} 0 0"),
         Role::WriteForever { start } => format!("forever {start} 0 0"),
+        Role::Capture { batches } => format!("capture {batches} 0 0"),
     };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -105,6 +109,7 @@ fn plays_its_role() {
         "write" => write_batches(&*store, number(1), number(2), number(3)),
         "follow" => follow(&*store, Generation(number(1) as i64)),
         "forever" => write_forever(&*store, number(1)),
+        "capture" => report(&capture_batches(&*store, number(1)).to_string()),
         other => panic!("no role {other}"),
     }
 }

@@ -2,8 +2,9 @@
 
 use gbrain_core::id::Generation;
 use gbrain_core::page::Page;
-use gbrain_store::Location;
+use gbrain_store::{CaptureFilter, Location};
 
+use crate::captures::capture;
 use crate::database::Database;
 use crate::feed::Follower;
 use crate::fixture::*;
@@ -85,20 +86,38 @@ fn a_purged_name_can_be_used_again(db: &Database) {
 fn purged_bytes_leave_the_sqlite_files() {
     let db = Database::sqlite();
     let store = db.open();
-    let Location::Sqlite(path) = db.location() else { unreachable!() };
-    let holds_marker = || {
-        let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
-        files
-            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
-            .any(|bytes| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()))
-    };
     for n in 0..20 {
         write(&*store, &[&marked("gone"), &full(&format!("p{n}"), "stays")], n);
         write(&*store, &[&plain("gone", &format!("version {n} of {MARKER}"))], n);
     }
-    assert!(holds_marker());
+    assert!(holds_marker(&db));
     let purged = store.purge_page(&ws(), &key("gone"), at(30)).unwrap();
     assert!(purged.scrubbed && purged.versions == 40);
-    assert!(!holds_marker());
+    assert!(!holds_marker(&db));
     assert_sound(&*store);
+}
+
+#[test]
+fn pruned_captures_leave_the_sqlite_files() {
+    let db = Database::sqlite();
+    let store = db.open();
+    for n in 0..20 {
+        let captures = [capture(&format!("{MARKER} {n}")), capture("stays")];
+        store.add_captures(&ws(), &captures, at(n)).unwrap();
+        store.close_captures(&ws(), at(n)).unwrap();
+    }
+    assert!(holds_marker(&db));
+    let filter = CaptureFilter { until: Some(at(30)), ..CaptureFilter::default() };
+    assert_eq!(store.prune_captures(&ws(), &filter).unwrap(), 40);
+    assert!(!holds_marker(&db));
+    assert_sound(&*store);
+}
+
+/// Whether any of the database's files holds what was to be erased.
+fn holds_marker(db: &Database) -> bool {
+    let Location::Sqlite(path) = db.location() else { unreachable!() };
+    let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
+    files
+        .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+        .any(|bytes| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()))
 }

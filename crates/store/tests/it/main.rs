@@ -11,6 +11,9 @@ mod database;
 
 mod captures;
 mod child;
+#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
+#[path = "../../../bench/src/cluster.rs"]
+mod cluster;
 mod concurrency;
 mod crash;
 mod erasure;
@@ -20,8 +23,10 @@ mod limits;
 mod listing;
 mod model;
 mod opening;
+mod outage;
 mod pages;
 mod security;
 mod settings;
 mod soundness;
 mod tls;
+mod windows;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Engine, Location, OpenMode, StoreError, open};
 
+use crate::captures::capture;
 use crate::child::{Player, Role, spawn};
 use crate::database::Database;
 use crate::fixture::*;
@@ -12,6 +13,7 @@ use crate::fixture::*;
 on_both_engines! {
     ten_processes_open_at_once,
     opening_again_keeps_everything,
+    an_older_schema_is_brought_up_to_date,
     a_newer_schema_is_refused,
     a_foreign_database_is_refused_and_not_touched,
     stores_have_identities,
@@ -38,6 +40,37 @@ fn opening_again_keeps_everything(db: &Database) {
     let store = db.try_open(OpenMode::Use).unwrap();
     assert_eq!(store.identity(), identity);
     assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
+}
+
+/// What a database of schema 1 lacks.
+const BACK_TO_SCHEMA_1: &str = "DROP TABLE eval_candidates; DROP TABLE eval_capture_failures; \
+     DROP TABLE eval_clock; DELETE FROM gbrain_migrations WHERE number > 1";
+
+fn an_older_schema_is_brought_up_to_date(db: &Database) {
+    write(&*db.open(), &[&plain("a", "one")], 1);
+    for mode in [OpenMode::Use, OpenMode::Init] {
+        db.raw(BACK_TO_SCHEMA_1).unwrap();
+        let store = db.try_open(mode).unwrap();
+        assert_eq!(store.head(&ws()).unwrap().pages, 1);
+        store.add_captures(&ws(), &[capture("q")], at(2)).unwrap();
+        assert_sound(&*store);
+    }
+}
+
+#[test]
+fn only_the_owner_can_bring_an_older_schema_up_to_date() {
+    let db = Database::postgres();
+    drop(db.open());
+    let role = format!("tenant_{:016x}", fastrand::u64(..));
+    db.raw(&format!(
+        "{BACK_TO_SCHEMA_1}; CREATE ROLE {role} LOGIN; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+    ))
+    .unwrap();
+    let error = open(&db.location_as(&role), OpenMode::Use, at(1)).err().unwrap();
+    db.raw(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+    assert!(matches!(error, StoreError::OlderSchema { found: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("run `gbrain init` as the owner"), "{error}");
 }
 
 fn a_newer_schema_is_refused(db: &Database) {

@@ -1,8 +1,10 @@
 //! Row-level security: a role that does not own the tables sees its transaction's workspace only.
 
+use gbrain_core::capture::FailureReason;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Location, OpenMode, PageWrite, StoreError, open};
+use gbrain_store::{CaptureFilter, Location, OpenMode, PageWrite, StoreError, open};
 
+use crate::captures::{capture, failure, read};
 use crate::database::{Database, client};
 use crate::fixture::*;
 
@@ -44,12 +46,15 @@ fn two_workspaces(db: &Database) -> WorkspaceId {
     let writes = [&page, &more].map(|page| PageWrite { page, origin: None });
     store.write_pages(&ws(), &writes[..1], at(1)).unwrap();
     store.write_pages(&other, &writes, at(1)).unwrap();
-    store.config_set(&ws(), "k", "v").unwrap();
-    store.config_set(&other, "k", "v").unwrap();
+    for ws in [&ws(), &other] {
+        store.config_set(ws, "k", "v").unwrap();
+        store.add_captures(ws, &[capture("q")], at(1)).unwrap();
+        store.add_capture_failures(ws, &[failure("e", 1, FailureReason::Other)]).unwrap();
+    }
     other
 }
 
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 12] = [
     "sources",
     "pages",
     "page_versions",
@@ -59,6 +64,9 @@ const TABLES: [&str; 9] = [
     "takes",
     "config",
     "changes",
+    "eval_candidates",
+    "eval_capture_failures",
+    "eval_clock",
 ];
 
 #[test]
@@ -92,6 +100,9 @@ fn a_row_of_another_workspace_is_refused() {
     for sql in [
         "INSERT INTO config (workspace_id, key, value) VALUES ('default', 'stray', 'x')",
         "UPDATE config SET workspace_id = 'default', key = 'moved'",
+        "UPDATE eval_candidates SET workspace_id = 'default', id = 9",
+        "UPDATE eval_clock SET workspace_id = 'default'",
+        "INSERT INTO eval_capture_failures VALUES ('default', 'stray', 0, 'other', '')",
         "INSERT INTO workspaces (id, created_at, root) VALUES ('third', 0, repeat('0', 64))",
     ] {
         client
@@ -115,6 +126,12 @@ fn the_store_works_for_a_tenant() {
     store.restore_page(&other, &key("a"), at(5)).unwrap();
     store.purge_page(&other, &key("b"), at(6)).unwrap();
     assert_eq!(store.head(&other).unwrap().pages, 2);
+    store.add_captures(&other, &[capture("mine")], at(7)).unwrap();
+    store.close_captures(&other, at(8)).unwrap();
+    assert_eq!(read(&*store, &other, &CaptureFilter::default()).len(), 2);
+    assert_eq!(store.capture_summary(&other, at(8)).unwrap().failures, 1);
+    let first = CaptureFilter { until: Some(at(7)), ..CaptureFilter::default() };
+    assert_eq!(store.prune_captures(&other, &first).unwrap(), 1);
     assert_eq!(store.check(&other).unwrap(), []);
     assert_eq!(store.workspaces().unwrap().len(), 2);
     let third = WorkspaceId::new("third").unwrap();
@@ -135,4 +152,27 @@ fn missing_rights_are_told_apart() {
     let error = error.unwrap_err();
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
     assert!(error.to_string().contains("links"), "{error}");
+}
+
+#[test]
+fn a_refused_capture_leaves_its_failure() {
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let tenant = Tenant::new(&db);
+    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let refuse = "CREATE POLICY nobody ON eval_candidates AS RESTRICTIVE FOR INSERT \
+         WITH CHECK (false)";
+    let revoke = format!("REVOKE INSERT ON eval_candidates FROM {}", tenant.name);
+    for (event, sql) in [("policy", refuse), ("right", &revoke)] {
+        db.raw(sql).unwrap();
+        let error = store.add_captures(&ws(), &[capture("the secret query")], at(3)).unwrap_err();
+        let by_policy = matches!(error, StoreError::RowSecurity { .. });
+        assert_eq!(by_policy, event == "policy", "{error:?}");
+        assert_eq!(error.failure_reason(), FailureReason::RlsReject);
+        assert!(!error.to_string().contains("secret"), "{error}");
+        let kept = failure(event, 4, error.failure_reason());
+        store.add_capture_failures(&ws(), std::slice::from_ref(&kept)).unwrap();
+        assert!(store.capture_failures(&ws(), Some(at(4)), 9).unwrap().contains(&kept));
+    }
+    assert_eq!(store.count_captures(&ws(), &CaptureFilter::default()).unwrap(), 1);
 }

@@ -2,6 +2,7 @@
 
 use gbrain_store::Invariant;
 
+use crate::captures::capture;
 use crate::database::Database;
 use crate::fixture::*;
 
@@ -23,7 +24,8 @@ fn damage_is_found(db: &Database) {
         db.raw(&update.replace("{}", sound)).unwrap();
         assert_sound(&*store);
     };
-    use Invariant::{Chunks, Content, Counts, Feed, Root, Versions};
+    store.add_captures(&ws(), &[capture("a"), capture("b")], at(1)).unwrap();
+    use Invariant::{Captures, Chunks, Content, Counts, Feed, Root, Versions};
     check("UPDATE workspaces SET root = '{}'", &zeros, &root, &[Root, Feed]);
     check("UPDATE workspaces SET pages = {}", "4", "6", &[Counts, Feed]);
     check("UPDATE workspaces SET chunks = {}", "14", "16", &[Counts, Feed]);
@@ -37,4 +39,8 @@ fn damage_is_found(db: &Database) {
     check(count, "2", "3", &[Chunks, Versions]);
     check("UPDATE pages SET version = {} WHERE page_id = 1", "2", "1", &[Versions]);
     check("UPDATE pages SET deleted_at = {} WHERE page_id = 1", "5", "NULL", &[Versions, Root]);
+    check("UPDATE eval_clock SET last_id = {}", "1", "2", &[Captures]);
+    check("UPDATE eval_clock SET at = {}", "0", &at(1).as_millisecond().to_string(), &[Captures]);
+    let earlier = "UPDATE eval_candidates SET created_at = {} WHERE id = 2";
+    check(earlier, "0", &at(1).as_millisecond().to_string(), &[Captures]);
 }

@@ -10,7 +10,7 @@ use crate::campaign::identity::{Question, demo, questions};
 const MAX_BYTES: usize = 300_000;
 
 /// Pieces that parsers stumble over.
-const PIECES: [&str; 56] = [
+const PIECES: [&str; 72] = [
     "---\n",
     "---",
     "\n---\n",
@@ -67,6 +67,22 @@ const PIECES: [&str; 56] = [
     "depends_on: [[x]]",
     "founder of [[y]] since 2021",
     "**Ada** (09:14): ",
+    "ada@example.com",
+    "ü@ü.de",
+    "415-555-0132",
+    "+44 7700 900123",
+    "0490 75 40 81",
+    "123-45-6789",
+    "4111 1111 1111 1111",
+    "GB82 WEST 1234 5698 7654 32",
+    "203.0.113.7",
+    "2001:db8::1",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
+    "Bearer abcdefghij",
+    "postgres://u:p@h",
+    "password=hunter2x",
+    "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA",
+    "[REDACTED]",
 ];
 
 /// One thing to try.

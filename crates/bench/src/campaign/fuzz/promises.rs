@@ -7,6 +7,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
 use gbrain_core::request::Trust;
+use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::search::{intent, relation, snippet};
 use gbrain_core::text::{self, QueryTerms};
 use gbrain_store::{Location, OpenMode};
@@ -58,6 +59,7 @@ impl Brains {
 
 /// Checks every promise about an input.
 pub(super) fn check(input: &Input, brains: &Brains) -> Result<(), Broken> {
+    check_scrubbed(input.text())?;
     match input {
         Input::Page { text, format } => check_page(text, *format),
         Input::Query(question) => check_query(question, brains),
@@ -156,6 +158,26 @@ fn check_text(content: &str) -> Result<(), Broken> {
     let width = shown.text.chars().count();
     let inside = shown.highlights.iter().all(|(start, end)| start < end && *end as usize <= width);
     require(inside, || format!("a highlight of {:?} is outside of {width}", shown.highlights))
+}
+
+/// Ranges are parts of the text, every one of them becomes one marker, and twice is once.
+fn check_scrubbed(text: &str) -> Result<(), Broken> {
+    let scrubber = Scrubber::default();
+    let scrubbed = scrubber.scrub(text);
+    for found in &scrubbed.found {
+        let fits = found.start < found.end && text.get(found.start..found.end).is_some();
+        require(fits, || format!("{found:?} is no part of the text"))?;
+    }
+    for pair in scrubbed.found.windows(2) {
+        require(pair[0].end <= pair[1].start, || format!("found twice: {pair:?}"))?;
+    }
+    let markers = |text: &str| text.matches(MARKER).count();
+    let (before, after) = (markers(text), markers(&scrubbed.text));
+    require(after == before + scrubbed.found.len(), || {
+        format!("{after} markers, {before} of them from before, for {} found", scrubbed.found.len())
+    })?;
+    let again = scrubber.find(&scrubbed.text);
+    require(again.is_empty(), || format!("scrubbed, it still has {again:?}"))
 }
 
 fn check_query(question: &Question, brains: &Brains) -> Result<(), Broken> {

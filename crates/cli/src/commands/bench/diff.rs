@@ -1,0 +1,125 @@
+//! `gbrain bench diff`: what changed between two baselines.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gbrain_core::baseline::{Baseline, query_hash};
+use gbrain_core::capture::CapturedRow;
+use gbrain_core::overlap::jaccard;
+use gbrain_eval::{Input, read_baseline};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `bench diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain bench diff old.baseline.ndjson new.baseline.ndjson")]
+pub(crate) struct DiffArgs {
+    /// The older baseline.
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The newer baseline.
+    #[arg(value_name = "B")]
+    b: PathBuf,
+}
+
+/// What differs.
+struct Diff<'a> {
+    added: Vec<&'a CapturedRow>,
+    removed: Vec<&'a CapturedRow>,
+    /// Worst overlap first.
+    changed: Vec<(f64, &'a CapturedRow, &'a CapturedRow)>,
+    thresholds_differ: bool,
+}
+
+/// Compares two baselines row by row.
+pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Exit, CliError> {
+    let read = |path: &Path| Ok::<_, CliError>(read_baseline(Input::open(path)?)?);
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let diff = diff(&a, &b);
+    if context.terminal.is_json() {
+        context.terminal.json(&as_json(&a, &b, &diff));
+    } else {
+        context.terminal.out(as_text(&a, &b, &diff));
+    }
+    Ok(Exit::Pass)
+}
+
+fn diff<'a>(a: &'a Baseline, b: &'a Baseline) -> Diff<'a> {
+    let (before, after) = (by_request(a), by_request(b));
+    let only = |these: &Rows<'a>, those: &Rows<'a>| {
+        these.iter().filter(|(key, _)| !those.contains_key(*key)).map(|(_, row)| *row).collect()
+    };
+    let mut changed: Vec<_> = before
+        .iter()
+        .filter_map(|(key, old)| Some((*old, *after.get(key)?)))
+        .filter(|(old, new)| old.expected() != new.expected())
+        .map(|(old, new)| (jaccard(&names(old), &names(new)), old, new))
+        .collect();
+    changed.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.line.cmp(&y.1.line)));
+    Diff {
+        added: only(&after, &before),
+        removed: only(&before, &after),
+        changed,
+        thresholds_differ: a.metadata.thresholds != b.metadata.thresholds,
+    }
+}
+
+type Rows<'a> = BTreeMap<(String, String, usize), &'a CapturedRow>;
+
+/// Rows by what is asked; a question that stands twice keeps both by its place.
+fn by_request(baseline: &Baseline) -> Rows<'_> {
+    let mut rows = Rows::new();
+    for row in &baseline.rows {
+        let asked = format!("{} {:?} {:?} {:?}", row.operation, row.limit, row.mode, row.filter);
+        let mut place = 0;
+        while rows.contains_key(&(query_hash(&row.query), asked.clone(), place)) {
+            place += 1;
+        }
+        rows.insert((query_hash(&row.query), asked, place), row);
+    }
+    rows
+}
+
+fn names(row: &CapturedRow) -> Vec<String> {
+    row.expected().unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+fn as_json(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> Value {
+    let queries = |rows: &[&CapturedRow]| {
+        Value::from(rows.iter().map(|row| row.query.as_str()).collect::<Vec<_>>())
+    };
+    let changed = diff.changed.iter().map(|(overlap, old, new)| {
+        json!({ "query": old.query, "jaccard": overlap, "a": names(old), "b": names(new) })
+    });
+    json!({
+        "schema_version": 1, "a": a.metadata.label, "b": b.metadata.label,
+        "thresholds_differ": diff.thresholds_differ, "added": queries(&diff.added),
+        "removed": queries(&diff.removed), "changed": changed.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> String {
+    let mut lines = vec![format!(
+        "{} to {}: {} added, {} removed, {} changed, thresholds {}",
+        a.metadata.label,
+        b.metadata.label,
+        diff.added.len(),
+        diff.removed.len(),
+        diff.changed.len(),
+        if diff.thresholds_differ { "differ" } else { "the same" }
+    )];
+    lines.extend(diff.added.iter().map(|row| format!("+ {}", row.query)));
+    lines.extend(diff.removed.iter().map(|row| format!("- {}", row.query)));
+    for (overlap, old, new) in &diff.changed {
+        let (before, after) = (names(old), names(new));
+        lines.push(format!("~ jaccard={overlap:.2} {}", old.query));
+        let gone = before.iter().filter(|page| !after.contains(page));
+        lines.extend(gone.map(|page| format!("    - {page}")));
+        let new = after.iter().filter(|page| !before.contains(page));
+        lines.extend(new.map(|page| format!("    + {page}")));
+    }
+    lines.join("\n") + "\n"
+}

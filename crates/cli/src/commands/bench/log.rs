@@ -1,0 +1,54 @@
+//! `gbrain bench log`: the chain of baselines with their reasons.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gbrain_core::baseline::Past;
+use gbrain_eval::{Input, read_baseline};
+use serde_json::json;
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `bench log`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain bench log ~/.gbrain/baselines/mine.baseline.ndjson")]
+pub(crate) struct LogArgs {
+    /// A baseline.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Shows what a baseline took the place of, newest first.
+pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
+    let metadata = read_baseline(Input::open(&args.file)?)?.metadata;
+    let newest = Past {
+        label: metadata.label,
+        published_at: metadata.published_at,
+        row_count: metadata.row_count,
+        rows_hash: metadata.rows_hash,
+        why: metadata.why,
+    };
+    let chain: Vec<Past> = std::iter::once(newest).chain(metadata.history).collect();
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "schema_version": 1, "chain": chain }));
+        return Ok(Exit::Pass);
+    }
+    let short = |hash: &Option<String>| {
+        hash.as_deref().map_or("-".to_owned(), |hash| hash.chars().take(12).collect())
+    };
+    context.terminal.out(table(
+        &["published", "label", "rows", "hash", "why"],
+        chain.iter().map(|past| {
+            vec![
+                past.published_at.clone(),
+                past.label.clone(),
+                past.row_count.to_string(),
+                short(&past.rows_hash),
+                past.why.clone().unwrap_or_else(|| "-".to_owned()),
+            ]
+        }),
+    ));
+    Ok(Exit::Pass)
+}

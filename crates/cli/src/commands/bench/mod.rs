@@ -1,0 +1,72 @@
+//! `gbrain bench`: baselines. One file per verb.
+
+mod diff;
+mod log;
+mod publish;
+mod ratchet;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Freeze captures into a baseline.
+    Publish(publish::PublishArgs),
+    /// Check that a baseline is what was published.
+    Verify(verify::VerifyArgs),
+    /// Show the chain of baselines with their reasons.
+    Log(log::LogArgs),
+    /// Compare two baselines: rows added, removed, changed.
+    Diff(diff::DiffArgs),
+    /// Bank an improvement: today's rankings become the baseline, with a reason.
+    Ratchet(ratchet::RatchetArgs),
+}
+
+/// Looks after baselines.
+pub(crate) fn run(context: &Context<'_>, args: &BenchArgs) -> Result<Exit, CliError> {
+    match &args.verb {
+        Verb::Publish(args) => publish::run(context, args),
+        Verb::Verify(args) => verify::run(context, args),
+        Verb::Log(args) => log::run(context, args),
+        Verb::Diff(args) => diff::run(context, args),
+        Verb::Ratchet(args) => ratchet::run(context, args),
+    }
+}
+
+/// Whether a path lies in the owner's own directory of baselines, symbolic links resolved.
+fn is_own(context: &Context<'_>, path: &Path) -> bool {
+    let own = resolve(&context.home.baselines_dir());
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    resolve(dir).starts_with(own)
+}
+
+/// A path with every link in the part of it that exists resolved.
+fn resolve(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut missing = Vec::new();
+    let mut at = path.as_path();
+    loop {
+        if let Ok(real) = at.canonicalize() {
+            return missing.iter().rev().fold(real, |real, name| real.join(name));
+        }
+        match (at.parent(), at.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                at = parent;
+            }
+            _ => return path,
+        }
+    }
+}

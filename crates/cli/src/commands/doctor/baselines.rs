@@ -1,0 +1,81 @@
+//! Baselines and the last gate.
+
+use std::path::PathBuf;
+
+use gbrain_core::baseline::Baseline;
+use gbrain_eval::{EvalError, Input, read_baseline};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::finding::Finding;
+use crate::commands::Context;
+
+/// A baseline older than this many days says little about today's brain.
+const OLD_DAYS: i64 = 90;
+
+/// Checks baselines and the last gate.
+pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
+    vec![baselines(context), last_gate(context)]
+}
+
+fn baselines(context: &Context<'_>) -> Finding {
+    let files = files(context);
+    let mut newest: Option<Timestamp> = None;
+    for path in &files {
+        match Input::open(path).and_then(read_baseline) {
+            Err(EvalError::Baseline { source, .. }) => {
+                return Finding::fail("baselines", format!("{}: {source}", path.display()))
+                    .remedy(format!("gbrain bench verify '{}'", path.display()));
+            }
+            Err(error) => return Finding::unknown("baselines", error),
+            Ok(Baseline { metadata, .. }) => {
+                newest = newest.max(metadata.published_at.parse().ok());
+            }
+        }
+    }
+    let Some(newest) = newest else {
+        return Finding::ok("baselines", "none yet").remedy(
+            "gbrain eval export > captured.ndjson, then gbrain bench publish --from captured.ndjson \
+             --to ~/.gbrain/baselines/mine.baseline.ndjson",
+        );
+    };
+    let days = (context.now.as_second() - newest.as_second()) / 86_400;
+    let message = format!("{} intact, the newest {days} days old", files.len());
+    let finding = if days > OLD_DAYS {
+        Finding::warn("baselines", message).remedy("publish a new one, or bank with bench ratchet")
+    } else {
+        Finding::ok("baselines", message)
+    };
+    finding.detail("count", files.len()).detail("newest", newest.to_string())
+}
+
+fn files(context: &Context<'_>) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(context.home.baselines_dir()) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ndjson"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// What the last gate of this home said. A gate that never failed and never passed is no gate.
+fn last_gate(context: &Context<'_>) -> Finding {
+    let path = context.home.runs_dir().join("gates.jsonl");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let records: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let Some(last) = records.last() else {
+        return Finding::ok("gate", "never run here")
+            .remedy("gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson");
+    };
+    let (verdict, at) =
+        (last["verdict"].as_str().unwrap_or("?"), last["ts"].as_str().unwrap_or("?"));
+    let message = format!("{verdict} at {at}, {} runs in all", records.len());
+    let finding = if verdict == "pass" {
+        Finding::ok("gate", message)
+    } else {
+        Finding::warn("gate", message).remedy("gbrain eval gate --baseline FILE --html gate.html")
+    };
+    finding.detail("verdict", verdict).detail("at", at).detail("runs", records.len())
+}

@@ -1,0 +1,97 @@
+//! The store and what is derived from it.
+
+use gbrain_brain::{Brain, BrainError};
+
+use super::finding::Finding;
+use crate::commands::Context;
+
+/// Checks store, index, embedder and settings.
+pub(super) fn check(context: &Context<'_>, brain: &Brain, fix: bool, deep: bool) -> Vec<Finding> {
+    let engine = brain.store().engine();
+    let mut findings = vec![
+        Finding::ok("schema", format!("{engine}, up to date"))
+            .detail("engine", engine.name())
+            .detail("from", context.home.location_origin.to_string()),
+    ];
+    findings.push(unless_broken("index", index(brain, fix)));
+    if deep {
+        findings.push(unless_broken("verify", verify(context, brain)));
+    }
+    findings.push(unless_broken("embedder", embedder(brain)));
+    findings.push(unless_broken("settings", settings(context, brain)));
+    findings
+}
+
+/// What can't be looked at is not known to be well.
+fn unless_broken(check: &'static str, found: Result<Finding, BrainError>) -> Finding {
+    found.unwrap_or_else(|error| Finding::unknown(check, error))
+}
+
+fn index(brain: &Brain, fix: bool) -> Result<Finding, BrainError> {
+    let head = brain.store().head(brain.workspace())?;
+    if fix {
+        brain.snapshot(&|_, _| ())?;
+    }
+    let report = brain.index_report()?;
+    let behind = head.generation.0 - report.generation;
+    let finding = match behind {
+        0 => Finding::ok("index", format!("at generation {}", report.generation)),
+        1.. => Finding::warn("index", format!("{behind} changes behind the store"))
+            .remedy("the next question catches up; or now: gbrain doctor --fix"),
+        _ => Finding::fail("index", "ahead of the store: it was put back from a backup")
+            .remedy("gbrain reindex"),
+    };
+    Ok(finding
+        .detail("generation", report.generation)
+        .detail("head", head.generation.0)
+        .detail("bytes", report.bytes)
+        .detail("pages", head.pages)
+        .detail("chunks", head.chunks))
+}
+
+fn verify(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
+    let progress = context.terminal.indexing();
+    let report = brain.verify(&|done, total| progress(done, total))?;
+    Ok(match report.findings.first() {
+        None => Finding::ok("verify", format!("{} pages are as in the store", report.pages)),
+        Some(first) => {
+            let n = report.findings.len();
+            Finding::fail(
+                "verify",
+                format!("{n} findings, first: {}: {}", first.check, first.detail),
+            )
+            .remedy("gbrain reindex, then gbrain reindex --verify")
+        }
+    })
+}
+
+fn embedder(brain: &Brain) -> Result<Finding, BrainError> {
+    let report = brain.vector_report()?;
+    let held = report.held.clone().unwrap_or_else(|| "none".to_owned());
+    let finding = if report.is_settled() {
+        Finding::ok("embedder", held.clone())
+    } else if report.is_searchable {
+        let wanted = report.wanted.clone().unwrap_or_default();
+        Finding::warn("embedder", format!("vectors of {held} are searched, {wanted} is wanted"))
+            .remedy("gbrain reembed")
+    } else {
+        Finding::warn("embedder", format!("this gbrain does not have {held}: words alone answer"))
+            .remedy("gbrain reembed")
+    };
+    Ok(finding.detail("held", report.held).detail("wanted", report.wanted))
+}
+
+fn settings(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
+    let hash = brain.settings()?.hash();
+    let unknown = brain.unknown_settings()?;
+    let finding = match (unknown.first(), context.home.warnings.first()) {
+        (Some(key), _) => {
+            Finding::warn("settings", format!("`{key}` in the database is read by nothing"))
+                .remedy(format!("gbrain config unset {key}"))
+        }
+        (None, Some(warning)) => Finding::warn("settings", warning.clone())
+            .remedy(format!("take the key out of {}", context.home.config_path().display())),
+        (None, None) => Finding::ok("settings", format!("hash {hash}")),
+    };
+    Ok(finding.detail("settings_hash", hash))
+}

@@ -1,0 +1,102 @@
+//! What a check found.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{CliError, Exit};
+
+/// How a check came out, from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Status {
+    Ok,
+    Warn,
+    Fail,
+    Unknown,
+}
+
+gbrain_core::named! { Status { Ok = "ok", Warn = "warn", Fail = "fail", Unknown = "unknown" } }
+
+/// One check.
+#[derive(Debug)]
+pub(super) struct Finding {
+    check: &'static str,
+    status: Status,
+    message: String,
+    /// Ready to be pasted.
+    remedy: Option<String>,
+    details: Map<String, Value>,
+}
+
+impl Finding {
+    /// All is well.
+    pub(super) fn ok(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, Status::Ok, message)
+    }
+
+    /// Worth a look.
+    pub(super) fn warn(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, Status::Warn, message)
+    }
+
+    /// Broken.
+    pub(super) fn fail(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, Status::Fail, message)
+    }
+
+    /// It could not be checked.
+    pub(super) fn unknown(check: &'static str, error: impl Into<CliError>) -> Self {
+        let error = error.into();
+        let finding = Self::new(check, Status::Unknown, error.message);
+        error.hints.into_iter().fold(finding, Self::remedy)
+    }
+
+    fn new(check: &'static str, status: Status, message: impl Into<String>) -> Self {
+        Self { check, status, message: message.into(), remedy: None, details: Map::new() }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub(super) fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// A number or name for programs.
+    #[must_use]
+    pub(super) fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// What `--json` prints.
+pub(super) fn report(findings: &[Finding]) -> Value {
+    let checks = findings.iter().map(|finding| {
+        json!({
+            "name": finding.check, "status": finding.status.name(), "message": finding.message,
+            "remedy": finding.remedy, "details": finding.details,
+        })
+    });
+    let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
+    json!({ "schema_version": 1, "status": worst.name(), "checks": checks.collect::<Vec<_>>() })
+}
+
+/// What a person reads.
+pub(super) fn as_text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding { check, status, message, remedy, details: _ } in findings {
+        text += &format!("{:<8}{check}: {message}\n", status.name());
+        if let Some(remedy) = remedy {
+            text += &format!("        -> {remedy}\n");
+        }
+    }
+    text
+}
+
+/// Warnings are 0, failures 1, what could not be checked 2.
+pub(super) fn exit(findings: &[Finding]) -> Exit {
+    match findings.iter().map(|finding| finding.status).max() {
+        None | Some(Status::Ok | Status::Warn) => Exit::Pass,
+        Some(Status::Fail) => Exit::Fail,
+        Some(Status::Unknown) => Exit::NoVerdict,
+    }
+}

@@ -1,0 +1,50 @@
+//! `gbrain doctor`: looks after everything and says what to do.
+//!
+//! Reads the tables directly from its own process, so it sees what other processes went through.
+
+mod baselines;
+mod brain;
+mod captures;
+mod finding;
+mod home;
+
+use clap::Args;
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use finding::Finding;
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain doctor\n  gbrain doctor --fix\n  \
+    gbrain doctor --json | jq '.checks[] | select(.status != \"ok\")'\n\n\
+    Exit codes: 0 all is well or there are warnings, 1 something is broken, 2 something could not be \
+    checked.")]
+pub(crate) struct DoctorArgs {
+    /// Mend what can be mended without losing anything: rights on files, an index that is behind,
+    /// failures that wait in files.
+    #[arg(long)]
+    fix: bool,
+    /// Compare the whole index with the store, page by page.
+    #[arg(long)]
+    deep: bool,
+}
+
+/// Checks everything.
+pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
+    let mut findings = home::check(context, args.fix);
+    match context.brain() {
+        Ok(brain) => {
+            findings.extend(brain::check(context, &brain, args.fix, args.deep));
+            findings.extend(captures::check(context, &brain, args.fix));
+        }
+        Err(error) => findings.push(Finding::unknown("store", error)),
+    }
+    findings.extend(baselines::check(context));
+    if context.terminal.is_json() {
+        context.terminal.json(&finding::report(&findings));
+    } else {
+        context.terminal.out(finding::as_text(&findings));
+    }
+    Ok(finding::exit(&findings))
+}

@@ -1,0 +1,167 @@
+//! `gbrain eval export`: captures as NDJSON, streamed.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use gbrain_core::capture::{StoredCapture, write_line};
+use gbrain_core::request::Operation;
+use gbrain_store::CaptureFilter;
+use serde_json::Value;
+
+use super::window::moment;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// How often a heartbeat is said.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Arguments of `eval export`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain eval export --since 7d > captured.ndjson\n  \
+    gbrain eval export --tool query --limit 200 | jq -c 'select(.latency_ms > 500)'\n  \
+    gbrain eval export --since 2026-03-01T00:00:00Z --until 2026-03-02T00:00:00Z\n\n\
+    Windows are half-open: --since is in, --until is out. Chain them by the end that is printed: \
+    no row is repeated and none is missed.")]
+pub(crate) struct ExportArgs {
+    /// Only rows stored at or after this: a duration before now (7d) or an instant.
+    #[arg(long, value_name = "DUR|INSTANT")]
+    since: Option<String>,
+    /// Only rows stored before this: a duration before now or an instant [default: now].
+    #[arg(long, value_name = "DUR|INSTANT")]
+    until: Option<String>,
+    /// At most this many rows, the newest [default: all].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Only rows of this operation: query or search.
+    #[arg(long, value_name = "TOOL", value_parser = parse_tool)]
+    tool: Option<Operation>,
+    /// Only rows of callers over a wire.
+    #[arg(long, conflicts_with = "local")]
+    remote: bool,
+    /// Only rows of local callers.
+    #[arg(long)]
+    local: bool,
+    /// Only rows with a higher number than this: a cursor.
+    #[arg(long, value_name = "N")]
+    after_id: Option<i64>,
+    /// ndjson, or trec (a run of what was retrieved, one query a row).
+    #[arg(long, value_name = "FORMAT", default_value = "ndjson", value_parser = ["ndjson", "trec"])]
+    format: String,
+}
+
+pub(super) fn parse_tool(text: &str) -> Result<Operation, String> {
+    Operation::from_name(text).ok_or_else(|| "query or search".to_owned())
+}
+
+/// Streams captures to stdout.
+pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
+    let at = |text: &String| moment(text, context.now).map_err(CliError::usage);
+    let until = args.until.as_ref().map_or(Ok(context.now), at)?.min(context.now);
+    let filter = CaptureFilter {
+        since: args.since.as_ref().map(at).transpose()?,
+        until: Some(until),
+        tool: args.tool,
+        remote: if args.remote { Some(true) } else { args.local.then_some(false) },
+        after_id: args.after_id,
+        limit: args.limit,
+    };
+    let store = context.store()?;
+    let ws = &context.home.workspace;
+    // From here on no row can appear in the window: what is read is final.
+    store.close_captures(ws, until)?;
+    let mut sink = Sink::new(context, &args.format);
+    store.captures(ws, &filter, &mut |row| Ok(sink.take(&row)))?;
+    let is_whole = sink.finish()?;
+    let exported = sink.rows;
+    context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
+    if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
+        let all = CaptureFilter { limit: None, ..filter };
+        let left = store.count_captures(ws, &all)?.saturating_sub(exported);
+        context.terminal.remark(format!("{left} more row(s) in the window were left by --limit"));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Where rows go: stdout, by way of a buffer.
+struct Sink<'a> {
+    context: &'a Context<'a>,
+    is_trec: bool,
+    out: std::io::BufWriter<std::io::StdoutLock<'static>>,
+    line: Vec<u8>,
+    rows: u64,
+    /// The reader went away: nothing to tell anybody.
+    is_closed: bool,
+    error: Option<std::io::Error>,
+    heard: Instant,
+}
+
+impl<'a> Sink<'a> {
+    fn new(context: &'a Context<'a>, format: &str) -> Self {
+        Self {
+            context,
+            is_trec: format == "trec",
+            out: std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock()),
+            line: Vec::new(),
+            rows: 0,
+            is_closed: false,
+            error: None,
+            heard: Instant::now(),
+        }
+    }
+
+    fn take(&mut self, row: &StoredCapture) -> ControlFlow<()> {
+        self.line.clear();
+        if self.is_trec {
+            trec_rows(row, &mut self.line);
+        } else {
+            write_line(row, &mut self.line);
+        }
+        if let Err(error) = self.out.write_all(&self.line) {
+            self.fail(error);
+            return ControlFlow::Break(());
+        }
+        self.rows += 1;
+        if self.heard.elapsed() > HEARTBEAT {
+            self.heard = Instant::now();
+            self.context.terminal.remark(format!("...{} rows", self.rows));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn fail(&mut self, error: std::io::Error) {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => self.is_closed = true,
+            _ => self.error = Some(error),
+        }
+    }
+
+    /// Whether everything was written; a closed pipe ends quietly.
+    fn finish(&mut self) -> Result<bool, CliError> {
+        if !self.is_closed
+            && self.error.is_none()
+            && let Err(error) = self.out.flush()
+        {
+            self.fail(error);
+        }
+        match self.error.take() {
+            Some(error) => Err(CliError::io("stdout", &error)),
+            None => Ok(!self.is_closed),
+        }
+    }
+}
+
+/// What a row retrieved, as lines of a TREC run; the query's id is the row's.
+fn trec_rows(row: &StoredCapture, out: &mut Vec<u8>) {
+    let extra: Value = serde_json::from_str(&row.fields.extra).unwrap_or_default();
+    let pages = extra["retrieved"].as_array().cloned().unwrap_or_default();
+    for (place, page) in pages.iter().enumerate() {
+        let text = |key: &str| page[key].as_str().unwrap_or_default().to_owned();
+        let (source, slug, rank) = (text("source_id"), text("slug"), place + 1);
+        // A run is ordered by score: one less for each rank.
+        let score = pages.len() - place;
+        let line = format!("{} Q0 {source}::{slug} {rank} {score} gbrain\n", row.id);
+        out.extend(line.into_bytes());
+    }
+}

@@ -1,0 +1,337 @@
+//! `gbrain eval gate`: pass or fail.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
+use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
+use gbrain_core::provenance::Provenance;
+use gbrain_core::qrels::Qrels;
+use gbrain_core::replay::Live;
+use gbrain_core::report::{Queries, github, html, junit, markdown, text};
+use gbrain_eval::{
+    GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
+    read_baseline, selftest, write_atomically,
+};
+use serde_json::json;
+
+use super::qrels::{read_qrels, with_texts};
+use super::replay::settings_from;
+use crate::commands::Context;
+use crate::commands::thresholds::ThresholdArgs;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `eval gate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson\n  \
+    gbrain eval gate --qrels qrels.json -k 10 --json > gate.json\n  \
+    gbrain eval gate --baseline b.ndjson --qrels q.json --junit gate.xml --html gate.html --github\n  \
+    gbrain eval gate --baseline b.ndjson --qrels q.json --selftest\n\n\
+    Exit codes: 0 pass; 1 fail: a breach was measured; 2 no verdict: an input can't be read or was \
+    edited, a threshold is no number, or the rows can't decide. Thresholds: flag, then the \
+    baseline's own, then the default."
+)]
+pub(crate) struct GateArgs {
+    /// A baseline to replay: did it change?
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Known-right answers: is it any good? Any shape of qrels; TREC and BEIR need --queries or a
+    /// folder.
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
+    #[arg(long, value_name = "FILE", requires = "qrels")]
+    queries: Option<PathBuf>,
+    /// How many pages of a judged query count.
+    #[arg(short, long = "k", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    k: u16,
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
+    #[command(flatten)]
+    qrels_thresholds: QrelsThresholdArgs,
+    /// Call a breach a failure only when it is this sure (0.95); else it is inconclusive.
+    #[arg(long, value_name = "C")]
+    confidence: Option<f64>,
+    /// Ask judged queries as users get them, with the time as it is, instead of the fixed pipeline.
+    #[arg(long)]
+    production: bool,
+    /// Whose settings replayed rows use: those that are live, or each row's own (capture).
+    #[arg(long, value_name = "WHOSE", default_value = "live", value_parser = ["live", "capture"])]
+    settings: String,
+    /// How many rows are asked at once; more than one makes latencies worse.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    concurrency: u16,
+    /// How often each row is asked: the shortest time counts.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    repeats: u16,
+    /// Write a JUnit report.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a Markdown report.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write a self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print annotations for GitHub Actions, and the summary where it asks for one.
+    #[arg(long)]
+    github: bool,
+    /// Show queries in Markdown, JUnit and annotations; without it they show hashes only.
+    #[arg(long)]
+    show_queries: bool,
+    /// Break the retriever in ten ways and see whether this gate notices each.
+    #[arg(long)]
+    selftest: bool,
+}
+
+/// Thresholds for known-right answers that were typed.
+#[derive(Debug, Args)]
+struct QrelsThresholdArgs {
+    /// Least mean recall at k of judged queries [default: 0.70].
+    #[arg(long, value_name = "F")]
+    threshold_recall_at_k: Option<f64>,
+    /// Least share of judged queries whose first page is relevant [default: 0.60].
+    #[arg(long, value_name = "F")]
+    threshold_first_relevant_hit: Option<f64>,
+    /// Least share of judged queries whose first page is the expected one [default: 0.50].
+    #[arg(long, value_name = "F")]
+    threshold_expected_top1: Option<f64>,
+}
+
+impl QrelsThresholdArgs {
+    fn on(&self, kept: CorrectnessThresholds) -> Result<CorrectnessThresholds, CliError> {
+        let first = self.threshold_first_relevant_hit.unwrap_or(kept.first_relevant_hit);
+        let thresholds = CorrectnessThresholds {
+            recall_at_k: self.threshold_recall_at_k.unwrap_or(kept.recall_at_k),
+            first_relevant_hit: first,
+            expected_top1: self.threshold_expected_top1.unwrap_or(kept.expected_top1),
+        };
+        thresholds.check().map_err(|error| CliError::usage(error.to_string()))?;
+        Ok(thresholds)
+    }
+}
+
+/// What is gated, read and checked before anything is asked.
+struct Inputs {
+    baseline: Option<(Baseline, Thresholds)>,
+    qrels: Option<(Qrels, CorrectnessThresholds)>,
+    confidence: Option<Confidence>,
+}
+
+/// Runs the gates.
+pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
+    let inputs = read(args)?;
+    let brain = context.brain()?;
+    let live = Live { settings: brain.settings()?, now: context.now };
+    let indexing = context.terminal.indexing();
+    let target = LocalTarget::new(&brain, live, &indexing)?;
+    let gated = GateInputs {
+        baseline: inputs.baseline.as_ref().map(|(baseline, thresholds)| (baseline, *thresholds)),
+        judged: inputs
+            .qrels
+            .as_ref()
+            .map(|(qrels, thresholds)| (qrels.queries.as_slice(), *thresholds)),
+        k: usize::from(args.k),
+        confidence: inputs.confidence,
+        pipeline: if args.production { Pipeline::Production } else { Pipeline::Fixed },
+        replay: ReplayOptions {
+            settings: settings_from(&args.settings),
+            concurrency: usize::from(args.concurrency),
+            repeats: usize::from(args.repeats),
+            explain: 5,
+            blame: true,
+            ..ReplayOptions::default()
+        },
+    };
+    if args.selftest {
+        let text = args.baseline.as_deref().map(read_text).transpose()?;
+        return Ok(say_selftest(context, &selftest(&target, &gated, text.as_deref())?));
+    }
+    let rows = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
+        + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
+    let bar = context.terminal.progress("gating");
+    bar.set_length(rows as u64);
+    let started = Instant::now();
+    let outcome = gate(&target, &gated, &|n| bar.inc(n as u64))?;
+    bar.finish_and_clear();
+    let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
+    let run = Run { outcome: &outcome, provenance: target.provenance(), elapsed_ms };
+    report(context, args, &inputs, &run)?;
+    context.remember_gate(&json!({
+        "schema_version": 1, "ts": format!("{:.3}", context.now), "verdict": outcome.verdict.name(),
+        "baseline": args.baseline, "qrels": args.qrels,
+    }));
+    Ok(match outcome.verdict {
+        Verdict::Pass => Exit::Pass,
+        Verdict::Fail => Exit::Fail,
+        Verdict::Inconclusive => Exit::NoVerdict,
+    })
+}
+
+fn read(args: &GateArgs) -> Result<Inputs, CliError> {
+    if args.baseline.is_none() && args.qrels.is_none() {
+        return Err(CliError::usage("nothing to gate on")
+            .hint("give --baseline FILE, --qrels FILE, or both"));
+    }
+    let baseline = match &args.baseline {
+        None => None,
+        Some(path) => {
+            let baseline = read_baseline(Input::open(path)?)?;
+            let thresholds = args.thresholds.on(baseline.metadata.thresholds)?;
+            Some((baseline, thresholds))
+        }
+    };
+    let qrels = match &args.qrels {
+        None => None,
+        Some(path) => {
+            let qrels = with_texts(read_qrels(path)?, args.queries.as_deref())?;
+            let thresholds = args.qrels_thresholds.on(CorrectnessThresholds::default())?;
+            Some((qrels, thresholds))
+        }
+    };
+    let confidence = args.confidence.map(Confidence::new).transpose();
+    let confidence = confidence.map_err(|error| CliError::usage(error.to_string()))?;
+    Ok(Inputs { baseline, qrels, confidence })
+}
+
+fn read_text(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|error| CliError::io(path.display(), &error))
+}
+
+/// What was found, by whom, in how long.
+struct Run<'a> {
+    outcome: &'a GateOutcome,
+    provenance: Provenance,
+    elapsed_ms: f64,
+}
+
+fn report(
+    context: &Context<'_>,
+    args: &GateArgs,
+    inputs: &Inputs,
+    run: &Run<'_>,
+) -> Result<(), CliError> {
+    let outcome = run.outcome;
+    let (baseline_path, qrels_path) =
+        (shown(args.baseline.as_deref()), shown(args.qrels.as_deref()));
+    let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
+    let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
+    let parts = GateParts {
+        verdict: outcome.verdict,
+        regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
+            path: &baseline_path,
+            metadata: &baseline.metadata,
+            integrity: baseline.integrity,
+            thresholds: *thresholds,
+            found,
+            rows,
+        }),
+        correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
+            path: &qrels_path,
+            thresholds: *thresholds,
+            pipeline: if args.production { "production" } else { "fixed" },
+            found,
+        }),
+        confidence: inputs.confidence,
+        provenance: Some(&run.provenance),
+        elapsed_ms: run.elapsed_ms,
+    };
+    write_reports(context, args, &parts)?;
+    if context.terminal.is_json() {
+        context.terminal.json(&GateReport::new(&parts));
+    } else {
+        context.terminal.out(text::gate(&parts));
+    }
+    if args.github {
+        // Where stdout is one JSON document, annotations go to the other stream.
+        let queries = queries(args);
+        if context.terminal.is_json() {
+            context.terminal.remark(github::gate(&parts, queries).trim_end());
+        } else {
+            context.terminal.out(github::gate(&parts, queries));
+        }
+    }
+    Ok(())
+}
+
+fn write_reports(
+    context: &Context<'_>,
+    args: &GateArgs,
+    parts: &GateParts<'_>,
+) -> Result<(), CliError> {
+    let queries = queries(args);
+    if let Some(path) = &args.junit {
+        write_atomically(path, junit::gate(parts, queries).as_bytes())?;
+    }
+    if let Some(path) = &args.markdown {
+        write_atomically(path, markdown::gate(parts, queries).as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        write_atomically(path, html::gate(parts).as_bytes())?;
+    }
+    if args.github
+        && let Some(path) = &context.home.step_summary
+    {
+        append(path, &markdown::gate(parts, queries))?;
+    }
+    Ok(())
+}
+
+fn append(path: &Path, text: &str) -> Result<(), CliError> {
+    use std::io::Write as _;
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| CliError::io(path.display(), &error))
+}
+
+fn queries(args: &GateArgs) -> Queries {
+    if args.show_queries { Queries::Shown } else { Queries::Hashed }
+}
+
+fn shown(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| path.display().to_string())
+}
+
+/// Prints the kill score. A mutant that lives is a finding; a gate that is not green to begin with
+/// can't be tested.
+fn say_selftest(context: &Context<'_>, selftest: &Selftest) -> Exit {
+    let (killed, applied) = selftest.kills();
+    let status = |is_killed: Option<bool>| match is_killed {
+        Some(true) => "killed",
+        Some(false) => "SURVIVED",
+        None => "does not apply",
+    };
+    if context.terminal.is_json() {
+        let mutants = selftest.mutants.iter().map(|report| {
+            json!({
+                "mutant": report.mutant.name(), "killed": report.is_killed, "note": report.note,
+            })
+        });
+        context.terminal.json(&json!({
+            "schema_version": 1, "unmutated": selftest.unmutated.name(), "killed": killed,
+            "applied": applied, "kill_score": (applied > 0).then(|| killed as f64 / applied as f64),
+            "mutants": mutants.collect::<Vec<_>>(),
+        }));
+    } else {
+        context.terminal.out(table(
+            &["mutant", "gate", "how"],
+            selftest.mutants.iter().map(|report| {
+                let how = report.note.clone();
+                vec![report.mutant.to_string(), status(report.is_killed).to_owned(), how]
+            }),
+        ));
+        context.terminal.line(format!("kill score: {killed} of {applied}"));
+    }
+    if selftest.unmutated != Verdict::Pass {
+        let verdict = selftest.unmutated;
+        context
+            .terminal
+            .warn(format!("the gate says {verdict} without any mutant: nothing is proven"));
+        return Exit::NoVerdict;
+    }
+    if killed == applied && applied > 0 { Exit::Pass } else { Exit::Fail }
+}

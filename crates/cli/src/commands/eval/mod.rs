@@ -1,0 +1,71 @@
+//! `gbrain eval`: the loop that measures retrieval. One file per verb.
+
+mod export;
+mod gate;
+mod prune;
+mod qrels;
+mod replay;
+pub(crate) mod score;
+mod scrub;
+mod window;
+
+use clap::{Args, Subcommand};
+
+pub(in crate::commands) use qrels::read_qrels;
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "The loop:\n  gbrain eval export --since 7d > captured.ndjson\n  \
+    gbrain bench publish --from captured.ndjson --to ~/.gbrain/baselines/mine.baseline.ndjson --label mine\n  \
+    gbrain eval replay --against captured.ndjson\n  \
+    gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson\n\n\
+    Measures against known-right answers:\n  gbrain eval --qrels qrels.json -k 10")]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    qrels: qrels::QrelsArgs,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+impl EvalArgs {
+    /// What `score` was given, if that is the verb.
+    pub(crate) fn score(&self) -> Option<&score::ScoreArgs> {
+        match &self.verb {
+            Some(Verb::Score(args)) => Some(args),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print captured requests, one JSON object a line, newest first.
+    Export(export::ExportArgs),
+    /// Erase captures that are old.
+    Prune(prune::PruneArgs),
+    /// Ask captured requests again and say what moved.
+    Replay(replay::ReplayArgs),
+    /// Pass or fail: a baseline, known-right answers, or both.
+    Gate(gate::GateArgs),
+    /// Score a saved run against judgements.
+    Score(score::ScoreArgs),
+    /// Take personal data out of lines, as capture does.
+    Scrub(scrub::ScrubArgs),
+}
+
+/// Measures retrieval.
+pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliError> {
+    match &args.verb {
+        None => qrels::run(context, &args.qrels),
+        Some(Verb::Export(args)) => export::run(context, args),
+        Some(Verb::Prune(args)) => prune::run(context, args),
+        Some(Verb::Replay(args)) => replay::run(context, args),
+        Some(Verb::Gate(args)) => gate::run(context, args),
+        Some(Verb::Score(args)) => score::run(args, context.terminal),
+        Some(Verb::Scrub(args)) => scrub::run(context, args),
+    }
+}

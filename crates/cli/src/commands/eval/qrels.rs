@@ -1,0 +1,266 @@
+//! `gbrain eval --qrels`: runs queries whose right answers are known and measures the answers,
+//! with one setting or two.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gbrain_core::format::{PerQuery, Score};
+use gbrain_core::gate::{Judged, QueryResult};
+use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
+use gbrain_core::qrels::{Qrels, queries_of_jsonl};
+use gbrain_core::replay::Live;
+use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
+use gbrain_core::search::Settings;
+use gbrain_core::stats::{Resampling, holm, paired_bootstrap, paired_permutation};
+use gbrain_eval::{LocalTarget, Pipeline, judge, read_document, write_atomically};
+use serde_json::{Value, json};
+
+use super::score::{judgements, shown};
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `eval --qrels`.
+#[derive(Debug, Args)]
+pub(crate) struct QrelsArgs {
+    /// Known-right answers: a JSON file of any shape, TREC qrels, or a BEIR folder.
+    #[arg(long, value_name = "FILE", required = true)]
+    qrels: Option<PathBuf>,
+    /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+    /// What to measure [default: nDCG@k P@k R@k RR AP judged@k].
+    #[arg(long, value_name = "LIST")]
+    measures: Option<String>,
+    /// How many pages count.
+    #[arg(short, long = "k", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    k: u16,
+    /// Settings of A: a JSON object such as {"search.vectors_weight": 0}, or a file of one.
+    #[arg(long, value_name = "FILE|JSON")]
+    config_a: Option<String>,
+    /// Settings of B: compares B with A.
+    #[arg(long, value_name = "FILE|JSON")]
+    config_b: Option<String>,
+    /// Ask as users do, with the time as it is, instead of the fixed pipeline.
+    #[arg(long)]
+    production: bool,
+    /// Show every query.
+    #[arg(long)]
+    per_query: bool,
+    /// Write what was retrieved (by A) as a TREC run.
+    #[arg(long, value_name = "FILE")]
+    run_output: Option<PathBuf>,
+}
+
+/// One run with its scores.
+struct Arm {
+    judged: Vec<Judged>,
+    evaluation: Evaluation,
+}
+
+/// Runs the queries and prints the measures.
+pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliError> {
+    let Some(path) = &args.qrels else {
+        return Err(CliError::usage("nothing to do").hint("see `gbrain eval --help`"));
+    };
+    let qrels = with_texts(read_qrels(path)?, args.queries.as_deref())?;
+    let measures = measures(args)?;
+    let brain = context.brain()?;
+    let live = brain.settings()?;
+    let a = arm(context, &brain, args, &qrels, &measures, with(&live, args.config_a.as_deref())?)?;
+    if let Some(path) = &args.run_output {
+        write_atomically(path, as_trec(&a.judged)?.as_bytes())?;
+    }
+    let exit = if is_whole(&a) { Exit::Pass } else { Exit::NoVerdict };
+    let Some(config_b) = &args.config_b else {
+        say_one(context, args, &qrels, &a)?;
+        return Ok(exit);
+    };
+    let b = arm(context, &brain, args, &qrels, &measures, with(&live, Some(config_b))?)?;
+    say_two(context, &a, &b, &measures);
+    Ok(if is_whole(&b) { exit } else { Exit::NoVerdict })
+}
+
+fn is_whole(arm: &Arm) -> bool {
+    arm.judged.iter().all(|judged| matches!(judged.result, QueryResult::Ranked(_)))
+}
+
+fn measures(args: &QrelsArgs) -> Result<Vec<Measure>, CliError> {
+    let k = args.k;
+    let default = format!("nDCG@{k} P@{k} R@{k} RR AP judged@{k}");
+    Measure::parse_list(args.measures.as_deref().unwrap_or(&default))
+        .map_err(|error| CliError::usage(error.to_string()))
+}
+
+/// The live settings with some of them replaced. Nothing is stored.
+fn with(live: &Settings, config: Option<&str>) -> Result<Settings, CliError> {
+    let Some(config) = config else { return Ok(live.clone()) };
+    let text = if config.trim_start().starts_with('{') {
+        config.to_owned()
+    } else {
+        std::fs::read_to_string(config).map_err(|error| CliError::io(config, &error))?
+    };
+    let Ok(Value::Object(object)) = serde_json::from_str::<Value>(&text) else {
+        return Err(CliError::usage(format!("{config} is not a JSON object of settings")));
+    };
+    let mut settings = live.clone();
+    for (key, value) in object {
+        let name = key.strip_prefix("search.").unwrap_or(&key);
+        let value = value.as_str().map_or(value.to_string(), str::to_owned);
+        settings.set(name, &value).map_err(|error| CliError::usage(error.to_string()))?;
+    }
+    Ok(settings)
+}
+
+fn arm(
+    context: &Context<'_>,
+    brain: &gbrain_brain::Brain,
+    args: &QrelsArgs,
+    qrels: &Qrels,
+    measures: &[Measure],
+    settings: Settings,
+) -> Result<Arm, CliError> {
+    let live = Live { settings, now: context.now };
+    let indexing = context.terminal.indexing();
+    let target = LocalTarget::new(brain, live, &indexing)?;
+    let bar = context.terminal.progress("asking");
+    bar.set_length(qrels.queries.len() as u64);
+    // Measures over the whole ranking need more than what is cut at.
+    let depth = measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0).max(100);
+    let pipeline = if args.production { Pipeline::Production } else { Pipeline::Fixed };
+    let queries = qrels.queries.clone();
+    let judged = judge(&target, queries, depth, pipeline, 1, &|n| bar.inc(n as u64))?;
+    bar.finish_and_clear();
+    let evaluation = evaluate(qrels, &saved(&judged)?, measures, Missing::Zero);
+    Ok(Arm { judged, evaluation })
+}
+
+/// What was retrieved, as a run.
+fn saved(judged: &[Judged]) -> Result<Run<'_>, CliError> {
+    let mut run = Run::new(OrderedBy::Position);
+    for judged in judged {
+        if let QueryResult::Ranked(pages) = &judged.result {
+            let hits = pages.iter().map(|page| RunHit { doc: page.as_str().into(), score: None });
+            run.push(judged.query.id.as_str(), hits)
+                .map_err(|error| CliError::usage(error.to_string()))?;
+        }
+    }
+    Ok(run)
+}
+
+fn as_trec(judged: &[Judged]) -> Result<String, CliError> {
+    trec_run(&saved(judged)?, "gbrain").map_err(|error| CliError::usage(error.to_string()))
+}
+
+fn say_one(
+    context: &Context<'_>,
+    args: &QrelsArgs,
+    qrels: &Qrels,
+    arm: &Arm,
+) -> Result<(), CliError> {
+    let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
+    let score = Score::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
+    for warning in &score.warnings {
+        context.terminal.warn(&warning.message);
+    }
+    warn_errors(context, arm);
+    if context.terminal.is_json() {
+        context.terminal.json(&score);
+    } else {
+        context.terminal.out(shown(&score, &arm.evaluation));
+    }
+    Ok(())
+}
+
+fn warn_errors(context: &Context<'_>, arm: &Arm) {
+    for judged in &arm.judged {
+        if let QueryResult::Errored(message) = &judged.result {
+            context.terminal.warn(format!("query {}: {message}", judged.query.id));
+        }
+    }
+}
+
+/// B against A, measure by measure, paired by query.
+fn say_two(context: &Context<'_>, a: &Arm, b: &Arm, measures: &[Measure]) {
+    let compared: Vec<Paired> = measures.iter().filter_map(|m| Paired::new(a, b, m)).collect();
+    let adjusted = holm(&compared.iter().map(|paired| paired.p).collect::<Vec<f64>>());
+    if context.terminal.is_json() {
+        let rows = compared.iter().zip(&adjusted).map(|(paired, p)| {
+            json!({
+                "measure": paired.name, "a": paired.a, "b": paired.b, "delta": paired.b - paired.a,
+                "interval": paired.interval, "p": paired.p, "p_holm": p, "n": paired.n,
+            })
+        });
+        let rows: Vec<Value> = rows.collect();
+        context.terminal.json(&json!({ "schema_version": 1, "comparison": rows }));
+        return;
+    }
+    context.terminal.out(table(
+        &["measure", "A", "B", "delta", "95% interval", "p (Holm)", "n"],
+        compared.iter().zip(&adjusted).map(|(paired, p)| {
+            let [low, high] = paired.interval;
+            vec![
+                paired.name.clone(),
+                format!("{:.4}", paired.a),
+                format!("{:.4}", paired.b),
+                format!("{:+.4}", paired.b - paired.a),
+                format!("{low:+.4} to {high:+.4}"),
+                format!("{p:.4}"),
+                paired.n.to_string(),
+            ]
+        }),
+    ));
+    warn_errors(context, a);
+    warn_errors(context, b);
+}
+
+struct Paired {
+    name: String,
+    a: f64,
+    b: f64,
+    interval: [f64; 2],
+    p: f64,
+    n: usize,
+}
+
+impl Paired {
+    fn new(a: &Arm, b: &Arm, measure: &Measure) -> Option<Self> {
+        let (before, after) = (a.evaluation.values(measure)?, b.evaluation.values(measure)?);
+        let difference = paired_bootstrap(&before, &after, &Resampling::default())?;
+        let differences: Vec<f64> = before.iter().zip(&after).map(|(a, b)| b - a).collect();
+        Some(Self {
+            name: measure.to_string(),
+            a: a.evaluation.mean(measure)?,
+            b: b.evaluation.mean(measure)?,
+            interval: [difference.interval.low, difference.interval.high],
+            p: paired_permutation(&differences, 10_000, 7),
+            n: differences.len(),
+        })
+    }
+}
+
+/// Reads qrels of any shape: a file, or a BEIR folder with its queries.
+pub(in crate::commands) fn read_qrels(path: &Path) -> Result<Qrels, CliError> {
+    let qrels = judgements(path)?;
+    if path.is_dir() {
+        return with_texts(qrels, Some(&path.join("queries.jsonl")));
+    }
+    Ok(qrels)
+}
+
+/// Gives queries their texts, and refuses qrels that have none: there would be nothing to ask.
+pub(super) fn with_texts(qrels: Qrels, texts: Option<&Path>) -> Result<Qrels, CliError> {
+    let qrels = match texts {
+        None => qrels,
+        Some(path) => {
+            let texts = queries_of_jsonl(&read_document(path)?)
+                .map_err(|error| CliError::input(path.display(), &error))?;
+            qrels.with_texts(texts)
+        }
+    };
+    match qrels.queries.iter().find(|query| query.text.is_none()) {
+        None => Ok(qrels),
+        Some(query) => Err(CliError::usage(format!("query {} has no text to ask", query.id))
+            .hint("give the texts with --queries queries.jsonl, or a BEIR folder")),
+    }
+}

@@ -1,0 +1,107 @@
+//! `gbrain eval replay`: asks captured requests again and says what moved.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::replay::ReplayReport;
+use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::report::{ReplayParts, text};
+use gbrain_eval::{AsOf, Input, LocalTarget, ReplayOptions, read_captures, replay};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `eval replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain eval replay --against captured.ndjson\n  \
+    gbrain eval replay --against captured.ndjson --as-of capture --blame\n  \
+    gbrain eval replay --against captured.ndjson --json | jq -e '.summary.mean_jaccard >= 0.85'\n\n\
+    The brain's settings as they are now are used, so that a change of them shows; \
+    --settings capture uses those of each capture. The brain is never changed.")]
+pub(crate) struct ReplayArgs {
+    /// Captures or a baseline; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
+    against: PathBuf,
+    /// At most this many rows, the newest.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// How many of the worst queries to show and explain.
+    #[arg(long, value_name = "K", default_value_t = 5)]
+    top_regressions: usize,
+    /// Put every row into the JSON.
+    #[arg(long)]
+    verbose: bool,
+    /// How many rows are asked at once; more than one makes latencies worse.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    concurrency: u16,
+    /// How often each row is asked: the shortest time counts.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    repeats: u16,
+    /// Which corpus is asked: now, or each row's own (capture), so that growth does not look like
+    /// regression.
+    #[arg(long, value_name = "WHEN", default_value = "now", value_parser = ["now", "capture"])]
+    as_of: String,
+    /// Whose settings are used: those that are live, or each row's own (capture).
+    #[arg(long, value_name = "WHOSE", default_value = "live", value_parser = ["live", "capture"])]
+    settings: String,
+    /// Find out what moved each query: corpus, settings, model or code.
+    #[arg(long)]
+    blame: bool,
+}
+
+/// Replays a file.
+pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
+    let captures = read_captures(Input::open(&args.against)?)?;
+    let total = captures.rows.len();
+    let rows = newest(captures.rows, args.limit);
+    context.terminal.remark(format!("Replaying {} of {total} captured queries…", rows.len()));
+    let options = ReplayOptions {
+        as_of: if args.as_of == "capture" { AsOf::Capture } else { AsOf::Now },
+        settings: settings_from(&args.settings),
+        concurrency: usize::from(args.concurrency),
+        repeats: usize::from(args.repeats),
+        blame: args.blame,
+        explain: args.top_regressions,
+    };
+    let brain = context.brain()?;
+    let live = Live { settings: brain.settings()?, now: context.now };
+    let indexing = context.terminal.indexing();
+    let target = LocalTarget::new(&brain, live, &indexing)?;
+    let bar = context.terminal.progress("replaying");
+    bar.set_length(rows.len() as u64);
+    let replayed = replay(&target, &rows, &options, &|n| bar.inc(n as u64))?;
+    bar.finish_and_clear();
+    if context.terminal.is_json() {
+        let report = ReplayReport::new(
+            &replayed.rows,
+            &replayed.summary,
+            args.top_regressions,
+            args.verbose,
+        );
+        context.terminal.json(&report);
+    } else {
+        let (rows, summary, worst) = (&replayed.rows, &replayed.summary, args.top_regressions);
+        context.terminal.out(text::replay(&ReplayParts { rows, summary, worst }));
+    }
+    let is_whole = replayed.summary.errored == 0 && replayed.summary.replayed > 0;
+    Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+/// Whose settings are used.
+pub(super) fn settings_from(text: &str) -> SettingsFrom {
+    if text == "capture" { SettingsFrom::Capture } else { SettingsFrom::Live }
+}
+
+/// The newest rows, by when they were stored where that is known, else those that come first.
+fn newest(mut rows: Vec<CapturedRow>, limit: Option<u64>) -> Vec<CapturedRow> {
+    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else { return rows };
+    if limit >= rows.len() {
+        return rows;
+    }
+    if rows.iter().all(|row| row.created_at.is_some()) {
+        rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id)));
+    }
+    rows.truncate(limit);
+    rows
+}

@@ -1,0 +1,156 @@
+//! `gbrain eval score`: a saved run against judgements, as trec_eval and ir_measures score it.
+//!
+//! Reads two files and nothing else: no brain, no home, no network.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gbrain_core::format::{PerQuery, Score};
+use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
+use gbrain_core::qrels::Qrels;
+use gbrain_core::run::Run;
+use gbrain_eval::read_document;
+
+use crate::error::{CliError, Exit};
+use crate::terminal::{Terminal, table};
+
+/// Arguments of `eval score`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gbrain eval score --qrels qrels.txt --run bm25.run
+  gbrain eval score --qrels beir/scifact --run bm25.run --measures \"nDCG@10 R@100\" --per-query
+  gbrain eval score --qrels team.qrels.json --run run.ndjson --json --output score.json
+
+Qrels: TREC lines, a BEIR table or folder (its qrels/test.tsv), gbrain's qrels.json in both shapes.
+Runs: TREC lines, or NDJSON rows {\"query_id\", \"retrieved\": [{\"source_id\", \"slug\", \"score\"}]}.
+Measures: P@k R@k recall_any@k recall_all@k hit@k Success@k RR AP nDCG nDCG(dcg='exp-log2')
+RBP(p=0.8) Judged, with @k where it is wanted and (rel=2) where 1 is not relevant enough.
+
+A judged query that the run does not rank counts 0, as in `trec_eval -c`. Ties are broken as in
+trec_eval: score, then document id, both descending.
+
+Exit codes: 0 scored, 2 a file could not be read or no judged query is in the run.")]
+pub(crate) struct ScoreArgs {
+    /// The judgements: a file of any shape, or a BEIR folder.
+    #[arg(long, value_name = "PATH")]
+    qrels: PathBuf,
+    /// The run: TREC lines or NDJSON rows.
+    #[arg(long, value_name = "FILE")]
+    run: PathBuf,
+    /// What to measure, separated by blanks [default: nDCG@10 AP RR P@5 R@5 R@10 R@100 Judged@10].
+    #[arg(long, value_name = "NAMES")]
+    measures: Option<String>,
+    /// Tell the scores of every query; JSON has the key `per_query` only with this.
+    #[arg(long)]
+    per_query: bool,
+    /// Leave queries out that the run does not rank, instead of counting them 0.
+    #[arg(long)]
+    skip_missing: bool,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Scores.
+pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+    let measures = measures(args.measures.as_deref())?;
+    let qrels = judgements(&args.qrels)?;
+    let bytes = read_document(&args.run)?;
+    let run = Run::parse(&bytes).map_err(|error| CliError::input(args.run.display(), &error))?;
+    let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
+    let evaluation = evaluate(&qrels, &run, &measures, missing);
+    let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
+    let is_whole = evaluation.missing_in_run.len() < qrels.queries.len();
+    let score = Score::of(&evaluation, &qrels, &run, per_query);
+    for warning in &score.warnings {
+        terminal.warn(&warning.message);
+    }
+    let text = if terminal.is_json() {
+        let text = serde_json::to_string_pretty(&score).expect("our values have text keys only");
+        format!("{text}\n")
+    } else {
+        shown(&score, &evaluation)
+    };
+    match &args.output {
+        Some(path) => {
+            fs::write(path, text).map_err(|error| CliError::io(path.display(), &error))?
+        }
+        None => terminal.out(text),
+    }
+    // What it will return to the system anyway is not worth giving back piece by piece.
+    std::mem::forget(run);
+    Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+fn measures(names: Option<&str>) -> Result<Vec<Measure>, CliError> {
+    let Some(names) = names else { return Ok(defaults()) };
+    let measures =
+        Measure::parse_list(names).map_err(|error| CliError::usage(error.to_string()))?;
+    if measures.is_empty() {
+        return Err(CliError::usage("--measures names none")
+            .hint("leave it out for the usual ones, or name some: \"nDCG@10 R@100\""));
+    }
+    Ok(measures)
+}
+
+/// Reads qrels of any shape: a file, or a BEIR folder.
+pub(super) fn judgements(path: &Path) -> Result<Qrels, CliError> {
+    let file = if path.is_dir() { split_of(path)? } else { path.to_owned() };
+    Qrels::parse(&read_document(&file)?).map_err(|error| CliError::input(file.display(), &error))
+}
+
+/// The judgements of a BEIR folder: its test split, or its only one.
+fn split_of(folder: &Path) -> Result<PathBuf, CliError> {
+    let dir = folder.join("qrels");
+    let entries = fs::read_dir(&dir).map_err(|error| {
+        CliError::io(dir.display(), &error).hint("a BEIR folder holds qrels/test.tsv")
+    })?;
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut splits: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "tsv")).collect();
+    splits.sort();
+    match &splits[..] {
+        [only] => Ok(only.clone()),
+        _ if splits.contains(&dir.join("test.tsv")) => Ok(dir.join("test.tsv")),
+        _ => Err(CliError::usage(format!("{} has no test.tsv", dir.display()))
+            .hint("name the split: --qrels FOLDER/qrels/dev.tsv")),
+    }
+}
+
+/// What a person reads.
+pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
+    let mut text = String::new();
+    if score.per_query.is_some() {
+        text.push_str(&per_query(evaluation));
+        text.push('\n');
+    }
+    let value = |mean: Option<f64>| mean.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
+    let rows = evaluation.summary.iter();
+    text.push_str(&table(
+        &["measure", "mean"],
+        rows.map(|(measure, mean)| vec![measure.to_string(), value(*mean)]),
+    ));
+    let counts = &score.counts;
+    writeln!(
+        text,
+        "\nover {} queries; {} hits, {} of them judged",
+        counts.queries, counts.hits, counts.judged_hits
+    )
+    .expect("writing to a string succeeds");
+    text
+}
+
+fn per_query(evaluation: &Evaluation) -> String {
+    let measures: Vec<String> =
+        evaluation.summary.iter().map(|(measure, _)| measure.to_string()).collect();
+    let head: Vec<&str> =
+        ["query", "hits"].into_iter().chain(measures.iter().map(String::as_str)).collect();
+    let rows = evaluation.per_query.iter().map(|query| {
+        let hits = query.retrieved.map_or("missing".to_owned(), |n| n.to_string());
+        let scores = query.scores.iter().map(|score| format!("{score:.4}"));
+        [query.query_id.clone(), hits].into_iter().chain(scores).collect()
+    });
+    table(&head, rows)
+}

@@ -1,0 +1,281 @@
+//! A run's scores as they are printed and stored.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::measure::{Evaluation, Measure, QueryScores, Tied};
+use crate::qrels::Qrels;
+use crate::run::Run;
+
+/// The version of scores.
+pub const SCORE_VERSION: u32 = 1;
+
+/// Under this share of judged documents among the first ten, other measures say little.
+const JUDGED_FLOOR: f64 = 0.2;
+
+/// Whether the scores of single queries are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PerQuery {
+    /// Means only: there is no key `per_query`.
+    Hide,
+    /// Every query.
+    Show,
+}
+
+/// How a run scored.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Score {
+    /// The version.
+    pub schema_version: u32,
+    /// The mean of every measure by name; null when no query counts.
+    pub summary: Map<String, Value>,
+    /// The scores of every query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_query: Option<Vec<QueryScore>>,
+    /// What the means are over.
+    pub counts: Counts,
+    /// Judged queries that the run does not rank.
+    pub missing_in_run: Vec<String>,
+    /// Ranked queries that nobody judged.
+    pub missing_in_qrels: Vec<String>,
+    /// Queries whose hits tie across a cutoff.
+    pub ties_at_cutoff: Vec<TiedQueries>,
+    /// What a reader of the numbers should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// The scores of one query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QueryScore {
+    /// The query.
+    pub query_id: String,
+    /// How many documents were retrieved; null when the run does not rank it.
+    pub retrieved: Option<usize>,
+    /// Its value by measure.
+    pub scores: Map<String, Value>,
+}
+
+/// What the means are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Queries that count in the means.
+    pub queries: usize,
+    /// Queries of the qrels.
+    pub judged_queries: usize,
+    /// Queries of the run.
+    pub ranked_queries: usize,
+    /// Judgements of the qrels.
+    pub judgements: usize,
+    /// Documents of the run.
+    pub hits: usize,
+    /// Documents of the run that are judged for their query.
+    pub judged_hits: usize,
+}
+
+/// Ties at one cutoff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TiedQueries {
+    /// The cutoff.
+    pub cutoff: usize,
+    /// How many queries.
+    pub queries: usize,
+}
+
+/// Something a reader should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// A stable word.
+    pub kind: &'static str,
+    /// What is so.
+    pub message: String,
+}
+
+impl Score {
+    /// The wire form of an evaluation of this run against these qrels.
+    pub fn of(evaluation: &Evaluation, qrels: &Qrels, run: &Run<'_>, per_query: PerQuery) -> Self {
+        let counts = Counts {
+            queries: evaluation.per_query.len(),
+            judged_queries: qrels.queries.len(),
+            ranked_queries: run.len(),
+            judgements: qrels.judgements(),
+            hits: run.hits(),
+            judged_hits: evaluation.judged_hits,
+        };
+        let warnings = warnings(evaluation, qrels, run, &counts);
+        let Evaluation {
+            summary,
+            per_query: queries,
+            missing_in_run,
+            missing_in_qrels,
+            ties_at_cutoff,
+            judged_hits: _,
+        } = evaluation;
+        let measures: Vec<String> =
+            summary.iter().map(|(measure, _)| measure.to_string()).collect();
+        let value = |(measure, mean): &(Measure, Option<f64>)| {
+            (measure.to_string(), mean.map_or(Value::Null, Value::from))
+        };
+        Self {
+            schema_version: SCORE_VERSION,
+            summary: summary.iter().map(value).collect(),
+            per_query: (per_query == PerQuery::Show)
+                .then(|| queries.iter().map(|query| query_score(query, &measures)).collect()),
+            counts,
+            missing_in_run: missing_in_run.clone(),
+            missing_in_qrels: missing_in_qrels.clone(),
+            ties_at_cutoff: ties_at_cutoff.iter().map(tied).collect(),
+            warnings,
+        }
+    }
+}
+
+fn query_score(query: &QueryScores, measures: &[String]) -> QueryScore {
+    let QueryScores { query_id, scores, retrieved } = query;
+    let scores = measures.iter().cloned().zip(scores.iter().map(|score| Value::from(*score)));
+    QueryScore { query_id: query_id.clone(), retrieved: *retrieved, scores: scores.collect() }
+}
+
+fn tied(tied: &Tied) -> TiedQueries {
+    let Tied { cutoff, queries } = *tied;
+    TiedQueries { cutoff, queries }
+}
+
+fn warnings(
+    evaluation: &Evaluation,
+    qrels: &Qrels,
+    run: &Run<'_>,
+    counts: &Counts,
+) -> Vec<Warning> {
+    let mut all: Vec<Warning> = qrels
+        .lints
+        .iter()
+        .map(|lint| Warning { kind: lint.kind(), message: lint.to_string() })
+        .collect();
+    let mut warn = |kind, message| all.push(Warning { kind, message });
+    let judged = counts.judged_queries;
+    match evaluation.missing_in_run.len() {
+        0 => (),
+        n if n == judged => {
+            warn("nothing_in_common", format!("judged queries in the run: none of {judged}"))
+        }
+        n => warn(
+            "missing_in_run",
+            format!("judged queries that are not in the run: {n} of {judged}"),
+        ),
+    }
+    if !evaluation.missing_in_qrels.is_empty() {
+        let n = evaluation.missing_in_qrels.len();
+        warn(
+            "missing_in_qrels",
+            format!("queries of the run that are not judged and do not count: {n}"),
+        );
+    }
+    if counts.judged_hits == 0 && evaluation.missing_in_run.len() < judged && counts.hits > 0 {
+        let message = "no retrieved document is judged: do both files name documents alike?";
+        warn("no_judged_hit", message.to_owned());
+    }
+    if run.repeated > 0 {
+        let n = run.repeated;
+        warn(
+            "repeated_hits",
+            format!("hits that repeat a document, which counts at its first rank: {n}"),
+        );
+    }
+    for Tied { cutoff, queries } in evaluation.ties_at_cutoff.iter().filter(|t| t.queries > 0) {
+        warn(
+            "ties_at_cutoff",
+            format!(
+                "queries with equal scores across rank {cutoff}, where document ids decide: {queries}"
+            ),
+        );
+    }
+    let judged_10 = evaluation.mean(&Measure::judged(10));
+    if let Some(share) = judged_10.filter(|share| *share < JUDGED_FLOOR && counts.judged_hits > 0) {
+        warn(
+            "few_judged",
+            format!(
+                "{:.0}% of the first ten are judged: other measures are lower bounds",
+                share * 100.0
+            ),
+        );
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Missing, evaluate};
+
+    #[test]
+    fn the_wire_form() {
+        let qrels = Qrels::parse(b"1 0 a 1\n2 0 b 1\n").unwrap();
+        let run = Run::parse(b"1 Q0 a 1 1 t\n1 Q0 x 2 1 t\n3 Q0 x 1 1 t\n").unwrap();
+        let measures = Measure::parse_list("P@1 RR").unwrap();
+        let evaluation = evaluate(&qrels, &run, &measures, Missing::Zero);
+        let score = Score::of(&evaluation, &qrels, &run, PerQuery::Show);
+        insta::assert_json_snapshot!(score, @r#"
+        {
+          "schema_version": 1,
+          "summary": {
+            "P@1": 0.0,
+            "RR": 0.25
+          },
+          "per_query": [
+            {
+              "query_id": "1",
+              "retrieved": 2,
+              "scores": {
+                "P@1": 0.0,
+                "RR": 0.5
+              }
+            },
+            {
+              "query_id": "2",
+              "retrieved": null,
+              "scores": {
+                "P@1": 0.0,
+                "RR": 0.0
+              }
+            }
+          ],
+          "counts": {
+            "queries": 2,
+            "judged_queries": 2,
+            "ranked_queries": 2,
+            "judgements": 2,
+            "hits": 3,
+            "judged_hits": 1
+          },
+          "missing_in_run": [
+            "2"
+          ],
+          "missing_in_qrels": [
+            "3"
+          ],
+          "ties_at_cutoff": [
+            {
+              "cutoff": 1,
+              "queries": 1
+            }
+          ],
+          "warnings": [
+            {
+              "kind": "missing_in_run",
+              "message": "judged queries that are not in the run: 1 of 2"
+            },
+            {
+              "kind": "missing_in_qrels",
+              "message": "queries of the run that are not judged and do not count: 1"
+            },
+            {
+              "kind": "ties_at_cutoff",
+              "message": "queries with equal scores across rank 1, where document ids decide: 1"
+            }
+          ]
+        }
+        "#);
+        let hidden = Score::of(&evaluation, &qrels, &run, PerQuery::Hide);
+        assert!(serde_json::to_value(&hidden).unwrap().get("per_query").is_none());
+    }
+}

@@ -1,0 +1,253 @@
+//! Baselines: read, published, verified; files of other gbrains work unchanged.
+
+use gbrain_core::baseline::{
+    Baseline, BaselineError, Captures, Draft, Integrity, Metadata, PublishError, Published, Reader,
+    Thresholds, publish, query_hash,
+};
+use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::capture::{read_object, read_row};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::data;
+
+fn read(text: &str) -> Result<Captures, BaselineError> {
+    let mut reader = Reader::default();
+    text.lines().try_for_each(|line| reader.line(line))?;
+    reader.finish()
+}
+
+fn read_baseline(text: &str) -> Result<Baseline, BaselineError> {
+    let mut reader = Reader::default();
+    text.lines().try_for_each(|line| reader.line(line))?;
+    reader.finish_baseline()
+}
+
+fn rows(lines: &[Value]) -> Vec<(Value, CapturedRow)> {
+    let read = |(at, value): (usize, &Value)| {
+        let value = read_object(&value.to_string()).unwrap();
+        (value.clone(), read_row(value, at + 1).unwrap())
+    };
+    lines.iter().enumerate().map(read).collect()
+}
+
+fn draft() -> Draft {
+    Draft {
+        label: "mine".to_owned(),
+        published_at: "2026-03-01T00:00:00Z".parse().unwrap(),
+        thresholds: Thresholds::default(),
+        why: Some("a reason".to_owned()),
+        previous: None,
+    }
+}
+
+fn published(lines: &[Value]) -> Published {
+    publish(rows(lines), &draft()).unwrap()
+}
+
+fn row(query: &str, slugs: &[&str]) -> Value {
+    json!({
+        "schema_version": 1, "tool_name": "query", "query": query, "retrieved_slugs": slugs,
+        "source_ids": ["default"], "latency_ms": 4,
+    })
+}
+
+#[test]
+fn what_is_published_reads_back_intact() {
+    let made = published(&[row("a", &["x"]), row("b", &["y", "z"])]);
+    let read = read_baseline(&made.text).unwrap();
+    assert_eq!(read.integrity, Integrity::Intact);
+    assert_eq!(read.metadata, made.metadata);
+    assert_eq!(read.metadata.row_count, 2);
+    assert_eq!(read.metadata.mean_latency_ms, Some(4.0));
+    assert_eq!(published(&[row("b", &["y", "z"]), row("a", &["x"])]).text, made.text);
+}
+
+#[test]
+fn a_repeated_question_is_kept_once_by_its_newest_answer() {
+    let at = |query: &str, slug: &str, when: &str| {
+        let mut row = row(query, &[slug]);
+        row["created_at"] = when.into();
+        row
+    };
+    let made = published(&[
+        at("Who is Ada?", "old", "2026-01-01T00:00:00Z"),
+        at("who  is ada?", "new", "2026-01-03T00:00:00Z"),
+        at("WHO IS ADA?", "older", "2025-01-03T00:00:00Z"),
+        row("another", &["x"]),
+    ]);
+    let rows = read_baseline(&made.text).unwrap().rows;
+    assert_eq!(rows.len(), 2);
+    let ada = rows.iter().find(|row| row.query.to_lowercase().contains("ada")).unwrap();
+    assert_eq!((ada.expected().unwrap()[0].slug.as_str(), ada.weight), ("new", 3));
+    assert_eq!(made.weight_total, 4);
+}
+
+#[test]
+fn requests_that_differ_in_what_is_asked_are_not_repeats() {
+    let asked = |limit: usize| {
+        let mut row = row("a", &["x"]);
+        row["limit"] = limit.into();
+        row["retrieved"] = json!([{ "source_id": "default", "slug": "x" }]);
+        row
+    };
+    assert_eq!(published(&[asked(5), asked(10), asked(5)]).metadata.row_count, 2);
+}
+
+#[test]
+fn rows_that_cannot_be_gated_on_are_left_out_and_listed() {
+    let mut expanded = row("e", &["x"]);
+    expanded["expansion_applied"] = true.into();
+    let mut scrubbed = row("mail [REDACTED]", &["x"]);
+    scrubbed["scrubbed"] = true.into();
+    let mut degraded = row("d", &["x"]);
+    degraded["degraded"] = json!([{ "stage": "vectors", "reason": "no_model" }]);
+    let missing =
+        json!({ "schema_version": 1, "tool_name": "query", "query": "m", "latency_ms": 1 });
+    let lines = [
+        row("", &["x"]),
+        row("none", &[]),
+        expanded,
+        scrubbed,
+        degraded,
+        missing,
+        row("a", &["x"]),
+    ];
+    let made = published(&lines);
+    let refused: Vec<usize> = made.refused.iter().map(|refused| refused.line).collect();
+    assert_eq!(refused, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(made.metadata.row_count, 1);
+    assert_eq!(publish(rows(&lines[..2]), &draft()), Err(PublishError::AllRefused(2)));
+    assert_eq!(publish(Vec::new(), &draft()), Err(PublishError::Empty));
+}
+
+#[test]
+fn any_edit_is_refused() {
+    let text = published(&[row("a", &["x"]), row("b", &["y"])]).text;
+    let edits = [
+        text.replace("\"x\"", "\"w\""),
+        text.replace("0.85", "0.10"),
+        text.replace("\"mine\"", "\"yours\""),
+        text.replace("a reason", "no reason"),
+        text.replace("\"latency_ms\":4", "\"latency_ms\":400"),
+        text.lines().take(2).collect::<Vec<_>>().join("\n"),
+        text.clone() + text.lines().last().unwrap(),
+        text.lines().rev().collect::<Vec<_>>().join("\n"),
+    ];
+    for edited in edits {
+        assert!(edited != text);
+        let error = read(&edited).unwrap_err();
+        let is_refused =
+            matches!(error, BaselineError::Edited { .. } | BaselineError::SecondMetadata { .. });
+        assert!(is_refused, "{error}: {edited}");
+    }
+}
+
+#[test]
+fn what_a_checkout_does_to_line_ends_is_no_edit() {
+    let text = published(&[row("a", &["x"])]).text;
+    let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(read_baseline(&windows).unwrap().integrity, Integrity::Intact);
+}
+
+#[test]
+fn thresholds_that_nothing_can_be_measured_against_are_refused() {
+    for bad in [f64::NAN, f64::INFINITY, -0.1, 1.1] {
+        let thresholds = Thresholds { jaccard: bad, ..Thresholds::default() };
+        let draft = Draft { thresholds, ..draft() };
+        assert!(publish(rows(&[row("a", &["x"])]), &draft).is_err(), "{bad}");
+    }
+    let thresholds = Thresholds { latency_multiplier: 0.0, ..Thresholds::default() };
+    assert!(thresholds.check().is_err());
+    let text = published(&[row("a", &["x"])]).text.replace("0.85", "null");
+    assert!(matches!(read(&text), Err(BaselineError::Metadata { line: 1, .. })));
+}
+
+#[test]
+fn bad_lines_are_named() {
+    let good = row("a", &["x"]).to_string();
+    let check = |line: &str, message: &str| {
+        let error = read(&format!("{good}\n{line}")).unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains(message), "{error}");
+    };
+    check("{", "not JSON");
+    check("[1]", "not a JSON object");
+    check(r#"{"tool_name":"query"}"#, "no `schema_version`");
+    check(r#"{"schema_version":2,"tool_name":"query"}"#, "`schema_version` 2 is not 1");
+    check(r#"{"schema_version":"1","tool_name":"query"}"#, "is not 1");
+    check(r#"{"schema_version":1,"query":"x"}"#, "`tool_name` is missing");
+    check(r#"{"schema_version":1,"tool_name":"delete"}"#, "`tool_name` is \"delete\"");
+    check(r#"{"schema_version":1,"tool_name":"query","latency_ms":-1}"#, "`latency_ms`");
+    check(r#"{"schema_version":1,"tool_name":"query","latency_ms":"x"}"#, "not JSON");
+    check(r#"{"schema_version":1,"tool_name":"query","created_at":"soon"}"#, "`created_at`");
+    assert_eq!(read("\n\n"), Err(BaselineError::Empty));
+    assert_eq!(read_baseline(&good), Err(BaselineError::NoMetadata));
+}
+
+#[test]
+fn a_baseline_remembers_what_it_took_the_place_of() {
+    let first = published(&[row("a", &["x"])]).metadata;
+    let again = |previous: Metadata, why: &str| {
+        let draft = Draft { previous: Some(previous), why: Some(why.to_owned()), ..draft() };
+        publish(rows(&[row("a", &["y"])]), &draft).unwrap().metadata
+    };
+    let third = again(again(first.clone(), "second"), "third");
+    let whys: Vec<_> = third.history.iter().map(|past| past.why.as_deref().unwrap()).collect();
+    assert_eq!(whys, ["second", "a reason"]);
+    assert_eq!(third.history[1].rows_hash, first.rows_hash);
+}
+
+#[test]
+fn captures_of_real_use_are_told_from_made_up_ones() {
+    let mut real = row("a", &["x"]);
+    real["created_at"] = "2026-01-01T00:00:00Z".into();
+    let mut made_up = real.clone();
+    made_up["synthetic"] = true.into();
+    made_up["query"] = "b".into();
+    assert_eq!(published(&[real, made_up, row("c", &["x"])]).real, [1]);
+}
+
+#[test]
+fn files_of_other_gbrains_work_unchanged() {
+    let Some(dir) = data("gbrain") else { return };
+    for (name, rows) in [("v0.41-launch.baseline.ndjson", 12), ("reference.baseline.ndjson", 200)] {
+        let text = std::fs::read_to_string(dir.join(name)).unwrap();
+        let baseline = read_baseline(&text).unwrap();
+        assert_eq!(baseline.rows.len(), rows, "{name}");
+        assert_eq!(baseline.integrity, Integrity::NotTamperEvident);
+        let kept =
+            baseline.rows.iter().all(|r| r.query_hash.as_ref() == Some(&query_hash(&r.query)));
+        assert!(kept, "{name}: our query hashes are theirs");
+    }
+    let text = std::fs::read_to_string(dir.join("reference-captures.ndjson")).unwrap();
+    assert_eq!(read(&text).unwrap().rows.len(), 200);
+    let inputs: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let theirs = std::fs::read_to_string(dir.join("reference.baseline.ndjson")).unwrap();
+    let theirs = read_baseline(&theirs).unwrap().metadata;
+    let ours = published(&inputs).metadata;
+    assert_eq!(ours.row_count, theirs.row_count);
+    assert_eq!(ours.source_hash, theirs.source_hash);
+    assert_eq!(ours.mean_latency_ms, theirs.mean_latency_ms);
+}
+
+proptest! {
+    #[test]
+    fn a_reader_never_panics(text in "\\PC{0,200}", lines in 0usize..4) {
+        let good = row("a", &["x"]).to_string();
+        let _ = read(&format!("{}{text}", format!("{good}\n").repeat(lines)));
+    }
+
+    #[test]
+    fn publishing_keeps_every_row_that_can_be_gated_on(
+        queries in prop::collection::vec("[a-c]{1,2}", 1..20)
+    ) {
+        let lines: Vec<Value> = queries.iter().map(|query| row(query, &["x"])).collect();
+        let made = published(&lines);
+        let mut distinct = queries.clone();
+        distinct.sort();
+        distinct.dedup();
+        prop_assert_eq!(made.metadata.row_count, distinct.len());
+        prop_assert_eq!(made.weight_total, queries.len() as u64);
+        prop_assert!(read_baseline(&made.text).is_ok());
+    }
+}

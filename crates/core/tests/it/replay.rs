@@ -1,0 +1,209 @@
+//! Replay: what is asked again, how it compares, what it adds up to.
+
+use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::capture::read_row;
+use gbrain_core::id::{PageKey, Slug, SourceId};
+use gbrain_core::provenance::{Difference, Differences};
+use gbrain_core::replay::{
+    Caveat, Compared, Health, Live, Outcome, ReplayedRow, SettingsFrom, Skip, Summary, ask,
+    compare, diagnose, healths, sides, summarise,
+};
+use gbrain_core::request::{RetrievalMode, Trust};
+use gbrain_core::scrub::Scrubber;
+use gbrain_core::search::Settings;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn live() -> Live {
+    Live { settings: Settings::default(), now: "2026-06-01T00:00:00Z".parse().unwrap() }
+}
+
+fn captured(members: Value) -> CapturedRow {
+    let mut row = json!({ "schema_version": 1, "tool_name": "query", "query": "a" });
+    let (Value::Object(row), Value::Object(members)) = (&mut row, members) else { panic!() };
+    row.extend(members);
+    read_row(Value::Object(row.clone()), 1).unwrap()
+}
+
+pub(crate) fn key(source: &str, slug: &str) -> PageKey {
+    PageKey::new(SourceId::new(source).unwrap(), Slug::new(slug).unwrap())
+}
+
+#[test]
+fn a_whole_row_is_asked_exactly_as_it_was() {
+    let row = captured(json!({
+        "tool_name": "search", "limit": 3, "detail": "high", "retrieval_mode": "graph",
+        "vectors": false, "vector_enabled": false, "trust": "untrusted", "remote": true,
+        "source_scope": ["wiki"], "now": "2025-01-01T00:00:00Z",
+        "filters": { "types": ["person"], "tags": ["t"], "since": "2024-01-01", "until": null },
+        "retrieved": [{ "source_id": "wiki", "slug": "x" }], "settings": { "pool": 77.0 },
+    }));
+    let asked = ask(&row, &live(), SettingsFrom::Capture).unwrap();
+    let request = asked.request;
+    assert_eq!((request.limit, request.mode), (3, RetrievalMode::Graph));
+    assert_eq!(request.filter.sources, [SourceId::new("wiki").unwrap()]);
+    assert_eq!(
+        (request.filter.types, request.filter.trust),
+        (vec!["person".to_owned()], Trust::Untrusted)
+    );
+    assert_eq!(request.filter.since.unwrap().to_string(), "2024-01-01");
+    assert_eq!(request.now.to_string(), "2025-01-01T00:00:00Z");
+    assert_eq!((request.vectors, request.settings.pool), (false, 77.0));
+    assert_eq!(asked.caveats, []);
+    let asked = ask(&row, &live(), SettingsFrom::Live).unwrap();
+    assert_eq!(asked.request.settings, Settings::default());
+}
+
+#[test]
+fn rows_of_schema_1_alone_say_what_is_not_known() {
+    let row = captured(json!({ "retrieved_slugs": ["x", "y"], "vector_enabled": false }));
+    let asked = ask(&row, &live(), SettingsFrom::Live).unwrap();
+    assert_eq!((asked.request.limit, asked.cut, asked.request.vectors), (2, 2, false));
+    assert_eq!(asked.caveats, [Caveat::BySlug, Caveat::CutAtCaptured]);
+    assert_eq!(asked.request.filter.trust, Trust::Trusted);
+    let remote = captured(json!({ "retrieved_slugs": ["x"], "remote": true, "source_ids": ["w"] }));
+    let asked = ask(&remote, &live(), SettingsFrom::Capture).unwrap();
+    assert_eq!(asked.request.filter.trust, Trust::Untrusted);
+    assert_eq!(asked.caveats, [Caveat::CutAtCaptured, Caveat::SettingsUnknown]);
+}
+
+#[test]
+fn rows_without_query_or_ranking_are_skipped_with_the_reason() {
+    let skip = |members| ask(&captured(members), &live(), SettingsFrom::Live).unwrap_err();
+    assert_eq!(skip(json!({ "query": "  ", "retrieved_slugs": ["x"] })), Skip::EmptyQuery);
+    assert_eq!(skip(json!({ "query": "x" })), Skip::NoRanking);
+}
+
+#[test]
+fn what_cannot_be_reproduced_is_named() {
+    let caveats = |members: Value| {
+        let asked = ask(&captured(members), &live(), SettingsFrom::Live).unwrap();
+        assert!(asked.caveats.iter().any(|caveat| caveat.is_confounding()));
+        asked.caveats
+    };
+    let pages = json!([{ "source_id": "w", "slug": "x" }]);
+    let with = |name: &str, value: Value| {
+        let mut members = json!({ "retrieved": pages, "limit": 5 });
+        members[name] = value;
+        members
+    };
+    assert_eq!(caveats(with("expansion_applied", true.into())), [Caveat::ExpansionNotReproduced]);
+    assert_eq!(caveats(with("cache_hit", true.into())), [Caveat::FromCache]);
+    assert_eq!(caveats(with("query", "to [REDACTED]".into())), [Caveat::QueryScrubbed]);
+    let degraded = json!([{ "stage": "vectors", "reason": "no_model" }]);
+    assert_eq!(caveats(with("degraded", degraded)), [Caveat::CaptureDegraded]);
+}
+
+#[test]
+fn a_scrubbed_query_is_compared_with_what_the_scrubbed_text_found() {
+    let row = captured(json!({
+        "query": "mail [REDACTED]", "limit": 5, "scrubbed": true,
+        "retrieved": [{ "source_id": "w", "slug": "x" }],
+        "scrubbed_retrieved": [{ "source_id": "w", "slug": "y" }],
+    }));
+    assert_eq!(row.expected().unwrap()[0].slug, "y");
+    assert_eq!(ask(&row, &live(), SettingsFrom::Live).unwrap().caveats, []);
+}
+
+#[test]
+fn pages_are_compared_with_their_source_where_it_is_known() {
+    let scrubber = Scrubber::default();
+    let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
+    let both = sides(row.expected().unwrap(), &[key("b", "x")], 5, &scrubber);
+    assert_ne!(both.captured, both.current);
+    let row = captured(json!({ "retrieved_slugs": ["x"], "source_ids": ["a", "b"] }));
+    let both = sides(row.expected().unwrap(), &[key("b", "x"), key("a", "x")], 5, &scrubber);
+    assert_eq!(both.captured, both.current);
+}
+
+fn same() -> Differences {
+    let same = Difference::Same;
+    Differences { code: same, settings: same, corpus: same, model: same }
+}
+
+/// A compared row with these pages.
+pub(crate) fn compared(captured: &[&str], current: &[&str], ms: (Option<f64>, f64)) -> Compared {
+    let pages = |pages: &[&str]| pages.iter().map(|page| format!("w::{page}")).collect();
+    let sides = gbrain_core::replay::Sides { captured: pages(captured), current: pages(current) };
+    compare(sides, ms, Vec::new(), same())
+}
+
+/// A replayed row.
+pub(crate) fn replayed(outcome: Outcome) -> ReplayedRow {
+    ReplayedRow::new(&captured(json!({ "retrieved_slugs": ["x"] })), outcome)
+}
+
+fn summary(rows: &[Compared]) -> Summary {
+    let rows: Vec<ReplayedRow> =
+        rows.iter().map(|row| replayed(Outcome::Compared(Box::new(row.clone())))).collect();
+    summarise(&rows)
+}
+
+#[test]
+fn measures_by_hand() {
+    let row = compared(&["a", "b", "c"], &["a", "d"], (Some(10.0), 25.0));
+    assert_eq!((row.jaccard, row.top1, row.kendall), (0.25, Some(true), None));
+    assert!(row.is_over_twice() && row.is_moved());
+    let swapped = compared(&["a", "b"], &["b", "a"], (Some(0.0), 1.0));
+    assert_eq!((swapped.jaccard, swapped.top1, swapped.kendall), (1.0, Some(false), Some(-1.0)));
+    assert_eq!((swapped.captured_ms, swapped.is_over_twice()), (None, false));
+}
+
+#[test]
+fn rows_where_nothing_was_found_are_in_no_mean() {
+    let empty = compared(&[], &[], (Some(1.0), 1.0));
+    let summary = summary(&[empty.clone(), compared(&["a"], &["b"], (None, 1.0))]);
+    assert_eq!((summary.both_empty, summary.measured), (1, 1));
+    assert_eq!((summary.mean_jaccard, summary.top1_rate), (Some(0.0), Some(0.0)));
+    let nothing = summarise(&[replayed(Outcome::Compared(Box::new(empty)))]);
+    assert_eq!((nothing.mean_jaccard, nothing.top1_rate), (None, None));
+    assert_eq!(healths(&nothing).jaccard, Health::NotMeasured);
+}
+
+#[test]
+fn latencies_that_were_not_captured_are_not_compared() {
+    let summary = summary(&[
+        compared(&["a"], &["a"], (Some(10.0), 30.0)),
+        compared(&["a"], &["a"], (Some(20.0), 30.0)),
+        compared(&["a"], &["a"], (None, 500.0)),
+    ]);
+    assert_eq!(summary.latency.compared, 2);
+    assert_eq!((summary.latency.mean_delta_ms, summary.latency.ratio), (Some(15.0), Some(2.0)));
+    assert_eq!(summary.latency.over_twice, 1);
+}
+
+#[test]
+fn the_usual_causes_are_named() {
+    let lost = compared(&["deals/a", "deals/b", "deals/c"], &["x"], (None, 1.0));
+    let rows = vec![replayed(Outcome::Compared(Box::new(lost)))];
+    assert!(diagnose(&rows, &summarise(&rows))[0].contains("`w::deals/`"));
+    let shuffled = compared(&["a", "b"], &["b", "a"], (None, 1.0));
+    let rows = vec![replayed(Outcome::Compared(Box::new(shuffled)))];
+    assert!(diagnose(&rows, &summarise(&rows))[0].contains("another order"));
+    let rows =
+        vec![replayed(Outcome::Errored("x".into())), replayed(Outcome::Skipped(Skip::EmptyQuery))];
+    assert_eq!(diagnose(&rows, &summarise(&rows)).len(), 2);
+}
+
+proptest! {
+    #[test]
+    fn measures_stay_in_range_and_identity_is_perfect(
+        a in prop::collection::vec(0u8..12, 0..12), b in prop::collection::vec(0u8..12, 0..12)
+    ) {
+        let keys = |list: &[u8]| list.iter().map(|n| key("w", &format!("p{n}"))).collect::<Vec<_>>();
+        let row = captured(json!({
+            "retrieved": a.iter().map(|n| json!({ "source_id": "w", "slug": format!("p{n}") })).collect::<Vec<_>>(),
+        }));
+        let scrubber = Scrubber::default();
+        let both = sides(row.expected().unwrap(), &keys(&b), 100, &scrubber);
+        let found = compare(both, (None, 1.0), Vec::new(), same());
+        prop_assert!((0.0..=1.0).contains(&found.jaccard));
+        prop_assert!((0.0..=1.0 + 1e-9).contains(&found.rbo));
+        prop_assert!(found.kendall.is_none_or(|tau| (-1.0..=1.0).contains(&tau)));
+        let both = sides(row.expected().unwrap(), &keys(&a), 100, &scrubber);
+        let same = compare(both, (None, 1.0), Vec::new(), found.differences);
+        prop_assert_eq!(same.jaccard, 1.0);
+        prop_assert!((same.rbo - 1.0).abs() < 1e-9);
+        prop_assert!(!same.is_moved());
+    }
+}
