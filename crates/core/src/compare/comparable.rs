@@ -8,7 +8,7 @@ use super::{Kind, Measured, Row};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     /// One is of another kind.
-    #[error("`{reference}` is a {a} and `{other}` is a {b}; compare results of one kind", a = kinds.0, b = kinds.1)]
+    #[error("`{reference}` is {a} output and `{other}` is {b} output; compare results of one kind", a = kinds.0, b = kinds.1)]
     Kinds {
         /// The first result.
         reference: String,

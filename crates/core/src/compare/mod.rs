@@ -71,6 +71,8 @@ pub struct Row {
     pub label: String,
     /// What it was measured against, such as the captured ranking; none when that is not told.
     pub against: Option<String>,
+    /// Whether it was answered: a query that failed has no values, and that is told.
+    pub is_answered: bool,
     /// One value per column; none where nothing was measured.
     pub values: Vec<Option<f64>>,
 }

@@ -99,12 +99,26 @@ pub struct Against {
     pub only_reference: Vec<String>,
     /// Queries that only this one has.
     pub only_this: Vec<String>,
+    /// Queries that the reference answered and this one did not.
+    pub unanswered: Vec<String>,
     /// Measures that only one side has.
     pub unshared_measures: Vec<String>,
     /// Queries that moved: the largest drop first, the largest gain last.
     pub moves: Vec<Move>,
     /// Why they should not have been compared, where that was forced.
     pub forced: Vec<Incomparable>,
+}
+
+impl Against {
+    /// Queries that got worse, the worst first.
+    pub fn drops(&self) -> impl Iterator<Item = &Move> {
+        self.moves.iter().filter(|one| one.after < one.before)
+    }
+
+    /// Queries that got better, the best first.
+    pub fn gains(&self) -> impl Iterator<Item = &Move> {
+        self.moves.iter().rev().filter(|one| one.after > one.before)
+    }
 }
 
 /// Results compared with the first of them.
@@ -124,6 +138,16 @@ impl Comparison {
     /// Whether something got worse, surely enough.
     pub fn has_regression(&self) -> bool {
         self.against.iter().flat_map(|one| &one.deltas).any(Delta::is_regression)
+    }
+
+    /// Whether every query of the reference was answered and tested everywhere: without that, no
+    /// regression found is no evidence of none.
+    pub fn is_whole(&self) -> bool {
+        self.against.iter().all(|one| {
+            one.only_reference.is_empty()
+                && one.unanswered.is_empty()
+                && one.deltas.iter().any(|delta| delta.p.is_some())
+        })
     }
 }
 
@@ -174,6 +198,11 @@ fn pair(reference: &Measured, other: &Measured) -> Against {
         shared: rows.len(),
         only_reference: only(&reference.rows, &of_other),
         only_this: only(&other.rows, &of_reference),
+        unanswered: rows
+            .iter()
+            .filter(|(a, b)| a.is_answered && !b.is_answered)
+            .map(|(row, _)| row.label.clone())
+            .collect(),
         unshared_measures: unshared(reference, other),
         moves: moves(&rows, &columns),
         forced: Vec::new(),

@@ -6,6 +6,7 @@ fn measured(name: &str, rows: &[(&str, f64, bool)]) -> Measured {
         key: (*key).to_owned(),
         label: (*key).to_owned(),
         against: Some("same".to_owned()),
+        is_answered: true,
         values: vec![Some(*value), Some(f64::from(u8::from(*hit)))],
     };
     Measured {
@@ -94,8 +95,26 @@ fn what_is_not_comparable_is_refused() {
     let refused = compare(&a, &[b], true).unwrap_err();
     assert_eq!(
         refused[0].to_string(),
-        "`a` is a scores and `b` is a replay; compare results of one kind"
+        "`a` is scores output and `b` is replay output; compare results of one kind"
     );
+}
+
+#[test]
+fn what_failed_here_alone_is_told_and_is_not_whole() {
+    let a = measured("a", &[("1", 0.5, true), ("2", 0.5, true)]);
+    let whole = compare(&a, std::slice::from_ref(&a), false).unwrap();
+    assert!(whole.is_whole());
+    let mut b = a.clone();
+    b.rows[1].is_answered = false;
+    b.rows[1].values = vec![None; 2];
+    let found = compare(&a, &[b], false).unwrap();
+    assert_eq!(
+        (found.against[0].deltas[0].n, &found.against[0].unanswered[..]),
+        (1, &["2".to_owned()][..])
+    );
+    assert!(!found.is_whole() && !found.has_regression());
+    let less = Measured { rows: a.rows[..1].to_vec(), ..a.clone() };
+    assert!(!compare(&a, &[less], false).unwrap().is_whole());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod capture;
+pub mod compare;
 pub mod gate;
 pub(crate) mod qrels;
 pub mod replay;

@@ -75,8 +75,15 @@ fn row(object: &Value, columns: &[Column]) -> Option<Row> {
         let name = column.measure.as_str();
         number(object.get(name)).or_else(|| number(object.get("scores")?.get(name)))
     };
+    let is_answered = object.get("error").is_none_or(Value::is_null);
     let values = columns.iter().map(value).collect();
-    Some(Row { label: label.unwrap_or_else(|| key.clone()), key, against: None, values })
+    Some(Row {
+        label: label.unwrap_or_else(|| key.clone()),
+        key,
+        against: None,
+        is_answered,
+        values,
+    })
 }
 
 /// What is measured, by the values that all rows have; in the order of their names.

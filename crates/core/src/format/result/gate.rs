@@ -64,6 +64,7 @@ fn add_judged(measured: &mut Measured, judged: &[Value]) {
                 .unwrap_or_else(|| id.clone()),
             key: format!("judged {id}"),
             against: query.get("relevant").map(Value::to_string),
+            is_answered: query.get("recall_at_k").is_some_and(Value::is_number),
             values: vec![None; before].into_iter().chain(values).collect(),
         }
     }));

@@ -33,7 +33,7 @@ pub enum ResultError {
         found: String,
     },
     /// It holds means only.
-    #[error("`{name}` is a {kind} without its rows; make it again with {flag}")]
+    #[error("`{name}` is {kind} output without its rows; make it again with {flag}")]
     NoRows {
         /// The file.
         name: String,
@@ -57,7 +57,7 @@ pub enum ResultError {
         source: RunError,
     },
     /// A version that this program does not know.
-    #[error("`{name}` is a {kind} of schema_version {found}; this program reads 1")]
+    #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
     Version {
         /// The file.
         name: String,
@@ -168,6 +168,7 @@ fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, R
             .unwrap_or(&query.query_id)
             .to_owned(),
         against: None,
+        is_answered: true,
         values: query.scores.iter().copied().map(Some).collect(),
     });
     let column = |measure: &Measure| Column {

@@ -19,13 +19,11 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
         let (name, kind) = (name.to_owned(), Kind::Replay);
         return Err(ResultError::NoRows { name, kind, flag: "--verbose" });
     };
-    let unanswered = results.iter().filter(|row| row.get("jaccard").is_none()).count();
-    let note = format!("{unanswered} rows were skipped or failed and have no values");
     Ok(Measured {
         name: name.to_owned(),
         kind: Kind::Replay,
         conditions: Vec::new(),
-        notes: if unanswered > 0 { vec![note] } else { Vec::new() },
+        notes: Vec::new(),
         columns: columns("", true),
         rows: rows(results, true),
     })
@@ -61,6 +59,7 @@ fn row(result: &Value, with_latency: bool) -> Row {
         key: format!("{tool} {hash}"),
         label: text(result.get("query")).unwrap_or(hash),
         against: captured.map(|pages| Value::Array(pages.to_vec()).to_string()),
+        is_answered: result.get("jaccard").is_some_and(Value::is_number),
         values: wanted.map(value).collect(),
     }
 }

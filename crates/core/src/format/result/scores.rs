@@ -20,7 +20,13 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
     let row = |query: &Value| {
         let id = text(query.get("query_id")).unwrap_or_default();
         let score = |name: &String| number(query.get("scores").and_then(|scores| scores.get(name)));
-        Row { key: id.clone(), label: id, against: None, values: names.iter().map(score).collect() }
+        Row {
+            key: id.clone(),
+            label: id,
+            against: None,
+            is_answered: true,
+            values: names.iter().map(score).collect(),
+        }
     };
     let counts = object.get("counts");
     let condition = |name: &str| Some((name.to_owned(), text(counts?.get(name))?));

@@ -23,10 +23,10 @@ fn replays() {
     assert_eq!(found.rows[0].values, [Some(0.5), Some(1.0), Some(0.4), None, Some(3.0)]);
     assert_eq!(found.rows[1].key, "query h#2");
     assert_eq!(found.rows[2].values, [None; 5]);
-    assert_eq!(found.notes, ["1 rows were skipped or failed and have no values"]);
+    assert!(found.rows[0].is_answered && !found.rows[2].is_answered);
     let bare = r#"{"schema_version":1,"summary":{"rows_replayed":2}}"#;
     let error = read_one(bare).unwrap_err().to_string();
-    assert_eq!(error, "`file` is a replay without its rows; make it again with --verbose");
+    assert_eq!(error, "`file` is replay output without its rows; make it again with --verbose");
 }
 
 #[test]
@@ -96,7 +96,10 @@ fn what_it_is_not() {
         ("{\"a\":1}", "`file` is a JSON object of `a`"),
         ("{\"a\":1}\nnonsense", "`file` is neither JSON nor NDJSON: line 2 is no object"),
         ("3 fields only", "`file` is not a run"),
-        ("{\"schema_version\":2,\"regression_gate\":{}}", "`file` is a gate of schema_version 2"),
+        (
+            "{\"schema_version\":2,\"regression_gate\":{}}",
+            "`file` is gate output of schema_version 2",
+        ),
         (
             "{\"query\":\"a\",\"retrieved_slugs\":[]}\n{\"query\":\"b\",\"retrieved_slugs\":[]}",
             "`file` is captures",
