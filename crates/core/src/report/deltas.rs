@@ -37,8 +37,10 @@ pub(super) fn result(one: &Delta) -> &'static str {
         "better"
     } else if one.p.is_none() {
         "not tested"
+    } else if one.better_worse_same[..2] == [0, 0] {
+        "same"
     } else {
-        "no difference"
+        "not significant"
     }
 }
 
@@ -78,8 +80,17 @@ pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
     }
     let better =
         comparison.against.iter().flat_map(|one| &one.deltas).filter(|d| d.is_improvement());
+    let fell: usize = comparison.against.iter().map(|one| one.drops().count()).sum();
+    let rose: usize = comparison.against.iter().map(|one| one.gains().count()).sum();
     match better.count() {
-        0 => ("NO DIFFERENCE", "nothing moved that this many queries can show".to_owned()),
+        0 if fell + rose == 0 => ("SAME", "no shared query moved".to_owned()),
+        0 => {
+            let why = format!(
+                "no measure moved surely enough; {} fell, {rose} rose",
+                count(fell, "query")
+            );
+            ("NOT SIGNIFICANT", why)
+        }
         n => ("BETTER", format!("{} better, none worse", count(n, "measure"))),
     }
 }

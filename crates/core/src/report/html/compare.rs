@@ -13,7 +13,7 @@ pub fn compare(comparison: &Comparison) -> String {
     let (word, why) = headline(comparison);
     let class = match word {
         "WORSE" => "fail",
-        "BETTER" | "NO DIFFERENCE" => "pass",
+        "BETTER" | "SAME" => "pass",
         _ => "inconclusive",
     };
     let why = text(&why);
@@ -131,7 +131,7 @@ fn track(one: &Delta) -> String {
     let (low, high) = (x(interval.low), x(interval.high));
     body.push_str(&rect("spread", [low, middle - 4.0, (high - low).max(2.0), 8.0]));
     body.push_str(&dot("point", x(delta), middle, 4.5));
-    svg("track", width, 26.0, "the difference on a line around zero", &body)
+    svg("track narrow", width, 26.0, "the difference on a line around zero", &body)
 }
 
 fn moves(moves: Vec<&Move>) -> String {
