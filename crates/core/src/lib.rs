@@ -7,6 +7,7 @@ pub mod baseline;
 pub mod blame;
 pub mod capture;
 pub mod chunk;
+pub mod compare;
 mod fields;
 pub mod format;
 pub mod gate;
