@@ -54,6 +54,12 @@ impl Sink {
         true
     }
 
+    /// Whether something claimed ends where a candidate begins: then nothing stands before it.
+    pub(super) fn ends_at(&self, start: usize) -> bool {
+        self.new.last().is_some_and(|claim| claim.end == start)
+            || self.claims.binary_search_by_key(&start, |claim| claim.end).is_ok()
+    }
+
     pub(super) fn finish(mut self) -> Vec<Found> {
         self.merge();
         let found = self.claims.iter().filter_map(|claim| {
