@@ -266,7 +266,7 @@ fn marker(family: Family) -> &'static str {
 fn with_more(found: Vec<Found>, more: &[Found]) -> Vec<Found> {
     let mut all = Vec::with_capacity(found.len() + more.len());
     let mut more = more.iter().peekable();
-    // The text with markers up to `marked` is the original up to `original`.
+    // Invariant: nothing new overlaps a marker. The text with markers up to `marked` is the original up to `original`.
     let (mut original, mut marked) = (0, 0);
     for known in found {
         let here = marked + (known.start - original);
@@ -274,8 +274,6 @@ fn with_more(found: Vec<Found>, more: &[Found]) -> Vec<Found> {
             all.push(moved(*new, marked, original));
         }
         (original, marked) = (known.end, here + marker(known.family).len());
-        // Invariant: only a pattern of the user can match the word that a bearer token leaves.
-        while more.next_if(|new| new.start < marked).is_some() {}
         all.push(known);
     }
     all.extend(more.map(|new| moved(*new, marked, original)));

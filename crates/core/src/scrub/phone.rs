@@ -10,14 +10,14 @@ use super::text::{Run, Text};
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     for area in 0..text.runs().len() {
-        if let Some((start, end)) = number(text, area) {
+        if let Some((start, end)) = number(text, area, sink) {
             sink.offer(start, end);
         }
     }
 }
 
 /// The number whose area code is or ends a run.
-pub(super) fn number(text: &Text<'_>, area: usize) -> Option<(usize, usize)> {
+pub(super) fn number(text: &Text<'_>, area: usize, sink: &Sink) -> Option<(usize, usize)> {
     let runs = text.runs();
     let run = runs[area];
     let has_plus = text.before(run.start) == b'+';
@@ -31,12 +31,14 @@ pub(super) fn number(text: &Text<'_>, area: usize) -> Option<(usize, usize)> {
         _ => return None,
     };
     let end = subscriber_end(text, &runs[area + 1..], after)?;
-    let start = match run.len() {
-        3 => country_start(text, &runs[..area], start).unwrap_or(start),
-        _ => start - 1,
+    let alone = |start: &usize| !text.before(*start).is_ascii_digit() || sink.ends_at(*start);
+    let with_country = match run.len() {
+        3 => country_start(text, &runs[..area], start),
+        _ => Some(start - 1),
     };
-    let alone = !text.before(start).is_ascii_digit();
-    alone.then_some((start, end))
+    let without_country = Some(start).filter(|_| run.len() == 3);
+    let start = with_country.filter(alone).or(without_country).filter(alone)?;
+    Some((start, end))
 }
 
 /// Three digits, an optional separator and four digits that begin at a place.

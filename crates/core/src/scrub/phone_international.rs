@@ -19,9 +19,9 @@ const LONGEST_EXTENSION: usize = 6;
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     for at in 0..text.runs().len() {
-        let Some((start, end)) = number(text, at) else { continue };
+        let Some((start, end)) = number(text, at, sink) else { continue };
         let end = extension_end(text, end).unwrap_or(end);
-        if phone_at(text, at) != Some((start, end)) {
+        if phone_at(text, at, sink) != Some((start, end)) {
             sink.offer(start, end);
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn joins(between: &[u8]) -> bool {
     )
 }
 
-fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
+fn number(text: &Text<'_>, at: usize, sink: &Sink) -> Option<(usize, usize)> {
     let runs = text.runs();
     let run = runs[at];
     let zeros = text.bytes[run.start..].starts_with(b"00") && run.len() > 2;
@@ -61,7 +61,8 @@ fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
     };
     let before = text.before(start);
     let is_fraction = before == b',' && text.before(start - 1).is_ascii_digit();
-    if is_word(before) || is_fraction || before == b'+' {
+    let touches = is_word(before) || is_fraction || before == b'+';
+    if touches && !sink.ends_at(start) {
         return None;
     }
     longest(text, &runs[at..], skip, bare).map(|end| (start, end))
@@ -106,7 +107,8 @@ fn is_word_but_x(byte: u8) -> bool {
 }
 
 /// What the North American family would find from a run on: the area is in it or in the next one.
-fn phone_at(text: &Text<'_>, run: usize) -> Option<(usize, usize)> {
-    let next = || (run + 1 < text.runs().len()).then(|| phone::number(text, run + 1)).flatten();
-    phone::number(text, run).or_else(next)
+fn phone_at(text: &Text<'_>, run: usize, sink: &Sink) -> Option<(usize, usize)> {
+    let next =
+        || (run + 1 < text.runs().len()).then(|| phone::number(text, run + 1, sink)).flatten();
+    phone::number(text, run, sink).or_else(next)
 }

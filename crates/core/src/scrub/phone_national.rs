@@ -42,23 +42,44 @@ const WORDS_BEFORE: [&str; 18] = [
 const WORDS_BEHIND: [&str; 6] = ["office", "fax", "mobile", "cell", "home", "desk"];
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
-    let runs = text.runs();
-    let mut from = 0;
-    while from < runs.len() {
-        let groups = group_count(text, &runs[from..]);
-        let number = Number::new(text, &runs[from..from + groups]);
-        let claimed = number.filter(Number::is_likely).is_some_and(|number| {
-            let end = extension_end(text, number.end).unwrap_or(number.end);
-            sink.offer(number.start, end)
-        });
-        from += if claimed { groups } else { 1 };
+    let mut rest = text.runs();
+    while !rest.is_empty() {
+        let (chain, after) = rest.split_at(chain_length(text, rest));
+        find_in(text, chain, sink);
+        rest = after;
     }
 }
 
-/// How many runs from the first on belong together.
-fn group_count(text: &Text<'_>, runs: &[Run]) -> usize {
+/// A number begins where a chain does or where a group says so, and ends before one of these places.
+/// Other places would depend on what else was found in the chain.
+fn find_in(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
+    let begins = |at: usize| at == 0 || at == chain.len() || begins_number(text, chain[at]);
+    let mut from = 0;
+    while from < chain.len() {
+        let ends = (from + 2..=chain.len().min(from + MOST_GROUPS)).rev().filter(|at| begins(*at));
+        let starts = if begins(from) { Some(ends) } else { None };
+        let claimed = starts.into_iter().flatten().find(|end| {
+            let number = Number::new(text, &chain[from..*end]);
+            number.filter(|number| number.is_likely(sink)).is_some_and(|number| {
+                let end = extension_end(text, number.end).unwrap_or(number.end);
+                sink.offer(number.start, end)
+            })
+        });
+        from = claimed.unwrap_or(from + 1);
+    }
+}
+
+/// How many runs from the first on are joined.
+fn chain_length(text: &Text<'_>, runs: &[Run]) -> usize {
     let joined = |pair: &[Run]| joins(&text.bytes[pair[0].end..pair[1].start]);
-    1 + runs.windows(2).take(MOST_GROUPS).take_while(|pair| joined(pair)).count()
+    1 + runs.windows(2).take_while(|pair| joined(pair)).count()
+}
+
+/// A trunk zero and an area behind it, or an area in parentheses.
+fn begins_number(text: &Text<'_>, run: Run) -> bool {
+    let zero = text.at(run.start) == b'0' && matches!(text.at(run.start + 1), b'1'..=b'9');
+    let in_parentheses = text.before(run.start) == b'(' && text.at(run.end) == b')';
+    (zero && run.len() >= 3) || (in_parentheses && run.len() >= 2)
 }
 
 struct Number<'a> {
@@ -79,11 +100,11 @@ impl<'a> Number<'a> {
         Some(Self { text, groups, start, end: last.end, in_parentheses, digits })
     }
 
-    fn is_likely(&self) -> bool {
+    fn is_likely(&self, sink: &Sink) -> bool {
         let digits = self.digits;
         (2..=MOST_GROUPS).contains(&self.groups.len())
             && digits <= MOST_DIGITS
-            && self.stands_alone()
+            && self.stands_alone(sink)
             && self.is_regular()
             && !self.is_other()
             && ((self.has_trunk_zero() && digits >= 9)
@@ -91,19 +112,18 @@ impl<'a> Number<'a> {
                 || (digits >= 7 && self.is_phoned()))
     }
 
-    fn stands_alone(&self) -> bool {
-        let before = self.text.before(self.start);
-        let after = self.text.at(self.end);
+    fn stands_alone(&self, sink: &Sink) -> bool {
+        let text = self.text;
+        let (before, after) = (text.before(self.start), text.at(self.end));
+        let is_fraction = before == b',' && text.before(self.start - 1).is_ascii_digit();
+        let touches = is_word(before)
+            || is_fraction
+            || matches!(before, b'-' | b'.' | b'/' | b':' | b'+' | b'#' | b'$');
         let goes_on = matches!(after, b'.' | b',' | b'-' | b':' | b'/')
-            && self.text.at(self.end + 1).is_ascii_digit();
-        let is_fraction = before == b',' && self.text.before(self.start - 1).is_ascii_digit();
-        let extension = extension_end(self.text, self.end).is_some();
-        !is_word(before)
-            && !matches!(before, b'-' | b'.' | b'/' | b':' | b'+' | b'#' | b'$')
-            && !is_fraction
-            && (extension || !is_word(after))
-            && !goes_on
-            && after != b'%'
+            && text.at(self.end + 1).is_ascii_digit();
+        let is_part = goes_on || after == b'%' || is_word(after);
+        let has_extension = extension_end(text, self.end).is_some();
+        (!touches || sink.ends_at(self.start)) && (!is_part || has_extension)
     }
 
     /// Groups of two digits or more, the same separator from the second on.

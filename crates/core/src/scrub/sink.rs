@@ -7,7 +7,7 @@
 use memchr::memmem;
 
 use super::text::{Text, has};
-use super::{Family, Found, MARKER};
+use super::{BEARER_MARKER, Family, Found, MARKER};
 
 /// A part of the text that is not free; without a family it is a marker that was there before.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +54,12 @@ impl Sink {
         true
     }
 
+    /// Whether something claimed ends where a candidate begins: then nothing stands before it.
+    pub(super) fn ends_at(&self, start: usize) -> bool {
+        self.new.last().is_some_and(|claim| claim.end == start)
+            || self.claims.binary_search_by_key(&start, |claim| claim.end).is_ok()
+    }
+
     pub(super) fn finish(mut self) -> Vec<Found> {
         self.merge();
         let found = self.claims.iter().filter_map(|claim| {
@@ -71,8 +77,14 @@ impl Sink {
     }
 }
 
+/// Markers that the text has, a bearer's with its word: what is left of a match is not matched again.
 fn markers(bytes: &[u8]) -> Vec<Claim> {
-    let claim = |start| Claim { start, end: start + MARKER.len(), family: None };
+    let word = BEARER_MARKER.len() - MARKER.len();
+    let claim = |at: usize| {
+        let end = at + MARKER.len();
+        let is_bearer = bytes[..end].ends_with(BEARER_MARKER.as_bytes());
+        Claim { start: if is_bearer { at - word } else { at }, end, family: None }
+    };
     memmem::find_iter(bytes, MARKER).map(claim).collect()
 }
 

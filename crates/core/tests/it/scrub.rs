@@ -393,6 +393,18 @@ fn dense() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..24).prop_map(|p| p.concat())
 }
 
+#[test]
+fn chains_of_numbers_are_found_at_once() {
+    let bearers = "555-123-4567Bearer +1sk-Bearer abcdefghij0123";
+    assert_eq!(scrub(&scrub(bearers)), scrub(bearers));
+    for piece in ["+44 7700 900123", "(415) 555-0132", "0490 75 40 81 ", "(07) 5331 0577", "a@b.co"]
+    {
+        let text = piece.repeat(40);
+        let once = scrub(&text);
+        assert_eq!(scrub(&once), once, "{piece}");
+    }
+}
+
 fn holds(text: &str) -> Result<(), TestCaseError> {
     let scrubber = Scrubber::default();
     let scrubbed = scrubber.scrub(text);
