@@ -299,9 +299,17 @@ fn explain(
         .map(|(place, compared)| (place, compared.jaccard))
         .collect();
     worst.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    let retriever = newest(target)?;
     for (place, _) in worst.into_iter().take(options.explain) {
-        let Ok(asked) = ask(&rows[place], target.live(), options.settings) else { continue };
+        let row = &rows[place];
+        let Ok(asked) = ask(row, target.live(), options.settings) else { continue };
+        let corpus = match options.as_of {
+            AsOf::Now => None,
+            AsOf::Capture => row.provenance.corpus.as_ref(),
+        };
+        let retriever = match target.retriever(corpus)? {
+            Some(retriever) => retriever,
+            None => newest(target)?,
+        };
         let Outcome::Compared(compared) = &mut replayed[place].outcome else { continue };
         compared.lost = lost(retriever.as_ref(), &asked.request, compared);
     }

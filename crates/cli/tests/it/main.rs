@@ -5,12 +5,16 @@
 mod answers;
 mod capture;
 mod commands;
+mod compare;
 mod concurrent;
+mod doctor;
 mod export;
 mod gate;
+mod hermetic_gate;
 mod identity;
 mod kill;
 mod meaning;
 mod score;
 mod support;
 mod trust;
+mod workflow;

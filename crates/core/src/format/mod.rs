@@ -15,4 +15,7 @@ mod score;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
-pub use score::{Counts, PerQuery, QueryScore, SCORE_VERSION, Score, TiedQueries, Warning};
+pub use score::{
+    Counts, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments, TiedQueries,
+    Warning,
+};

@@ -1,10 +1,14 @@
 //! A run's scores as they are printed and stored.
 
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::measure::{Evaluation, Measure, QueryScores, Tied};
-use crate::qrels::Qrels;
+use crate::hash::Hash;
+use crate::measure::{Evaluation, Measure, QueryScores, SegmentScores, Tied};
+use crate::qrels::{Qrels, SegmentBy};
 use crate::run::Run;
 
 /// The version of scores.
@@ -32,8 +36,13 @@ pub struct Score {
     /// The scores of every query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_query: Option<Vec<QueryScore>>,
+    /// The means by group, with how the queries were grouped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Segments>,
     /// What the means are over.
     pub counts: Counts,
+    /// Names the judgements by content.
+    pub qrels_hash: String,
     /// Judged queries that the run does not rank.
     pub missing_in_run: Vec<String>,
     /// Ranked queries that nobody judged.
@@ -42,6 +51,41 @@ pub struct Score {
     pub ties_at_cutoff: Vec<TiedQueries>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Warning>,
+}
+
+/// Means by group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Segments {
+    /// How the queries were grouped.
+    pub by: &'static str,
+    /// Every group by name.
+    pub groups: BTreeMap<String, SegmentScore>,
+}
+
+/// The means of one group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SegmentScore {
+    /// How many queries it has.
+    pub queries: usize,
+    /// The mean of every measure by name.
+    pub summary: Map<String, Value>,
+}
+
+impl Segments {
+    /// Groups the queries of an evaluation.
+    pub fn of(evaluation: &Evaluation, qrels: &Qrels, by: SegmentBy) -> Self {
+        let keys: FxHashMap<&str, Vec<String>> =
+            qrels.queries.iter().map(|query| (query.id.as_str(), query.segments(by))).collect();
+        let groups = evaluation.by_segment(|id| keys.get(id).cloned().unwrap_or_default());
+        let score = |(name, SegmentScores { queries, summary }): (String, SegmentScores)| {
+            (name, SegmentScore { queries, summary: summary.iter().map(value).collect() })
+        };
+        Self { by: by.name(), groups: groups.into_iter().map(score).collect() }
+    }
+}
+
+fn value((measure, mean): &(Measure, Option<f64>)) -> (String, Value) {
+    (measure.to_string(), mean.map_or(Value::Null, Value::from))
 }
 
 /// The scores of one query.
@@ -112,21 +156,31 @@ impl Score {
         } = evaluation;
         let measures: Vec<String> =
             summary.iter().map(|(measure, _)| measure.to_string()).collect();
-        let value = |(measure, mean): &(Measure, Option<f64>)| {
-            (measure.to_string(), mean.map_or(Value::Null, Value::from))
-        };
         Self {
             schema_version: SCORE_VERSION,
             summary: summary.iter().map(value).collect(),
             per_query: (per_query == PerQuery::Show)
                 .then(|| queries.iter().map(|query| query_score(query, &measures)).collect()),
+            segments: None,
             counts,
+            qrels_hash: qrels_hash(qrels),
             missing_in_run: missing_in_run.clone(),
             missing_in_qrels: missing_in_qrels.clone(),
             ties_at_cutoff: ties_at_cutoff.iter().map(tied).collect(),
             warnings,
         }
     }
+}
+
+/// Judgements by content, whatever shape they were read from.
+fn qrels_hash(qrels: &Qrels) -> String {
+    let mut lines: Vec<String> = qrels
+        .queries
+        .iter()
+        .flat_map(|q| q.judgements.iter().map(|j| format!("{}\t{}\t{}", q.id, j.doc, j.grade)))
+        .collect();
+    lines.sort_unstable();
+    Hash::of(lines.join("\n").as_bytes()).to_hex()
 }
 
 fn query_score(query: &QueryScores, measures: &[String]) -> QueryScore {

@@ -116,14 +116,15 @@ impl Evaluation {
         Some(self.per_query.iter().map(|query| query.scores[at]).collect())
     }
 
-    /// The means by groups of queries. Queries without a key are in no group.
-    pub fn by_segment<K: Ord>(
+    /// The means by groups of queries: a query is in the group of each of its keys, and without
+    /// one in none.
+    pub fn by_segment<K: Ord, I: IntoIterator<Item = K>>(
         &self,
-        key: impl Fn(&str) -> Option<K>,
+        keys: impl Fn(&str) -> I,
     ) -> BTreeMap<K, SegmentScores> {
         let mut groups: BTreeMap<K, Vec<&QueryScores>> = BTreeMap::new();
         for query in &self.per_query {
-            if let Some(key) = key(&query.query_id) {
+            for key in keys(&query.query_id) {
                 groups.entry(key).or_default().push(query);
             }
         }

@@ -14,6 +14,7 @@ mod gate;
 mod legacy;
 mod lint;
 mod rows;
+mod segment;
 mod write;
 
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 pub use beir::{corpus_ids, queries_of_jsonl};
 pub use error::{Place, QrelsError};
 pub use lint::Lint;
+pub use segment::{Segment, SegmentBy};
 pub(crate) use write::ensure_writable;
 pub use write::{WriteError, trec_qrels};
 
@@ -37,21 +39,6 @@ pub struct Judgement {
     pub doc: String,
     /// How relevant it is; finite.
     pub grade: f64,
-}
-
-/// What a query may be grouped by.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Segment {
-    /// A free label.
-    pub label: Option<String>,
-    /// The source it is about.
-    pub source: Option<String>,
-    /// Its intent.
-    pub intent: Option<String>,
-    /// The mode it is asked in.
-    pub mode: Option<String>,
-    /// Free tags.
-    pub tags: Vec<String>,
 }
 
 /// One query with its judgements.

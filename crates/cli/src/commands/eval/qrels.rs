@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gbrain_core::format::{PerQuery, Score};
+use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
-use gbrain_core::qrels::{Qrels, queries_of_jsonl};
+use gbrain_core::qrels::{Qrels, SegmentBy, queries_of_jsonl};
 use gbrain_core::replay::Live;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
@@ -15,7 +15,7 @@ use gbrain_core::stats::{Resampling, holm, paired_bootstrap, paired_permutation}
 use gbrain_eval::{LocalTarget, Pipeline, judge, read_document, write_atomically};
 use serde_json::{Value, json};
 
-use super::score::{judgements, shown};
+use super::score::{judgements, parse_by, shown};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
@@ -47,6 +47,9 @@ pub(crate) struct QrelsArgs {
     /// Show every query.
     #[arg(long)]
     per_query: bool,
+    /// Tell the means by label, source, intent, mode or tag of the queries, too.
+    #[arg(long, value_name = "WHAT", value_parser = parse_by)]
+    by: Option<SegmentBy>,
     /// Write what was retrieved (by A) as a TREC run.
     #[arg(long, value_name = "FILE")]
     run_output: Option<PathBuf>,
@@ -159,7 +162,8 @@ fn say_one(
     arm: &Arm,
 ) -> Result<(), CliError> {
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
-    let score = Score::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
+    let mut score = Score::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
+    score.segments = args.by.map(|by| Segments::of(&arm.evaluation, qrels, by));
     for warning in &score.warnings {
         context.terminal.warn(&warning.message);
     }

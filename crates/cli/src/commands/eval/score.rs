@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gbrain_core::format::{PerQuery, Score};
+use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
-use gbrain_core::qrels::Qrels;
+use gbrain_core::qrels::{Qrels, SegmentBy};
 use gbrain_core::run::Run;
 use gbrain_eval::read_document;
 
@@ -45,6 +45,9 @@ pub(crate) struct ScoreArgs {
     /// Tell the scores of every query; JSON has the key `per_query` only with this.
     #[arg(long)]
     per_query: bool,
+    /// Tell the means by label, source, intent, mode or tag of the queries, too.
+    #[arg(long, value_name = "WHAT", value_parser = parse_by)]
+    by: Option<SegmentBy>,
     /// Leave queries out that the run does not rank, instead of counting them 0.
     #[arg(long)]
     skip_missing: bool,
@@ -63,7 +66,8 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
     let evaluation = evaluate(&qrels, &run, &measures, missing);
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
     let is_whole = evaluation.missing_in_run.len() < qrels.queries.len();
-    let score = Score::of(&evaluation, &qrels, &run, per_query);
+    let mut score = Score::of(&evaluation, &qrels, &run, per_query);
+    score.segments = args.by.map(|by| Segments::of(&evaluation, &qrels, by));
     for warning in &score.warnings {
         terminal.warn(&warning.message);
     }
@@ -132,6 +136,10 @@ pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
         &["measure", "mean"],
         rows.map(|(measure, mean)| vec![measure.to_string(), value(*mean)]),
     ));
+    if let Some(segments) = &score.segments {
+        text.push('\n');
+        text.push_str(&by_segment(segments, evaluation));
+    }
     let counts = &score.counts;
     writeln!(
         text,
@@ -140,6 +148,26 @@ pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
     )
     .expect("writing to a string succeeds");
     text
+}
+
+/// What `--by` takes.
+pub(super) fn parse_by(text: &str) -> Result<SegmentBy, String> {
+    SegmentBy::from_name(text).ok_or_else(|| "label, source, intent, mode or tag".to_owned())
+}
+
+fn by_segment(segments: &Segments, evaluation: &Evaluation) -> String {
+    let measures: Vec<String> =
+        evaluation.summary.iter().map(|(measure, _)| measure.to_string()).collect();
+    let head: Vec<&str> =
+        [segments.by, "n"].into_iter().chain(measures.iter().map(String::as_str)).collect();
+    let rows = segments.groups.iter().map(|(name, group)| {
+        let mean = |measure: &String| {
+            group.summary[measure].as_f64().map_or("-".to_owned(), |mean| format!("{mean:.4}"))
+        };
+        let means = measures.iter().map(mean);
+        [name.clone(), group.queries.to_string()].into_iter().chain(means).collect()
+    });
+    table(&head, rows)
 }
 
 fn per_query(evaluation: &Evaluation) -> String {

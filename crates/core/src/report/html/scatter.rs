@@ -41,7 +41,7 @@ impl Axis {
     /// Round latencies inside, few enough to be read.
     fn ticks(&self) -> Vec<f64> {
         let decades = self.low.floor() as i32..=self.high.ceil() as i32;
-        let steps: &[f64] = if self.high - self.low > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let steps: &[f64] = if self.high - self.low > 1.4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
         all.filter(|value| (0.0..=1.0).contains(&self.at(*value))).collect()
     }

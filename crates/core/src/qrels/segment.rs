@@ -1,0 +1,101 @@
+//! What queries may be grouped by.
+
+use crate::named;
+use crate::search::intent::classify;
+
+use super::JudgedQuery;
+
+/// What a query may be grouped by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// A free label.
+    pub label: Option<String>,
+    /// The source it is about.
+    pub source: Option<String>,
+    /// Its intent.
+    pub intent: Option<String>,
+    /// The mode it is asked in.
+    pub mode: Option<String>,
+    /// Free tags.
+    pub tags: Vec<String>,
+}
+
+/// A way to group queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentBy {
+    /// By label.
+    Label,
+    /// By the source it is about, or else those of its relevant pages.
+    Source,
+    /// By intent as the file says, or else as the text is understood.
+    Intent,
+    /// By the mode it is asked in, or else the one that intents resolve to.
+    Mode,
+    /// By each of its tags.
+    Tag,
+}
+
+named! {
+    SegmentBy {
+        Label = "label",
+        Source = "source",
+        Intent = "intent",
+        Mode = "mode",
+        Tag = "tag",
+    }
+}
+
+impl JudgedQuery {
+    /// The groups that the query is in.
+    pub fn segments(&self, by: SegmentBy) -> Vec<String> {
+        let Segment { label, source, intent, mode, tags } = &self.segment;
+        match by {
+            SegmentBy::Label => label.iter().cloned().collect(),
+            SegmentBy::Source => source.clone().map_or_else(|| self.sources(), |s| vec![s]),
+            SegmentBy::Intent => intent.clone().or_else(|| self.understood()).into_iter().collect(),
+            SegmentBy::Mode => mode.clone().or_else(|| self.resolved_mode()).into_iter().collect(),
+            SegmentBy::Tag => tags.clone(),
+        }
+    }
+
+    fn sources(&self) -> Vec<String> {
+        let named = self.relevant().filter_map(|doc| doc.split_once("::"));
+        let mut sources: Vec<String> = named.map(|(source, _)| source.to_owned()).collect();
+        sources.sort();
+        sources.dedup();
+        sources
+    }
+
+    fn understood(&self) -> Option<String> {
+        self.text.as_deref().map(|text| classify(text).kind.name().to_owned())
+    }
+
+    fn resolved_mode(&self) -> Option<String> {
+        let intent = classify(self.text.as_deref()?);
+        let mode = if intent.relation.is_some() { "hybrid" } else { "knowledge" };
+        Some(mode.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qrels::Judgement;
+
+    #[test]
+    fn what_the_file_does_not_say_is_understood() {
+        let judged = |doc: &str| Judgement { doc: doc.to_owned(), grade: 1.0 };
+        let query = JudgedQuery {
+            text: Some("Who invested in Quayspark?".to_owned()),
+            judgements: vec![judged("wiki::a"), judged("team::b"), judged("wiki::c")],
+            ..JudgedQuery::default()
+        };
+        assert_eq!(query.segments(SegmentBy::Source), ["team", "wiki"]);
+        assert_eq!(query.segments(SegmentBy::Intent), ["relational"]);
+        assert_eq!(query.segments(SegmentBy::Mode), ["hybrid"]);
+        assert_eq!(query.segments(SegmentBy::Tag), [""; 0]);
+        let segment = Segment { intent: Some("mine".to_owned()), ..Segment::default() };
+        let query = JudgedQuery { segment, ..query };
+        assert_eq!(query.segments(SegmentBy::Intent), ["mine"]);
+    }
+}
