@@ -43,7 +43,7 @@ fn settings_are_compared_on_known_right_answers() {
     let before = home.json(&["config", "list"]);
     let two = home.json(&["eval", "--qrels", qrels, "--config-b", r#"{"search.cut_ratio": 1}"#]);
     assert_eq!(home.json(&["config", "list"]), before);
-    let rows = two["comparison"].as_array().unwrap();
+    let rows = two["comparisons"][0]["measures"].as_array().unwrap();
     let recall = rows.iter().find(|row| row["measure"] == "R@5").unwrap();
     assert!(recall["delta"].as_f64().unwrap() < 0.0, "{recall}");
     assert_eq!(recall["n"], 20);

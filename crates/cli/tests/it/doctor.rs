@@ -18,9 +18,15 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
 }
 
+/// A home as gbrain makes it: for its owner only.
+fn close(home: &Home) {
+    std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+}
+
 #[test]
 fn a_new_brain_is_well_on_both_engines() {
     for home in Home::both() {
+        close(&home);
         home.put("people/ada", "Ada paints boats.");
         let (code, report) = examine(&home, &["--deep"]);
         assert_eq!((code, report["status"].as_str()), (Some(0), Some("ok")), "{report:#}");
@@ -57,6 +63,7 @@ fn capture_is_told_with_its_reason_and_volume() {
 #[test]
 fn rights_that_are_too_wide_are_mended() {
     let home = capturing(Home::sqlite());
+    close(&home);
     home.put("people/ada", "Ada paints boats.");
     let config = home.path().join("config.json");
     std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o644)).unwrap();

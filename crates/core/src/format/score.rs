@@ -301,6 +301,7 @@ mod tests {
             "hits": 3,
             "judged_hits": 1
           },
+          "qrels_hash": "5e3b97749aa48ace8c62d5f24242ce287d157569de482e21f1a87ac3437afa42",
           "missing_in_run": [
             "2"
           ],

@@ -36,7 +36,7 @@ fn index(brain: &Brain, fix: bool) -> Result<Finding, BrainError> {
     let behind = head.generation.0 - report.generation;
     let finding = match behind {
         0 => Finding::ok("index", format!("at generation {}", report.generation)),
-        1.. => Finding::warn("index", format!("{behind} changes behind the store"))
+        1.. => Finding::ok("index", format!("{behind} changes behind the store"))
             .remedy("the next question catches up; or now: gbrain doctor --fix"),
         _ => Finding::fail("index", "ahead of the store: it was put back from a backup")
             .remedy("gbrain reindex"),

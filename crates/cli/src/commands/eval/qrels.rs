@@ -4,21 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use gbrain_core::compare::{Column, Kind, Measured, Role, Row, compare};
+use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy, queries_of_jsonl};
 use gbrain_core::replay::Live;
+use gbrain_core::report::text;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
-use gbrain_core::stats::{Resampling, holm, paired_bootstrap, paired_permutation};
 use gbrain_eval::{LocalTarget, Pipeline, judge, read_document, write_atomically};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::score::{judgements, parse_by, shown};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
 
 /// Arguments of `eval --qrels`.
 #[derive(Debug, Args)]
@@ -55,6 +56,9 @@ pub(crate) struct QrelsArgs {
     run_output: Option<PathBuf>,
 }
 
+/// How many queries that fell, and that rose, are listed.
+const WORST: usize = 10;
+
 /// One run with its scores.
 struct Arm {
     judged: Vec<Judged>,
@@ -80,7 +84,7 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
         return Ok(exit);
     };
     let b = arm(context, &brain, args, &qrels, &measures, with(&live, Some(config_b))?)?;
-    say_two(context, &a, &b, &measures);
+    say_two(context, &a, &b)?;
     Ok(if is_whole(&b) { exit } else { Exit::NoVerdict })
 }
 
@@ -185,61 +189,38 @@ fn warn_errors(context: &Context<'_>, arm: &Arm) {
 }
 
 /// B against A, measure by measure, paired by query.
-fn say_two(context: &Context<'_>, a: &Arm, b: &Arm, measures: &[Measure]) {
-    let compared: Vec<Paired> = measures.iter().filter_map(|m| Paired::new(a, b, m)).collect();
-    let adjusted = holm(&compared.iter().map(|paired| paired.p).collect::<Vec<f64>>());
-    if context.terminal.is_json() {
-        let rows = compared.iter().zip(&adjusted).map(|(paired, p)| {
-            json!({
-                "measure": paired.name, "a": paired.a, "b": paired.b, "delta": paired.b - paired.a,
-                "interval": paired.interval, "p": paired.p, "p_holm": p, "n": paired.n,
-            })
-        });
-        let rows: Vec<Value> = rows.collect();
-        context.terminal.json(&json!({ "schema_version": 1, "comparison": rows }));
-        return;
-    }
-    context.terminal.out(table(
-        &["measure", "A", "B", "delta", "95% interval", "p (Holm)", "n"],
-        compared.iter().zip(&adjusted).map(|(paired, p)| {
-            let [low, high] = paired.interval;
-            vec![
-                paired.name.clone(),
-                format!("{:.4}", paired.a),
-                format!("{:.4}", paired.b),
-                format!("{:+.4}", paired.b - paired.a),
-                format!("{low:+.4} to {high:+.4}"),
-                format!("{p:.4}"),
-                paired.n.to_string(),
-            ]
-        }),
-    ));
+fn say_two(context: &Context<'_>, a: &Arm, b: &Arm) -> Result<(), CliError> {
+    let comparison = compare(&measured("A", a), &[measured("B", b)], false)
+        .expect("two evaluations of the same queries can be compared");
     warn_errors(context, a);
     warn_errors(context, b);
+    if context.terminal.is_json() {
+        context.terminal.json(&CompareReport::new(&comparison));
+    } else {
+        context.terminal.out(text::compare(&comparison, WORST));
+    }
+    Ok(())
 }
 
-struct Paired {
-    name: String,
-    a: f64,
-    b: f64,
-    interval: [f64; 2],
-    p: f64,
-    n: usize,
-}
-
-impl Paired {
-    fn new(a: &Arm, b: &Arm, measure: &Measure) -> Option<Self> {
-        let (before, after) = (a.evaluation.values(measure)?, b.evaluation.values(measure)?);
-        let difference = paired_bootstrap(&before, &after, &Resampling::default())?;
-        let differences: Vec<f64> = before.iter().zip(&after).map(|(a, b)| b - a).collect();
-        Some(Self {
-            name: measure.to_string(),
-            a: a.evaluation.mean(measure)?,
-            b: b.evaluation.mean(measure)?,
-            interval: [difference.interval.low, difference.interval.high],
-            p: paired_permutation(&differences, 10_000, 7),
-            n: differences.len(),
-        })
+/// The scores of one arm, query by query.
+fn measured(name: &str, arm: &Arm) -> Measured {
+    let measures = arm.evaluation.summary.iter();
+    let columns = measures.map(|(m, _)| Column { measure: m.to_string(), role: Role::Quality });
+    let answered = arm.judged.iter().map(|judged| matches!(judged.result, QueryResult::Ranked(_)));
+    let rows = arm.evaluation.per_query.iter().zip(answered).map(|(query, is_answered)| Row {
+        key: query.query_id.clone(),
+        label: query.query_id.clone(),
+        against: None,
+        is_answered,
+        values: query.scores.iter().map(|score| Some(*score)).collect(),
+    });
+    Measured {
+        name: name.to_owned(),
+        kind: Kind::Scores,
+        conditions: Vec::new(),
+        notes: Vec::new(),
+        columns: columns.collect(),
+        rows: rows.collect(),
     }
 }
 
