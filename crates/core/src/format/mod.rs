@@ -14,3 +14,9 @@ mod score;
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
 pub use score::{Counts, PerQuery, QueryScore, SCORE_VERSION, Score, TiedQueries, Warning};
+
+/// What is wrong with a line of NDJSON. The parser counts every line as its first, which would
+/// contradict the number that the file's reader gives.
+pub(crate) fn in_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use super::{Place, QrelsError, utf8};
+use crate::format::in_line;
 use crate::format::qrels::{BeirDocument, BeirQuery};
 
 /// Ids and texts of `queries.jsonl`, in order.
@@ -21,7 +22,7 @@ fn rows<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, QrelsError> {
     let lines = utf8(bytes)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let row = |(at, line): (usize, &str)| {
         serde_json::from_str(line)
-            .map_err(|error| QrelsError::malformed(Place::Line(at + 1), error.to_string()))
+            .map_err(|error| QrelsError::malformed(Place::Line(at + 1), in_line(&error)))
     };
     lines.map(row).collect()
 }
