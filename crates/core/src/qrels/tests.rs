@@ -68,6 +68,16 @@ fn the_same_twice_counts_once_and_different_grades_are_refused() {
 }
 
 #[test]
+fn a_bare_slug_and_its_whole_name_are_one_page() {
+    let graded = |grade: u8| {
+        let grades = format!(r#"{{"a":1,"default::a":{grade}}}"#);
+        parse(&format!(r#"[{{"query":"q","relevant":["a"],"grades":{grades}}}]"#))
+    };
+    assert_eq!(docs(&graded(1).unwrap().queries[0]), [("default::a", 1.0)]);
+    assert!(matches!(graded(2), Err(QrelsError::JudgedTwice { .. })), "{:?}", graded(2));
+}
+
+#[test]
 fn what_is_refused_says_where_and_what_to_do() {
     let gate = |entries: &str| format!(r#"{{"schema_version":1,"queries":[{entries}]}}"#);
     let fine = r#"{"query_id":"x","query":"a","relevant_slugs":["s"]}"#;
