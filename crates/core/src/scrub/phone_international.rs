@@ -18,9 +18,11 @@ const FEWEST_BARE_BEHIND_ZEROS: usize = 10;
 const LONGEST_EXTENSION: usize = 6;
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
+    let mut last = 0;
     for at in 0..text.runs().len() {
-        let Some((start, end)) = number(text, at) else { continue };
+        let Some((start, end)) = number(text, at, last) else { continue };
         let end = extension_end(text, end).unwrap_or(end);
+        last = end;
         if phone_at(text, at) != Some((start, end)) {
             sink.offer(start, end);
         }
@@ -49,7 +51,8 @@ pub(super) fn joins(between: &[u8]) -> bool {
     )
 }
 
-fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
+/// The number that begins with a run; it may stand right behind another, which ends at `last`.
+fn number(text: &Text<'_>, at: usize, last: usize) -> Option<(usize, usize)> {
     let runs = text.runs();
     let run = runs[at];
     let zeros = text.bytes[run.start..].starts_with(b"00") && run.len() > 2;
@@ -61,7 +64,7 @@ fn number(text: &Text<'_>, at: usize) -> Option<(usize, usize)> {
     };
     let before = text.before(start);
     let is_fraction = before == b',' && text.before(start - 1).is_ascii_digit();
-    if is_word(before) || is_fraction || before == b'+' {
+    if is_word(before) && start != last || is_fraction || before == b'+' {
         return None;
     }
     longest(text, &runs[at..], skip, bare).map(|end| (start, end))
