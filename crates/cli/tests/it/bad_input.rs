@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Home, Ran};
 
 /// Commands that read a file, with what they take it for.
-const COMMANDS: [(&str, Reads); 8] = [
+const COMMANDS: [(&str, Reads); 10] = [
     ("eval replay --against FILE", Reads::Rows),
     ("eval gate --baseline FILE", Reads::Rows),
     ("bench publish --from FILE --to new.baseline.ndjson", Reads::Rows),
@@ -17,6 +17,8 @@ const COMMANDS: [(&str, Reads); 8] = [
     ("eval --qrels FILE", Reads::Qrels),
     ("eval score --qrels FILE --run good.run", Reads::Qrels),
     ("eval score --qrels good.qrels --run FILE", Reads::Run),
+    ("eval gate --qrels good.qrels --queries FILE", Reads::Texts),
+    ("eval --qrels good.qrels --queries FILE", Reads::Texts),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -24,6 +26,7 @@ enum Reads {
     Rows,
     Qrels,
     Run,
+    Texts,
 }
 
 /// A directory with a home and good files in it.
@@ -246,6 +249,28 @@ fn runs_that_cannot_be_read() {
     bench.refuse(Reads::Run, "directory", "Is a directory");
     sparse(&bench.path("large"));
     bench.refuse(Reads::Run, "large", "larger than 512 MiB");
+}
+
+#[test]
+fn texts_that_cannot_be_read() {
+    let bench = Bench::new();
+    let check = |name: &str, bytes: &[u8], expected: &str| {
+        bench.refused(Reads::Texts, name, bytes, expected);
+    };
+    let row = "{\"_id\":\"q1\",\"text\":\"ada\"}\n";
+    check("malformed", format!("{row}q2 who\n").as_bytes(), "line 2: expected value at column 1");
+    check("cut", &row.as_bytes()[..12], "line 1: EOF");
+    check("twice", row.repeat(2).as_bytes(), "line 2: `_id` `q1` stands a second time");
+    check("blank", row.replace("ada", " ").as_bytes(), "line 1: `text` of `q1` is blank");
+    check("latin-1", b"{\"_id\":\"caf\xe9\"", "byte 11 is not UTF-8");
+    check("captures", rows().as_bytes(), "line 1: missing field `_id`");
+    bench.refuse(Reads::Texts, "missing", "No such file");
+    bench.write("empty", "");
+    for (command, _) in COMMANDS.iter().filter(|(_, reads)| *reads == Reads::Texts) {
+        let ran = bench.run(command, "empty");
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains("query `q1` has no text to ask"), "{}", ran.stderr);
+    }
 }
 
 /// A file that is larger than what is read as one document, and takes no place.

@@ -173,6 +173,18 @@ fn beir_folders_have_texts_and_ids() {
 }
 
 #[test]
+fn texts_of_queries_are_told_apart() {
+    let check = |text: &str, expected: &str| {
+        let error = queries_of_jsonl(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let row = r#"{"_id":"q","text":"who?"}"#;
+    check(&format!("{row}\n\n{row}"), "line 3: `_id` `q` stands a second time");
+    check(r#"{"_id":"q","text":" "}"#, "line 1: `text` of `q` is blank");
+    check(&format!("{row}\n{{"), "line 2: EOF while parsing an object at column 1");
+}
+
+#[test]
 fn trec_lines_are_read_back() {
     let qrels = parse("1 0 a 2\n1 0 b -1\n2 0 c 0.5\n").unwrap();
     let text = trec_qrels(&qrels).unwrap();
