@@ -2,9 +2,11 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use gbrain_brain::BrainError;
+use gbrain_core::baseline::BaselineError;
 use gbrain_core::id::IdError;
 use gbrain_eval::EvalError;
 use gbrain_index::IndexError;
@@ -69,9 +71,9 @@ impl CliError {
 
     /// What a person reads on stderr.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = format!("error: {}\n", self.message);
+        let mut text = format!("error: {}\n", one_line(&self.message));
         for hint in &self.hints {
-            writeln!(text, "hint: {hint}").expect("writing to a string succeeds");
+            writeln!(text, "hint: {}", one_line(hint)).expect("writing to a string succeeds");
         }
         text
     }
@@ -80,9 +82,28 @@ impl CliError {
     pub(crate) fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "status": "error",
-            "error": { "kind": self.kind, "message": self.message, "hints": self.hints },
+            "error": { "kind": self.kind, "message": one_line(&self.message), "hints": self.hints },
         })
     }
+}
+
+/// The longest message, in characters.
+const LONGEST: usize = 1000;
+
+/// A message that may quote a file: its control characters are escaped, and its middle is left out
+/// where it is too long to be read.
+fn one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(2 * LONGEST));
+    let length = text.chars().count();
+    for (at, c) in text.chars().enumerate() {
+        match c {
+            _ if length > LONGEST && at == LONGEST / 2 => shown.push_str(" … "),
+            _ if length > LONGEST && (LONGEST / 2..length - LONGEST / 2).contains(&at) => (),
+            c if c.is_control() => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// An error and its sources, each once.
@@ -126,14 +147,45 @@ impl From<BrainError> for CliError {
 impl From<EvalError> for CliError {
     fn from(error: EvalError) -> Self {
         let message = chain(&error);
-        match error {
-            EvalError::Brain(error) => error.into(),
-            EvalError::Io { .. } => Self { kind: "io", message, hints: Vec::new() },
-            EvalError::Baseline { .. }
-            | EvalError::NotText { .. }
-            | EvalError::LongLine { .. }
-            | EvalError::LargeDocument { .. } => Self { kind: "input", message, hints: Vec::new() },
+        let (kind, hint) = match error {
+            EvalError::Brain(error) => return error.into(),
+            EvalError::Io { source, .. } => ("io", of_io(&source)),
+            EvalError::Baseline { source, .. } => ("input", of_baseline(&source)),
+            EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
+            EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
+        };
+        let error = Self { kind, message, hints: Vec::new() };
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
+    }
+}
+
+/// What a file of rows is, for those who have none.
+const ROWS: &str = "captures are NDJSON in UTF-8, as `gbrain eval export` prints them; a baseline is \
+                    what `gbrain bench publish` makes of them";
+
+fn of_io(error: &std::io::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::NotFound => Some("is the path right? it is taken from the current directory"),
+        ErrorKind::IsADirectory => Some("name a file in it"),
+        _ => None,
+    }
+}
+
+fn of_baseline(error: &BaselineError) -> Option<&'static str> {
+    match error {
+        BaselineError::Edited { .. } => Some(
+            "take it from version control again, or publish it anew with `gbrain bench publish`",
+        ),
+        BaselineError::Empty => Some("`gbrain eval export > captured.ndjson` writes some"),
+        BaselineError::Thresholds(_) => Some("publish it again with thresholds that are in range"),
+        BaselineError::Row { .. }
+        | BaselineError::Metadata { .. }
+        | BaselineError::SecondMetadata { .. } => Some(ROWS),
+        // It names the remedy itself.
+        BaselineError::NoMetadata => None,
     }
 }
 
@@ -160,5 +212,18 @@ impl From<IndexError> for CliError {
 impl From<IdError> for CliError {
     fn from(error: IdError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_can_be_read() {
+        assert_eq!(one_line("größe: `a\u{1b}[31m\nb`"), "größe: `a\\u{1b}[31m\\nb`");
+        let long = one_line(&format!("start {} end", "ü".repeat(5000)));
+        assert!(long.starts_with("start ü") && long.ends_with("ü end"), "{long}");
+        assert_eq!(long.chars().count(), LONGEST + 3);
     }
 }

@@ -37,9 +37,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are answers; anything else that clap refuses is a usage error.
+/// Help and version are answers; anything else that clap refuses is a usage error, on stdout too
+/// when JSON was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
     let exit = if error.use_stderr() { Exit::NoVerdict } else { Exit::Pass };
+    if exit == Exit::NoVerdict && std::env::args_os().any(|word| word == "--json") {
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or_default();
+        let refused = CliError::usage(first.trim_start_matches("error: "));
+        Terminal::new(true, true).json(&refused.to_json());
+    }
     // A reader that has gone away is no reason to fail.
     let _ = error.print();
     exit.into()

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader};
 use gbrain_core::capture::CapturedRow;
-use gbrain_core::format::capture::{read_object, read_row};
 use serde_json::Value;
 
 use crate::EvalError;
@@ -40,7 +39,7 @@ impl<'a> Input<'a> {
 
     fn each_line(
         mut self,
-        mut take: impl FnMut(usize, &str) -> Result<(), BaselineError>,
+        mut take: impl FnMut(&str) -> Result<(), BaselineError>,
     ) -> Result<(), EvalError> {
         let path = || self.path.to_owned();
         let mut buffer = Vec::new();
@@ -59,7 +58,7 @@ impl<'a> Input<'a> {
             }
             let text = std::str::from_utf8(&buffer)
                 .map_err(|_| EvalError::NotText { path: path(), line })?;
-            take(line, text).map_err(|source| EvalError::Baseline { path: path(), source })?;
+            take(text).map_err(|source| EvalError::Baseline { path: path(), source })?;
         }
     }
 }
@@ -68,7 +67,7 @@ impl<'a> Input<'a> {
 pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
     let path = input.path.to_owned();
     let mut reader = Reader::default();
-    input.each_line(|_, text| reader.line(text))?;
+    input.each_line(|text| reader.line(text))?;
     reader.finish().map_err(|source| EvalError::Baseline { path, source })
 }
 
@@ -76,44 +75,31 @@ pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
 pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
     let path = input.path.to_owned();
     let mut reader = Reader::default();
-    input.each_line(|_, text| reader.line(text))?;
+    input.each_line(|text| reader.line(text))?;
     reader.finish_baseline().map_err(|source| EvalError::Baseline { path, source })
 }
 
-/// Reads captures for publishing: each row with the object it was read from.
+/// Reads captures for publishing: each row with the object it was read from. A baseline is verified.
 pub fn read_publishable(input: Input<'_>) -> Result<Vec<(Value, CapturedRow)>, EvalError> {
-    let mut rows = Vec::new();
-    input.each_line(|line, text| {
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() {
-            return Ok(());
-        }
-        let refused = |source| BaselineError::Row { line, source };
-        let mut value = read_object(text).map_err(refused)?;
-        if value.get("_kind").is_some() {
-            return Ok(());
-        }
-        // The query's hash is computed again: a row may come from another baseline.
-        if let Some(object) = value.as_object_mut() {
-            object.shift_remove("query_hash");
-        }
-        let row = read_row(value.clone(), line).map_err(refused)?;
-        rows.push((value, row));
-        Ok(())
-    })?;
-    Ok(rows)
+    let path = input.path.to_owned();
+    let mut reader = Reader::keeping_objects();
+    input.each_line(|text| reader.line(text))?;
+    reader.finish_publishable().map_err(|source| EvalError::Baseline { path, source })
 }
 
 /// Reads a file as one document, if it is not too large for that.
 pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
     let failed = |source| EvalError::Io { path: path.to_owned(), source };
+    let too_large = || EvalError::LargeDocument { path: path.to_owned(), limit: MAX_DOCUMENT };
     let file = File::open(path).map_err(failed)?;
+    // A pipe has no length: what it gives is counted.
+    let length = file.metadata().map_err(failed)?.len();
+    if length > MAX_DOCUMENT {
+        return Err(too_large());
+    }
     let mut bytes = Vec::new();
     file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_DOCUMENT {
-        return Err(EvalError::LargeDocument { path: path.to_owned(), limit: MAX_DOCUMENT });
-    }
-    Ok(bytes)
+    if bytes.len() as u64 > MAX_DOCUMENT { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// Writes a file whole or not at all, and makes its directory.

@@ -4,7 +4,7 @@
 //! One line a failure, in a file per ISO week, appended in one write so that processes do not
 //! interleave. Failing to write it is not a reason to fail: nobody is left to tell.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -109,14 +109,15 @@ fn line(ws: &WorkspaceId, failure: &CaptureFailure) -> String {
     format!("{line}\n")
 }
 
-/// The failures of a file with their workspaces. A line that was cut off is passed over.
+/// The failures of a file with their workspaces. A line that was cut off is passed over, in the
+/// middle of a character too.
 fn read(path: &Path) -> Vec<(String, CaptureFailure)> {
-    let Ok(text) = File::open(path).and_then(std::io::read_to_string) else { return Vec::new() };
-    text.lines().filter_map(parse).collect()
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    bytes.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
-fn parse(line: &str) -> Option<(String, CaptureFailure)> {
-    let value: Value = serde_json::from_str(line).ok()?;
+fn parse(line: &[u8]) -> Option<(String, CaptureFailure)> {
+    let value: Value = serde_json::from_slice(line).ok()?;
     let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
     Some((
         text("workspace")?,
@@ -138,5 +139,23 @@ mod tests {
         let name = |text: &str| file_name(text.parse().unwrap());
         assert_eq!(name("2027-01-01T00:00:00Z"), "capture-failures-2026-W53.jsonl");
         assert_eq!(name("2026-11-16T03:00:00Z"), "capture-failures-2026-W47.jsonl");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_inside_a_character_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let audit = AuditLog { dir: dir.path().to_owned() };
+        let failure = CaptureFailure {
+            event_id: "e1".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+            reason: FailureReason::DbDown,
+            detail: "größe".to_owned(),
+        };
+        let ws = WorkspaceId::default();
+        let whole = line(&ws, &failure).into_bytes();
+        let cut = whole.iter().position(|byte| *byte == 0xc3).unwrap() + 1;
+        let file = [&whole[..cut], b"\n", &whole].concat();
+        std::fs::write(dir.path().join(file_name(failure.at)), file).unwrap();
+        assert_eq!(audit.waiting(&ws), [failure]);
     }
 }

@@ -83,9 +83,8 @@ impl Retrieval<'_> {
             return Ok(());
         }
         let trust = self.request.filter.trust;
-        for candidate in
-            candidates.iter_mut().take(self.request.limit + self.request.limit.div_ceil(2))
-        {
+        let limit = self.request.limit;
+        for candidate in candidates.iter_mut().take(limit.saturating_add(limit.div_ceil(2))) {
             let slug = self.view.backlinks(&name_key(candidate.key.slug.as_str()), trust)?;
             let title = self.view.backlinks(&name_key(&candidate.title), trust)?;
             candidate.backlinks = u32::try_from(slug + title).unwrap_or(u32::MAX - 1);

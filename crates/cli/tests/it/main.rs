@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod answers;
+mod bad_input;
 mod capture;
 mod commands;
 mod compare;

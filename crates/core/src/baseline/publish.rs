@@ -146,7 +146,7 @@ fn fold(rows: impl Iterator<Item = Input>) -> BTreeMap<RequestKey, (Value, Captu
                 entry.insert((value, row));
             }
             std::collections::btree_map::Entry::Occupied(mut entry) => {
-                let weight = entry.get().1.weight + row.weight;
+                let weight = entry.get().1.weight.saturating_add(row.weight);
                 if age(&row) < age(&entry.get().1) {
                     entry.insert((value, row));
                 }
@@ -173,7 +173,7 @@ fn write(
         .collect();
     let rows: Vec<&CapturedRow> = folded.values().map(|(_, row)| row).collect();
     let real: Vec<usize> = rows.iter().filter(|row| row.is_real()).map(|row| row.line).collect();
-    let weight_total = rows.iter().map(|row| row.weight).sum();
+    let weight_total = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.weight));
     let mut wire = WireMetadata {
         schema_version: CAPTURE_VERSION,
         _kind: KIND.to_owned(),

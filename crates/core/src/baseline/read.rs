@@ -90,9 +90,15 @@ pub struct Reader {
     line: usize,
     head: Option<(Metadata, RowsHash)>,
     rows: Vec<CapturedRow>,
+    objects: Option<Vec<Value>>,
 }
 
 impl Reader {
+    /// A reader that keeps the object of every row too, for [`Reader::finish_publishable`].
+    pub fn keeping_objects() -> Self {
+        Self { objects: Some(Vec::new()), ..Self::default() }
+    }
+
     /// Takes the next line.
     pub fn line(&mut self, text: &str) -> Result<(), BaselineError> {
         self.line += 1;
@@ -108,6 +114,9 @@ impl Reader {
         }
         if let Some((_, hash)) = &mut self.head {
             hash.line(text);
+        }
+        if let Some(objects) = &mut self.objects {
+            objects.push(value.clone());
         }
         let row = read_row(value, line).map_err(|source| BaselineError::Row { line, source })?;
         self.rows.push(row);
@@ -137,6 +146,14 @@ impl Reader {
         let Some((metadata, hash)) = head else { return Ok(Captures { baseline: None, rows }) };
         let integrity = verify(&metadata, hash, &rows)?;
         Ok(Captures { baseline: Some((metadata, integrity)), rows })
+    }
+
+    /// The rows with the objects they were read from; a baseline is verified, so that publishing
+    /// it again can't hide an edit.
+    pub fn finish_publishable(mut self) -> Result<Vec<(Value, CapturedRow)>, BaselineError> {
+        let objects = self.objects.take().unwrap_or_default();
+        let rows = self.finish()?.rows;
+        Ok(objects.into_iter().zip(rows).collect())
     }
 
     /// The file as a baseline, verified.

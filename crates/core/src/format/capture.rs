@@ -23,6 +23,9 @@ use crate::search::{SOURCE_WEIGHT, Settings};
 /// The version of a row.
 pub const CAPTURE_VERSION: u64 = 1;
 
+/// The longest latency that is believed: thirty years. Sums of believed ones stay numbers.
+const MAX_LATENCY_MS: f64 = 1e12;
+
 /// Why a line is not a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
@@ -308,7 +311,7 @@ struct ReadDegraded {
 /// Reads a line as an object of schema 1, without looking at what is in it.
 pub fn read_object(line: &str) -> Result<Value, RowError> {
     let value: Value =
-        serde_json::from_str(line).map_err(|error| RowError::Json(error.to_string()))?;
+        serde_json::from_str(line).map_err(|error| RowError::Json(super::in_line(&error)))?;
     let Value::Object(object) = &value else { return Err(RowError::NotAnObject) };
     match object.get("schema_version") {
         None => Err(RowError::NoVersion),
@@ -322,9 +325,9 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
     let is_embedder_known = value.get("embedder").is_some();
     let row: WireRow =
         serde_json::from_value(value).map_err(|error| RowError::Json(error.to_string()))?;
-    if row.latency_ms.is_some_and(|latency| !latency.is_finite() || latency < 0.0) {
-        let found = format!("{:?}", row.latency_ms);
-        return Err(RowError::Field { field: "latency_ms", found, expected: "0 or more" });
+    if let Some(latency) = row.latency_ms.filter(|ms| !(0.0..=MAX_LATENCY_MS).contains(ms)) {
+        let expected = "milliseconds from 0 to 1e12";
+        return Err(RowError::Field { field: "latency_ms", found: latency.to_string(), expected });
     }
     let operation =
         named("tool_name", row.tool_name.as_deref(), Operation::from_name, "query or search")?

@@ -19,3 +19,9 @@ pub use score::{
     Counts, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments, TiedQueries,
     Warning,
 };
+
+/// What is wrong with a line of NDJSON. The parser counts every line as its first, which would
+/// contradict the number that the file's reader gives.
+pub(crate) fn in_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}

@@ -18,10 +18,13 @@ pub(super) const ABOUT_EXPONENTIAL: About = About {
 
 pub(super) fn ndcg(graded: &Graded, gain: Gain, k: Option<usize>) -> f64 {
     let k = k.unwrap_or(usize::MAX);
+    let highest = graded.ideal.first().copied().unwrap_or(0.0);
     // 2^grade leaves the range of doubles past 1023: only the differences between grades count.
-    let shift = graded.ideal.first().map_or(0.0, |best| (best - 64.0).max(0.0));
+    let shift = (highest - 64.0).max(0.0);
+    // A sum of huge grades leaves it too: then only their proportions count.
+    let unit = if highest > 1e200 { highest } else { 1.0 };
     let gain = |grade: f64| match gain {
-        Gain::Linear => grade.max(0.0),
+        Gain::Linear => grade.max(0.0) / unit,
         Gain::Exponential => (grade.max(0.0) - shift).exp2() - (-shift).exp2(),
     };
     let discounted = |(rank, grade): (usize, f64)| gain(grade) / (rank as f64 + 1.0).log2();

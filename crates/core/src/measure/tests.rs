@@ -270,3 +270,14 @@ proptest! {
         prop_assert_eq!(value(seed as usize % 1000 + 1), first);
     }
 }
+
+/// Sums of huge grades leave the range of doubles; their proportions do not.
+#[test]
+fn huge_grades_are_measured_by_their_proportions() {
+    let value = |unit: f64| {
+        let judged = [("a", unit), ("b", unit / 2.0), ("c", unit / 4.0)];
+        Measure::ndcg(3).of(&graded(&judged, &["c", "b", "x"]))
+    };
+    assert!((value(f64::MAX) - value(1.0)).abs() < 1e-12, "{} {}", value(f64::MAX), value(1.0));
+    assert!(value(1.0) < 0.5);
+}

@@ -1,27 +1,41 @@
 //! The other files of a BEIR folder: `queries.jsonl` and `corpus.jsonl`.
 
+use rustc_hash::FxHashSet;
 use serde::de::DeserializeOwned;
 
 use super::{Place, QrelsError, utf8};
+use crate::format::in_line;
 use crate::format::qrels::{BeirDocument, BeirQuery};
 
-/// Ids and texts of `queries.jsonl`, in order.
+/// Ids and texts of `queries.jsonl`, in order. Every id stands once and has something to ask.
 pub fn queries_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String)>, QrelsError> {
-    let queries: Vec<BeirQuery> = rows(bytes)?;
-    Ok(queries.into_iter().map(|BeirQuery { id, text }| (id, text)).collect())
+    let mut ids = FxHashSet::default();
+    let mut queries = Vec::new();
+    for row in rows(bytes)? {
+        let (place, BeirQuery { id, text }) = row?;
+        if text.trim().is_empty() {
+            return Err(QrelsError::malformed(place, format!("`text` of `{id}` is blank")));
+        }
+        if !ids.insert(id.clone()) {
+            return Err(QrelsError::malformed(place, format!("`_id` `{id}` stands a second time")));
+        }
+        queries.push((id, text));
+    }
+    Ok(queries)
 }
 
 /// Ids of `corpus.jsonl`, in order.
 pub fn corpus_ids(bytes: &[u8]) -> Result<Vec<String>, QrelsError> {
-    let documents: Vec<BeirDocument> = rows(bytes)?;
-    Ok(documents.into_iter().map(|BeirDocument { id }| id).collect())
+    rows(bytes)?.map(|row| row.map(|(_, BeirDocument { id })| id)).collect()
 }
 
-fn rows<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, QrelsError> {
+fn rows<T: DeserializeOwned>(
+    bytes: &[u8],
+) -> Result<impl Iterator<Item = Result<(Place, T), QrelsError>>, QrelsError> {
     let lines = utf8(bytes)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let row = |(at, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|error| QrelsError::malformed(Place::Line(at + 1), error.to_string()))
-    };
-    lines.map(row).collect()
+    Ok(lines.map(|(at, line)| {
+        let place = Place::Line(at + 1);
+        let row = serde_json::from_str(line);
+        row.map(|row| (place, row)).map_err(|error| QrelsError::malformed(place, in_line(&error)))
+    }))
 }

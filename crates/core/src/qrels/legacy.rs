@@ -1,6 +1,6 @@
 //! The older JSON: a bare list, or `{version, queries}`, of `{id?, query, relevant, grades?}`.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
 use super::gate::unknown_keys;
@@ -56,16 +56,24 @@ pub(super) fn graded(
     grades: Option<Map<String, Value>>,
     lints: &mut Vec<Lint>,
 ) -> Result<Vec<Judgement>, QrelsError> {
+    let listed: FxHashSet<&str> = relevant.iter().map(String::as_str).collect();
     let mut by_doc: FxHashMap<String, f64> = FxHashMap::default();
     let mut only_graded = Vec::new();
     for (slug, grade) in grades.unwrap_or_default() {
         let doc = doc_id(None, &slug).into_owned();
         let grade = number(place, &doc, &grade)?;
-        if !relevant.contains(&doc) {
-            lints.push(Lint::OnlyGraded { query: query.to_owned(), doc: doc.clone() });
-            only_graded.push(doc.clone());
+        match by_doc.insert(doc.clone(), grade) {
+            // A bare slug and its whole name are one page.
+            Some(first) if first != grade => {
+                let (query, grades) = (query.to_owned(), (first, grade));
+                return Err(QrelsError::JudgedTwice { query, doc, grades });
+            }
+            None if !listed.contains(doc.as_str()) => {
+                lints.push(Lint::OnlyGraded { query: query.to_owned(), doc: doc.clone() });
+                only_graded.push(doc);
+            }
+            _ => (),
         }
-        by_doc.insert(doc, grade);
     }
     let mut judgements = Vec::with_capacity(relevant.len() + only_graded.len());
     for doc in relevant.into_iter().chain(only_graded) {

@@ -68,6 +68,16 @@ fn the_same_twice_counts_once_and_different_grades_are_refused() {
 }
 
 #[test]
+fn a_bare_slug_and_its_whole_name_are_one_page() {
+    let graded = |grade: u8| {
+        let grades = format!(r#"{{"a":1,"default::a":{grade}}}"#);
+        parse(&format!(r#"[{{"query":"q","relevant":["a"],"grades":{grades}}}]"#))
+    };
+    assert_eq!(docs(&graded(1).unwrap().queries[0]), [("default::a", 1.0)]);
+    assert!(matches!(graded(2), Err(QrelsError::JudgedTwice { .. })), "{:?}", graded(2));
+}
+
+#[test]
 fn what_is_refused_says_where_and_what_to_do() {
     let gate = |entries: &str| format!(r#"{{"schema_version":1,"queries":[{entries}]}}"#);
     let fine = r#"{"query_id":"x","query":"a","relevant_slugs":["s"]}"#;
@@ -160,6 +170,18 @@ fn beir_folders_have_texts_and_ids() {
     assert_eq!(corpus_ids(corpus).unwrap(), ["a", "b"]);
     let error = corpus_ids(b"{\"_id\":\"a\"}\n{}").unwrap_err().to_string();
     assert!(error.starts_with("line 2: missing field `_id`"), "{error}");
+}
+
+#[test]
+fn texts_of_queries_are_told_apart() {
+    let check = |text: &str, expected: &str| {
+        let error = queries_of_jsonl(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let row = r#"{"_id":"q","text":"who?"}"#;
+    check(&format!("{row}\n\n{row}"), "line 3: `_id` `q` stands a second time");
+    check(r#"{"_id":"q","text":" "}"#, "line 1: `text` of `q` is blank");
+    check(&format!("{row}\n{{"), "line 2: EOF while parsing an object at column 1");
 }
 
 #[test]

@@ -92,7 +92,7 @@ pub fn summarise(rows: &[ReplayedRow]) -> Summary {
         weighted_top1: weighted(&same, &weights),
         mean_rbo: mean(&rbos),
         mean_kendall: mean(&kendalls),
-        weight: weights.iter().sum(),
+        weight: weights.iter().fold(0, |sum, weight| sum.saturating_add(*weight)),
         latency: latency(&compared),
     }
 }
@@ -119,7 +119,8 @@ fn latency(compared: &[(&Compared, u64)]) -> Latency {
     Latency {
         compared: pairs.len(),
         mean_delta_ms: before.zip(after).map(|(before, after)| after - before),
-        ratio: before.zip(after).map(|(before, after)| after / before),
+        // Past all numbers it is still a number, and beyond every threshold.
+        ratio: before.zip(after).map(|(before, after)| (after / before).min(f64::MAX)),
         over_twice: compared.iter().filter(|(row, _)| row.is_over_twice()).count(),
         captured_ms: percentiles(captured),
         current_ms: percentiles(current),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{OrderedBy, Run, RunError, RunHit};
-use crate::format::{RUN_VERSION, Retrieved, RunRow};
+use crate::format::{RUN_VERSION, Retrieved, RunRow, in_line};
 use crate::qrels::doc_id;
 
 pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
 }
 
 fn row(line: &str) -> Result<Option<RunRow>, String> {
-    let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(line).map_err(|error| in_line(&error))?;
     if value.get("_kind").is_some() {
         return Ok(None);
     }

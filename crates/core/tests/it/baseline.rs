@@ -132,6 +132,31 @@ fn rows_that_cannot_be_gated_on_are_left_out_and_listed() {
 }
 
 #[test]
+fn weights_that_leave_all_numbers_stop_at_the_last() {
+    let heavy = |query: &str| {
+        let mut row = row(query, &["x"]);
+        row["weight"] = u64::MAX.into();
+        row
+    };
+    let made = published(&[heavy("a"), heavy("A"), row("b", &["x"])]);
+    assert_eq!(made.weight_total, u64::MAX);
+    assert!(read_baseline(&made.text).is_ok());
+}
+
+#[test]
+fn publishing_a_baseline_again_verifies_it() {
+    let text = published(&[row("a", &["x"])]).text;
+    let again = |text: &str| {
+        let mut reader = Reader::keeping_objects();
+        text.lines().try_for_each(|line| reader.line(line))?;
+        reader.finish_publishable()
+    };
+    assert_eq!(publish(again(&text).unwrap(), &draft()).unwrap().text, text);
+    let edited = again(&text.replace("\"x\"", "\"w\""));
+    assert!(matches!(edited, Err(BaselineError::Edited { .. })), "{edited:?}");
+}
+
+#[test]
 fn any_edit_is_refused() {
     let text = published(&[row("a", &["x"]), row("b", &["y"])]).text;
     let edits = [
@@ -188,6 +213,7 @@ fn bad_lines_are_named() {
     check(r#"{"schema_version":1,"query":"x"}"#, "`tool_name` is missing");
     check(r#"{"schema_version":1,"tool_name":"delete"}"#, "`tool_name` is \"delete\"");
     check(r#"{"schema_version":1,"tool_name":"query","latency_ms":-1}"#, "`latency_ms`");
+    check(r#"{"schema_version":1,"tool_name":"query","latency_ms":1e300}"#, "`latency_ms`");
     check(r#"{"schema_version":1,"tool_name":"query","latency_ms":"x"}"#, "not JSON");
     check(r#"{"schema_version":1,"tool_name":"query","created_at":"soon"}"#, "`created_at`");
     assert_eq!(read("\n\n"), Err(BaselineError::Empty));
@@ -245,6 +271,25 @@ proptest! {
     fn a_reader_never_panics(text in "\\PC{0,200}", lines in 0usize..4) {
         let good = row("a", &["x"]).to_string();
         let _ = read(&format!("{}{text}", format!("{good}\n").repeat(lines)));
+    }
+
+    /// A mean has as many digits as a number can have.
+    #[test]
+    fn any_latency_reads_back_intact(
+        latencies in prop::collection::vec(0.0..1e12_f64, 1..5),
+        jaccard in 0.0..1.0_f64,
+    ) {
+        let line = |(at, latency): (usize, &f64)| {
+            let mut row = row(&at.to_string(), &["x"]);
+            row["latency_ms"] = (*latency).into();
+            row
+        };
+        let lines: Vec<Value> = latencies.iter().enumerate().map(line).collect();
+        let thresholds = Thresholds { jaccard, ..Thresholds::default() };
+        let made = publish(rows(&lines), &Draft { thresholds, ..draft() }).unwrap();
+        let read = read_baseline(&made.text).unwrap();
+        prop_assert_eq!(read.integrity, Integrity::Intact);
+        prop_assert_eq!(read.metadata, made.metadata);
     }
 
     #[test]

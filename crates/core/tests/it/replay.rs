@@ -140,6 +140,15 @@ fn summary(rows: &[Compared]) -> Summary {
 }
 
 #[test]
+fn latencies_past_all_numbers_still_compare() {
+    let ratio = |before: f64, after: f64| {
+        summary(&[compared(&["x"], &["x"], (Some(before), after))]).latency.ratio
+    };
+    assert_eq!(ratio(5e-324, 1000.0), Some(f64::MAX));
+    assert_eq!(ratio(2.0, 1.0), Some(0.5));
+}
+
+#[test]
 fn measures_by_hand() {
     let row = compared(&["a", "b", "c"], &["a", "d"], (Some(10.0), 25.0));
     assert_eq!((row.jaccard, row.top1, row.kendall), (0.25, Some(true), None));

@@ -119,6 +119,13 @@ fn phones_with_a_country() {
     ]);
 }
 
+/// One behind another without a blank, however many there are.
+#[test]
+fn glued_phones() {
+    let text = "+44 7700 900123".repeat(40);
+    assert_eq!(scrub(&text), MARKER.repeat(40));
+}
+
 #[test]
 fn phones_within_a_country() {
     for text in [

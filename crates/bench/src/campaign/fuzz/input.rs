@@ -1,10 +1,12 @@
-//! Inputs: the demo corpus, mutated, and texts that are hostile from the start.
+//! Inputs: the demo corpus and valid files, mutated, and texts that are hostile from the start.
+
+use std::path::Path;
 
 use anyhow::Result;
 use fastrand::Rng;
 use gbrain_core::page::Format;
 
-use super::scoring;
+use super::parser::{Files, Parser};
 use crate::campaign::identity::{Question, demo, questions};
 
 /// The largest input: past this a case says more about the machine than about the code.
@@ -94,22 +96,36 @@ pub(super) enum Input {
         format: Format,
     },
     Query(Box<Question>),
-    /// Qrels, a run or names of measures.
-    Scoring(String),
+    /// A file for a reader; what else a check draws comes from `seed`.
+    File {
+        parser: Parser,
+        bytes: Vec<u8>,
+        seed: u64,
+    },
 }
 
 /// What inputs are made from.
 pub(super) struct Seeds {
     pages: Vec<(String, Format)>,
     questions: Vec<Question>,
+    files: Files,
 }
 
 impl Input {
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Self::Page { text, .. } => text,
-            Self::Query(question) => &question.request.query,
-            Self::Scoring(text) => text,
+            Self::Page { text, .. } => text.as_bytes(),
+            Self::Query(question) => question.request.query.as_bytes(),
+            Self::File { bytes, .. } => bytes,
+        }
+    }
+
+    /// What it is counted as.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Page { .. } => "page",
+            Self::Query(_) => "question",
+            Self::File { parser, .. } => parser.name(),
         }
     }
 
@@ -117,41 +133,35 @@ impl Input {
         match self {
             Self::Page { format, .. } => format!("{format:?}"),
             Self::Query(question) => format!("{:?}", question.request),
-            Self::Scoring(_) => "qrels, run or measures".to_owned(),
+            Self::File { parser, .. } => parser.name().to_owned(),
         }
     }
 }
 
 impl Seeds {
-    pub(super) fn of_demo() -> Result<Self> {
+    /// The demo corpus and valid files; real ones too where the directory of test data is given.
+    pub(super) fn new(data: Option<&Path>) -> Result<Self> {
         let corpus = demo()?;
         let questions = questions(&corpus, 200, 1);
         let page = |file: &crate::campaign::identity::File| {
             Format::of_path(&file.path).map(|format| (file.text.clone(), format))
         };
-        Ok(Self { pages: corpus.files.iter().filter_map(page).collect(), questions })
+        let pages = corpus.files.iter().filter_map(page).collect();
+        Ok(Self { pages, questions, files: Files::new(data) })
     }
 
-    /// A page every second time.
-    pub(super) fn input(&self, rng: &mut Rng) -> Input {
-        match rng.u8(..4) {
-            0 => return self.query(rng),
-            1 => return self.scoring(rng),
-            _ => (),
+    /// A file of some reader three times out of four, else a page two times out of three; always of
+    /// one reader where only that is wanted.
+    pub(super) fn input(&self, only: Option<Parser>, rng: &mut Rng) -> Input {
+        let drawn = Parser::ALL[rng.usize(..Parser::ALL.len())];
+        if let Some(parser) = only.or_else(|| (rng.u8(..4) > 0).then_some(drawn)) {
+            let seed = rng.u64(..);
+            return Input::File { parser, bytes: self.files.input(parser, rng), seed };
         }
-        let (text, format) = self.page(rng);
-        Input::Page { text, format }
-    }
-
-    fn scoring(&self, rng: &mut Rng) -> Input {
-        Input::Scoring(match rng.u8(..8) {
-            0 => hostile(rng),
-            1 => mutated(&scoring::seed(rng).repeat(rng.usize(1..50)), rng),
-            _ => mutated(scoring::seed(rng), rng),
-        })
-    }
-
-    fn query(&self, rng: &mut Rng) -> Input {
+        if rng.u8(..3) > 0 {
+            let (text, format) = self.page(rng);
+            return Input::Page { text, format };
+        }
         let mut question = self.questions[rng.usize(..self.questions.len())].clone();
         question.request.query = match rng.u8(..4) {
             0 => hostile(rng),

@@ -1,5 +1,6 @@
 //! What must hold for any input.
 
+use fastrand::Rng;
 use gbrain_brain::import::{ImportOptions, import};
 use gbrain_brain::{Brain, BrainOptions, IndexKind};
 use gbrain_core::chunk::{self, MAX_CHARS};
@@ -16,7 +17,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::input::Input;
-use super::scoring;
+use super::parser::Parser;
+use super::{baselines, judgements, reports};
 use crate::campaign::identity::{Question, ask, demo};
 
 /// What is broken, in words.
@@ -56,15 +58,36 @@ impl Brains {
         }
         Ok(Self { disk, memory, _home: home })
     }
+
+    /// The one whose index is in memory.
+    pub(super) fn memory(&self) -> &Brain {
+        &self.memory
+    }
 }
 
 /// Checks every promise about an input.
 pub(super) fn check(input: &Input, brains: &Brains) -> Result<(), Broken> {
-    check_scrubbed(input.text())?;
+    check_scrubbed(&String::from_utf8_lossy(input.bytes()))?;
     match input {
         Input::Page { text, format } => check_page(text, *format),
         Input::Query(question) => check_query(question, brains),
-        Input::Scoring(text) => scoring::check(text),
+        Input::File { parser, bytes, seed } => {
+            check_file(*parser, bytes, brains, &mut Rng::with_seed(*seed))
+        }
+    }
+}
+
+fn check_file(parser: Parser, bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Result<(), Broken> {
+    match parser {
+        Parser::Captures => baselines::check_captures(bytes),
+        Parser::Publish => baselines::check_publish(bytes, rng),
+        Parser::Replay => baselines::check_replay(bytes, brains, rng),
+        Parser::Qrels => judgements::check_qrels(bytes, rng),
+        Parser::Beir => judgements::check_beir(bytes),
+        Parser::Run => judgements::check_run(bytes, rng),
+        Parser::Measures => judgements::check_names(bytes),
+        Parser::Audit => baselines::check_audit(bytes),
+        Parser::Report => reports::check_report(bytes, rng),
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context<'_>, args: &PublishArgs) -> Result<Exit, Cli
         why: args.why.clone(),
         previous,
     };
-    let published = write(context, &args.to, rows, &draft, args.allow_real)?;
+    let published = write(context, &args.from, &args.to, rows, &draft, args.allow_real)?;
     say(context, &args.to, &published);
     Ok(Exit::Pass)
 }
@@ -66,12 +66,16 @@ pub(super) fn run(context: &Context<'_>, args: &PublishArgs) -> Result<Exit, Cli
 /// Makes a baseline and writes it, if its rows may go there.
 pub(super) fn write(
     context: &Context<'_>,
+    from: &Path,
     to: &Path,
     rows: Vec<(Value, CapturedRow)>,
     draft: &Draft,
     allow_real: bool,
 ) -> Result<Published, CliError> {
-    let published = publish(rows, draft).map_err(|error| CliError::usage(error.to_string()))?;
+    let published = publish(rows, draft).map_err(|error| {
+        CliError::input(from.display(), &error)
+            .hint("a row needs a query, the pages it found, and an answer of every stage")
+    })?;
     if !published.real.is_empty() && !allow_real && !is_own(context, to) {
         return Err(refuse_real(context, to, published.real.len()));
     }

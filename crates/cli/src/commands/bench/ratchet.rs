@@ -82,7 +82,8 @@ pub(super) fn run(context: &Context<'_>, args: &RatchetArgs) -> Result<Exit, Cli
         why: Some(args.why.clone()),
         previous: Some(baseline.metadata),
     };
-    let published = publish::write(context, &args.baseline, banked, &draft, args.allow_real)?;
+    let path = &args.baseline;
+    let published = publish::write(context, path, path, banked, &draft, args.allow_real)?;
     context.terminal.remark(format!("{moved} rows have another ranking than before"));
     publish::say(context, &args.baseline, &published);
     Ok(Exit::Pass)

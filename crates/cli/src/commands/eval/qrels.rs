@@ -238,14 +238,16 @@ pub(super) fn with_texts(qrels: Qrels, texts: Option<&Path>) -> Result<Qrels, Cl
     let qrels = match texts {
         None => qrels,
         Some(path) => {
-            let texts = queries_of_jsonl(&read_document(path)?)
-                .map_err(|error| CliError::input(path.display(), &error))?;
+            let texts = queries_of_jsonl(&read_document(path)?).map_err(|error| {
+                CliError::input(path.display(), &error)
+                    .hint("every line is {\"_id\": \"...\", \"text\": \"...\"}")
+            })?;
             qrels.with_texts(texts)
         }
     };
     match qrels.queries.iter().find(|query| query.text.is_none()) {
         None => Ok(qrels),
-        Some(query) => Err(CliError::usage(format!("query {} has no text to ask", query.id))
+        Some(query) => Err(CliError::usage(format!("query `{}` has no text to ask", query.id))
             .hint("give the texts with --queries queries.jsonl, or a BEIR folder")),
     }
 }

@@ -56,12 +56,19 @@ pub(crate) struct ScoreArgs {
     output: Option<PathBuf>,
 }
 
+const RUNS: &str = "a run has TREC lines or NDJSON rows: see `gbrain eval score --help`";
+
 /// Scores.
 pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
     let measures = measures(args.measures.as_deref())?;
     let qrels = judgements(&args.qrels)?;
     let bytes = read_document(&args.run)?;
-    let run = Run::parse(&bytes).map_err(|error| CliError::input(args.run.display(), &error))?;
+    let run = Run::parse(&bytes)
+        .map_err(|error| CliError::input(args.run.display(), &error).hint(RUNS))?;
+    if run.is_empty() {
+        let message = format!("{}: there is no row in it", args.run.display());
+        return Err(CliError { kind: "input", message, hints: Vec::new() }.hint(RUNS));
+    }
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
@@ -102,7 +109,10 @@ fn measures(names: Option<&str>) -> Result<Vec<Measure>, CliError> {
 /// Reads qrels of any shape: a file, or a BEIR folder.
 pub(super) fn judgements(path: &Path) -> Result<Qrels, CliError> {
     let file = if path.is_dir() { split_of(path)? } else { path.to_owned() };
-    Qrels::parse(&read_document(&file)?).map_err(|error| CliError::input(file.display(), &error))
+    Qrels::parse(&read_document(&file)?).map_err(|error| {
+        CliError::input(file.display(), &error)
+            .hint("qrels are JSON, TREC lines or a BEIR table: see `gbrain eval score --help`")
+    })
 }
 
 /// The judgements of a BEIR folder: its test split, or its only one.

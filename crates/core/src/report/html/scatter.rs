@@ -9,6 +9,10 @@ use super::plot::{dot, figure, label, line, svg};
 /// Dots in one drawing. What moved furthest is drawn first.
 const DOTS: usize = 1_000;
 
+/// Latencies in milliseconds that have a place of their own: an axis can't have a tick for every
+/// power of ten that a number may have.
+const DRAWABLE: (f64, f64) = (0.01, 1e12);
+
 /// A logarithmic axis over both latencies.
 struct Axis {
     low: f64,
@@ -49,7 +53,8 @@ impl Axis {
 
 /// The drawing; nothing when no row has both latencies.
 pub(super) fn latencies(rows: &[ReplayedRow]) -> String {
-    let pair = |row: &Compared| Some((row.captured_ms?, row.current_ms.max(0.01)));
+    let drawable = |ms: f64| ms.clamp(DRAWABLE.0, DRAWABLE.1);
+    let pair = |row: &Compared| Some((drawable(row.captured_ms?), drawable(row.current_ms)));
     let mut points: Vec<(f64, f64)> = compared(rows).filter_map(pair).collect();
     if points.is_empty() {
         return String::new();
@@ -88,4 +93,23 @@ fn drawn(points: &[(f64, f64)], axis: &Axis) -> String {
         body.push_str(&dot(class, axis.x(*then), axis.y(*now), 3.0));
     }
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::Outcome;
+    use crate::report::cases::row;
+
+    #[test]
+    fn any_latency_is_drawn_with_few_ticks() {
+        for (captured, now) in [(f64::MAX, 5e-324), (5e-324, f64::MAX), (1.0, 1.0)] {
+            let mut row = row(1, "q", "a", "a", now);
+            if let Outcome::Compared(compared) = &mut row.outcome {
+                compared.captured_ms = Some(captured);
+            }
+            let drawing = latencies(&[row]);
+            assert!(drawing.len() < 10_000 && !drawing.contains("NaN"), "{drawing}");
+        }
+    }
 }

@@ -1,0 +1,3 @@
+//! Reading and writing files, whatever is in them.
+
+mod files;
