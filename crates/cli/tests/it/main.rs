@@ -8,5 +8,6 @@ mod concurrent;
 mod identity;
 mod kill;
 mod meaning;
+mod replay;
 mod support;
 mod trust;

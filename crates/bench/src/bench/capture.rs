@@ -1,0 +1,210 @@
+//! `bench capture`: what capturing costs those who ask.
+//!
+//! Two callers ask the same requests again and again, in blocks by turns with and without capture;
+//! a pair of blocks is as near in time as can be, and which comes first alternates. A block that
+//! captures has a door of its own, which is closed, and so drained, before the next block begins:
+//! what is not stored while the callers wait still counts as processor time, never as the
+//! neighbour's latency. Intervals are of paired differences, by bootstrap over the pairs.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use gbrain_bench::campaign::engine::{Engine, Engines};
+use gbrain_bench::campaign::identity::{Corpus, Place, demo, markdown};
+use gbrain_bench::campaign::replay::options;
+use gbrain_brain::capture::{Door, Drained};
+use gbrain_brain::{Ask, Brain, IndexKind};
+use gbrain_core::request::{Caller, Request};
+use gbrain_core::stats::{Resampling, paired_bootstrap};
+
+use super::asked::requests;
+use super::data_dir;
+use super::machine::cpu_seconds;
+use super::percentile::{mean, median, percentile, sorted};
+use super::report::{Cell, Output, Report, say};
+
+const CALLERS: usize = 2;
+/// Of so many requests one holds an address, which is scrubbed and asked again by the recorder.
+const PERSONAL: usize = 50;
+/// The most that the median may grow, as the upper end of its interval.
+const TARGET: f64 = 0.05;
+const HEADERS: [&str; 10] = [
+    "engine",
+    "pairs",
+    "requests",
+    "p50 us",
+    "captured",
+    "p50 difference",
+    "95% low",
+    "95% high",
+    "p99 us",
+    "captured p99",
+];
+
+/// What capturing costs those who ask.
+#[derive(Debug, clap::Parser)]
+pub(crate) struct CaptureArgs {
+    /// Pages of the markdown trees, beside the demo corpus.
+    #[arg(long, default_value_t = 3_000)]
+    pages: usize,
+    /// Pairs of blocks.
+    #[arg(long, default_value_t = 40)]
+    pairs: usize,
+    /// Requests in a block.
+    #[arg(long, default_value_t = 400)]
+    requests: usize,
+    /// Which databases.
+    #[arg(long, value_enum, default_value = "both")]
+    engine: Engines,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One block.
+struct Block {
+    /// Microseconds by request.
+    times: Vec<f64>,
+    /// Processor time of this process, from the first request until everything is stored.
+    cpu: f64,
+    drained: Drained,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Capturing {
+    Off,
+    On,
+}
+
+pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode> {
+    ensure!(args.pairs >= 2, "an interval needs two pairs at least");
+    let mut corpus = demo()?;
+    corpus.extend(markdown(&data_dir()?, args.pages, 0)?);
+    let mut report = Report::new("capture", &HEADERS);
+    report.fact("pages", Cell::Count(corpus.files.len() as u64));
+    for engine in args.engine.list() {
+        measure(args, *engine, &corpus, &mut report)?;
+    }
+    report.print(Output::of_flag(args.json))
+}
+
+fn measure(args: &CaptureArgs, engine: Engine, corpus: &Corpus, report: &mut Report) -> Result<()> {
+    let place = Place::new(engine)?;
+    place.bring(&corpus.files)?;
+    let brain = Arc::new(place.open(IndexKind::Disk)?);
+    let mut requests = requests(corpus, args.requests, &brain)?;
+    make_personal(&mut requests);
+    let audit = tempfile::tempdir()?;
+    // One block of each warms up and does not count.
+    block(&brain, &requests, Capturing::Off, audit.path())?;
+    block(&brain, &requests, Capturing::On, audit.path())?;
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for pair in 0..args.pairs {
+        for turn in [pair % 2 == 0, pair % 2 != 0] {
+            let capturing = if turn { Capturing::On } else { Capturing::Off };
+            let block = block(&brain, &requests, capturing, audit.path())?;
+            if turn { with.push(block) } else { without.push(block) }
+        }
+    }
+    say(&format!("{}: {} pairs measured", engine.name(), args.pairs));
+    tell(args, engine, &without, &with, report)
+}
+
+fn tell(
+    args: &CaptureArgs,
+    engine: Engine,
+    without: &[Block],
+    with: &[Block],
+    report: &mut Report,
+) -> Result<()> {
+    let p50s = |blocks: &[Block]| blocks.iter().map(|b| median(&b.times)).collect::<Vec<f64>>();
+    let (off, on) = (p50s(without), p50s(with));
+    // As shares of each pair's own time, so that a slow pair does not outweigh the others.
+    let shares: Vec<f64> = off.iter().zip(&on).map(|(off, on)| on / off).collect();
+    let difference = paired_bootstrap(&vec![1.0; shares.len()], &shares, &Resampling::default());
+    let difference = difference.ok_or_else(|| anyhow::anyhow!("no interval"))?;
+    let p99 = |blocks: &[Block]| {
+        let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.clone()).collect();
+        percentile(&sorted(&all), 0.99)
+    };
+    let percent = |share: f64| Cell::text(format!("{:+.1}%", 100.0 * share));
+    report.row(vec![
+        Cell::text(engine.name()),
+        Cell::Count(args.pairs as u64),
+        Cell::Count(args.requests as u64),
+        Cell::number(mean(&off), 0),
+        Cell::number(mean(&on), 0),
+        percent(difference.mean),
+        percent(difference.interval.low),
+        percent(difference.interval.high),
+        Cell::number(p99(without), 0),
+        Cell::number(p99(with), 0),
+    ]);
+    let name = engine.name();
+    report.target(
+        format!(
+            "{name}: capturing adds {:+.1}% to the median, at most {:+.1}% (95%), at most {:+.0}%",
+            100.0 * difference.mean,
+            100.0 * difference.interval.high,
+            100.0 * TARGET
+        ),
+        difference.interval.high <= TARGET,
+    );
+    let cpus = |blocks: &[Block]| blocks.iter().map(|block| block.cpu).collect::<Vec<f64>>();
+    let cpu = paired_bootstrap(&cpus(without), &cpus(with), &Resampling::default());
+    let cpu = cpu.ok_or_else(|| anyhow::anyhow!("no interval"))?;
+    let micros = |seconds: f64| format!("{:.0}", 1e6 * seconds / args.requests as f64);
+    let cpu = format!(
+        "{name}: {} ({} to {}) of {} per request",
+        micros(cpu.mean),
+        micros(cpu.interval.low),
+        micros(cpu.interval.high),
+        micros(mean(&cpus(without)))
+    );
+    report.fact("processor time added per capture, us (95%)", Cell::text(cpu));
+    let sum = |of: fn(&Drained) -> u64| with.iter().map(|block| of(&block.drained)).sum::<u64>();
+    let (stored, lost) = (sum(|d| d.stored), sum(|d| d.failed + d.unfinished));
+    report.fact("captures stored, and lost", Cell::text(format!("{name}: {stored}, {lost}")));
+    report.target(format!("{name}: no capture is lost: {lost} of {}", stored + lost), lost == 0);
+    Ok(())
+}
+
+/// Adds an address to some requests.
+fn make_personal(requests: &mut [Request]) {
+    for request in requests.iter_mut().step_by(PERSONAL) {
+        request.query.push_str(" ada@example.org");
+    }
+}
+
+/// Asks every request once, by callers that do not wait for each other.
+fn block(
+    brain: &Arc<Brain>,
+    requests: &[Request],
+    capturing: Capturing,
+    audit: &Path,
+) -> Result<Block> {
+    let capture = (capturing == Capturing::On).then(|| options(audit));
+    let door = Door::new(brain.clone(), capture);
+    let cpu = cpu_seconds();
+    let times = std::thread::scope(|scope| {
+        let share = requests.chunks(requests.len().div_ceil(CALLERS));
+        let callers: Vec<_> = share.map(|some| scope.spawn(|| ask_all(&door, some))).collect();
+        let joined = callers.into_iter().map(|caller| caller.join().expect("callers go on"));
+        joined.collect::<Result<Vec<Vec<f64>>>>()
+    })?;
+    let drained = door.close();
+    Ok(Block { times: times.concat(), cpu: cpu_seconds() - cpu, drained })
+}
+
+fn ask_all(door: &Door, requests: &[Request]) -> Result<Vec<f64>> {
+    let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+    let time = |request: &Request| {
+        let begun = Instant::now();
+        std::hint::black_box(door.answer(request, &ask, Caller::default())?);
+        Ok(begun.elapsed().as_nanos() as f64 / 1000.0)
+    };
+    requests.iter().map(time).collect()
+}
