@@ -1,6 +1,6 @@
 //! Whether and how this process captures: the one place where the order of the contract is decided.
 
-use gbrain_brain::capture::{AuditLog, CaptureOptions, software};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, QUEUE, software};
 use gbrain_core::capture::CapturePolicy;
 use gbrain_core::scrub::Scrubber;
 use serde_json::Value;
@@ -38,6 +38,7 @@ pub(crate) fn options(home: &Home) -> Result<Option<CaptureOptions>, CliError> {
         policy: policy(home)?,
         sample_rate: sample_rate(home)?,
         retention_days: retention_days(home)?,
+        queue: QUEUE,
         audit: AuditLog { dir: home.audit_dir() },
     }))
 }

@@ -175,13 +175,14 @@ impl Home {
     }
 }
 
-fn create_private(dir: &Path) -> std::io::Result<()> {
+/// Makes a directory for its owner only.
+pub(crate) fn create_private(dir: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Writes a file that only its owner may read, whole or not at all.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write as _;
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;

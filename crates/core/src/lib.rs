@@ -7,6 +7,8 @@ pub mod baseline;
 pub mod blame;
 pub mod capture;
 pub mod chunk;
+pub mod compare;
+mod fields;
 pub mod format;
 pub mod gate;
 pub mod hash;

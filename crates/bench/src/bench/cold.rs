@@ -3,16 +3,16 @@
 //!
 //! Files are in the page cache for both; what is cold is the process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::build::{ensure_built, read_questions};
 use super::home::tantivy_dir;
 use super::percentile::{median, percentile, sorted};
-use super::report::{Cell, Output, Report, say};
+use super::process::{gbrain_program, milliseconds};
+use super::report::{Cell, Output, Report};
 
 const TARGET: f64 = 2.0;
 const HEADERS: [&str; 5] = ["process", "n", "median ms", "p95 ms", "ratio"];
@@ -90,32 +90,4 @@ fn row(name: &str, times: &[f64], ratio: f64) -> Vec<Cell> {
         Cell::number(percentile(&sorted(times), 0.95), 1),
         Cell::number(ratio, 2),
     ]
-}
-
-fn milliseconds(mut command: Command) -> Result<f64> {
-    // Another brain than the one measured must not be named by the environment.
-    for variable in ["GBRAIN_HOME", "GBRAIN_WORKSPACE", "DATABASE_URL"] {
-        command.env_remove(variable);
-    }
-    let begun = Instant::now();
-    let output = command.output()?;
-    let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} failed: {said}");
-    Ok(milliseconds)
-}
-
-/// The release binary beside this one, built first where it is not there.
-fn gbrain_program() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let program = own.parent().unwrap_or(Path::new(".")).join("gbrain");
-    if !program.exists() {
-        say("building gbrain");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status =
-            Command::new(cargo).args(["build", "--release", "-p", "gbrain-cli"]).status()?;
-        ensure!(status.success(), "gbrain could not be built");
-    }
-    ensure!(program.exists(), "there is no `gbrain` beside {}", own.display());
-    program.canonicalize().context("the program could not be found")
 }

@@ -18,9 +18,12 @@ mod import;
 mod machine;
 mod meaning;
 mod percentile;
+mod process;
+mod python;
 mod quality;
 mod questions;
 mod report;
+pub(crate) mod score;
 mod scrub;
 mod search;
 mod vectors;
@@ -31,7 +34,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, scrub, capture, gate";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
+                     scrub, score, capture, gate";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -46,6 +50,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "identity" => identity::run(&parse(name, args)?),
         "export" => export::run(&parse(name, args)?),
         "scrub" => scrub::run(&parse(name, args)?),
+        "score" => score::run(&parse(name, args)?),
         "capture" => capture::run(&parse(name, args)?),
         "gate" => gate::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),

@@ -1,4 +1,4 @@
-//! `campaign fuzz`: mutated pages and hostile queries through the library.
+//! `campaign fuzz`: mutated pages, hostile queries and broken scoring files through the library.
 //!
 //! A panic, a broken promise or a case that takes too long is a finding. Case `n` of a seed is always
 //! the same input, so a finding is repeated with `--seed S --case N`; its input is kept in a file
@@ -9,6 +9,7 @@
 
 mod input;
 mod promises;
+mod scoring;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -67,6 +68,8 @@ pub struct Report {
     pub pages: u64,
     /// Queries that were asked.
     pub queries: u64,
+    /// Texts that were read as qrels, runs and names of measures.
+    pub scoring: u64,
     /// The slowest case and its number.
     pub slowest: (Duration, u64),
     /// What was found.
@@ -85,9 +88,10 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
     let time = Duration::from_secs(args.seconds);
     let report = fuzz(&Fuzz { seed, from, to, time, findings })?;
     say(format!(
-        "{} pages and {} queries in {} s, the slowest case {} took {} ms, {} findings",
+        "{} pages, {} queries and {} scoring files in {} s, the slowest case {} took {} ms, {} findings",
         report.pages,
         report.queries,
+        report.scoring,
         args.seconds,
         report.slowest.1,
         report.slowest.0.as_millis(),
@@ -127,6 +131,7 @@ impl Report {
         match input {
             Input::Page { .. } => self.pages += 1,
             Input::Query(_) => self.queries += 1,
+            Input::Scoring(_) => self.scoring += 1,
         }
         let start = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| promises::check(input, brains)));
@@ -164,6 +169,7 @@ mod tests {
         let (time, findings) = (Duration::from_secs(20), dir.path().to_owned());
         let report = fuzz(&Fuzz { seed: 7, from: 0, to: 400, time, findings }).unwrap();
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
-        assert!(report.pages > 20 && report.queries > 20, "{report:?}");
+        let least = report.pages.min(report.queries).min(report.scoring);
+        assert!(least > 20, "{report:?}");
     }
 }

@@ -37,6 +37,9 @@ use still::Still;
 
 /// A setting that moves rankings, and a value far from its default.
 const SETTING: (&str, &str) = ("search.page_weight", "0");
+/// A setting that every capture is made with: as many digits as a number can have, all of which
+/// must come back.
+const DIGITS: (&str, &str) = ("search.exact_weight", "0.15000000000000002");
 
 /// Arguments of `campaign replay`.
 #[derive(Debug, Parser)]
@@ -118,6 +121,8 @@ struct Steps<'a> {
 impl Steps<'_> {
     fn capture_first(&mut self) -> Result<Vec<CapturedRow>> {
         self.bring(&self.hunt.growth.before)?;
+        let brain = self.place.open(IndexKind::Disk)?;
+        brain.store().config_set(brain.workspace(), DIGITS.0, DIGITS.1)?;
         self.capture(self.hunt.questions, 0)
     }
 

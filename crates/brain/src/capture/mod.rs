@@ -22,6 +22,9 @@ pub use recorder::{Drained, Recorder};
 /// How long a process waits at its end for captures that are not stored yet.
 pub const DRAIN: Duration = Duration::from_secs(5);
 
+/// How many observations wait at most, unless said otherwise.
+pub const QUEUE: usize = 1_024;
+
 /// The program that answers, as captures name it.
 pub fn software() -> Software {
     Software { version: env!("CARGO_PKG_VERSION").to_owned(), code: env!("GBRAIN_CODE").to_owned() }
@@ -37,6 +40,8 @@ pub struct CaptureOptions {
     pub sample_rate: f64,
     /// How many days captures are kept; none for ever.
     pub retention_days: Option<u32>,
+    /// How many observations wait at most; more are counted as lost.
+    pub queue: usize,
     /// Where failures go that the database can't take.
     pub audit: AuditLog,
 }

@@ -18,8 +18,6 @@ use crate::{Ask, Brain, Snapshot};
 
 use super::CaptureOptions;
 
-/// How many observations wait at most; more are counted as lost.
-const QUEUE: usize = 1_024;
 /// How many rows go into one transaction.
 const BATCH: usize = 256;
 /// How long the first row of a transaction waits for others.
@@ -42,7 +40,7 @@ struct Counters {
     stored: AtomicU64,
     failed: AtomicU64,
     overflowed: AtomicU64,
-    sampled: AtomicU64,
+    drawn: AtomicU64,
 }
 
 struct Item {
@@ -61,7 +59,7 @@ pub struct Recorder {
 impl Recorder {
     /// Starts the thread.
     pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
-        let (queue, items) = bounded(QUEUE);
+        let (queue, items) = bounded(options.queue);
         let counters = Arc::new(Counters::default());
         let sample_rate = options.sample_rate;
         let mut worker = Worker { brain, options, counters: counters.clone(), reported: 0 };
@@ -83,13 +81,13 @@ impl Recorder {
         }
     }
 
-    /// Keeps every n-th request by a running sum, so that a share of 0.25 is exactly one in four.
+    /// Draws by a hash, so that processes that ask one thing each keep their share too.
     fn is_sampled(&self) -> bool {
         if self.sample_rate >= 1.0 {
             return true;
         }
-        let n = self.counters.sampled.fetch_add(1, Ordering::Relaxed) as f64;
-        ((n + 1.0) * self.sample_rate).floor() > (n * self.sample_rate).floor()
+        let n = self.counters.drawn.fetch_add(1, Ordering::Relaxed);
+        draw(Timestamp::now(), n) < self.sample_rate
     }
 
     /// Stores what is waiting, for so long at most.
@@ -197,7 +195,7 @@ impl Worker {
         let at = Timestamp::now();
         let failures: Vec<CaptureFailure> = (0..times)
             .map(|n| CaptureFailure {
-                event_id: event_id(at, self.counters.failed.load(Ordering::Acquire) + n),
+                event_id: event(at, self.counters.failed.load(Ordering::Acquire) + n).short(),
                 at,
                 reason,
                 detail: detail.to_owned(),
@@ -233,8 +231,27 @@ fn gather(items: &Receiver<Item>, first: Item) -> Vec<Item> {
     batch
 }
 
-/// Names one failure among those of all processes.
-fn event_id(at: Timestamp, n: u64) -> String {
+/// Names one event among those of all processes.
+fn event(at: Timestamp, n: u64) -> Hash {
     let parts = [at.as_nanosecond().to_string(), std::process::id().to_string(), n.to_string()];
-    Hash::of(parts.join(" ").as_bytes()).short()
+    Hash::of(parts.join(" ").as_bytes())
+}
+
+/// A number from 0 to 1, as good as random.
+fn draw(at: Timestamp, n: u64) -> f64 {
+    let bytes = event(at, n).0;
+    let top = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    f64::from(top) / (f64::from(u32::MAX) + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_spread_evenly() {
+        let now = Timestamp::UNIX_EPOCH;
+        let below = (0..10_000).filter(|n| draw(now, *n) < 0.25).count();
+        assert!((2_300..2_700).contains(&below), "{below}");
+    }
 }

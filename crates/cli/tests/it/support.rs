@@ -49,6 +49,8 @@ impl Home {
         command
             .env_remove("DATABASE_URL")
             .env_remove("GBRAIN_WORKSPACE")
+            .env_remove("GBRAIN_CONTRIBUTOR_MODE")
+            .env_remove("GITHUB_STEP_SUMMARY")
             .env("GBRAIN_HOME", self.path());
         if let Some(database) = &self.database {
             command.env("DATABASE_URL", &database.url);
@@ -92,6 +94,16 @@ impl Home {
         Ran::of(child.wait_with_output().unwrap())
     }
 
+    /// The database's URL, on PostgreSQL.
+    pub(crate) fn url(&self) -> &str {
+        &self.database.as_ref().unwrap().url
+    }
+
+    /// Runs statements on the database, on PostgreSQL.
+    pub(crate) fn sql(&self, sql: &str) {
+        connect(self.url()).batch_execute(sql).unwrap();
+    }
+
     /// The hits of an answer as `source::slug`.
     #[track_caller]
     pub(crate) fn hits(&self, args: &[&str]) -> Vec<String> {
@@ -110,7 +122,8 @@ pub(crate) fn keys(answer: &Value) -> Vec<String> {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    /// What a finished process gave.
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::capture::CapturedRow;
 use crate::format::capture::CAPTURE_VERSION;
 
-use super::hash::{RowsHash, query_hash, source_hash};
+use super::hash::{RowsHash, query_hash, rows_hash_member, source_hash};
 use super::metadata::{KIND, Metadata, Past, Thresholds, ThresholdsError, WireMetadata};
 
 /// What a baseline is made of.
@@ -189,11 +189,12 @@ fn write(
         history: history(draft.previous.as_ref()),
         rows_hash: None,
     };
-    let bare = serde_json::to_value(&wire).expect("metadata has text keys only");
-    let mut hash = RowsHash::new(&bare);
+    let bare = serde_json::to_string(&wire).expect("metadata has text keys only");
+    let mut hash = RowsHash::new(&bare, None);
     lines.iter().for_each(|line| hash.line(line));
-    wire.rows_hash = Some(hash.finish());
-    let head = serde_json::to_string(&wire).expect("metadata has text keys only");
+    let hash = hash.finish();
+    let head = format!("{}{}}}", &bare[..bare.len() - 1], rows_hash_member(&hash));
+    wire.rows_hash = Some(hash);
     let text = std::iter::once(&head).chain(&lines).map(|line| format!("{line}\n")).collect();
     Published { text, metadata: wire.into(), weight_total, refused, real }
 }

@@ -104,7 +104,7 @@ impl Reader {
         let line = self.line;
         let value = read_object(text).map_err(|source| BaselineError::Row { line, source })?;
         if value.as_object().is_some_and(is_metadata) {
-            return self.metadata(value);
+            return self.metadata(value, text);
         }
         if let Some((_, hash)) = &mut self.head {
             hash.line(text);
@@ -114,16 +114,16 @@ impl Reader {
         Ok(())
     }
 
-    fn metadata(&mut self, value: Value) -> Result<(), BaselineError> {
+    fn metadata(&mut self, value: Value, text: &str) -> Result<(), BaselineError> {
         let line = self.line;
         if self.head.is_some() || !self.rows.is_empty() {
             return Err(BaselineError::SecondMetadata { line });
         }
-        let hash = RowsHash::new(&value);
         let wire: WireMetadata = serde_json::from_value(value)
             .map_err(|error| BaselineError::Metadata { line, detail: error.to_string() })?;
         let metadata = Metadata::from(wire);
         metadata.thresholds.check()?;
+        let hash = RowsHash::new(text, metadata.rows_hash.as_deref());
         self.head = Some((metadata, hash));
         Ok(())
     }

@@ -5,9 +5,11 @@
 
 mod answer;
 pub mod capture;
+pub mod compare;
 pub mod gate;
 pub(crate) mod qrels;
 pub mod replay;
+pub mod result;
 mod run;
 mod score;
 

@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled};
+use crate::fields::Fields;
 
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
@@ -90,9 +91,10 @@ fn shape(head: &str) -> Option<Shape> {
 }
 
 fn trec_row(line: &str) -> Option<Row<'_>> {
-    let mut fields = line.split_ascii_whitespace();
-    let (query, _, doc, grade) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-    fields.next().is_none().then_some(Row { query, doc, grade })
+    let mut fields = Fields::new(line);
+    let (query, _) = (fields.field(), fields.field());
+    let (doc, grade, more) = (fields.field(), fields.field(), fields.field());
+    (!grade.is_empty() && more.is_empty()).then_some(Row { query, doc, grade })
 }
 
 fn beir_row(line: &str) -> Option<Row<'_>> {

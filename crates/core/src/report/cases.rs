@@ -2,6 +2,7 @@
 
 use crate::baseline::{Integrity, Metadata, Thresholds, query_hash};
 use crate::blame::Blame;
+use crate::compare::{Column, Comparison, Kind, Measured, Role, Row, compare as compare_results};
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::gate::{
     Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Verdict,
@@ -196,4 +197,42 @@ pub(super) fn hostile(text: &str) -> Case {
     let mut case = Case::new(rows, queries, None);
     case.metadata.label = text.to_owned();
     case
+}
+
+/// A comparison where one measure surely fell; the first query, and one that only one side has, are
+/// called so.
+pub(super) fn compared(label: &str) -> Comparison {
+    let column = |measure: &str, role| Column { measure: measure.to_owned(), role };
+    let columns = vec![
+        column("nDCG@10", Role::Quality),
+        column("hit@5", Role::Binary),
+        column("latency_ms", Role::Timing),
+    ];
+    let side = |name: &str, drop: f64| {
+        let row = |at: usize| Row {
+            key: format!("q{at}"),
+            label: if at == 0 { label.to_owned() } else { format!("question {at}") },
+            against: None,
+            is_answered: true,
+            values: vec![
+                Some(0.5 + at as f64 / 100.0 - if at < 20 { drop } else { 0.0 }),
+                Some(if at == 3 && drop > 0.0 { 0.0 } else { 1.0 }),
+                Some(10.0 + drop * at as f64),
+            ],
+        };
+        Measured {
+            name: name.to_owned(),
+            kind: Kind::Scores,
+            conditions: Vec::new(),
+            notes: Vec::new(),
+            columns: columns.clone(),
+            rows: (0..24).map(row).collect(),
+        }
+    };
+    let (before, mut after) = (side("main.json", 0.0), side("branch.json", 0.1));
+    after.rows[23].key = "other".to_owned();
+    after.rows[23].label = label.to_owned();
+    after.notes.push("2 judged queries are not ranked and count 0".to_owned());
+    after.rows[22].values[0] = Some(0.9);
+    compare_results(&before, &[after], false).unwrap()
 }

@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use regex::Regex;
 
-use super::cases::{Case, fail, hostile};
+use super::cases::{Case, compared, fail, hostile};
 use super::{Queries, ReplayParts, github, html, junit, markdown, text};
 use crate::replay::summarise;
 
@@ -70,6 +70,11 @@ fn check(nasty: &str) {
     page(&case.with_parts(html::gate));
     page(&html::replay(&parts));
     one_line_each(&case);
+    let comparison = compared(nasty);
+    page(&html::compare(&comparison));
+    markdown_report(&markdown::compare(&comparison, Queries::Shown));
+    let lines = |label: &str| text::compare(&compared(label), 99).lines().count();
+    assert_eq!(lines(nasty), lines("tame"));
 }
 
 /// Every tag is one that we write, with attributes that we write.

@@ -13,6 +13,7 @@ pub mod junit;
 pub mod markdown;
 pub mod text;
 
+mod deltas;
 mod escape;
 mod headline;
 mod number;

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::cases::{Case, fail, inconclusive, nothing, pass};
+use super::cases::{Case, compared, fail, inconclusive, nothing, pass};
 use super::{Queries, ReplayParts, github, junit, markdown, text};
 use crate::gate::Verdict;
 use crate::replay::summarise;
@@ -84,4 +84,13 @@ fn hashed_reports_show_neither_queries_nor_pages_nor_messages() {
             }
         }
     });
+}
+
+#[test]
+fn comparisons() {
+    let found = compared("who runs the ferry?");
+    assert_snapshot!("compare_text", text::compare(&found, 2));
+    assert_snapshot!("compare_markdown", markdown::compare(&found, Queries::Shown));
+    let hashed = markdown::compare(&found, Queries::Hashed);
+    assert!(!hashed.contains("ferry") && !hashed.contains("question"), "{hashed}");
 }

@@ -9,7 +9,6 @@
 //! Deliberately absent: I/O, and any limit on depth.
 
 mod error;
-mod fields;
 mod ndjson;
 mod number;
 mod trec;

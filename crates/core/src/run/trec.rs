@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::hash::Hasher as _;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashSet, FxHasher};
 
-use super::fields::Fields;
 use super::number::parse_score;
 use super::{OrderedBy, Run, RunError, RunHit, Slot};
+use crate::fields::Fields;
 
 /// Lines of one query that stand together.
 struct Stretch {
@@ -31,8 +32,10 @@ pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
             let slot = slot_of(&mut run, last);
             stretches.push(Stretch { slot, start: run.hits.len() });
         }
-        let after @ [_, doc, _, score, tag] = std::array::from_fn(|_| fields.field());
-        if tag.is_empty() {
+        let iteration = fields.field();
+        let (doc, rank, score) = (fields.field(), fields.field(), fields.field());
+        if fields.field().is_empty() {
+            let after = [iteration, doc, rank, score];
             let found = 1 + after.iter().filter(|field| !field.is_empty()).count();
             return Err(RunError::Fields { line: fields.line_number(), found });
         }
@@ -81,21 +84,49 @@ fn gather(run: &mut Run<'_>, stretches: &[Stretch]) {
 
 /// Puts every ranking in order and refuses documents that stand twice.
 fn settle(run: &mut Run<'_>) -> Result<(), RunError> {
-    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut marks = Marks::default();
     for slot in &run.slots {
         let hits = &mut run.hits[slot.hits.clone()];
         if !hits.is_sorted_by(|a, b| best_first(a, b) != Ordering::Greater) {
             hits.sort_unstable_by(best_first);
         }
-    }
-    for slot in &run.slots {
-        seen.clear();
-        if let Some(hit) = run.hits[slot.hits.clone()].iter().find(|hit| !seen.insert(&hit.doc)) {
+        if !marks.may_repeat(hits) {
+            continue;
+        }
+        let mut seen = FxHashSet::default();
+        if let Some(hit) = hits.iter().find(|hit| !seen.insert(&hit.doc)) {
             let (query, doc) = (slot.query.clone().into_owned(), hit.doc.clone().into_owned());
             return Err(RunError::DuplicateDocument { query, doc });
         }
     }
     Ok(())
+}
+
+/// A hash of every document of a ranking, in the same memory for one ranking after another: rankings
+/// without two equal ones need no closer look.
+#[derive(Default)]
+struct Marks {
+    slots: Vec<u64>,
+}
+
+impl Marks {
+    fn may_repeat(&mut self, hits: &[RunHit<'_>]) -> bool {
+        let size = (hits.len() * 2).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        hits.iter().any(|hit| {
+            let mut hasher = FxHasher::default();
+            hasher.write(hit.doc.as_bytes());
+            // 0 is an empty slot.
+            let mark = hasher.finish().max(1);
+            let mut at = mark as usize & (size - 1);
+            // Invariant: at least half of the slots are empty, so that this ends.
+            while self.slots[at] != 0 && self.slots[at] != mark {
+                at = (at + 1) & (size - 1);
+            }
+            std::mem::replace(&mut self.slots[at], mark) == mark
+        })
+    }
 }
 
 /// trec_eval's order: by score, then by document id, both descending.

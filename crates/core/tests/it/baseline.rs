@@ -64,6 +64,16 @@ fn what_is_published_reads_back_intact() {
 }
 
 #[test]
+fn numbers_that_do_not_survive_reading_and_writing_are_no_edit() {
+    for n in 1..200 {
+        let mut lines = [row("a", &["x"]), row("b", &["y"]), row("c", &["z"])];
+        lines[0]["latency_ms"] = json!(f64::from(n) * 0.1 + 0.003);
+        lines[1]["latency_ms"] = json!(f64::from(n).sqrt());
+        assert!(read_baseline(&published(&lines).text).is_ok(), "{n}");
+    }
+}
+
+#[test]
 fn a_repeated_question_is_kept_once_by_its_newest_answer() {
     let at = |query: &str, slug: &str, when: &str| {
         let mut row = row(query, &[slug]);

@@ -12,6 +12,7 @@ mod trec_eval;
 mod world;
 
 /// A directory of the data sets, or a loud skip.
+#[expect(clippy::print_stderr, reason = "a skip is told")]
 fn data(name: &str) -> Option<std::path::PathBuf> {
     let dir = std::env::var_os("GBRAIN_TEST_DATA").map(std::path::PathBuf::from);
     if dir.is_none() {

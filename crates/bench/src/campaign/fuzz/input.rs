@@ -4,6 +4,7 @@ use anyhow::Result;
 use fastrand::Rng;
 use gbrain_core::page::Format;
 
+use super::scoring;
 use crate::campaign::identity::{Question, demo, questions};
 
 /// The largest input: past this a case says more about the machine than about the code.
@@ -88,8 +89,13 @@ const PIECES: [&str; 72] = [
 /// One thing to try.
 #[derive(Debug)]
 pub(super) enum Input {
-    Page { text: String, format: Format },
+    Page {
+        text: String,
+        format: Format,
+    },
     Query(Box<Question>),
+    /// Qrels, a run or names of measures.
+    Scoring(String),
 }
 
 /// What inputs are made from.
@@ -103,6 +109,7 @@ impl Input {
         match self {
             Self::Page { text, .. } => text,
             Self::Query(question) => &question.request.query,
+            Self::Scoring(text) => text,
         }
     }
 
@@ -110,6 +117,7 @@ impl Input {
         match self {
             Self::Page { format, .. } => format!("{format:?}"),
             Self::Query(question) => format!("{:?}", question.request),
+            Self::Scoring(_) => "qrels, run or measures".to_owned(),
         }
     }
 }
@@ -124,12 +132,26 @@ impl Seeds {
         Ok(Self { pages: corpus.files.iter().filter_map(page).collect(), questions })
     }
 
-    /// A page two times out of three.
+    /// A page every second time.
     pub(super) fn input(&self, rng: &mut Rng) -> Input {
-        if rng.u8(..3) > 0 {
-            let (text, format) = self.page(rng);
-            return Input::Page { text, format };
+        match rng.u8(..4) {
+            0 => return self.query(rng),
+            1 => return self.scoring(rng),
+            _ => (),
         }
+        let (text, format) = self.page(rng);
+        Input::Page { text, format }
+    }
+
+    fn scoring(&self, rng: &mut Rng) -> Input {
+        Input::Scoring(match rng.u8(..8) {
+            0 => hostile(rng),
+            1 => mutated(&scoring::seed(rng).repeat(rng.usize(1..50)), rng),
+            _ => mutated(scoring::seed(rng), rng),
+        })
+    }
+
+    fn query(&self, rng: &mut Rng) -> Input {
         let mut question = self.questions[rng.usize(..self.questions.len())].clone();
         question.request.query = match rng.u8(..4) {
             0 => hostile(rng),

@@ -16,10 +16,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::input::Input;
+use super::scoring;
 use crate::campaign::identity::{Question, ask, demo};
 
 /// What is broken, in words.
-type Broken = String;
+pub(super) type Broken = String;
 
 /// The demo brain behind both indexes.
 pub(super) struct Brains {
@@ -63,10 +64,11 @@ pub(super) fn check(input: &Input, brains: &Brains) -> Result<(), Broken> {
     match input {
         Input::Page { text, format } => check_page(text, *format),
         Input::Query(question) => check_query(question, brains),
+        Input::Scoring(text) => scoring::check(text),
     }
 }
 
-fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {
+pub(super) fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err(what()) }
 }
 

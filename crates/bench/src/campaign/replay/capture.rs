@@ -12,7 +12,7 @@ use gbrain_core::capture::{CapturePolicy, CapturedRow, write_line};
 use gbrain_core::gate::CorrectnessThresholds;
 use gbrain_core::qrels::{JudgedQuery, Judgement};
 use gbrain_core::replay::Live;
-use gbrain_core::request::Caller;
+use gbrain_core::request::{Caller, Request};
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::{
     GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, gate, read_baseline,
@@ -31,11 +31,12 @@ const K: usize = 10;
 /// Asks every question through a door that captures, and waits for the rows.
 pub fn capture(brain: &Arc<Brain>, questions: &[Question]) -> Result<()> {
     let audit = tempfile::Builder::new().prefix("gbrain-audit-").tempdir()?;
-    let options = options(audit.path());
+    let (options, settings) = (options(audit.path()), brain.settings()?);
     for (at, some) in questions.chunks(PER_DOOR).enumerate() {
         let door = Door::new(brain.clone(), Some(options.clone()));
         for question in some {
             let Question { request, explain, why_not } = question;
+            let request = &Request { settings: settings.clone(), ..request.clone() };
             let why_not = why_not.clone();
             let ask = Ask { explain: *explain, why_not, rerank: None, progress: &|_, _| () };
             let caller = Caller { remote: at % 2 == 1, ..Caller::default() };

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -9,6 +10,7 @@ use gbrain_core::capture::{StoredCapture, write_line};
 use gbrain_core::request::Operation;
 use gbrain_store::CaptureFilter;
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 use super::window::moment;
 use crate::commands::Context;
@@ -49,6 +51,9 @@ pub(crate) struct ExportArgs {
     /// ndjson, or trec (a run of what was retrieved, one query a row).
     #[arg(long, value_name = "FORMAT", default_value = "ndjson", value_parser = ["ndjson", "trec"])]
     format: String,
+    /// Write to this file, whole or not at all, instead of stdout.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 pub(super) fn parse_tool(text: &str) -> Result<Operation, String> {
@@ -71,10 +76,15 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     let ws = &context.home.workspace;
     // From here on no row can appear in the window: what is read is final.
     store.close_captures(ws, until)?;
-    let mut sink = Sink::new(context, &args.format);
+    let file = args.output.as_deref().map(temporary).transpose()?;
+    let mut sink = Sink::new(context, &args.format, writer(file.as_ref())?);
     store.captures(ws, &filter, &mut |row| Ok(sink.take(&row)))?;
     let is_whole = sink.finish()?;
     let exported = sink.rows;
+    drop(sink);
+    if let (Some(file), Some(path)) = (file, &args.output) {
+        file.persist(path).map_err(|error| CliError::io(path.display(), &error.error))?;
+    }
     context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
     if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
         let all = CaptureFilter { limit: None, ..filter };
@@ -84,11 +94,30 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     Ok(Exit::Pass)
 }
 
-/// Where rows go: stdout, by way of a buffer.
+type Out = Box<dyn std::io::Write>;
+
+/// A file beside the one that is wanted, which takes its place at the end.
+fn temporary(path: &Path) -> Result<NamedTempFile, CliError> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    NamedTempFile::new_in(dir).map_err(|error| CliError::io(dir.display(), &error))
+}
+
+fn writer(file: Option<&NamedTempFile>) -> Result<Out, CliError> {
+    match file {
+        None => Ok(Box::new(std::io::stdout().lock())),
+        Some(file) => {
+            let file =
+                file.reopen().map_err(|error| CliError::io(file.path().display(), &error))?;
+            Ok(Box::new(file))
+        }
+    }
+}
+
+/// Where rows go, by way of a buffer.
 struct Sink<'a> {
     context: &'a Context<'a>,
     is_trec: bool,
-    out: std::io::BufWriter<std::io::StdoutLock<'static>>,
+    out: std::io::BufWriter<Out>,
     line: Vec<u8>,
     rows: u64,
     /// The reader went away: nothing to tell anybody.
@@ -98,11 +127,11 @@ struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    fn new(context: &'a Context<'a>, format: &str) -> Self {
+    fn new(context: &'a Context<'a>, format: &str, out: Out) -> Self {
         Self {
             context,
             is_trec: format == "trec",
-            out: std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock()),
+            out: std::io::BufWriter::with_capacity(1 << 16, out),
             line: Vec::new(),
             rows: 0,
             is_closed: false,
@@ -146,7 +175,7 @@ impl<'a> Sink<'a> {
             self.fail(error);
         }
         match self.error.take() {
-            Some(error) => Err(CliError::io("stdout", &error)),
+            Some(error) => Err(CliError::io("the export", &error)),
             None => Ok(!self.is_closed),
         }
     }

@@ -1,5 +1,6 @@
 //! `gbrain eval`: the loop that measures retrieval. One file per verb.
 
+mod compare;
 mod export;
 mod gate;
 mod prune;
@@ -53,6 +54,8 @@ enum Verb {
     Gate(gate::GateArgs),
     /// Score a saved run against judgements.
     Score(score::ScoreArgs),
+    /// Compare result files with each other.
+    Compare(compare::CompareArgs),
     /// Take personal data out of lines, as capture does.
     Scrub(scrub::ScrubArgs),
 }
@@ -66,6 +69,7 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Replay(args)) => replay::run(context, args),
         Some(Verb::Gate(args)) => gate::run(context, args),
         Some(Verb::Score(args)) => score::run(args, context.terminal),
+        Some(Verb::Compare(args)) => compare::run(context, args),
         Some(Verb::Scrub(args)) => scrub::run(context, args),
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         None => terminal.out(text),
     }
     // What it will return to the system anyway is not worth giving back piece by piece.
-    std::mem::forget(run);
+    std::mem::forget((run, qrels));
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 

@@ -6,6 +6,7 @@
 
 mod bars;
 mod checks;
+mod compare;
 mod gate;
 mod judged;
 mod page;
@@ -14,6 +15,7 @@ mod rankings;
 mod replay;
 mod scatter;
 
+pub use compare::compare;
 pub use gate::gate;
 pub use replay::replay;
 

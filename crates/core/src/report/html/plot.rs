@@ -5,12 +5,15 @@ pub(super) fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// A drawing with what it says in words, for those who do not see it.
-pub(super) fn svg(class: &str, width: f64, height: f64, label: &str, body: &str) -> String {
+/// A drawing with what it says in words, for those who do not see it; without words it only repeats
+/// what stands beside it.
+pub(super) fn svg(class: &str, width: f64, height: f64, words: &str, body: &str) -> String {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    format!(
-        "<svg{class} viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">{body}</svg>"
-    )
+    let words = match words {
+        "" => "aria-hidden=\"true\"".to_owned(),
+        words => format!("role=\"img\" aria-label=\"{words}\""),
+    };
+    format!("<svg{class} viewBox=\"0 0 {width} {height}\" {words}>{body}</svg>")
 }
 
 /// A drawing with a heading above and a remark below.

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::format::replay::worst_rows;
 use crate::replay::{Compared, ReplayedRow};
-use crate::report::number::count;
+use crate::report::escape::visible_markup;
+use crate::report::number::{count, ms};
 use crate::report::rows::{came, gone};
 use crate::report::tally::regressed;
 
 use super::plot::{rect, svg};
 use super::{NAME, PAGES, ROWS, page_name, text};
-use crate::report::escape::visible_markup;
 
 /// Rows that are open when the page is.
 const OPEN: usize = 3;
@@ -49,8 +49,7 @@ fn one(row: &ReplayedRow, compared: &Compared, is_open: bool) -> String {
 /// A value from 0 to 1 as a number and a bar.
 pub(super) fn score(value: f64) -> String {
     let bar = rect("bar rest", [0.0, 0.0, 48.0, 6.0]) + &rect("bar", [0.0, 0.0, 48.0 * value, 6.0]);
-    let drawing = svg("", 48.0, 6.0, "", &bar)
-        .replace("role=\"img\" aria-label=\"\"", "aria-hidden=\"true\"");
+    let drawing = svg("", 48.0, 6.0, "", &bar);
     format!("<span class=\"score\"><span>{value:.2}</span>{drawing}</span>")
 }
 
@@ -77,7 +76,6 @@ fn tags(compared: &Compared) -> String {
 }
 
 fn facts(row: &ReplayedRow, compared: &Compared) -> String {
-    use crate::report::number::ms;
     let captured = compared.captured_ms.map_or_else(|| "-".to_owned(), ms);
     let mut facts = vec![
         format!("line {}", row.line),

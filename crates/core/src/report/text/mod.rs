@@ -2,12 +2,14 @@
 //!
 //! Queries are shown: the reader is the brain's owner.
 
+mod compare;
 mod gate;
 mod replay;
 mod rows;
 mod spark;
 mod table;
 
+pub use compare::compare;
 pub use gate::gate;
 pub use replay::replay;
 

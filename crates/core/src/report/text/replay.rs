@@ -36,6 +36,10 @@ fn numbers(summary: &Summary) -> String {
     let Summary { total, replayed, skipped, errored, measured, .. } = summary;
     let healths = healths(summary);
     let delta = summary.latency.mean_delta_ms;
+    let slow = match summary.latency.over_twice {
+        0 => "more than 50ms faster".to_owned(),
+        over => format!("{} over 2x", count(over, "row")),
+    };
     let mut text = String::new();
     line(
         &mut text,
@@ -64,7 +68,7 @@ fn numbers(summary: &Summary) -> String {
         format_args!(
             "Mean latency Δ: {} (current vs captured)  {}",
             delta.map_or_else(|| "-".to_owned(), signed_ms),
-            health(healths.latency, "some rows over 2x, or much faster", "more than 50ms slower"),
+            health(healths.latency, &slow, "more than 50ms slower"),
         ),
     );
     line(

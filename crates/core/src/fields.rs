@@ -2,18 +2,18 @@
 
 /// Walks a text field by field.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
     /// Goes to the first field of the next line that says something; false at the end.
-    pub(super) fn line(&mut self) -> bool {
+    pub(crate) fn line(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         loop {
             while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
 
     /// The next field of this line; empty when there is none.
     #[inline(always)]
-    pub(super) fn field(&mut self) -> &'a str {
+    pub(crate) fn field(&mut self) -> &'a str {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace() && *byte != b'\n') {
             self.at += 1;
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether `prefix` and a blank come next; if so, goes past them.
-    pub(super) fn skip_prefix(&mut self, prefix: &str) -> bool {
+    pub(crate) fn skip_prefix(&mut self, prefix: &str) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let is_next = rest.starts_with(prefix.as_bytes())
             && rest.get(prefix.len()).is_some_and(|byte| matches!(byte, b' ' | b'\t'));
@@ -52,7 +52,7 @@ impl<'a> Fields<'a> {
 
     /// Goes to the end of the line.
     #[inline(always)]
-    pub(super) fn skip_line(&mut self) {
+    pub(crate) fn skip_line(&mut self) {
         let rest = &self.text.as_bytes()[self.at..];
         if rest.first() != Some(&b'\n') {
             self.at = memchr::memchr(b'\n', rest).map_or(self.text.len(), |end| self.at + end);
@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The number of this line, from 1.
-    pub(super) fn line_number(&self) -> usize {
+    pub(crate) fn line_number(&self) -> usize {
         1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..self.at]).count()
     }
 }

@@ -1,0 +1,411 @@
+//! Capture: what is kept, what is not, and what happens when it can't be.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gbrain_bench::cluster::{Cluster, PROGRAMS};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
+use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
+use gbrain_core::capture::{CapturePolicy, FailureReason};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::request::{Caller, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::scrub::Scrubber;
+use gbrain_core::search::Settings;
+use gbrain_store::{Location, OpenMode};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::support::{Home, Ran};
+
+/// A home that captures.
+pub(crate) fn capturing(home: Home) -> Home {
+    configure(&home, &json!({ "capture": true }));
+    home
+}
+
+pub(crate) fn configure(home: &Home, eval: &Value) {
+    let config = json!({ "format": "gbrain/1", "eval": eval });
+    std::fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+}
+
+/// What was captured, newest first.
+#[track_caller]
+pub(crate) fn exported(home: &Home) -> Vec<Value> {
+    let text = home.ok(&["eval", "export", "--quiet"]);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn run_with(home: &Home, variable: &str, args: &[&str]) -> Ran {
+    Ran::of(home.command(args).env("GBRAIN_CONTRIBUTOR_MODE", variable).output().unwrap())
+}
+
+#[test]
+fn nothing_is_captured_unless_somebody_said_so() {
+    let home = Home::sqlite();
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats"]);
+    run_with(&home, "true", &["query", "boats"]);
+    assert_eq!(exported(&home).len(), 0);
+    run_with(&home, "1", &["query", "boats"]);
+    assert_eq!(exported(&home).len(), 1);
+    configure(&home, &json!({ "capture": false }));
+    run_with(&home, "1", &["query", "boats"]);
+    assert_eq!(exported(&home).len(), 1);
+}
+
+#[test]
+fn a_row_says_everything_its_ranking_depended_on() {
+    for home in Home::both().map(capturing) {
+        home.put("people/ada", "---\ntype: person\ntags: [paint]\n---\nAda paints boats.");
+        home.ok(&[
+            "query",
+            "boats",
+            "--limit",
+            "3",
+            "--mode",
+            "knowledge",
+            "--detail",
+            "high",
+            "--type",
+            "person",
+            "--tag",
+            "paint",
+            "--untrusted",
+            "--now",
+            "2026-01-01T00:00:00Z",
+        ]);
+        home.ok(&["search", "boats"]);
+        let rows = exported(&home);
+        let (search, query) = (&rows[0], &rows[1]);
+        assert_eq!(
+            (search["tool_name"].as_str(), &search["expand_enabled"]),
+            (Some("search"), &Value::Null)
+        );
+        assert_eq!(query["expand_enabled"], json!(false));
+        assert_eq!(query["schema_version"], json!(1));
+        assert_eq!(query["retrieved"], json!([{ "source_id": "default", "slug": "people/ada" }]));
+        assert_eq!(
+            (query["limit"].as_u64(), query["retrieval_mode"].as_str()),
+            (Some(3), Some("knowledge"))
+        );
+        assert_eq!(
+            (query["detail"].as_str(), query["detail_resolved"].as_str()),
+            (Some("high"), Some("high"))
+        );
+        assert_eq!(query["filters"]["types"], json!(["person"]));
+        assert_eq!(
+            (query["trust"].as_str(), query["remote"].as_bool()),
+            (Some("untrusted"), Some(false))
+        );
+        assert_eq!(query["now"], json!("2026-01-01T00:00:00Z"));
+        assert_eq!(query["vector_enabled"], json!(true));
+        assert!(query["embedder"].as_str().unwrap().starts_with("static-256"));
+        assert_eq!(query["settings"]["pool"], json!(40.0));
+        for present in
+            ["settings_hash", "software", "corpus", "degraded", "cache_hit", "expansion_variants"]
+        {
+            assert!(!query[present].is_null(), "{present}");
+        }
+        assert!(query["latency_ms"].as_f64().unwrap() > 0.0);
+        assert!(query["created_at"].as_str().unwrap().ends_with('Z'));
+        assert!(rows[0]["id"].as_i64() > rows[1]["id"].as_i64());
+    }
+}
+
+/// Whether any file of a home holds these bytes.
+fn holds(dir: &Path, bytes: &[u8]) -> bool {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.into_iter().any(|path| {
+        if path.is_dir() {
+            return holds(&path, bytes);
+        }
+        let content = std::fs::read(&path).unwrap();
+        content.windows(bytes.len()).any(|window| window == bytes)
+    })
+}
+
+#[test]
+fn personal_data_never_reaches_the_disk() {
+    let home = capturing(Home::sqlite());
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "mail wilhelmina.krasniqi@example.org about boats"]);
+    let row = exported(&home).remove(0);
+    assert_eq!(row["query"], json!("mail [REDACTED] about boats"));
+    assert_eq!(
+        (row["scrubbed"].as_bool(), &row["scrub_families"]),
+        (Some(true), &json!(["email"]))
+    );
+    assert!(row["scrubbed_retrieved"].is_array());
+    assert!(!holds(home.path(), b"wilhelmina.krasniqi"));
+    configure(&home, &json!({ "capture": true, "scrub_pii": false }));
+    home.ok(&["query", "mail wilhelmina.krasniqi@example.org about boats"]);
+    assert!(exported(&home)[0]["query"].as_str().unwrap().contains("wilhelmina"));
+}
+
+#[test]
+fn slugs_that_carry_an_address_are_scrubbed_and_still_replay() {
+    let home = capturing(Home::sqlite());
+    home.put("mail/ada@example.com", "Boats and paint.");
+    home.ok(&["query", "boats"]);
+    let row = exported(&home).remove(0);
+    assert!(!row.to_string().contains("ada@example.com"), "{row}");
+    let file = home.path().join("c.ndjson");
+    std::fs::write(&file, format!("{row}\n")).unwrap();
+    let replay = home.json(&["eval", "replay", "--against", file.to_str().unwrap()]);
+    assert_eq!(replay["summary"]["mean_jaccard"], json!(1.0));
+}
+
+#[test]
+fn sampling_keeps_its_share() {
+    let home = Home::sqlite();
+    configure(&home, &json!({ "capture": true, "sample_rate": 0.0 }));
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats"]);
+    assert_eq!(exported(&home).len(), 0);
+    configure(&home, &json!({ "capture": true, "sample_rate": 2 }));
+    assert_eq!(home.run(&["query", "boats"]).code, Some(2));
+}
+
+fn failures(home: &Home) -> Value {
+    let report: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().clone();
+    checks.into_iter().find(|check| check["name"] == "eval_capture").unwrap()
+}
+
+#[test]
+fn a_query_that_is_too_long_is_answered_and_counted() {
+    for home in Home::both().map(capturing) {
+        home.put("people/ada", "Ada paints boats.");
+        // Two bytes each: the limit is in bytes.
+        let long = "å".repeat(25_601);
+        home.ok(&["query", &long]);
+        assert_eq!(exported(&home).len(), 0);
+        let check = failures(&home);
+        assert_eq!(check["details"]["failures_last_24h"], json!({ "check_violation": 1 }));
+        assert_eq!(check["status"], json!("warn"));
+        assert!(!check.to_string().contains("åå"));
+        home.ok(&["query", &"å".repeat(25_600)]);
+        assert_eq!(exported(&home).len(), 1);
+    }
+}
+
+#[test]
+fn a_scrubber_that_cannot_work_keeps_nothing() {
+    let home = Home::sqlite();
+    configure(&home, &json!({ "capture": true, "scrub_patterns": ["EMP-[0-9"] }));
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats of EMP-1"]);
+    assert_eq!(exported(&home).len(), 0);
+    let check = failures(&home);
+    assert_eq!(check["details"]["failures_last_24h"], json!({ "scrubber_exception": 1 }));
+    assert_eq!(home.run(&["doctor"]).code, Some(1));
+    configure(&home, &json!({ "capture": true, "scrub_patterns": ["EMP-[0-9]+"] }));
+    home.ok(&["query", "boats of EMP-1"]);
+    assert_eq!(exported(&home)[0]["query"], json!("boats of [REDACTED]"));
+}
+
+#[test]
+fn row_level_security_rejections_are_counted() {
+    let home = capturing(Home::postgres());
+    home.put("people/ada", "Ada paints boats.");
+    let role = format!("tenant_{:016x}", fastrand::u64(..));
+    home.sql(&format!(
+        "CREATE ROLE {role} LOGIN; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; \
+         CREATE POLICY nobody ON eval_candidates AS RESTRICTIVE FOR INSERT TO {role} \
+         WITH CHECK (false)"
+    ));
+    let url = format!("{} user={role}", home.url());
+    let ran = Ran::of(home.command(&["query", "boats"]).env("DATABASE_URL", url).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let check = failures(&home);
+    home.sql(&format!(
+        "DROP POLICY nobody ON eval_candidates; DROP OWNED BY {role}; DROP ROLE {role}"
+    ));
+    assert_eq!(check["details"]["failures_last_24h"], json!({ "rls_reject": 1 }));
+}
+
+fn request(query: &str) -> Request {
+    Request {
+        operation: Operation::Query,
+        query: query.to_owned(),
+        limit: 3,
+        detail: None,
+        mode: RetrievalMode::Hybrid,
+        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        vectors: true,
+        now: Timestamp::UNIX_EPOCH,
+        settings: Settings::default(),
+    }
+}
+
+fn open(location: Location, dir: &Path) -> Arc<Brain> {
+    let options = BrainOptions {
+        location,
+        mode: OpenMode::Init,
+        index: IndexKind::Memory,
+        index_dir: dir.join("index"),
+        workspace: WorkspaceId::default(),
+        models: built_in_models(),
+    };
+    Arc::new(Brain::open(options, Timestamp::now()).unwrap())
+}
+
+fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
+    let policy = CapturePolicy {
+        scrubber: Some(Scrubber::default()),
+        synthetic: true,
+        software: software(),
+    };
+    let options = CaptureOptions {
+        policy: Ok(policy),
+        sample_rate: 1.0,
+        retention_days: None,
+        queue,
+        audit: AuditLog { dir: dir.join("audit") },
+    };
+    Door::new(brain.clone(), Some(options))
+}
+
+fn answer(door: &Door) {
+    let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+    door.answer(&request("boats"), &ask, Caller::default()).unwrap();
+}
+
+#[test]
+fn a_database_that_went_down_is_told_by_the_next_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let neighbour = std::env::var("GBRAIN_TEST_POSTGRES").expect("run `cargo xtask test`");
+    let programs = std::env::var(PROGRAMS).expect("run `cargo xtask test`");
+    let mut cluster = Cluster::start_beside(&neighbour, Path::new(&programs)).unwrap();
+    let location = Location::Postgres(cluster.url());
+    let brain = open(location.clone(), dir.path());
+    let first = door(&brain, dir.path(), 8);
+    answer(&first);
+    assert_eq!(first.close().stored, 1);
+
+    // The clock of captures is held, so that the row waits; then the server dies.
+    let mut holder = postgres::Client::connect(&cluster.url(), postgres::NoTls).unwrap();
+    holder.batch_execute("BEGIN; SELECT * FROM eval_clock FOR UPDATE").unwrap();
+    let second = door(&brain, dir.path(), 8);
+    answer(&second);
+    std::thread::sleep(Duration::from_millis(400));
+    cluster.stop().unwrap();
+    let drained = second.close();
+    assert_eq!((drained.stored, drained.failed, drained.unfinished), (0, 1, 0));
+    let waiting = AuditLog { dir: dir.path().join("audit") }.waiting(&WorkspaceId::default());
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].reason, FailureReason::DbDown);
+    assert!(!waiting[0].detail.contains("boats"));
+
+    cluster.start().unwrap();
+    let brain = open(location, dir.path());
+    let third = door(&brain, dir.path(), 8);
+    answer(&third);
+    assert_eq!(third.close().stored, 1);
+    let kept = brain.store().capture_failures(brain.workspace(), None, 10).unwrap();
+    assert_eq!(kept, waiting);
+    let left = AuditLog { dir: dir.path().join("audit") }.waiting(&WorkspaceId::default());
+    assert_eq!(left, []);
+}
+
+#[test]
+fn a_full_queue_costs_captures_and_not_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("brain.db");
+    let brain = open(Location::Sqlite(path.clone()), dir.path());
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let door = door(&brain, dir.path(), 2);
+    let started = Instant::now();
+    (0..40).for_each(|_| answer(&door));
+    assert!(started.elapsed() < Duration::from_secs(30), "answers do not wait for captures");
+    holder.execute_batch("ROLLBACK").unwrap();
+    let drained = door.close();
+    assert_eq!(drained.stored + drained.failed + drained.unfinished, 40);
+    assert!(drained.failed > 0, "{drained:?}");
+    let kept = brain.store().capture_failures(brain.workspace(), None, 100).unwrap();
+    assert_eq!(kept.len() as u64, drained.failed);
+    assert!(kept.iter().all(|failure| failure.reason == FailureReason::Other));
+}
+
+#[test]
+fn the_switch_lives_in_the_file_and_says_so() {
+    let home = Home::sqlite();
+    let ran = home.run(&["config", "set", "eval.capture", "false"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains(r#""eval": { "capture": false }"#), "{}", ran.stderr);
+    assert!(ran.stderr.contains("before a database is opened"));
+}
+
+#[test]
+fn measuring_is_not_captured() {
+    let home = capturing(Home::sqlite());
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats"]);
+    let file = home.path().join("c.ndjson");
+    std::fs::write(&file, home.ok(&["eval", "export", "--quiet"])).unwrap();
+    home.ok(&["eval", "replay", "--against", file.to_str().unwrap()]);
+    assert_eq!(exported(&home).len(), 1);
+}
+
+#[test]
+fn old_captures_go_by_themselves() {
+    let home = Home::sqlite();
+    configure(&home, &json!({ "capture": true, "retention_days": 7 }));
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats"]);
+    let old = Timestamp::now().as_millisecond() - 8 * 86_400_000;
+    let db = rusqlite::Connection::open(home.path().join("brain.db")).unwrap();
+    db.execute("UPDATE eval_candidates SET created_at = ?1", [old]).unwrap();
+    home.ok(&["query", "boats"]);
+    assert_eq!(exported(&home).len(), 1);
+}
+
+#[test]
+fn pruning_counts_exactly_and_zero_days_is_everything() {
+    for home in Home::both().map(capturing) {
+        home.put("people/ada", "Ada paints boats.");
+        home.ok(&["query", "boats"]);
+        home.ok(&["search", "boats"]);
+        let prune = |args: &[&str]| {
+            let args: Vec<&str> =
+                ["eval", "prune", "--older-than"].iter().chain(args).copied().collect();
+            home.json(&args)["rows"].as_u64().unwrap()
+        };
+        assert_eq!(prune(&["7d", "--dry-run"]), 0);
+        assert_eq!(prune(&["0d", "--dry-run"]), 2);
+        assert_eq!(prune(&["0d", "--dry-run", "--tool", "search"]), 1);
+        assert_eq!(prune(&["0d", "--tool", "search"]), 1);
+        assert_eq!(prune(&["0d", "--failures"]), 1);
+        assert_eq!(exported(&home).len(), 0);
+        assert_eq!(home.run(&["eval", "prune"]).code, Some(2));
+        assert_eq!(home.run(&["eval", "prune", "--older-than", "soon"]).code, Some(2));
+    }
+}
+
+#[test]
+fn the_scrubber_can_be_tried() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let home = Home::sqlite();
+    let scrubbed = |args: &[&str], input: &[u8]| {
+        let mut child = home
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Ran::of(child.wait_with_output().unwrap())
+    };
+    let ran = scrubbed(&["eval", "scrub"], b"to ada@example.com\nnothing here\n");
+    assert_eq!(ran.stdout, "to [REDACTED]\nnothing here\n");
+    let ran = scrubbed(&["eval", "scrub", "--json"], b"to ada@example.com\n");
+    let row: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((row["changed"].as_bool(), &row["families"]), (Some(true), &json!(["email"])));
+    assert_eq!(scrubbed(&["eval", "scrub"], b"").stdout, "");
+    assert_eq!(scrubbed(&["eval", "scrub"], b"\xff\xfe").code, Some(0));
+}

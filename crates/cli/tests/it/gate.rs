@@ -1,0 +1,294 @@
+//! The gate through the binary: verdicts, evidence, reports, selftest.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::capture::configure;
+use crate::support::{Home, Ran, demo, demo_home};
+
+/// The bundled brain with captured questions.
+pub(crate) fn captured_home(home: Home) -> Home {
+    configure(&home, &json!({ "capture": true, "synthetic": true }));
+    let home = demo_home(home);
+    for question in [
+        "who owns the berth planner?",
+        "night charging",
+        "three plugs did not unlock at Wrenmouth",
+        "What depends on Plug Gateway?",
+        "mobile phone program for captains",
+        "charge floor",
+        "first port abroad",
+        "energy was metered twice at Ost Sands",
+    ] {
+        home.ok(&["query", question]);
+    }
+    home
+}
+
+/// Publishes what was captured.
+pub(crate) fn publish(home: &Home) -> PathBuf {
+    let (captured, to) =
+        (home.path().join("c.ndjson"), home.path().join("baselines/b.baseline.ndjson"));
+    std::fs::write(&captured, home.ok(&["eval", "export", "-q"])).unwrap();
+    home.ok(&[
+        "bench",
+        "publish",
+        "--from",
+        captured.to_str().unwrap(),
+        "--to",
+        to.to_str().unwrap(),
+    ]);
+    to
+}
+
+fn gate(home: &Home, baseline: &std::path::Path, args: &[&str]) -> Ran {
+    let args: Vec<&str> = ["eval", "gate", "--baseline", baseline.to_str().unwrap()]
+        .iter()
+        .chain(args)
+        .copied()
+        .collect();
+    home.run(&args)
+}
+
+fn qrels() -> String {
+    demo("qrels.json").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_loop_is_green_until_something_breaks() {
+    for home in Home::both().map(captured_home) {
+        let baseline = publish(&home);
+        let ran = gate(&home, &baseline, &["--json", "--threshold-latency-multiplier", "1000"]);
+        assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["verdict"], json!("pass"));
+        assert_eq!(report["regression_gate"]["summary"]["mean_jaccard"], json!(1.0));
+        assert_eq!(report["regression_gate"]["results"].as_array().unwrap().len(), 8);
+        home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
+        let ran = gate(&home, &baseline, &["--json"]);
+        assert_eq!(ran.code, Some(1));
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["regression_gate"]["breaches"][0]["metric"], json!("mean_jaccard"));
+        let rows = report["regression_gate"]["results"].as_array().unwrap();
+        let moved: Vec<&Value> = rows.iter().filter(|row| row["jaccard"] != json!(1.0)).collect();
+        assert!(!moved.is_empty());
+        assert!(moved.iter().all(|row| row["blame"] == json!("settings")));
+        assert!(moved.iter().any(|row| row["lost"][0]["stage"] == json!("cut")), "{moved:?}");
+        // The settings of the captures bring it back.
+        let ran = gate(
+            &home,
+            &baseline,
+            &["--settings", "capture", "--threshold-latency-multiplier", "1000"],
+        );
+        assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_same_inputs_give_the_same_bytes_apart_from_timing() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    let run = || {
+        let ran = gate(
+            &home,
+            &baseline,
+            &["--json", "--qrels", &qrels(), "--threshold-latency-multiplier", "1000"],
+        );
+        let mut report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert!(report["timing"]["elapsed_ms"].as_f64().unwrap() > 0.0);
+        report["timing"] = Value::Null;
+        report.to_string()
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn an_edited_baseline_gives_no_verdict() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    let text = std::fs::read_to_string(&baseline).unwrap();
+    std::fs::write(&baseline, text.replace("\"jaccard\":0.85", "\"jaccard\":0.05")).unwrap();
+    let ran = gate(&home, &baseline, &[]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("edited or cut off"), "{}", ran.stderr);
+    assert_eq!(home.run(&["bench", "verify", baseline.to_str().unwrap()]).code, Some(1));
+    assert_eq!(home.run(&["doctor"]).code, Some(1));
+}
+
+#[test]
+fn thresholds_must_be_numbers_in_range() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    for (flag, bad) in [
+        ("--threshold-jaccard", "NaN"),
+        ("--threshold-top1", "1.5"),
+        ("--threshold-latency-multiplier", "-1"),
+        ("--threshold-recall-at-k", "inf"),
+        ("--confidence", "0"),
+    ] {
+        let given = format!("{flag}={bad}");
+        let ran = gate(&home, &baseline, &[&given, "--qrels", &qrels()]);
+        assert_eq!(ran.code, Some(2), "{given}: {}", ran.stdout);
+    }
+    assert_eq!(home.run(&["eval", "gate"]).code, Some(2));
+}
+
+#[test]
+fn the_selftest_kills_every_mutant_on_the_bundled_fixture() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    let ran = gate(
+        &home,
+        &baseline,
+        &["--qrels", &qrels(), "--selftest", "--json", "--threshold-latency-multiplier", "2.9"],
+    );
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["kill_score"], json!(1.0), "{report}");
+    assert_eq!((report["applied"].as_u64(), ran.code), (Some(10), Some(0)));
+}
+
+#[test]
+fn known_right_answers_are_gated_with_their_source() {
+    let home = demo_home(Home::sqlite());
+    let ran = home.run(&["eval", "gate", "--qrels", &qrels(), "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["regression_gate"], json!({ "ran": false }));
+    assert_eq!(report["correctness_gate"]["summary"]["queries_total"], json!(20));
+    let wrong = home.path().join("wrong.json");
+    let text = std::fs::read_to_string(qrels()).unwrap().replace("\"wiki\"", "\"journal\"");
+    std::fs::write(&wrong, text).unwrap();
+    assert_eq!(home.run(&["eval", "gate", "--qrels", wrong.to_str().unwrap()]).code, Some(1));
+}
+
+#[test]
+fn reports_are_written_for_every_reader() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let mut command = home.command(&[
+        "eval",
+        "gate",
+        "--baseline",
+        baseline.to_str().unwrap(),
+        "--junit",
+        &path("g.xml"),
+        "--markdown",
+        &path("g.md"),
+        "--html",
+        &path("g.html"),
+        "--github",
+    ]);
+    let ran = Ran::of(command.env("GITHUB_STEP_SUMMARY", path("summary.md")).output().unwrap());
+    assert_eq!(ran.code, Some(1));
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    assert!(read("g.xml").contains("<failure") && !read("g.xml").contains("<error"));
+    assert!(
+        read("g.md").contains("| METRIC | BASELINE | CURRENT | DELTA | CI | THRESHOLD | STATUS |")
+            || read("g.md").contains("METRIC")
+    );
+    assert!(
+        read("g.html").starts_with("<!doctype html>")
+            || read("g.html").starts_with("<!DOCTYPE html>")
+    );
+    assert!(ran.stdout.contains("::error"));
+    assert_eq!(read("summary.md"), read("g.md"));
+    // Queries do not travel unless asked to; the page is for the owner.
+    assert!(!read("g.xml").contains("berth planner") && !read("g.md").contains("berth planner"));
+    assert!(read("g.html").contains("berth planner"));
+}
+
+#[test]
+fn an_improvement_is_banked_with_a_reason_and_stays_in_the_history() {
+    let home = captured_home(Home::sqlite());
+    let baseline = publish(&home);
+    let file = baseline.to_str().unwrap();
+    home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
+    assert_eq!(home.run(&["bench", "ratchet", "--baseline", file]).code, Some(2));
+    let before = std::fs::read_to_string(&baseline).unwrap();
+    let with = |qrels: &str| {
+        home.run(&["bench", "ratchet", "--baseline", file, "--why", "shorter", "--qrels", qrels])
+    };
+    let ran = with(&qrels());
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("got worse"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&baseline).unwrap(), before);
+    home.ok(&["bench", "ratchet", "--baseline", file, "--why", "shorter answers"]);
+    assert_eq!(gate(&home, &baseline, &["--threshold-latency-multiplier", "1000"]).code, Some(0));
+    let log = home.json(&["bench", "log", file]);
+    assert_eq!(log["chain"].as_array().unwrap().len(), 2);
+    assert_eq!(log["chain"][0]["why"], json!("shorter answers"));
+    let old = home.path().join("old.ndjson");
+    std::fs::write(&old, before).unwrap();
+    let diff = home.json(&["bench", "diff", old.to_str().unwrap(), file]);
+    assert!(!diff["changed"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn captures_of_real_use_stay_at_home() {
+    let home = Home::sqlite();
+    configure(&home, &json!({ "capture": true }));
+    home.put("people/ada", "Ada paints boats.");
+    home.ok(&["query", "boats"]);
+    let captured = home.path().join("c.ndjson");
+    std::fs::write(&captured, home.ok(&["eval", "export", "-q"])).unwrap();
+    let publish = |to: &str, more: &[&str]| {
+        let from = captured.to_str().unwrap();
+        let args: Vec<&str> =
+            ["bench", "publish", "--from", from, "--to", to].iter().chain(more).copied().collect();
+        home.run(&args)
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let there = outside.path().join("b.ndjson");
+    let ran = publish(there.to_str().unwrap(), &[]);
+    assert_eq!(ran.code, Some(2));
+    assert!(!there.exists() && ran.stderr.contains("real use"), "{}", ran.stderr);
+    // A link inside of the own directory that leads out is outside.
+    std::fs::create_dir_all(home.path().join("baselines")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), home.path().join("baselines/out")).unwrap();
+    let linked = home.path().join("baselines/out/b.ndjson");
+    assert_eq!(publish(linked.to_str().unwrap(), &[]).code, Some(2));
+    let own = home.path().join("baselines/b.ndjson");
+    assert_eq!(publish(own.to_str().unwrap(), &[]).code, Some(0));
+    assert_eq!(publish(own.to_str().unwrap(), &[]).code, Some(2));
+    assert_eq!(publish(own.to_str().unwrap(), &["--force", "--why", "again"]).code, Some(0));
+    assert_eq!(publish(there.to_str().unwrap(), &["--allow-real"]).code, Some(0));
+}
+
+#[test]
+fn files_of_other_gbrains_gate_unchanged() {
+    let Some(data) = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from) else {
+        eprintln!("SKIPPED files_of_other_gbrains_gate_unchanged: set GBRAIN_TEST_DATA");
+        return;
+    };
+    let home = demo_home(Home::sqlite());
+    let file = |name: &str| data.join("gbrain").join(name).to_str().unwrap().to_owned();
+    // Another brain: the rows are asked, nothing is found again, and that is red, not an error.
+    let ran = home.run(&[
+        "eval",
+        "gate",
+        "--baseline",
+        &file("v0.41-launch.baseline.ndjson"),
+        "--qrels",
+        &file("v0.41-launch.qrels.json"),
+        "--json",
+    ]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["regression_gate"]["summary"]["rows_replayed"], json!(12));
+    assert_eq!(report["regression_gate"]["baseline"]["tamper_evident"], json!(false));
+    assert_eq!(report["correctness_gate"]["summary"]["queries_run"], json!(12));
+    let replay = home.json(&[
+        "eval",
+        "replay",
+        "--against",
+        &file("reference-captures.ndjson"),
+        "--limit",
+        "20",
+        "--repeats",
+        "1",
+    ]);
+    assert_eq!(replay["summary"]["rows_replayed"], json!(20));
+}

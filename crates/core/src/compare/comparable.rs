@@ -1,0 +1,114 @@
+//! Whether two results may be compared at all.
+
+use rustc_hash::FxHashMap;
+
+use super::{Kind, Measured, Row};
+
+/// Why two results can't be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    /// One is of another kind.
+    #[error("`{reference}` is {a} output and `{other}` is {b} output; compare results of one kind", a = kinds.0, b = kinds.1)]
+    Kinds {
+        /// The first result.
+        reference: String,
+        /// The other.
+        other: String,
+        /// What they are.
+        kinds: (Kind, Kind),
+    },
+    /// A condition differs.
+    #[error("`{condition}` is {a} in `{reference}` and {b} in `{other}`", a = values.0, b = values.1)]
+    Condition {
+        /// The first result.
+        reference: String,
+        /// The other.
+        other: String,
+        /// What differs.
+        condition: String,
+        /// In what.
+        values: (String, String),
+    },
+    /// Shared queries were measured against something else.
+    #[error(
+        "{queries} shared queries of `{reference}` and `{other}` were measured against other \
+         rankings or judgements"
+    )]
+    Against {
+        /// The first result.
+        reference: String,
+        /// The other.
+        other: String,
+        /// How many.
+        queries: usize,
+    },
+    /// They have no query in common.
+    #[error("`{reference}` and `{other}` have no query in common")]
+    NothingShared {
+        /// The first result.
+        reference: String,
+        /// The other.
+        other: String,
+    },
+    /// They measure nothing in common.
+    #[error("`{reference}` and `{other}` have no measure in common")]
+    NoMeasure {
+        /// The first result.
+        reference: String,
+        /// The other.
+        other: String,
+    },
+}
+
+impl Incomparable {
+    /// Whether a comparison can be forced, being possible if hardly meaningful.
+    pub fn can_be_forced(&self) -> bool {
+        matches!(self, Self::Condition { .. } | Self::Against { .. })
+    }
+}
+
+/// Everything that speaks against comparing two results.
+pub fn incomparable(reference: &Measured, other: &Measured) -> Vec<Incomparable> {
+    let names = || (reference.name.clone(), other.name.clone());
+    let mut reasons = Vec::new();
+    if reference.kind != other.kind {
+        let ((reference, other), kinds) = (names(), (reference.kind, other.kind));
+        return vec![Incomparable::Kinds { reference, other, kinds }];
+    }
+    for (condition, value) in &reference.conditions {
+        let differs = |(name, found): &&(String, String)| name == condition && found != value;
+        if let Some((_, found)) = other.conditions.iter().find(differs) {
+            let (reference, other) = names();
+            let (condition, values) = (condition.clone(), (value.clone(), found.clone()));
+            reasons.push(Incomparable::Condition { reference, other, condition, values });
+        }
+    }
+    let (shared, moved) = shared(reference, other);
+    if shared == 0 {
+        let (reference, other) = names();
+        reasons.push(Incomparable::NothingShared { reference, other });
+    }
+    if moved > 0 {
+        let (reference, other) = names();
+        reasons.push(Incomparable::Against { reference, other, queries: moved });
+    }
+    let is_shared = |measure: &str| other.columns.iter().any(|column| column.measure == measure);
+    if !reference.columns.iter().any(|column| is_shared(&column.measure)) {
+        let (reference, other) = names();
+        reasons.push(Incomparable::NoMeasure { reference, other });
+    }
+    reasons
+}
+
+/// How many queries both have, and how many of these were measured against something else.
+fn shared(reference: &Measured, other: &Measured) -> (usize, usize) {
+    let rows: FxHashMap<&str, &Row> =
+        other.rows.iter().map(|row| (row.key.as_str(), row)).collect();
+    let pairs = reference.rows.iter().filter_map(|row| Some((row, *rows.get(row.key.as_str())?)));
+    let (mut shared, mut moved) = (0, 0);
+    for (a, b) in pairs {
+        shared += 1;
+        moved += usize::from(a.against.is_some() && b.against.is_some() && a.against != b.against);
+    }
+    (shared, moved)
+}

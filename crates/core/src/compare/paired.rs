@@ -1,0 +1,312 @@
+//! Paired differences: each query against itself.
+
+use rustc_hash::FxHashMap;
+
+use crate::named;
+use crate::stats::{
+    Errors, Interval, Resampling, deviation, holm, mcnemar, mean, paired_bootstrap,
+    paired_permutation, smallest_mean_drop,
+};
+
+use super::{Column, Incomparable, Measured, Role, Row, incomparable};
+
+/// The error rate of all tests of a comparison together.
+pub const ALPHA: f64 = 0.05;
+const ROUNDS: u32 = 10_000;
+const SEED: u64 = 42;
+
+/// Which test gave a p-value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// Paired randomisation of signs.
+    Permutation,
+    /// McNemar's exact test.
+    McNemar,
+    /// None: latencies are not tested.
+    None,
+}
+
+named! { Test { Permutation = "paired_permutation", McNemar = "mcnemar", None = "none" } }
+
+/// One measure, before and after.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    /// The measure.
+    pub column: Column,
+    /// Queries that have a value on both sides.
+    pub n: usize,
+    /// Mean of the reference over these.
+    pub before: Option<f64>,
+    /// Mean of the other over these.
+    pub after: Option<f64>,
+    /// The mean difference.
+    pub delta: Option<f64>,
+    /// Its 95% interval.
+    pub interval: Option<Interval>,
+    /// Which test was made.
+    pub test: Test,
+    /// The p-value; none where nothing is tested.
+    pub p: Option<f64>,
+    /// The p-value after Holm's correction over every test of the comparison.
+    pub p_adjusted: Option<f64>,
+    /// The smallest drop that these queries could have shown (alpha .05, power .8).
+    pub smallest_drop: Option<f64>,
+    /// Queries that are better, worse and the same.
+    pub better_worse_same: [usize; 3],
+}
+
+impl Delta {
+    /// Whether it got worse, surely enough.
+    pub fn is_regression(&self) -> bool {
+        self.is_significant() && self.delta.is_some_and(|delta| delta < 0.0)
+    }
+
+    /// Whether it got better, surely enough.
+    pub fn is_improvement(&self) -> bool {
+        self.is_significant() && self.delta.is_some_and(|delta| delta > 0.0)
+    }
+
+    fn is_significant(&self) -> bool {
+        self.p_adjusted.is_some_and(|p| p <= ALPHA)
+    }
+}
+
+/// A query whose value moved: the measure of it that moved most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Move {
+    /// Names the query.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+    /// The measure.
+    pub measure: String,
+    /// Its value in the reference.
+    pub before: f64,
+    /// Its value in the other.
+    pub after: f64,
+}
+
+/// A result compared with the reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Against {
+    /// What it is called.
+    pub name: String,
+    /// Every measure that both have, in the order of the reference.
+    pub deltas: Vec<Delta>,
+    /// Queries that both have.
+    pub shared: usize,
+    /// Queries that only the reference has.
+    pub only_reference: Vec<String>,
+    /// Queries that only this one has.
+    pub only_this: Vec<String>,
+    /// Queries that the reference answered and this one did not.
+    pub unanswered: Vec<String>,
+    /// Measures that only one side has.
+    pub unshared_measures: Vec<String>,
+    /// Queries that moved: the largest drop first, the largest gain last.
+    pub moves: Vec<Move>,
+    /// Why they should not have been compared, where that was forced.
+    pub forced: Vec<Incomparable>,
+}
+
+impl Against {
+    /// Queries that got worse, the worst first.
+    pub fn drops(&self) -> impl Iterator<Item = &Move> {
+        self.moves.iter().filter(|one| one.after < one.before)
+    }
+
+    /// Queries that got better, the best first.
+    pub fn gains(&self) -> impl Iterator<Item = &Move> {
+        self.moves.iter().rev().filter(|one| one.after > one.before)
+    }
+}
+
+/// Results compared with the first of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What the reference is called.
+    pub reference: String,
+    /// What they all are.
+    pub kind: super::Kind,
+    /// What to know about the results, by name.
+    pub notes: Vec<(String, String)>,
+    /// Every other result.
+    pub against: Vec<Against>,
+}
+
+impl Comparison {
+    /// Whether something got worse, surely enough.
+    pub fn has_regression(&self) -> bool {
+        self.against.iter().flat_map(|one| &one.deltas).any(Delta::is_regression)
+    }
+
+    /// Whether every query of the reference was answered and tested everywhere: without that, no
+    /// regression found is no evidence of none.
+    pub fn is_whole(&self) -> bool {
+        self.against.iter().all(|one| {
+            one.only_reference.is_empty()
+                && one.unanswered.is_empty()
+                && one.deltas.iter().any(|delta| delta.p.is_some())
+        })
+    }
+}
+
+/// Compares results with the reference. What can't be compared, or was not forced, is an error.
+pub fn compare(
+    reference: &Measured,
+    others: &[Measured],
+    is_forced: bool,
+) -> Result<Comparison, Vec<Incomparable>> {
+    let reasons: Vec<Vec<Incomparable>> =
+        others.iter().map(|other| incomparable(reference, other)).collect();
+    let stands = |reason: &&Incomparable| !is_forced || !reason.can_be_forced();
+    let standing: Vec<Incomparable> = reasons.iter().flatten().filter(stands).cloned().collect();
+    if !standing.is_empty() {
+        return Err(standing);
+    }
+    let mut against: Vec<Against> = others
+        .iter()
+        .zip(reasons)
+        .map(|(other, forced)| Against { forced, ..pair(reference, other) })
+        .collect();
+    adjust(&mut against);
+    let notes = [reference]
+        .into_iter()
+        .chain(others)
+        .flat_map(|one| one.notes.iter().map(|note| (one.name.clone(), note.clone())));
+    let (name, kind) = (reference.name.clone(), reference.kind);
+    Ok(Comparison { notes: notes.collect(), reference: name, kind, against })
+}
+
+fn pair(reference: &Measured, other: &Measured) -> Against {
+    let by_key = |rows: &'_ [Row]| -> FxHashMap<String, usize> {
+        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect()
+    };
+    let (of_reference, of_other) = (by_key(&reference.rows), by_key(&other.rows));
+    let rows: Vec<(&Row, &Row)> = reference
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, &other.rows[*of_other.get(&row.key)?])))
+        .collect();
+    let only = |rows: &[Row], known: &FxHashMap<String, usize>| -> Vec<String> {
+        rows.iter().filter(|row| !known.contains_key(&row.key)).map(|r| r.label.clone()).collect()
+    };
+    let columns = shared_columns(reference, other);
+    Against {
+        name: other.name.clone(),
+        deltas: columns.iter().map(|columns| delta(&rows, columns)).collect(),
+        shared: rows.len(),
+        only_reference: only(&reference.rows, &of_other),
+        only_this: only(&other.rows, &of_reference),
+        unanswered: rows
+            .iter()
+            .filter(|(a, b)| a.is_answered && !b.is_answered)
+            .map(|(row, _)| row.label.clone())
+            .collect(),
+        unshared_measures: unshared(reference, other),
+        moves: moves(&rows, &columns),
+        forced: Vec::new(),
+    }
+}
+
+/// A measure with its place in both results.
+struct Shared<'a> {
+    column: &'a Column,
+    places: (usize, usize),
+}
+
+impl Shared<'_> {
+    fn values(&self, (a, b): (&Row, &Row)) -> Option<(f64, f64)> {
+        a.values[self.places.0].zip(b.values[self.places.1])
+    }
+}
+
+fn shared_columns<'a>(reference: &'a Measured, other: &Measured) -> Vec<Shared<'a>> {
+    let place = |column: &Column| other.columns.iter().position(|c| c.measure == column.measure);
+    let columns = reference.columns.iter().enumerate();
+    columns
+        .filter_map(|(at, column)| Some(Shared { column, places: (at, place(column)?) }))
+        .collect()
+}
+
+fn unshared(reference: &Measured, other: &Measured) -> Vec<String> {
+    let missing = |from: &Measured, of: &Measured| -> Vec<String> {
+        let is_missing = |column: &&Column| !of.columns.iter().any(|c| c.measure == column.measure);
+        from.columns.iter().filter(is_missing).map(|column| column.measure.clone()).collect()
+    };
+    [missing(reference, other), missing(other, reference)].concat()
+}
+
+fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>) -> Delta {
+    let pairs = rows.iter().filter_map(|pair| shared.values(*pair));
+    let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let differences: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
+    let boot = paired_bootstrap(&before, &after, &Resampling::default());
+    let (test, p) = tested(shared.column.role, &differences);
+    let higher = differences.iter().filter(|d| **d > 0.0).count();
+    let lower = differences.iter().filter(|d| **d < 0.0).count();
+    let (better, worse) =
+        if shared.column.role == Role::Timing { (lower, higher) } else { (higher, lower) };
+    let errors = Errors::default();
+    Delta {
+        column: shared.column.clone(),
+        n: differences.len(),
+        before: mean(&before),
+        after: mean(&after),
+        delta: mean(&differences),
+        interval: boot.map(|boot| boot.interval),
+        test,
+        p,
+        p_adjusted: None,
+        smallest_drop: deviation(&differences)
+            .and_then(|deviation| smallest_mean_drop(deviation, differences.len() as u64, &errors)),
+        better_worse_same: [better, worse, differences.len() - higher - lower],
+    }
+}
+
+fn tested(role: Role, differences: &[f64]) -> (Test, Option<f64>) {
+    let some = |p: f64| (!differences.is_empty()).then_some(p);
+    match role {
+        Role::Timing => (Test::None, None),
+        Role::Quality => (Test::Permutation, some(paired_permutation(differences, ROUNDS, SEED))),
+        Role::Binary => {
+            let lost = differences.iter().filter(|d| **d < 0.0).count() as u64;
+            let won = differences.iter().filter(|d| **d > 0.0).count() as u64;
+            (Test::McNemar, some(mcnemar(lost, won)))
+        }
+    }
+}
+
+/// Holm's correction over every test that was made.
+fn adjust(against: &mut [Against]) {
+    let tested = || against.iter().flat_map(|one| &one.deltas).filter_map(|delta| delta.p);
+    let mut adjusted = holm(&tested().collect::<Vec<_>>()).into_iter();
+    for delta in against.iter_mut().flat_map(|one| &mut one.deltas).filter(|d| d.p.is_some()) {
+        delta.p_adjusted = adjusted.next();
+    }
+}
+
+/// Queries that moved, each by the measure that moved most; a drop counts before any gain.
+fn moves(rows: &[(&Row, &Row)], columns: &[Shared<'_>]) -> Vec<Move> {
+    let quality: Vec<&Shared<'_>> =
+        columns.iter().filter(|shared| shared.column.role != Role::Timing).collect();
+    let mut moves: Vec<(f64, Move)> = Vec::new();
+    for pair in rows {
+        let changes = quality.iter().filter_map(|shared| {
+            let (before, after) = shared.values(*pair)?;
+            Some((after - before, shared, before, after))
+        });
+        let changes: Vec<_> = changes.filter(|(change, ..)| *change != 0.0).collect();
+        let lowest = changes.iter().filter(|(change, ..)| *change < 0.0);
+        let lowest = lowest.min_by(|a, b| a.0.total_cmp(&b.0));
+        let highest = || changes.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((change, shared, before, after)) = lowest.or_else(highest) {
+            let (key, label) = (pair.0.key.clone(), pair.0.label.clone());
+            let measure = shared.column.measure.clone();
+            moves.push((*change, Move { key, label, measure, before: *before, after: *after }));
+        }
+    }
+    // Sorting is stable: equal drops keep the order of the file.
+    moves.sort_by(|a, b| a.0.total_cmp(&b.0));
+    moves.into_iter().map(|(_, one)| one).collect()
+}

@@ -1,0 +1,161 @@
+//! A comparison on the wire.
+
+use serde::Serialize;
+
+use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Move};
+
+use super::replay::ends;
+
+/// The version of [`CompareReport`].
+pub const COMPARE_VERSION: u32 = 1;
+
+/// What `gbrain eval compare --json` prints.
+#[derive(Debug, Serialize)]
+pub struct CompareReport<'a> {
+    schema_version: u32,
+    kind: &'static str,
+    reference: &'a str,
+    alpha: f64,
+    has_regression: bool,
+    is_whole: bool,
+    comparisons: Vec<WireAgainst<'a>>,
+    notes: Vec<WireNote<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireNote<'a> {
+    result: &'a str,
+    note: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct WireAgainst<'a> {
+    result: &'a str,
+    queries_shared: usize,
+    queries_only_in_reference: &'a [String],
+    queries_only_in_result: &'a [String],
+    queries_unanswered: &'a [String],
+    measures_not_shared: &'a [String],
+    measures: Vec<WireDelta<'a>>,
+    regressions: Vec<WireMove<'a>>,
+    improvements: Vec<WireMove<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forced_although: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireDelta<'a> {
+    measure: &'a str,
+    role: &'static str,
+    n: usize,
+    reference_mean: Option<f64>,
+    mean: Option<f64>,
+    delta: Option<f64>,
+    interval: Option<[f64; 2]>,
+    test: &'static str,
+    p: Option<f64>,
+    p_holm: Option<f64>,
+    smallest_detectable_drop: Option<f64>,
+    better: usize,
+    worse: usize,
+    same: usize,
+    is_regression: bool,
+    is_improvement: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct WireMove<'a> {
+    key: &'a str,
+    query: &'a str,
+    measure: &'a str,
+    reference_value: f64,
+    value: f64,
+}
+
+impl<'a> CompareReport<'a> {
+    /// The wire form of a comparison.
+    pub fn new(comparison: &'a Comparison) -> Self {
+        let Comparison { reference, kind, notes, against } = comparison;
+        Self {
+            schema_version: COMPARE_VERSION,
+            kind: kind.name(),
+            reference,
+            alpha: ALPHA,
+            has_regression: comparison.has_regression(),
+            is_whole: comparison.is_whole(),
+            comparisons: against.iter().map(WireAgainst::new).collect(),
+            notes: notes.iter().map(|(result, note)| WireNote { result, note }).collect(),
+        }
+    }
+}
+
+impl<'a> WireAgainst<'a> {
+    fn new(against: &'a Against) -> Self {
+        let Against {
+            name,
+            deltas,
+            shared,
+            only_reference,
+            only_this,
+            unanswered,
+            unshared_measures,
+            moves: _,
+            forced,
+        } = against;
+        Self {
+            result: name,
+            queries_shared: *shared,
+            queries_only_in_reference: only_reference,
+            queries_only_in_result: only_this,
+            queries_unanswered: unanswered,
+            measures_not_shared: unshared_measures,
+            measures: deltas.iter().map(WireDelta::new).collect(),
+            regressions: against.drops().map(WireMove::new).collect(),
+            improvements: against.gains().map(WireMove::new).collect(),
+            forced_although: forced.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl<'a> WireDelta<'a> {
+    fn new(one: &'a Delta) -> Self {
+        let Delta {
+            column: Column { measure, role },
+            n,
+            before,
+            after,
+            delta,
+            interval,
+            test,
+            p,
+            p_adjusted,
+            smallest_drop,
+            better_worse_same: [better, worse, same],
+        } = one;
+        Self {
+            measure,
+            role: role.name(),
+            n: *n,
+            reference_mean: *before,
+            mean: *after,
+            delta: *delta,
+            interval: interval.map(ends),
+            test: test.name(),
+            p: *p,
+            p_holm: *p_adjusted,
+            smallest_detectable_drop: *smallest_drop,
+            better: *better,
+            worse: *worse,
+            same: *same,
+            is_regression: one.is_regression(),
+            is_improvement: one.is_improvement(),
+        }
+    }
+}
+
+impl<'a> WireMove<'a> {
+    fn new(one: &'a Move) -> Self {
+        let Move { key, label, measure, before, after } = one;
+        Self { key, query: label, measure, reference_value: *before, value: *after }
+    }
+}

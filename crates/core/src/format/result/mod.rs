@@ -1,0 +1,238 @@
+//! Result files, read for a comparison: told apart by looking, each query's values by measure.
+//!
+//! Replays, gates and scores as gbrain prints them with every row, runs (TREC lines or NDJSON) with
+//! the judgements they are measured against, and rows of benchmarks. Promises: a file that is
+//! something else, or lacks its rows, is an error that says what it is and how to make it whole.
+
+mod benchmark;
+mod gate;
+mod replay;
+mod scores;
+
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+use crate::compare::{Column, Kind, Measured, Role, Row};
+use crate::measure::{Measure, Missing, evaluate};
+use crate::qrels::Qrels;
+use crate::run::{Run, RunError};
+
+/// Why a file can't be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ResultError {
+    /// It is no result that this program knows.
+    #[error(
+        "`{name}` is {found}; compare takes a replay (`eval replay --json --verbose`), a gate (`eval \
+         gate --json`), scores (`eval score --json --per-query`), a run with --qrels, or rows of a \
+         benchmark"
+    )]
+    Unknown {
+        /// The file.
+        name: String,
+        /// What it looks like.
+        found: String,
+    },
+    /// It holds means only.
+    #[error("`{name}` is {kind} output without its rows; make it again with {flag}")]
+    NoRows {
+        /// The file.
+        name: String,
+        /// What it is.
+        kind: Kind,
+        /// What brings the rows.
+        flag: &'static str,
+    },
+    /// A run and nothing to measure it against.
+    #[error("`{name}` is a run; say what is relevant with --qrels")]
+    NoQrels {
+        /// The file.
+        name: String,
+    },
+    /// A run that can't be read.
+    #[error("`{name}` is not a run")]
+    Run {
+        /// The file.
+        name: String,
+        /// Why.
+        source: RunError,
+    },
+    /// A version that this program does not know.
+    #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
+    Version {
+        /// The file.
+        name: String,
+        /// What it is.
+        kind: Kind,
+        /// Its version.
+        found: String,
+    },
+}
+
+/// What runs are measured against.
+#[derive(Debug, Clone, Copy)]
+pub struct Judge<'a> {
+    /// The judgements.
+    pub qrels: &'a Qrels,
+    /// The measures.
+    pub measures: &'a [Measure],
+}
+
+/// Reads a result of any kind.
+pub fn read(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
+    let unknown =
+        |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
+    let text = std::str::from_utf8(bytes).map_err(|_| unknown("not text"))?;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Err(unknown("empty"));
+    }
+    if !text.starts_with(['{', '[']) {
+        return run(name, bytes, judge);
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(object)) if is_run_row(&object) => run(name, bytes, judge),
+        Ok(Value::Object(object)) => document(name, &object),
+        Ok(Value::Array(rows)) => benchmark::rows(name, &rows, &Map::new()),
+        Ok(_) => Err(unknown("a JSON value")),
+        Err(_) => lines(name, bytes, text, judge),
+    }
+}
+
+fn document(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
+    if object.contains_key("regression_gate") || object.contains_key("correctness_gate") {
+        return version(name, Kind::Gate, object).and_then(|()| gate::read(name, object));
+    }
+    if object.get("summary").is_some_and(|summary| summary.get("rows_replayed").is_some()) {
+        return version(name, Kind::Replay, object).and_then(|()| replay::read(name, object));
+    }
+    let has_counts =
+        object.get("counts").is_some_and(|counts| counts.get("judged_queries").is_some());
+    if has_counts || object.contains_key("per_query") {
+        return version(name, Kind::Scores, object).and_then(|()| scores::read(name, object));
+    }
+    benchmark::document(name, object)
+}
+
+fn version(name: &str, kind: Kind, object: &Map<String, Value>) -> Result<(), ResultError> {
+    match object.get("schema_version") {
+        Some(found) if found.as_u64() == Some(1) => Ok(()),
+        found => {
+            let found = found.map_or("none".to_owned(), Value::to_string);
+            Err(ResultError::Version { name: name.to_owned(), kind, found })
+        }
+    }
+}
+
+fn lines(
+    name: &str,
+    bytes: &[u8],
+    text: &str,
+    judge: Option<Judge<'_>>,
+) -> Result<Measured, ResultError> {
+    let mut rows = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(Value::Object(object)) => rows.push(Value::Object(object)),
+            Ok(_) | Err(_) => {
+                let found = format!("neither JSON nor NDJSON: line {} is no object", at + 1);
+                return Err(ResultError::Unknown { name: name.to_owned(), found });
+            }
+        }
+    }
+    if rows.iter().any(|row| row.as_object().is_some_and(is_run_row)) {
+        return run(name, bytes, judge);
+    }
+    benchmark::rows(name, &rows, &Map::new())
+}
+
+fn is_run_row(object: &Map<String, Value>) -> bool {
+    object.contains_key("query_id") && object.get("retrieved").is_some_and(Value::is_array)
+}
+
+/// Judged queries that a run does not rank count 0, and are told.
+fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
+    let run =
+        Run::parse(bytes).map_err(|source| ResultError::Run { name: name.to_owned(), source })?;
+    let Some(Judge { qrels, measures }) = judge else {
+        return Err(ResultError::NoQrels { name: name.to_owned() });
+    };
+    let evaluation = evaluate(qrels, &run, measures, Missing::Zero);
+    let texts: FxHashMap<&str, Option<&str>> =
+        qrels.queries.iter().map(|query| (query.id.as_str(), query.text.as_deref())).collect();
+    let rows = evaluation.per_query.iter().map(|query| Row {
+        key: query.query_id.clone(),
+        label: texts
+            .get(query.query_id.as_str())
+            .copied()
+            .flatten()
+            .unwrap_or(&query.query_id)
+            .to_owned(),
+        against: None,
+        is_answered: true,
+        values: query.scores.iter().copied().map(Some).collect(),
+    });
+    let column = |measure: &Measure| Column {
+        measure: measure.to_string(),
+        role: role(&measure.to_string()),
+    };
+    let mut notes = Vec::new();
+    if !evaluation.missing_in_run.is_empty() {
+        notes.push(format!(
+            "{} judged queries are not ranked and count 0",
+            evaluation.missing_in_run.len()
+        ));
+    }
+    if !evaluation.missing_in_qrels.is_empty() {
+        notes.push(format!(
+            "{} ranked queries are not judged and count nothing",
+            evaluation.missing_in_qrels.len()
+        ));
+    }
+    Ok(Measured {
+        name: name.to_owned(),
+        kind: Kind::Run,
+        conditions: Vec::new(),
+        notes,
+        columns: measures.iter().map(column).collect(),
+        rows: rows.collect(),
+    })
+}
+
+/// What a measure of rankings says, by its name.
+fn role(measure: &str) -> Role {
+    let binary = ["recall_any", "recall_all", "hit", "Success", "success"];
+    if binary.iter().any(|name| measure.starts_with(name)) { Role::Binary } else { Role::Quality }
+}
+
+/// A number or a yes.
+fn number(value: Option<&Value>) -> Option<f64> {
+    match value? {
+        Value::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        Value::Number(number) => number.as_f64().filter(|number| number.is_finite()),
+        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A text, or a number as text.
+fn text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Gives keys that repeat a number, so that the n-th of one file meets the n-th of the other.
+fn number_repeats(rows: &mut [Row]) {
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    for row in rows {
+        let times = seen.entry(row.key.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            row.key = format!("{}#{times}", row.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

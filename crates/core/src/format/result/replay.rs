@@ -1,0 +1,65 @@
+//! Rows of a replay: overlap with what was captured.
+
+use serde_json::{Map, Value};
+
+use super::{ResultError, number, number_repeats, text};
+use crate::compare::{Column, Kind, Measured, Role, Row};
+
+/// What a row of a replay holds: its key on the wire, its name here and what it says.
+const COLUMNS: [(&str, Role); 5] = [
+    ("jaccard", Role::Quality),
+    ("top1Match", Role::Binary),
+    ("rbo", Role::Quality),
+    ("kendall_tau", Role::Quality),
+    ("current_latency_ms", Role::Timing),
+];
+
+pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
+    let Some(results) = object.get("results").and_then(Value::as_array) else {
+        let (name, kind) = (name.to_owned(), Kind::Replay);
+        return Err(ResultError::NoRows { name, kind, flag: "--verbose" });
+    };
+    Ok(Measured {
+        name: name.to_owned(),
+        kind: Kind::Replay,
+        conditions: Vec::new(),
+        notes: Vec::new(),
+        columns: columns("", true),
+        rows: rows(results, true),
+    })
+}
+
+/// The columns of a replay, with a prefix before their names.
+pub(super) fn columns(prefix: &str, with_latency: bool) -> Vec<Column> {
+    let wanted = COLUMNS.iter().filter(|(_, role)| with_latency || *role != Role::Timing);
+    wanted.map(|(name, role)| Column { measure: format!("{prefix}{name}"), role: *role }).collect()
+}
+
+/// The rows of a replay. A row where neither side found anything is in no mean.
+pub(super) fn rows(results: &[Value], with_latency: bool) -> Vec<Row> {
+    let mut rows: Vec<Row> = results.iter().map(|result| row(result, with_latency)).collect();
+    number_repeats(&mut rows);
+    rows
+}
+
+fn row(result: &Value, with_latency: bool) -> Row {
+    let hash =
+        text(result.get("query_hash")).or_else(|| text(result.get("query"))).unwrap_or_default();
+    let tool = text(result.get("tool_name")).unwrap_or_default();
+    let pages = |key: &str| result.get(key).and_then(Value::as_array).map(Vec::as_slice);
+    let captured = pages("captured_slugs");
+    let is_both_empty = captured.is_some_and(<[Value]>::is_empty)
+        && pages("current_slugs").is_some_and(<[Value]>::is_empty);
+    let value = |(key, role): &(&str, Role)| {
+        let counts = !is_both_empty || *role == Role::Timing;
+        number(result.get(*key)).filter(|_| counts)
+    };
+    let wanted = COLUMNS.iter().filter(|(_, role)| with_latency || *role != Role::Timing);
+    Row {
+        key: format!("{tool} {hash}"),
+        label: text(result.get("query")).unwrap_or(hash),
+        against: captured.map(|pages| Value::Array(pages.to_vec()).to_string()),
+        is_answered: result.get("jaccard").is_some_and(Value::is_number),
+        values: wanted.map(value).collect(),
+    }
+}

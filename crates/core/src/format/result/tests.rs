@@ -1,0 +1,111 @@
+use super::*;
+use crate::compare::compare;
+
+fn read_one(text: &str) -> Result<Measured, ResultError> {
+    read("file", text.as_bytes(), None)
+}
+
+fn names(measured: &Measured) -> Vec<&str> {
+    measured.columns.iter().map(|column| column.measure.as_str()).collect()
+}
+
+#[test]
+fn replays() {
+    let row = r#"{"tool_name":"query","query":"a","query_hash":"h","jaccard":0.5,"top1Match":true,"rbo":0.4,
+        "kendall_tau":null,"captured_slugs":["x"],"current_slugs":["x"],"current_latency_ms":3.0}"#;
+    let failed = r#"{"tool_name":"query","query":"b","query_hash":"i","errored":true}"#;
+    let text = format!(
+        r#"{{"schema_version":1,"summary":{{"rows_replayed":2}},"results":[{row},{row},{failed}]}}"#
+    );
+    let found = read_one(&text).unwrap();
+    assert_eq!(found.kind, Kind::Replay);
+    assert_eq!(names(&found), ["jaccard", "top1Match", "rbo", "kendall_tau", "current_latency_ms"]);
+    assert_eq!(found.rows[0].values, [Some(0.5), Some(1.0), Some(0.4), None, Some(3.0)]);
+    assert_eq!(found.rows[1].key, "query h#2");
+    assert_eq!(found.rows[2].values, [None; 5]);
+    assert!(found.rows[0].is_answered && !found.rows[2].is_answered);
+    let bare = r#"{"schema_version":1,"summary":{"rows_replayed":2}}"#;
+    let error = read_one(bare).unwrap_err().to_string();
+    assert_eq!(error, "`file` is replay output without its rows; make it again with --verbose");
+}
+
+#[test]
+fn gates() {
+    let text = r#"{"schema_version":1,"verdict":"pass","regression_gate":{"ran":true,"results":[
+        {"tool_name":"query","query":"a","query_hash":"h","jaccard":1.0,"top1Match":null,"rbo":1.0,
+         "captured_slugs":[],"current_slugs":[]}]},
+      "correctness_gate":{"ran":true,"pipeline":"fixed","summary":{"k":3},"results":[
+        {"query_id":"q1","query":"b","relevant":["x"],"recall_at_k":0.5,"first_relevant_hit":true,
+         "expected_top1_hit":null}]}}"#;
+    let found = read_one(text).unwrap();
+    assert_eq!(
+        found.conditions,
+        [("k".to_owned(), "3".to_owned()), ("pipeline".to_owned(), "fixed".to_owned())]
+    );
+    // Both empty: equal, and no evidence of anything.
+    assert_eq!(found.rows[0].values, [None; 7]);
+    assert_eq!(found.rows[1].values, [None, None, None, None, Some(0.5), Some(1.0), None]);
+}
+
+#[test]
+fn scores_and_runs_agree() {
+    let scores = r#"{"schema_version":1,"summary":{"P@1":1.0,"RR":0.75},"counts":{"judged_queries":2,"judgements":2},
+        "per_query":[{"query_id":"1","retrieved":1,"scores":{"P@1":1.0,"RR":1.0}},
+                     {"query_id":"2","retrieved":2,"scores":{"P@1":0.0,"RR":0.5}}]}"#;
+    let scores = read_one(scores).unwrap();
+    let qrels = Qrels::parse(b"1 0 a 1\n2 0 b 1\n").unwrap();
+    let measures = Measure::parse_list("P@1 RR").unwrap();
+    let judge = Judge { qrels: &qrels, measures: &measures };
+    let run = "1 Q0 a 1 1 t\n2 Q0 x 1 2 t\n2 Q0 b 2 1 t\n";
+    let run = read("run", run.as_bytes(), Some(judge)).unwrap();
+    assert_eq!((scores.kind, run.kind), (Kind::Scores, Kind::Run));
+    let values =
+        |measured: &Measured| measured.rows.iter().map(|r| r.values.clone()).collect::<Vec<_>>();
+    assert_eq!((names(&scores), values(&scores)), (names(&run), values(&run)));
+    assert!(compare(&scores, &[run], true).is_err());
+}
+
+#[test]
+fn runs_need_judgements_and_tell_what_is_missing() {
+    let ndjson = r#"{"query_id":"1","retrieved":[{"slug":"a"}]}"#;
+    assert!(matches!(read_one(ndjson), Err(ResultError::NoQrels { .. })));
+    let qrels = Qrels::parse(b"1 0 default::a 1\n2 0 default::b 1\n").unwrap();
+    let measures = Measure::parse_list("recall_any@5").unwrap();
+    let judge = Judge { qrels: &qrels, measures: &measures };
+    let found = read("run", ndjson.as_bytes(), Some(judge)).unwrap();
+    assert_eq!(found.columns[0].role, Role::Binary);
+    assert_eq!(found.notes, ["1 judged queries are not ranked and count 0"]);
+}
+
+#[test]
+fn benchmarks() {
+    let text = "{\"question_id\":\"1\",\"question\":\"who?\",\"recall_hit\":true,\"rank\":3,\"scores\":{\"mrr\":0.5}}\n\
+                {\"question_id\":\"2\",\"question\":\"what?\",\"recall_hit\":false,\"rank\":1,\"scores\":{\"mrr\":1}}\n\
+                {\"kind\":\"by_type_summary\",\"k\":10}\n";
+    let found = read_one(text).unwrap();
+    assert_eq!(found.kind, Kind::Benchmark);
+    assert_eq!(names(&found), ["mrr", "recall_hit"]);
+    assert_eq!(found.rows[0].values, [Some(0.5), Some(1.0)]);
+    assert_eq!(found.conditions, [("k".to_owned(), "10".to_owned())]);
+}
+
+#[test]
+fn what_it_is_not() {
+    for (text, expected) in [
+        ("", "`file` is empty"),
+        ("{\"a\":1}", "`file` is a JSON object of `a`"),
+        ("{\"a\":1}\nnonsense", "`file` is neither JSON nor NDJSON: line 2 is no object"),
+        ("3 fields only", "`file` is not a run"),
+        (
+            "{\"schema_version\":2,\"regression_gate\":{}}",
+            "`file` is gate output of schema_version 2",
+        ),
+        (
+            "{\"query\":\"a\",\"retrieved_slugs\":[]}\n{\"query\":\"b\",\"retrieved_slugs\":[]}",
+            "`file` is captures",
+        ),
+    ] {
+        let error = read_one(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! A comparison's numbers as every form prints them.
+
+use crate::compare::{Against, Comparison, Delta, Move, Role};
+use crate::stats::Interval;
+
+use super::Queries;
+use super::number::{NONE, count, ms};
+use crate::baseline::query_hash;
+
+/// The heads of [`cells`].
+pub(super) const HEADS: [&str; 9] =
+    ["MEASURE", "REFERENCE", "THIS", "DELTA", "95% CI", "p (Holm)", "WORSE/BETTER", "RESULT", "n"];
+
+/// The cells of a measure.
+pub(super) fn cells(one: &Delta) -> [String; 9] {
+    let role = one.column.role;
+    let value = |value: Option<f64>| value.map_or(NONE.to_owned(), |value| number(role, value));
+    let [better, worse, _] = one.better_worse_same;
+    [
+        one.column.measure.clone(),
+        value(one.before),
+        value(one.after),
+        one.delta.map_or(NONE.to_owned(), |delta| signed(role, delta)),
+        one.interval.map_or(NONE.to_owned(), |interval| range(role, interval)),
+        one.p_adjusted.map_or(NONE.to_owned(), p),
+        format!("{worse}/{better}"),
+        result(one).to_owned(),
+        one.n.to_string(),
+    ]
+}
+
+/// What a measure came to, in a word.
+pub(super) fn result(one: &Delta) -> &'static str {
+    if one.is_regression() {
+        "WORSE"
+    } else if one.is_improvement() {
+        "better"
+    } else if one.p.is_none() {
+        "not tested"
+    } else if one.better_worse_same[..2] == [0, 0] {
+        "same"
+    } else {
+        "not significant"
+    }
+}
+
+/// A value of a measure.
+pub(super) fn number(role: Role, value: f64) -> String {
+    match role {
+        Role::Quality => format!("{value:.3}"),
+        Role::Binary => format!("{:.1}%", value * 100.0),
+        Role::Timing => ms(value),
+    }
+}
+
+fn signed(role: Role, delta: f64) -> String {
+    let sign = if delta < 0.0 { '-' } else { '+' };
+    let size = number(role, delta.abs());
+    // A difference of shares is in percentage points.
+    format!("{sign}{}", if role == Role::Binary { size.replace('%', "pp") } else { size })
+}
+
+fn range(role: Role, Interval { low, high }: Interval) -> String {
+    format!("{} to {}", signed(role, low), signed(role, high))
+}
+
+fn p(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// What is worse, or that nothing is, in one line.
+pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
+    let tested = |one: &Against| one.deltas.iter().any(|delta| delta.p.is_some());
+    let worse: Vec<String> = comparison.against.iter().flat_map(regressions).collect();
+    if !worse.is_empty() {
+        return ("WORSE", worse.join("; "));
+    }
+    if !comparison.against.iter().any(tested) {
+        return ("NOTHING TESTED", "no measure could be tested".to_owned());
+    }
+    let better =
+        comparison.against.iter().flat_map(|one| &one.deltas).filter(|d| d.is_improvement());
+    let fell: usize = comparison.against.iter().map(|one| one.drops().count()).sum();
+    let rose: usize = comparison.against.iter().map(|one| one.gains().count()).sum();
+    match better.count() {
+        0 if fell + rose == 0 => ("SAME", "no shared query moved".to_owned()),
+        0 => {
+            let why = format!(
+                "no measure moved surely enough; {} fell, {rose} rose",
+                count(fell, "query")
+            );
+            ("NOT SIGNIFICANT", why)
+        }
+        n => ("BETTER", format!("{} better, none worse", count(n, "measure"))),
+    }
+}
+
+fn regressions(one: &Against) -> Vec<String> {
+    let told = |delta: &&Delta| {
+        let [measure, before, after, ..] = cells(delta);
+        format!("{measure} {before} to {after}")
+    };
+    one.deltas.iter().filter(|delta| delta.is_regression()).map(|delta| told(&delta)).collect()
+}
+
+/// The smallest drops that these queries could have shown, in one line.
+pub(super) fn smallest(one: &Against) -> String {
+    let told = |delta: &Delta| {
+        let drop = delta.smallest_drop.filter(|drop| *drop > 0.0 && delta.p.is_some())?;
+        Some(format!("{} {}", delta.column.measure, signed(delta.column.role, -drop)))
+    };
+    one.deltas.iter().filter_map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// What a query that moved is called.
+pub(super) fn name(one: &Move, queries: Queries) -> String {
+    match queries {
+        Queries::Shown => one.label.clone(),
+        Queries::Hashed => query_hash(&one.label),
+    }
+}
+
+/// A value and what it became.
+pub(super) fn became(one: &Move) -> String {
+    format!("{:.3} to {:.3}", one.before, one.after)
+}

@@ -1,0 +1,65 @@
+//! A comparison as Markdown.
+
+use crate::compare::{Against, Comparison, Move};
+use crate::report::Queries;
+use crate::report::deltas::{HEADS, became, cells, headline, name};
+use crate::report::number::count;
+
+use super::{ROOM, WORST, code, list, table};
+
+/// The report of a comparison.
+pub fn compare(comparison: &Comparison, queries: Queries) -> String {
+    let (word, why) = headline(comparison);
+    let mut text = format!("## gbrain eval compare: {word}\n\n{}\n", code(&why));
+    for one in &comparison.against {
+        text.push_str(&format!(
+            "\n### {} against {}\n\n",
+            code(&one.name),
+            code(&comparison.reference)
+        ));
+        text.push_str(&against(one, queries, text.len()));
+    }
+    let notes: Vec<String> = comparison
+        .notes
+        .iter()
+        .map(|(name, note)| format!("{}: {}", code(name), code(note)))
+        .collect();
+    text.push_str(&list("Notes", &notes));
+    text
+}
+
+fn against(one: &Against, queries: Queries, before: usize) -> String {
+    let row = |delta| {
+        let [measure, rest @ ..] = cells(delta);
+        [vec![code(&measure)], rest.to_vec()].concat()
+    };
+    let mut text = table(&HEADS.map(str::to_owned), one.deltas.iter().map(row));
+    let (reference, this) = (one.only_reference.len(), one.only_this.len());
+    text.push_str(&format!(
+        "\n{} in both, {reference} only in the reference, {this} only in this, {} not answered in this \
+         alone.\n",
+        count(one.shared, "query"),
+        one.unanswered.len()
+    ));
+    let forced: Vec<String> = one.forced.iter().map(|reason| code(&reason.to_string())).collect();
+    text.push_str(&list("Not comparable, but forced", &forced));
+    text.push_str(&moves("Regressions", one.drops().collect(), queries, before + text.len()));
+    text.push_str(&moves("Improvements", one.gains().collect(), queries, before + text.len()));
+    text
+}
+
+fn moves(heading: &str, moves: Vec<&Move>, queries: Queries, before: usize) -> String {
+    let row = |one: &&Move| vec![code(&name(one, queries)), code(&one.measure), became(one)];
+    let mut items: Vec<Vec<String>> = moves.iter().take(WORST).map(row).collect();
+    // Entities make a row six times as long at most.
+    let fits = ROOM.saturating_sub(before) / (12 * super::TEXT);
+    items.truncate(fits);
+    if moves.is_empty() {
+        return String::new();
+    }
+    let left = moves.len() - items.len();
+    let more =
+        if left > 0 { format!("\n{} left out.\n", count(left, "query")) } else { String::new() };
+    let head = ["query", "measure", "reference to this"].map(str::to_owned);
+    format!("\n#### {heading}\n\n{}{more}", table(&head, items))
+}

@@ -1,0 +1,89 @@
+//! A comparison for a terminal: regressions first.
+
+use crate::compare::{Against, Comparison, Move};
+use crate::report::deltas::{HEADS, became, cells, headline, smallest};
+use crate::report::escape::visible;
+use crate::report::number::count;
+
+use super::LINE;
+use super::rows::line;
+use super::table::{Edge, table};
+
+/// Queries without a partner that are named.
+const ALONE: usize = 5;
+
+/// The report of a comparison, with `most` of the queries that fell and of those that rose.
+pub fn compare(comparison: &Comparison, most: usize) -> String {
+    let (word, why) = headline(comparison);
+    let mut text = format!("{word}  {}\n", visible(&why, 4 * LINE));
+    let reference = visible(&comparison.reference, LINE);
+    for one in &comparison.against {
+        line(&mut text, format_args!("\n{} against {reference}", visible(&one.name, LINE)));
+        text.push_str(&against(one, most));
+    }
+    for (name, note) in &comparison.notes {
+        line(&mut text, format_args!("Note: {}: {note}", visible(name, LINE)));
+    }
+    text
+}
+
+fn against(one: &Against, most: usize) -> String {
+    use Edge::{Left, Right};
+    let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
+    rows.extend(
+        one.deltas.iter().map(|delta| cells(delta).map(|cell| visible(&cell, LINE)).to_vec()),
+    );
+    let edges = [Left, Right, Right, Right, Left, Right, Right, Left, Right];
+    let mut text = format!("\n{}\n", table(&edges, &rows));
+    for reason in &one.forced {
+        line(
+            &mut text,
+            format_args!("Warning: not comparable: {}", visible(&reason.to_string(), LINE)),
+        );
+    }
+    let smallest = smallest(one);
+    if !smallest.is_empty() {
+        line(
+            &mut text,
+            format_args!("Smallest drop this many queries show (alpha .05, power .8): {smallest}"),
+        );
+    }
+    line(&mut text, format_args!("Queries in both: {}", one.shared));
+    text.push_str(&alone("Only in the reference", &one.only_reference));
+    text.push_str(&alone("Only in this", &one.only_this));
+    text.push_str(&alone("Not answered in this alone", &one.unanswered));
+    if !one.unshared_measures.is_empty() {
+        let measures = visible(&one.unshared_measures.join(", "), LINE);
+        line(&mut text, format_args!("Measures that only one has: {measures}"));
+    }
+    text.push_str(&moves("Regressions", &one.drops().collect::<Vec<_>>(), most));
+    text.push_str(&moves("Improvements", &one.gains().collect::<Vec<_>>(), most));
+    text
+}
+
+fn alone(what: &str, labels: &[String]) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<String> =
+        labels.iter().take(ALONE).map(|label| format!("\"{}\"", visible(label, 40))).collect();
+    if labels.len() > ALONE {
+        names.push(format!("{} more", labels.len() - ALONE));
+    }
+    format!("{what}: {}: {}\n", labels.len(), names.join(", "))
+}
+
+fn moves(what: &str, moves: &[&Move], most: usize) -> String {
+    if moves.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{what}: {}\n", count(moves.len(), "query"));
+    for one in moves.iter().take(most) {
+        let (measure, label) = (visible(&one.measure, LINE), visible(&one.label, LINE));
+        line(&mut text, format_args!("  {measure} {} \"{label}\"", became(one)));
+    }
+    if moves.len() > most {
+        line(&mut text, format_args!("  ... and {} more", moves.len() - most));
+    }
+    text
+}
