@@ -4,25 +4,26 @@
 //! a pair of blocks is as near in time as can be, and which comes first alternates. A block that
 //! captures has a door of its own, which is closed, and so drained, before the next block begins:
 //! what is not stored while the callers wait still counts as processor time, never as the
-//! neighbour's latency. Intervals are of paired differences, by bootstrap over the pairs.
+//! neighbour's latency. Intervals are of paired differences, by bootstrap over the pairs; medians
+//! are compared by the logarithm of their ratio, which noise moves up as often as down.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use gbrain_bench::campaign::engine::{Engine, Engines};
 use gbrain_bench::campaign::identity::{Corpus, Place, demo, markdown};
 use gbrain_bench::campaign::replay::options;
 use gbrain_brain::capture::{Door, Drained};
 use gbrain_brain::{Ask, Brain, IndexKind};
 use gbrain_core::request::{Caller, Request};
-use gbrain_core::stats::{Resampling, paired_bootstrap};
+use gbrain_core::stats::{Difference, Resampling, paired_bootstrap};
 
 use super::asked::requests;
 use super::data_dir;
-use super::machine::cpu_seconds;
+use super::machine::{cpu_seconds, thread_seconds};
 use super::percentile::{mean, median, percentile, sorted};
 use super::report::{Cell, Output, Report, say};
 
@@ -68,6 +69,8 @@ pub(crate) struct CaptureArgs {
 struct Block {
     /// Microseconds by request.
     times: Vec<f64>,
+    /// Processor time of the callers alone, in seconds.
+    callers: f64,
     /// Processor time of this process, from the first request until everything is stored.
     cpu: f64,
     drained: Drained,
@@ -122,10 +125,10 @@ fn tell(
 ) -> Result<()> {
     let p50s = |blocks: &[Block]| blocks.iter().map(|b| median(&b.times)).collect::<Vec<f64>>();
     let (off, on) = (p50s(without), p50s(with));
-    // As shares of each pair's own time, so that a slow pair does not outweigh the others.
-    let shares: Vec<f64> = off.iter().zip(&on).map(|(off, on)| on / off).collect();
-    let difference = paired_bootstrap(&vec![1.0; shares.len()], &shares, &Resampling::default());
-    let difference = difference.ok_or_else(|| anyhow::anyhow!("no interval"))?;
+    let logs = |p50s: &[f64]| p50s.iter().map(|p50| p50.ln()).collect::<Vec<f64>>();
+    let difference = paired(&logs(&off), &logs(&on))?;
+    let [added, low, high] =
+        [difference.mean, difference.interval.low, difference.interval.high].map(f64::exp_m1);
     let p99 = |blocks: &[Block]| {
         let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.clone()).collect();
         percentile(&sorted(&all), 0.99)
@@ -135,11 +138,11 @@ fn tell(
         Cell::text(engine.name()),
         Cell::Count(args.pairs as u64),
         Cell::Count(args.requests as u64),
-        Cell::number(mean(&off), 0),
-        Cell::number(mean(&on), 0),
-        percent(difference.mean),
-        percent(difference.interval.low),
-        percent(difference.interval.high),
+        Cell::number(median(&off), 0),
+        Cell::number(median(&on), 0),
+        percent(added),
+        percent(low),
+        percent(high),
         Cell::number(p99(without), 0),
         Cell::number(p99(with), 0),
     ]);
@@ -147,29 +150,33 @@ fn tell(
     report.target(
         format!(
             "{name}: capturing adds {:+.1}% to the median, at most {:+.1}% (95%), at most {:+.0}%",
-            100.0 * difference.mean,
-            100.0 * difference.interval.high,
+            100.0 * added,
+            100.0 * high,
             100.0 * TARGET
         ),
-        difference.interval.high <= TARGET,
+        high <= TARGET,
     );
-    let cpus = |blocks: &[Block]| blocks.iter().map(|block| block.cpu).collect::<Vec<f64>>();
-    let cpu = paired_bootstrap(&cpus(without), &cpus(with), &Resampling::default());
-    let cpu = cpu.ok_or_else(|| anyhow::anyhow!("no interval"))?;
-    let micros = |seconds: f64| format!("{:.0}", 1e6 * seconds / args.requests as f64);
-    let cpu = format!(
-        "{name}: {} ({} to {}) of {} per request",
-        micros(cpu.mean),
-        micros(cpu.interval.low),
-        micros(cpu.interval.high),
-        micros(mean(&cpus(without)))
-    );
-    report.fact("processor time added per capture, us (95%)", Cell::text(cpu));
+    let parts: [(&'static str, fn(&Block) -> f64); 2] = [
+        ("processor time added per capture, us (95%)", |block| block.cpu),
+        ("of which while the caller waits, us (95%)", |block| block.callers),
+    ];
+    for (what, of) in parts {
+        let [off, on] = [without, with].map(|blocks| blocks.iter().map(of).collect::<Vec<f64>>());
+        let added = paired(&off, &on)?;
+        let micros = |seconds: f64| format!("{:.1}", 1e6 * seconds / args.requests as f64);
+        let (low, high) = (micros(added.interval.low), micros(added.interval.high));
+        let text = format!("{} ({low} to {high}) to {}", micros(added.mean), micros(mean(&off)));
+        report.fact(what, Cell::text(format!("{name}: {text}")));
+    }
     let sum = |of: fn(&Drained) -> u64| with.iter().map(|block| of(&block.drained)).sum::<u64>();
     let (stored, lost) = (sum(|d| d.stored), sum(|d| d.failed + d.unfinished));
     report.fact("captures stored, and lost", Cell::text(format!("{name}: {stored}, {lost}")));
     report.target(format!("{name}: no capture is lost: {lost} of {}", stored + lost), lost == 0);
     Ok(())
+}
+
+fn paired(without: &[f64], with: &[f64]) -> Result<Difference> {
+    paired_bootstrap(without, with, &Resampling::default()).context("nothing to compare")
 }
 
 /// Adds an address to some requests.
@@ -189,22 +196,27 @@ fn block(
     let capture = (capturing == Capturing::On).then(|| options(audit));
     let door = Door::new(brain.clone(), capture);
     let cpu = cpu_seconds();
-    let times = std::thread::scope(|scope| {
+    let answered = std::thread::scope(|scope| {
         let share = requests.chunks(requests.len().div_ceil(CALLERS));
         let callers: Vec<_> = share.map(|some| scope.spawn(|| ask_all(&door, some))).collect();
         let joined = callers.into_iter().map(|caller| caller.join().expect("callers go on"));
-        joined.collect::<Result<Vec<Vec<f64>>>>()
+        joined.collect::<Result<Vec<(Vec<f64>, f64)>>>()
     })?;
     let drained = door.close();
-    Ok(Block { times: times.concat(), cpu: cpu_seconds() - cpu, drained })
+    let (times, callers): (Vec<Vec<f64>>, Vec<f64>) = answered.into_iter().unzip();
+    let (times, callers) = (times.concat(), callers.iter().sum());
+    Ok(Block { times, callers, cpu: cpu_seconds() - cpu, drained })
 }
 
-fn ask_all(door: &Door, requests: &[Request]) -> Result<Vec<f64>> {
+/// Microseconds by request, and the processor time of all.
+fn ask_all(door: &Door, requests: &[Request]) -> Result<(Vec<f64>, f64)> {
     let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
     let time = |request: &Request| {
         let begun = Instant::now();
         std::hint::black_box(door.answer(request, &ask, Caller::default())?);
         Ok(begun.elapsed().as_nanos() as f64 / 1000.0)
     };
-    requests.iter().map(time).collect()
+    let begun = thread_seconds();
+    let times = requests.iter().map(time).collect::<Result<_>>()?;
+    Ok((times, thread_seconds() - begun))
 }

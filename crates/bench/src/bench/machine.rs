@@ -33,3 +33,10 @@ pub(crate) fn cpu_seconds() -> f64 {
     let ticks = fields.split_whitespace().skip(11).take(2);
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
+
+/// Processor time that this thread has used.
+pub(crate) fn thread_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = stat.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok());
+    nanos.unwrap_or(0.0) / 1e9
+}

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
+use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, QUEUE, software};
 use gbrain_brain::{Ask, Brain};
 use gbrain_core::baseline::{Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturePolicy, CapturedRow, write_line};
 use gbrain_core::gate::CorrectnessThresholds;
 use gbrain_core::qrels::{JudgedQuery, Judgement};
 use gbrain_core::replay::Live;
-use gbrain_core::request::{Caller, Request};
+use gbrain_core::request::{Caller, Request, RetrievalMode};
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::{
     GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, gate, read_baseline,
@@ -59,6 +59,7 @@ pub fn options(audit: &Path) -> CaptureOptions {
         policy: Ok(policy),
         sample_rate: 1.0,
         retention_days: None,
+        queue: QUEUE,
         audit: AuditLog { dir: audit.to_owned() },
     }
 }
@@ -110,8 +111,12 @@ pub(super) fn strict_gate(brain: &Brain, live: &Live, rows: &[CapturedRow]) -> R
     Ok(gate(&target, &inputs, &|_| ())?)
 }
 
-/// A captured query with the first page that it found as its answer.
+/// A captured query with the first page that it found as its answer; none of a row that was asked
+/// in another way than judged queries are, whose stages may do their work only then.
 fn judged(row: &CapturedRow) -> Option<JudgedQuery> {
+    if row.mode != Some(RetrievalMode::Hybrid) || !row.degraded.is_empty() {
+        return None;
+    }
     let first = row.expected()?.first()?.to_string();
     Some(JudgedQuery {
         id: row.line.to_string(),

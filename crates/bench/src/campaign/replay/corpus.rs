@@ -14,19 +14,23 @@ const DELETED: usize = 100;
 const PERSONAL: usize = 5;
 
 /// What scrubbing takes out; `{}` stands for what else is asked.
-const ABOUT_PEOPLE: [&str; 5] = [
+const ABOUT_PEOPLE: [&str; 7] = [
     "mail ada.lovelace@example.org about {}",
     "{} and call +44 20 7946 0958",
     "charge 4111 1111 1111 1111 for {}",
     "{} to DE89 3704 0044 0532 0130 00",
     "who is 078-05-1120, {}",
+    // A page has this name; what is left of it names none.
+    "who advises mary.somerville@example.org?",
+    // An identifier, for which vectors are not searched; what is left of it is none.
+    "#4111111111111111",
 ];
 
 /// Pages whose names are addresses: their slugs are scrubbed, and two become one.
 const CONTACTS: [(&str, &str); 3] = [
-    ("contacts/ada-at-example-org.md", "Ada Lovelace writes about engines and ferries."),
-    ("contacts/grace-at-example-com.md", "Grace Hopper writes about compilers and ferries."),
-    ("contacts/mary.somerville@example.org.md", "Mary Somerville writes about tides and stars."),
+    ("ada-at-example-org", "Ada Lovelace advises [[mary.somerville@example.org]] on engines."),
+    ("grace-at-example-com", "Grace Hopper writes about compilers and ferries."),
+    ("mary.somerville@example.org", "Mary Somerville writes about tides, ferries and stars."),
 ];
 
 /// A corpus, and what becomes of it.
@@ -45,10 +49,10 @@ pub struct Growth {
 /// Adds pages whose names are personal data.
 pub(super) fn with_contacts(mut corpus: Corpus) -> Corpus {
     let source = corpus.files[0].source.clone();
-    corpus.files.extend(CONTACTS.map(|(path, text)| File {
+    corpus.files.extend(CONTACTS.map(|(name, text)| File {
         source: source.clone(),
-        path: path.to_owned(),
-        text: format!("# {path}\n\n{text}\n"),
+        path: format!("contacts/{name}.md"),
+        text: format!("# {name}\n\n{text}\n"),
     }));
     corpus
 }
