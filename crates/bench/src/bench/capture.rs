@@ -76,6 +76,12 @@ struct Block {
     drained: Drained,
 }
 
+/// Blocks, in pairs.
+struct Blocks {
+    without: Vec<Block>,
+    with: Vec<Block>,
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Capturing {
     Off,
@@ -113,66 +119,72 @@ fn measure(args: &CaptureArgs, engine: Engine, corpus: &Corpus, report: &mut Rep
         }
     }
     say(&format!("{}: {} pairs measured", engine.name(), args.pairs));
-    tell(args, engine, &without, &with, report)
+    let blocks = Blocks { without, with };
+    tell_latency(args, engine, &blocks, report)?;
+    tell_work(engine, &blocks, report)
 }
 
-fn tell(
+fn tell_latency(
     args: &CaptureArgs,
     engine: Engine,
-    without: &[Block],
-    with: &[Block],
+    blocks: &Blocks,
     report: &mut Report,
 ) -> Result<()> {
     let p50s = |blocks: &[Block]| blocks.iter().map(|b| median(&b.times)).collect::<Vec<f64>>();
-    let (off, on) = (p50s(without), p50s(with));
+    let (off, on) = (p50s(&blocks.without), p50s(&blocks.with));
     let logs = |p50s: &[f64]| p50s.iter().map(|p50| p50.ln()).collect::<Vec<f64>>();
-    let difference = paired(&logs(&off), &logs(&on))?;
-    let [added, low, high] =
-        [difference.mean, difference.interval.low, difference.interval.high].map(f64::exp_m1);
-    let p99 = |blocks: &[Block]| {
-        let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.clone()).collect();
-        percentile(&sorted(&all), 0.99)
-    };
-    let percent = |share: f64| Cell::text(format!("{:+.1}%", 100.0 * share));
+    let Difference { mean, interval } = paired(&logs(&off), &logs(&on))?;
+    let [mean, low, high] = [mean, interval.low, interval.high].map(f64::exp_m1);
+    let percent = |share: f64| format!("{:+.1}%", 100.0 * share);
     report.row(vec![
         Cell::text(engine.name()),
         Cell::Count(args.pairs as u64),
         Cell::Count(args.requests as u64),
         Cell::number(median(&off), 0),
         Cell::number(median(&on), 0),
-        percent(added),
-        percent(low),
-        percent(high),
-        Cell::number(p99(without), 0),
-        Cell::number(p99(with), 0),
+        Cell::text(percent(mean)),
+        Cell::text(percent(low)),
+        Cell::text(percent(high)),
+        Cell::number(p99(&blocks.without), 0),
+        Cell::number(p99(&blocks.with), 0),
     ]);
-    let name = engine.name();
+    let (name, mean, bound, target) =
+        (engine.name(), percent(mean), percent(high), percent(TARGET));
     report.target(
-        format!(
-            "{name}: capturing adds {:+.1}% to the median, at most {:+.1}% (95%), at most {:+.0}%",
-            100.0 * added,
-            100.0 * high,
-            100.0 * TARGET
-        ),
+        format!("{name}: capturing adds {mean} to the median, {bound} at most (95%), of {target}"),
         high <= TARGET,
     );
-    let parts: [(&'static str, fn(&Block) -> f64); 2] = [
-        ("processor time added per capture, us (95%)", |block| block.cpu),
-        ("of which while the caller waits, us (95%)", |block| block.callers),
-    ];
-    for (what, of) in parts {
-        let [off, on] = [without, with].map(|blocks| blocks.iter().map(of).collect::<Vec<f64>>());
-        let added = paired(&off, &on)?;
-        let micros = |seconds: f64| format!("{:.1}", 1e6 * seconds / args.requests as f64);
-        let (low, high) = (micros(added.interval.low), micros(added.interval.high));
-        let text = format!("{} ({low} to {high}) to {}", micros(added.mean), micros(mean(&off)));
-        report.fact(what, Cell::text(format!("{name}: {text}")));
-    }
-    let sum = |of: fn(&Drained) -> u64| with.iter().map(|block| of(&block.drained)).sum::<u64>();
-    let (stored, lost) = (sum(|d| d.stored), sum(|d| d.failed + d.unfinished));
-    report.fact("captures stored, and lost", Cell::text(format!("{name}: {stored}, {lost}")));
+    Ok(())
+}
+
+fn tell_work(engine: Engine, blocks: &Blocks, report: &mut Report) -> Result<()> {
+    let name = engine.name();
+    let whole = added(blocks, |block| block.cpu)?;
+    let waited = added(blocks, |block| block.callers)?;
+    report.fact("processor time added per capture, us", Cell::text(format!("{name}: {whole}")));
+    report.fact("of which the caller's own, us", Cell::text(format!("{name}: {waited}")));
+    let drained = blocks.with.iter().map(|block| block.drained);
+    let (stored, lost) = drained.fold((0, 0), |(s, l), drained| {
+        (s + drained.stored, l + drained.failed + drained.unfinished)
+    });
     report.target(format!("{name}: no capture is lost: {lost} of {}", stored + lost), lost == 0);
     Ok(())
+}
+
+/// The 99th percentile over all blocks.
+fn p99(blocks: &[Block]) -> f64 {
+    let all: Vec<f64> = blocks.iter().flat_map(|block| block.times.iter().copied()).collect();
+    percentile(&sorted(&all), 0.99)
+}
+
+/// What capturing adds to a time, by request and in microseconds, and to what.
+fn added(blocks: &Blocks, of: fn(&Block) -> f64) -> Result<String> {
+    let micros = |block: &Block| 1e6 * of(block) / block.times.len() as f64;
+    let off: Vec<f64> = blocks.without.iter().map(micros).collect();
+    let on: Vec<f64> = blocks.with.iter().map(micros).collect();
+    let Difference { mean: added, interval } = paired(&off, &on)?;
+    let to = mean(&off);
+    Ok(format!("{added:.0} ({:.0} to {:.0}) to {to:.0}", interval.low, interval.high))
 }
 
 fn paired(without: &[f64], with: &[f64]) -> Result<Difference> {
