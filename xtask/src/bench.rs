@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::{cargo, data, exit_code, postgres, programs};
 
 /// Benchmarks that compare engines, PostgreSQL among them.
-const BENCHES_WITH_POSTGRES: [&str; 2] = ["identity", "export"];
+const BENCHES_WITH_POSTGRES: [&str; 3] = ["identity", "export", "capture"];
 
 /// What to run: a measurement, or a long hunt for failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// What `/proc` counts processor time in: `USER_HZ`, which Linux has fixed at 100.
+const TICKS_PER_SECOND: f64 = 100.0;
+
 /// A line of `/proc/self/status` in KiB, such as `VmHWM`, the peak of resident memory.
 pub(crate) fn status_kib(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -19,4 +22,21 @@ pub(crate) fn disk_bytes(dir: &Path, is_counted: impl Fn(&Path) -> bool) -> u64 
 /// Mebibytes.
 pub(crate) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
+}
+
+/// Processor time that this process has used, its ended threads included, to a hundredth of a
+/// second.
+pub(crate) fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name, in parentheses, may hold anything; what follows it is the third field.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
+}
+
+/// Processor time that this thread has used.
+pub(crate) fn thread_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = stat.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok());
+    nanos.unwrap_or(0.0) / 1e9
 }

@@ -1,14 +1,17 @@
 //! Measurements. Each prints one table with n; what is compared is measured side by side.
 
 mod analysed;
+mod asked;
 pub(crate) mod bare;
 mod build;
+mod capture;
 mod chats;
 mod cold;
 mod collection;
 mod corpus;
 pub(crate) mod export;
 mod figures;
+mod gate;
 mod home;
 mod identity;
 mod import;
@@ -31,8 +34,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-const NAMES: &str =
-    "quality, meaning, search, vectors, import, cold, build, identity, export, scrub, score";
+const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
+                     scrub, score, capture, gate";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -48,6 +51,8 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "export" => export::run(&parse(name, args)?),
         "scrub" => scrub::run(&parse(name, args)?),
         "score" => score::run(&parse(name, args)?),
+        "capture" => capture::run(&parse(name, args)?),
+        "gate" => gate::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 
 pub use corpus::{Corpus, File, demo, markdown};
 pub use questions::{Question, questions};
+pub(crate) use route::{Folder, draft};
 pub use route::{Importer, Route};
 
 use super::engine::{Database, Engine};
@@ -146,15 +147,17 @@ impl View {
     }
 }
 
-/// A brain's store and index directory.
-struct Place {
+/// A brain's store and index directory, for as long as it lives.
+#[derive(Debug)]
+pub struct Place {
     location: Location,
     home: TempDir,
     _database: Option<Database>,
 }
 
 impl Place {
-    fn new(engine: Engine) -> Result<Self> {
+    /// An empty one.
+    pub fn new(engine: Engine) -> Result<Self> {
         let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
         let database = match engine {
             Engine::Sqlite => None,
@@ -167,7 +170,8 @@ impl Place {
         Ok(Self { location, home, _database: database })
     }
 
-    fn open(&self, index: IndexKind) -> Result<Brain> {
+    /// Its brain.
+    pub fn open(&self, index: IndexKind) -> Result<Brain> {
         let options = BrainOptions {
             location: self.location.clone(),
             mode: OpenMode::Init,
@@ -177,6 +181,13 @@ impl Place {
             models: gbrain_brain::built_in_models(),
         };
         Ok(Brain::open(options, Timestamp::now())?)
+    }
+
+    /// Brings files into it.
+    pub fn bring(&self, files: &[File]) -> Result<()> {
+        let mut folder = Folder::new()?;
+        folder.lay_out(files.to_vec())?;
+        folder.bring(2, self)
     }
 
     fn answers(&self, view: View, questions: &[Question]) -> Result<Vec<String>> {

@@ -11,6 +11,7 @@ pub mod identity;
 pub mod kill;
 pub mod load;
 pub mod process;
+pub mod replay;
 pub mod tree;
 
 use std::io::Write as _;
@@ -25,7 +26,8 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "kill" => kill::run(&parse(name, args)?),
         "load" => load::run(&parse(name, args)?),
         "fuzz" => fuzz::run(&parse(name, args)?),
-        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz"),
+        "replay" => replay::run(&parse(name, args)?),
+        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay"),
     }
 }
 

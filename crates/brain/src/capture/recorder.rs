@@ -7,9 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use gbrain_core::capture::{
-    CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed, keys,
-};
+use gbrain_core::capture::{CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed};
 use gbrain_core::hash::Hash;
 use gbrain_store::{CaptureFilter, StoreError};
 use jiff::{SignedDuration, Timestamp};
@@ -168,8 +166,8 @@ impl Worker {
         let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
         let again = self.brain.answer_from(&item.snapshot, &request, &ask);
         // Without the ranking of the scrubbed text the row is still a row; it can't be gated on.
-        let again = again.ok().map(|answered| keys(&answered.ranking.hits));
-        Ok(policy.row(scrubbing, again.as_deref()))
+        let again = again.ok().map(|answered| answered.ranking);
+        Ok(policy.row(scrubbing, again.as_ref()))
     }
 
     fn count_stored(&self, rows: usize) {

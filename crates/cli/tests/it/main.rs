@@ -15,6 +15,7 @@ mod hermetic_gate;
 mod identity;
 mod kill;
 mod meaning;
+mod replay;
 mod score;
 mod support;
 mod trust;

@@ -98,17 +98,24 @@ impl CapturePolicy {
         Scrubbing { text: scrubbed.text, families, observed }
     }
 
-    /// The row. `again` is the ranking of the scrubbed text, where scrubbing changed it.
-    pub fn row(&self, scrubbing: Scrubbing, again: Option<&[PageKey]>) -> CaptureFields {
-        let Scrubbing { observed, families, text } = scrubbing;
+    /// The row. `again` is the answer to the scrubbed text, where scrubbing changed it.
+    pub fn row(&self, scrubbing: Scrubbing, again: Option<&Ranking>) -> CaptureFields {
+        let Scrubbing { mut observed, families, text } = scrubbing;
+        // A replay is held against the answer to the scrubbed text: what was searched for that one,
+        // and what could not be, is what the replay must find again.
+        if let Some(again) = again {
+            observed.embedder.clone_from(&again.embedder);
+            observed.degraded.clone_from(&again.degraded);
+        }
         let slug = |key: &PageKey| match &self.scrubber {
             Some(scrubber) => scrubber.scrub_slug(key.slug.as_str()),
             None => key.slug.as_str().to_owned(),
         };
         let retrieved: Vec<(String, String)> =
             observed.retrieved.iter().map(|key| (key.source.to_string(), slug(key))).collect();
-        let again = again.map(|keys| {
-            keys.iter().map(|key| (key.source.to_string(), slug(key))).collect::<Vec<_>>()
+        let again = again.map(|ranking| {
+            let hits = ranking.hits.iter();
+            hits.map(|hit| (hit.key.source.to_string(), slug(&hit.key))).collect::<Vec<_>>()
         });
         let extra = Extra::new(ExtraParts {
             observed: &observed,

@@ -1,6 +1,6 @@
 //! The ways on which a corpus comes into a brain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -9,6 +9,7 @@ use gbrain_brain::IndexKind;
 use gbrain_brain::import::{ImportOptions, import};
 use gbrain_core::id::SourceId;
 use jiff::Timestamp;
+use tempfile::TempDir;
 
 use super::corpus::{Corpus, File};
 use super::{Place, Way, succeed};
@@ -52,15 +53,13 @@ impl Corpus {
             Route::History(changes) => self.history(changes, &mut rng),
         };
         states.push(self.files.clone());
-        let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
-        let mut on_disk = BTreeMap::new();
+        let mut folder = Folder::new()?;
         for state in states {
-            lay_out(dir.path(), state, &mut on_disk)?;
+            folder.lay_out(state)?;
             let mut sources: Vec<&str> = self.sources().into_iter().collect();
             rng.shuffle(&mut sources);
             for source in sources {
-                std::fs::create_dir_all(dir.path().join(source))?;
-                importer.import(&dir.path().join(source), source, way.threads)?;
+                folder.bring_source(source, way.threads, importer)?;
             }
         }
         Ok(())
@@ -104,7 +103,7 @@ impl Corpus {
 }
 
 /// An earlier text of a file, so many edits ago: a paragraph less, another more.
-fn draft(file: &File, ago: usize) -> File {
+pub(crate) fn draft(file: &File, ago: usize) -> File {
     let paragraphs: Vec<&str> = file.text.split("\n\n").collect();
     let dropped = paragraphs.len() / 2 + 1;
     let kept = paragraphs
@@ -123,22 +122,51 @@ fn draft(file: &File, ago: usize) -> File {
     }
 }
 
-/// Makes a directory hold a state, touching only what differs from the last one.
-fn lay_out(dir: &Path, state: Vec<File>, on_disk: &mut BTreeMap<String, String>) -> Result<()> {
-    let wanted: BTreeMap<String, String> = state
-        .into_iter()
-        .map(|file| (format!("{}/{}", file.source, file.path), file.text))
-        .collect();
-    for path in on_disk.keys().filter(|path| !wanted.contains_key(*path)) {
-        std::fs::remove_file(dir.join(path))?;
+/// A directory that holds one state of a corpus after another, a directory per source.
+pub(crate) struct Folder {
+    dir: TempDir,
+    /// What is in it, by path.
+    on_disk: BTreeMap<String, String>,
+}
+
+impl Folder {
+    /// An empty one.
+    pub(crate) fn new() -> Result<Self> {
+        let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
+        Ok(Self { dir, on_disk: BTreeMap::new() })
     }
-    for (path, text) in wanted.iter().filter(|(path, text)| on_disk.get(*path) != Some(text)) {
-        let file = dir.join(path);
-        std::fs::create_dir_all(file.parent().expect("it is below the directory"))?;
-        std::fs::write(file, text)?;
+
+    /// Makes it hold a state, touching only what differs from the last one.
+    pub(crate) fn lay_out(&mut self, state: Vec<File>) -> Result<()> {
+        let wanted: BTreeMap<String, String> = state
+            .into_iter()
+            .map(|file| (format!("{}/{}", file.source, file.path), file.text))
+            .collect();
+        for path in self.on_disk.keys().filter(|path| !wanted.contains_key(*path)) {
+            std::fs::remove_file(self.dir.path().join(path))?;
+        }
+        let is_new = |path: &str, text: &String| self.on_disk.get(path) != Some(text);
+        for (path, text) in wanted.iter().filter(|(path, text)| is_new(path, text)) {
+            let file = self.dir.path().join(path);
+            std::fs::create_dir_all(file.parent().expect("it is below the directory"))?;
+            std::fs::write(file, text)?;
+        }
+        self.on_disk = wanted;
+        Ok(())
     }
-    *on_disk = wanted;
-    Ok(())
+
+    /// Brings what it holds into a brain, source by source.
+    pub(crate) fn bring(&self, threads: usize, importer: &dyn Importer) -> Result<()> {
+        let sources = self.on_disk.keys().filter_map(|path| Some(path.split_once('/')?.0));
+        let sources: BTreeSet<&str> = sources.collect();
+        sources.into_iter().try_for_each(|source| self.bring_source(source, threads, importer))
+    }
+
+    fn bring_source(&self, source: &str, threads: usize, importer: &dyn Importer) -> Result<()> {
+        let dir = self.dir.path().join(source);
+        std::fs::create_dir_all(&dir)?;
+        importer.import(&dir, source, threads)
+    }
 }
 
 impl Importer for Place {

@@ -9,7 +9,7 @@ use clap::Args;
 use gbrain_brain::capture::software;
 use gbrain_brain::{Ask, Brain};
 use gbrain_core::baseline::{Draft, query_hash};
-use gbrain_core::capture::{CapturePolicy, CapturedRow, Observed, StoredCapture, keys, write_line};
+use gbrain_core::capture::{CapturePolicy, CapturedRow, Observed, StoredCapture, write_line};
 use gbrain_core::format::capture::read_row;
 use gbrain_core::measure::{Graded, Measure};
 use gbrain_core::qrels::{JudgedQuery, Qrels};
@@ -114,10 +114,9 @@ fn again(
         software: software(),
     };
     // The text was scrubbed when it was captured; what is asked is what is left of it.
-    let found = keys(&answered.ranking.hits);
-    let scrubbing = policy.scrub(observed);
-    let fields = policy
-        .row(scrubbing, Some(&found).filter(|_| row.scrubbed == Some(true)).map(Vec::as_slice));
+    let is_scrubbed = row.scrubbed == Some(true);
+    let again = is_scrubbed.then_some(&answered.ranking);
+    let fields = policy.row(policy.scrub(observed), again);
     let mut line = Vec::new();
     write_line(&StoredCapture { id: 0, created_at: Timestamp::UNIX_EPOCH, fields }, &mut line);
     let new: Value = serde_json::from_slice(&line)

@@ -1,0 +1,22 @@
+//! The short form of `cargo xtask campaign replay`.
+
+use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::identity::demo;
+use gbrain_bench::campaign::replay::{Hunt, hunt, prepare};
+
+fn replays(engine: Engine) {
+    let (growth, questions) = prepare(demo().unwrap(), 60, 5);
+    let report = hunt(&Hunt { engine, growth: &growth, questions: &questions }).unwrap();
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    assert!(report.captured == 69 && report.scrubbed >= 12, "{report:?}");
+}
+
+#[test]
+fn a_replay_finds_what_changed_on_sqlite() {
+    replays(Engine::Sqlite);
+}
+
+#[test]
+fn a_replay_finds_what_changed_on_postgres() {
+    replays(Engine::Postgres);
+}
