@@ -119,7 +119,7 @@ fn what_cannot_be_scored_exits_2_and_says_why() {
         (QRELS, RUN, &["--measures", "accuracy"], "there is no measure `accuracy`"),
         (QRELS, RUN, &["--measures", " "], "--measures names none"),
         (QRELS, RUN, &["--output", "/nowhere/at/all"], "/nowhere/at/all"),
-        (QRELS, "", &[], "judged queries in the run: none of 2"),
+        (QRELS, "", &[], "there is no row in it"),
         (QRELS, "9 Q0 a 1 1 t", &[], "judged queries in the run: none of 2"),
     ] {
         let ran = score(&home, qrels, run, more);
