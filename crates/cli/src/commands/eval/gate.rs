@@ -24,6 +24,9 @@ use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
+/// Up to this many chunks a gate finds out by itself what moved a row.
+const BLAME_CHUNKS: u64 = 50_000;
+
 /// Arguments of `eval gate`.
 #[derive(Debug, Args)]
 #[command(
@@ -143,7 +146,7 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
             concurrency: usize::from(args.concurrency),
             repeats: usize::from(args.repeats),
             explain: 5,
-            blame: true,
+            blame: is_small(&target.provenance()),
             ..ReplayOptions::default()
         },
     };
@@ -170,6 +173,12 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
     })
+}
+
+/// Whether past corpora are quick to index, so that finding out what moved a row costs little. On
+/// a larger brain that is asked for: `eval replay --blame`.
+fn is_small(provenance: &Provenance) -> bool {
+    provenance.corpus.as_ref().is_some_and(|corpus| corpus.print.chunks <= BLAME_CHUNKS)
 }
 
 fn read(args: &GateArgs) -> Result<Inputs, CliError> {
