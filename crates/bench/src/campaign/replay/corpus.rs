@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 use gbrain_core::id::PageKey;
+use gbrain_core::request::{Filter, Operation, RetrievalMode, Trust};
 use jiff::ToSpan as _;
 
 use crate::campaign::identity::{Corpus, File, Question, draft};
@@ -64,14 +65,17 @@ pub(super) fn grown(corpus: Corpus, seed: u64) -> Growth {
     let mut order: Vec<usize> = (0..before.len()).collect();
     rng.shuffle(&mut order);
     let (_, rest) = order.split_at((before.len() / DELETED).max(2));
-    let (edited, kept) = rest.split_at(before.len() / EDITED);
-    let mut after: Vec<File> = edited.iter().map(|at| draft(&before[*at], 1)).collect();
-    after.extend(kept.iter().map(|at| before[*at].clone()));
+    // Half a chat is none.
+    let (editable, fixed): (Vec<&File>, Vec<&File>) =
+        rest.iter().map(|at| &before[*at]).partition(|file| file.path.ends_with(".md"));
+    let (edited, unedited) = editable.split_at((before.len() / EDITED).min(editable.len() / 2));
+    let mut after: Vec<File> = edited.iter().map(|file| draft(file, 1)).collect();
+    after.extend(unedited.iter().chain(&fixed).map(|file| (*file).clone()));
     let new = doomed.into_iter().take(before.len() / 5);
     let new: Vec<File> = new.filter(|file| !before.iter().any(|old| is_same(old, file))).collect();
     let key = |file: &File| file.page().map(|page| page.key);
     let late = new.iter().find_map(key).expect("some new file is a page");
-    let early = kept.iter().find_map(|at| key(&before[*at])).expect("some kept file is a page");
+    let early = unedited.iter().find_map(|file| key(file)).expect("some file is a page");
     after.extend(new);
     Growth { before, after, late, early }
 }
@@ -87,6 +91,13 @@ pub(super) fn make_personal(questions: &mut [Question]) {
         if at % PERSONAL == 0 {
             let frame = ABOUT_PEOPLE[at / PERSONAL % ABOUT_PEOPLE.len()];
             request.query = frame.replace("{}", &request.query);
+            if request.query == frame {
+                // What differs between the two texts shows in the whole pipeline only.
+                request.operation = Operation::Query;
+                request.mode = RetrievalMode::Hybrid;
+                request.filter = Filter { trust: Trust::Trusted, ..Filter::default() };
+                request.vectors = true;
+            }
         }
         let days = i64::try_from(at % 400).expect("a remainder of 400 is small");
         request.now = request.now.saturating_sub((days * 24).hours()).expect("hours are exact");
