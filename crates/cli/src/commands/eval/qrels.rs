@@ -30,7 +30,7 @@ pub(crate) struct QrelsArgs {
     /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// What to measure [default: nDCG@k P@k R@k RR AP judged@k].
+    /// What to measure, by default nDCG@k P@k R@k RR AP judged@k.
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
     /// How many pages count.

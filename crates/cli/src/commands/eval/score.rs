@@ -39,7 +39,7 @@ pub(crate) struct ScoreArgs {
     /// The run: TREC lines or NDJSON rows.
     #[arg(long, value_name = "FILE")]
     run: PathBuf,
-    /// What to measure, separated by blanks [default: nDCG@10 AP RR P@5 R@5 R@10 R@100 Judged@10].
+    /// What to measure, separated by blanks; by default nDCG@10 AP RR P@5 R@5 R@10 R@100 Judged@10.
     #[arg(long, value_name = "NAMES")]
     measures: Option<String>,
     /// Tell the scores of every query; JSON has the key `per_query` only with this.
