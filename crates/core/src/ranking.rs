@@ -168,6 +168,15 @@ pub struct Degraded {
     pub reason: &'static str,
 }
 
+/// Whether a reason speaks of the question and the corpus, such as a name that no page bears, and
+/// not of machinery that failed: it comes again wherever the same is asked of the same.
+pub fn is_of_the_question(reason: &str) -> bool {
+    reason == NO_SEED
+}
+
+/// The reason of a relational question that names nothing there is a page of.
+pub const NO_SEED: &str = "no_seed";
+
 /// How a relational question was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationReport {

@@ -5,7 +5,7 @@ use gbrain_brain::{Answered, Ask, Brain, Past, Snapshot};
 use gbrain_core::capture::keys;
 use gbrain_core::id::{Generation, PageKey};
 use gbrain_core::provenance::{CorpusAt, Provenance};
-use gbrain_core::ranking::WhyNot;
+use gbrain_core::ranking::{WhyNot, is_of_the_question};
 use gbrain_core::replay::{Live, Lost};
 use gbrain_core::request::Request;
 
@@ -94,7 +94,7 @@ impl Retriever for LocalRetriever<'_> {
         let started = std::time::Instant::now();
         let ranking = self.ask(request, None)?.ranking;
         let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
-        let degraded = ranking.degraded.iter();
+        let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         Ok(Answer {
             pages: keys(&ranking.hits),
             latency_ms,

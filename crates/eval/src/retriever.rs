@@ -14,7 +14,7 @@ pub struct Answer {
     pub pages: Vec<PageKey>,
     /// How long it took, in milliseconds.
     pub latency_ms: f64,
-    /// Stages that could not do their work, with the reason.
+    /// Stages whose machinery could not do its work, with the reason.
     pub degraded: Vec<(String, String)>,
     /// What answered.
     pub provenance: Provenance,

@@ -20,9 +20,6 @@ use super::CaptureOptions;
 const BATCH: usize = 256;
 /// How long the first row of a transaction waits for others.
 const LINGER: Duration = Duration::from_millis(100);
-/// How often the queue is looked at meanwhile. Not at every row: being woken for each costs the
-/// callers, whose processor it takes.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What became of the captures of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,8 +49,6 @@ struct Item {
 /// Takes observations and stores them, in a thread of its own.
 pub struct Recorder {
     queue: Sender<Item>,
-    /// Nothing is ever sent: the thread stops lingering when it is dropped.
-    open: Sender<()>,
     counters: Arc<Counters>,
     sample_rate: f64,
     worker: JoinHandle<()>,
@@ -63,12 +58,11 @@ impl Recorder {
     /// Starts the thread.
     pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
         let (queue, items) = bounded(options.queue);
-        let (open, closing) = bounded(0);
         let counters = Arc::new(Counters::default());
         let sample_rate = options.sample_rate;
         let mut worker = Worker { brain, options, counters: counters.clone(), reported: 0 };
-        let worker = std::thread::spawn(move || worker.run(&items, &closing));
-        Self { queue, open, counters, sample_rate, worker }
+        let worker = std::thread::spawn(move || worker.run(&items));
+        Self { queue, counters, sample_rate, worker }
     }
 
     /// Takes an observation, or counts it as lost when the queue is full.
@@ -96,8 +90,8 @@ impl Recorder {
 
     /// Stores what is waiting, for so long at most.
     pub(super) fn drain(self, bound: Duration) -> Drained {
-        let Self { queue, open, counters, worker, sample_rate: _ } = self;
-        drop((queue, open));
+        let Self { queue, counters, worker, .. } = self;
+        drop(queue);
         let until = Instant::now() + bound;
         while !worker.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
@@ -118,12 +112,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&mut self, items: &Receiver<Item>, closing: &Receiver<()>) {
+    fn run(&mut self, items: &Receiver<Item>) {
         self.options.audit.store_waiting(&self.brain);
         self.prune();
         while let Ok(first) = items.recv() {
-            linger(items, closing);
-            let batch = std::iter::once(first).chain(items.try_iter()).take(BATCH).collect();
+            let batch = gather(items, first);
             self.store(batch);
             self.report_overflow();
         }
@@ -223,15 +216,17 @@ impl Worker {
     }
 }
 
-/// Waits for more to come, unless there is enough or nothing more will.
-fn linger(items: &Receiver<Item>, closing: &Receiver<()>) {
+/// Takes what comes within a moment after the first.
+fn gather(items: &Receiver<Item>, first: Item) -> Vec<Item> {
     let until = Instant::now() + LINGER;
-    while items.len() + 1 < BATCH && !items.is_full() && Instant::now() < until {
-        match closing.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+    let mut batch = vec![first];
+    while batch.len() < BATCH {
+        match items.recv_deadline(until) {
+            Ok(item) => batch.push(item),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         }
     }
+    batch
 }
 
 /// Names one event among those of all processes.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gbrain_core::id::PageId;
-use gbrain_core::ranking::{Arm, Degraded, Edge};
+use gbrain_core::ranking::{Arm, Degraded, Edge, NO_SEED};
 use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
 use gbrain_index::{ChunkHit, IndexError, Named, PageEntry, PageWords, VectorHit, VectorQuery};
 
@@ -136,7 +136,7 @@ impl Retrieval<'_> {
         };
         let resolved = self.resolve_seeds(&question)?;
         if resolved.is_empty() {
-            results.degraded.push(Degraded { stage: "graph", reason: "no_seed" });
+            results.degraded.push(Degraded { stage: "graph", reason: NO_SEED });
         } else {
             let mut graph = Graph::new(self.view, self.sources, self.request.filter.trust);
             let reached = graph.walk(&question, &resolved, self.request)?;

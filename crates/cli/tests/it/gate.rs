@@ -292,3 +292,15 @@ fn files_of_other_gbrains_gate_unchanged() {
     ]);
     assert_eq!(replay["summary"]["rows_replayed"], json!(20));
 }
+
+#[test]
+fn a_question_about_nobody_there_is_a_page_of_is_gated_like_any_other() {
+    let home = captured_home(Home::sqlite());
+    home.ok(&["query", "Who invested in Zorblatt Industries?"]);
+    let baseline = publish(&home);
+    let ran = gate(&home, &baseline, &["--json", "--threshold-latency-multiplier", "1000"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["regression_gate"]["summary"]["rows_total"], json!(9));
+    assert_eq!(report["regression_gate"]["summary"]["rows_confounded"], json!(0));
+}

@@ -56,7 +56,7 @@ pub struct CapturedRow {
     pub expansion_applied: bool,
     /// Whether the answer came from a cache.
     pub cache_hit: bool,
-    /// Stages that could not do their work, with the reason.
+    /// Stages whose machinery could not do its work, with the reason.
     pub degraded: Vec<(String, String)>,
     /// The time that recency was measured against.
     pub now: Option<Timestamp>,

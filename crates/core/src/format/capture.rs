@@ -15,7 +15,7 @@ use crate::capture::{CapturedRow, Observed, Retrieved};
 use crate::hash::Hash;
 use crate::id::SourceId;
 use crate::provenance::{CorpusAt, Provenance, Software};
-use crate::ranking::CorpusPrint;
+use crate::ranking::{CorpusPrint, is_of_the_question};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Trust};
 use crate::scrub::Family;
 use crate::search::{SOURCE_WEIGHT, Settings};
@@ -364,7 +364,12 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         vector_enabled: row.vector_enabled,
         expansion_applied: row.expansion_applied.unwrap_or(false),
         cache_hit: row.cache_hit.unwrap_or(false),
-        degraded: row.degraded.into_iter().map(|d| (d.stage, d.reason)).collect(),
+        degraded: row
+            .degraded
+            .into_iter()
+            .filter(|d| !is_of_the_question(&d.reason))
+            .map(|d| (d.stage, d.reason))
+            .collect(),
         now: row.now.as_deref().map(|text| time("now", text)).transpose()?,
         created_at: row.created_at.as_deref().map(|text| time("created_at", text)).transpose()?,
         latency_ms: row.latency_ms,

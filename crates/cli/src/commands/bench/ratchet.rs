@@ -13,6 +13,7 @@ use gbrain_core::capture::{CapturePolicy, CapturedRow, Observed, StoredCapture, 
 use gbrain_core::format::capture::read_row;
 use gbrain_core::measure::{Graded, Measure};
 use gbrain_core::qrels::{JudgedQuery, Qrels};
+use gbrain_core::ranking::is_of_the_question;
 use gbrain_core::replay::{Live, SettingsFrom, ask};
 use gbrain_core::request::Caller;
 use gbrain_core::scrub::Scrubber;
@@ -100,7 +101,8 @@ fn again(
     let asked = ask(row, live, SettingsFrom::Live).map_err(|skip| refuse(skip.to_string()))?;
     let options = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
     let answered = brain.answer(&asked.request, &options)?;
-    if let Some(degraded) = answered.ranking.degraded.first() {
+    let failed = answered.ranking.degraded.iter().find(|d| !is_of_the_question(d.reason));
+    if let Some(degraded) = failed {
         return Err(refuse(format!("stage `{}` could not do its work", degraded.stage)));
     }
     let latency: u64 = answered.served.timings.iter().map(|stage| stage.micros).sum();
