@@ -1,6 +1,6 @@
 //! A corpus to answer from: the newest, or the one that was there at a past generation.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gbrain_core::id::Generation;
 use gbrain_core::provenance::CorpusAt;
@@ -57,17 +57,20 @@ impl Brain {
         Ok(Snapshot::new(self, fresh.view, sources, fresh.behind))
     }
 
-    /// The past corpora of this brain.
-    pub fn past(&self) -> Result<Past<'_>, BrainError> {
+    /// The past corpora of this brain. Nothing is made until one is asked for.
+    pub fn past(&self) -> Past<'_> {
+        Past { brain: self, index: OnceLock::new() }
+    }
+
+    fn past_index(&self) -> Result<Arc<dyn Index>, BrainError> {
         let chunks = self.store().head(self.workspace())?.chunks;
         let on_disk = self.index_path.as_deref().filter(|_| chunks > IN_MEMORY_CHUNKS);
-        let index: Arc<dyn Index> = match on_disk {
+        Ok(match on_disk {
             None => Arc::new(MemoryIndex::new(self.models.clone())),
             Some(path) => {
                 Arc::new(open_disk(&past_path(path), self.store().identity(), &self.models)?)
             }
-        };
-        Ok(Past { brain: self, index })
+        })
     }
 
     /// Throws away what was kept of past corpora.
@@ -80,7 +83,8 @@ impl Brain {
 /// generations in rising order costs what asking for the last one costs.
 pub struct Past<'a> {
     brain: &'a Brain,
-    index: Arc<dyn Index>,
+    /// Made when the first corpus is asked for.
+    index: OnceLock<Arc<dyn Index>>,
 }
 
 impl Past<'_> {
@@ -96,15 +100,24 @@ impl Past<'_> {
         let Some(head) = brain.store().head_at(brain.workspace(), generation)? else {
             return Ok(None);
         };
+        let index = self.index()?;
         // Taken under the writer's lock: another process may want another generation next.
-        let mut writer = self.index.writer(WORK_WAIT)?;
+        let mut writer = index.writer(WORK_WAIT)?;
         let held = writer.corpus();
         if (held.generation, held.root) != (generation, head.root) {
             self.go_to(writer.as_mut(), generation, progress)?;
         }
-        let view = self.index.view()?;
+        let view = index.view()?;
         let sources = brain.sources_at(brain.store().head(brain.workspace())?.generation)?;
         Ok(Some(Snapshot::new(brain, view, sources, 0)))
+    }
+
+    fn index(&self) -> Result<&Arc<dyn Index>, BrainError> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let made = self.brain.past_index()?;
+        Ok(self.index.get_or_init(|| made))
     }
 
     fn go_to(

@@ -29,7 +29,7 @@ impl<'a> LocalTarget<'a> {
         progress: &'a (dyn Fn(i64, i64) + Sync),
     ) -> Result<Self, EvalError> {
         let newest = brain.snapshot(&|done, total| progress(done, total))?;
-        Ok(Self { brain, newest, past: brain.past()?, live, progress })
+        Ok(Self { brain, newest, past: brain.past(), live, progress })
     }
 
     /// What answers: program, settings, newest corpus and the model of its vectors.
