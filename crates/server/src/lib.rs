@@ -1,0 +1,2 @@
+//! What gbrain serves: the HTTP API and MCP over one layer of operations, background jobs, metrics.
+//! The only async crate.
