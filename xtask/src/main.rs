@@ -19,6 +19,7 @@ mod bench;
 mod cargo;
 mod counts;
 mod data;
+mod packages;
 mod postgres;
 mod programs;
 mod tee;
