@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gbrain_core::fault::{Fault, chain};
 use gbrain_core::id::{IdError, PageKey};
 use gbrain_core::page::PageError;
 use gbrain_core::search::SettingError;
@@ -61,4 +62,31 @@ pub enum BrainError {
         /// Names that are close to it.
         near: Vec<PageKey>,
     },
+}
+
+/// How many names that are close to one that is not there are worth a hint.
+const NEAR: usize = 3;
+
+impl From<BrainError> for Fault {
+    fn from(error: BrainError) -> Self {
+        let message = chain(&error);
+        match error {
+            BrainError::Store(error) => error.into(),
+            BrainError::Index(error) => error.into(),
+            BrainError::Id(error) => error.into(),
+            BrainError::NoPage { near, .. } => {
+                let fault = Self::not_found(message);
+                near.iter()
+                    .take(NEAR)
+                    .fold(fault, |fault, key| fault.hint(format!("did you mean `{key}`?")))
+            }
+            BrainError::Setting { key, .. } => {
+                Self::config(message).hint(format!("set it again, or `gbrain config unset {key}`"))
+            }
+            BrainError::Page { .. } => Self::new("page", message),
+            BrainError::Io { .. } | BrainError::Watch(_) | BrainError::Threads(_) => {
+                Self::new("io", message)
+            }
+        }
+    }
 }

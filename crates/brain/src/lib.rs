@@ -63,9 +63,22 @@ pub struct BrainOptions {
     pub models: Models,
 }
 
+/// A brain in a store that is already open.
+#[derive(Debug, Clone)]
+pub struct WorkspaceOptions {
+    /// Which index answers.
+    pub index: IndexKind,
+    /// The directory that holds the indexes of all workspaces.
+    pub index_dir: PathBuf,
+    /// Whose brain it is.
+    pub workspace: WorkspaceId,
+    /// The models there are for vectors.
+    pub models: Models,
+}
+
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
     index: Arc<dyn Index>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
@@ -75,27 +88,42 @@ pub struct Brain {
 }
 
 impl Brain {
-    /// Opens a brain. An index that does not fit or can't be read is thrown away: the store is the
-    /// truth, and the next answer makes it again.
+    /// Opens a brain and its store.
     pub fn open(options: BrainOptions, now: Timestamp) -> Result<Self, BrainError> {
-        let store = gbrain_store::open(&options.location, options.mode, now)?;
+        let BrainOptions { location, mode, index, index_dir, workspace, models } = options;
+        let store = gbrain_store::open(&location, mode, now)?;
+        Self::with_store(store.into(), WorkspaceOptions { index, index_dir, workspace, models })
+    }
+
+    /// A brain in a store that others use too: the brains of many workspaces share its
+    /// connections. An index that does not fit or can't be read is thrown away: the store is the
+    /// truth, and the next answer makes it again.
+    pub fn with_store(
+        store: Arc<dyn Store>,
+        options: WorkspaceOptions,
+    ) -> Result<Self, BrainError> {
+        let WorkspaceOptions { index, index_dir, workspace, models } = options;
         // A workspace that does not exist is refused before an index is made for it.
-        store.head(&options.workspace)?;
-        let (index, index_path): (Arc<dyn Index>, _) = match options.index {
-            IndexKind::Memory => (Arc::new(MemoryIndex::new(options.models.clone())), None),
+        store.head(&workspace)?;
+        let (index, index_path): (Arc<dyn Index>, _) = match index {
+            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None),
             IndexKind::Disk => {
-                let path = index_path(&options.index_dir, store.identity(), &options.workspace);
-                let index = open_disk(&path, store.identity(), &options.models)?;
+                let path = index_path(&index_dir, store.identity(), &workspace);
+                let index = open_disk(&path, store.identity(), &models)?;
                 (Arc::new(index), Some(path))
             }
         };
-        let BrainOptions { workspace, models, .. } = options;
         Ok(Self { store, index, index_path, workspace, models, sources: Mutex::default() })
     }
 
     /// The store.
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
+    }
+
+    /// The store, to share.
+    pub fn shared_store(&self) -> Arc<dyn Store> {
+        self.store.clone()
     }
 
     /// Whose brain it is.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fault::Fault;
+
 /// Why a name was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {value:?} is not valid: {rule}")]
@@ -12,6 +14,12 @@ pub struct IdError {
     pub value: String,
     /// The rule that it breaks.
     pub rule: &'static str,
+}
+
+impl From<IdError> for Fault {
+    fn from(error: IdError) -> Self {
+        Self::usage(error.to_string())
+    }
 }
 
 /// A tenant: the isolation boundary of every row.

@@ -8,6 +8,7 @@ pub mod blame;
 pub mod capture;
 pub mod chunk;
 pub mod compare;
+pub mod fault;
 mod fields;
 pub mod format;
 pub mod gate;

@@ -1,9 +1,11 @@
 //! What can go wrong while measuring, as opposed to what can be found.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use gbrain_brain::BrainError;
 use gbrain_core::baseline::BaselineError;
+use gbrain_core::fault::{Fault, chain};
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
@@ -55,4 +57,49 @@ pub enum EvalError {
         /// In bytes.
         limit: u64,
     },
+}
+
+impl From<EvalError> for Fault {
+    fn from(error: EvalError) -> Self {
+        let message = chain(&error);
+        let (kind, hint) = match error {
+            EvalError::Brain(error) => return error.into(),
+            EvalError::Io { source, .. } => ("io", of_io(&source)),
+            EvalError::Baseline { source, .. } => ("input", of_baseline(&source)),
+            EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
+            EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
+        };
+        let fault = Self::new(kind, message);
+        match hint {
+            Some(hint) => fault.hint(hint),
+            None => fault,
+        }
+    }
+}
+
+/// What a file of rows is, for those who have none.
+const ROWS: &str = "captures are NDJSON in UTF-8, as `gbrain eval export` prints them; a baseline is \
+                    what `gbrain bench publish` makes of them";
+
+fn of_io(error: &std::io::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::NotFound => Some("is the path right? it is taken from the current directory"),
+        ErrorKind::IsADirectory => Some("name a file in it"),
+        _ => None,
+    }
+}
+
+fn of_baseline(error: &BaselineError) -> Option<&'static str> {
+    match error {
+        BaselineError::Edited { .. } => Some(
+            "take it from version control again, or publish it anew with `gbrain bench publish`",
+        ),
+        BaselineError::Empty => Some("`gbrain eval export > captured.ndjson` writes some"),
+        BaselineError::Thresholds(_) => Some("publish it again with thresholds that are in range"),
+        BaselineError::Row { .. }
+        | BaselineError::Metadata { .. }
+        | BaselineError::SecondMetadata { .. } => Some(ROWS),
+        // It names the remedy itself.
+        BaselineError::NoMetadata => None,
+    }
 }

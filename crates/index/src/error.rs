@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gbrain_core::fault::Fault;
+
 /// The result of an index operation.
 pub type Result<T> = std::result::Result<T, IndexError>;
 
@@ -56,4 +58,14 @@ pub enum IndexError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl From<IndexError> for Fault {
+    fn from(error: IndexError) -> Self {
+        if let IndexError::Busy { .. } = error {
+            return Self::of("busy", &error);
+        }
+        Self::of("index", &error)
+            .hint("the index can be made again from the store at any time: `gbrain reindex`")
+    }
 }

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use gbrain_core::capture::FailureReason;
+use gbrain_core::fault::Fault;
 use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use rusqlite::ErrorCode;
 
@@ -190,6 +191,39 @@ impl StoreError {
     }
 }
 
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Busy => "busy",
+            StoreError::NotInitialised => "not_initialised",
+            StoreError::UnknownWorkspace(_) => "unknown_workspace",
+            StoreError::UnknownSource(_) => "unknown_source",
+            StoreError::NotFound(_) => "not_found",
+            StoreError::WorkspaceExists(_)
+            | StoreError::SourceExists(_)
+            | StoreError::SourceInUse { .. }
+            | StoreError::Protected { .. } => "conflict",
+            StoreError::Nul { .. } => "input",
+            StoreError::LimitedPrune | StoreError::Id(_) => "usage",
+            StoreError::Down { .. }
+            | StoreError::RowSecurity { .. }
+            | StoreError::Denied { .. }
+            | StoreError::Constraint { .. }
+            | StoreError::DiskFull
+            | StoreError::Corrupt { .. }
+            | StoreError::ReadOnly
+            | StoreError::NewerSchema { .. }
+            | StoreError::OlderSchema { .. }
+            | StoreError::ForeignDatabase { .. }
+            | StoreError::NotADatabase { .. }
+            | StoreError::File { .. }
+            | StoreError::Url { .. }
+            | StoreError::Other { .. } => "store",
+        };
+        Self::of(kind, &error)
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, message) = error else {
@@ -277,6 +311,22 @@ mod tests {
         starts("XX001", "invalid page in block", "Corrupt");
         starts("25006", "cannot execute INSERT in a read-only transaction", "ReadOnly");
         starts("42P01", "relation does not exist", "Other");
+    }
+
+    #[test]
+    fn errors_are_faults_of_a_kind() {
+        let check = |error: StoreError, kind: &str| assert_eq!(Fault::from(error).kind, kind);
+        let page = PageKey::parse("a", &SourceId::default()).unwrap();
+        check(StoreError::NotFound(page), "not_found");
+        check(StoreError::UnknownWorkspace(WorkspaceId::default()), "unknown_workspace");
+        check(StoreError::UnknownSource(SourceId::default()), "unknown_source");
+        check(StoreError::SourceExists(SourceId::default()), "conflict");
+        check(StoreError::Protected { what: "source" }, "conflict");
+        check(StoreError::Nul { what: "a page".to_owned() }, "input");
+        check(StoreError::from(SourceId::new("").unwrap_err()), "usage");
+        check(StoreError::NotInitialised, "not_initialised");
+        check(StoreError::Busy, "busy");
+        check(StoreError::DiskFull, "store");
     }
 
     #[test]

@@ -84,15 +84,11 @@ pub(super) fn write(
 }
 
 fn refuse_real(context: &Context<'_>, to: &Path, rows: usize) -> CliError {
-    CliError {
-        kind: "private",
-        message: format!(
-            "{rows} of the rows were captured from real use, and {} is not in your own baselines \
-             directory",
-            to.display()
-        ),
-        hints: Vec::new(),
-    }
+    CliError::private(format!(
+        "{rows} of the rows were captured from real use, and {} is not in your own baselines \
+         directory",
+        to.display()
+    ))
     .hint(format!("keep it in {}", context.home.baselines_dir().display()))
     .hint("or capture from a made-up brain: \"eval\": { \"synthetic\": true } in its config.json")
     .hint("or, if you mean it, --allow-real")

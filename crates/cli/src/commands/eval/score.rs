@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         .map_err(|error| CliError::input(args.run.display(), &error).hint(RUNS))?;
     if run.is_empty() {
         let message = format!("{}: there is no row in it", args.run.display());
-        return Err(CliError { kind: "input", message, hints: Vec::new() }.hint(RUNS));
+        return Err(CliError::new("input", message).hint(RUNS));
     }
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);

@@ -1,0 +1,247 @@
+//! The one shape of an error at the edge: what `--json` prints, the HTTP API returns and a tool
+//! call answers when the work could not be done.
+//!
+//! Libraries have typed errors; each crate says beside its own what kind of fault it is. What a
+//! fault means for a process (its exit code) or a connection (its status) is decided there.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why something could not be done, for whoever asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// A stable word for programs: one of [`KINDS`].
+    pub kind: &'static str,
+    /// What went wrong, whole.
+    pub message: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
+}
+
+/// Lists the kinds, and gives those that need no more than a message a function of that name.
+macro_rules! kinds {
+    ($(#[doc = $meaning:literal] $kind:ident $(= $function:ident)?;)+) => {
+        /// Every kind of fault there is:
+        ///
+        $(#[doc = concat!("- `", stringify!($kind), "`:", $meaning)])+
+        pub const KINDS: &[&str] = &[$(stringify!($kind)),+];
+
+        impl Fault {
+            $($(
+                #[doc = $meaning]
+                pub fn $function(message: impl Into<String>) -> Self {
+                    Self::new(stringify!($kind), message)
+                }
+            )?)+
+        }
+    };
+}
+
+kinds! {
+    /// What was asked for makes no sense as it was written.
+    usage = usage;
+    /// A setting is wrong.
+    config = config;
+    /// A file or document can't be understood.
+    input;
+    /// A file could not be read or written.
+    io;
+    /// A text is not a page.
+    page;
+    /// There is no such thing, or not for this caller.
+    not_found = not_found;
+    /// There is no such workspace.
+    unknown_workspace;
+    /// There is no such source.
+    unknown_source;
+    /// The state of things forbids it: a name is taken, or something is in the way.
+    conflict = conflict;
+    /// It would show captures of real use to others.
+    private = private;
+    /// The caller did not say who it is, or nobody knows it.
+    unauthorised = unauthorised;
+    /// The caller is known, and may not do this.
+    forbidden = forbidden;
+    /// The address does not take this method.
+    method_not_allowed = method_not_allowed;
+    /// The body is not of a type that is read here.
+    unsupported_media_type = unsupported_media_type;
+    /// The request is larger than what is read.
+    too_large = too_large;
+    /// The caller asks too often: try again later.
+    rate_limited = rate_limited;
+    /// More is asked than can be done: try again later.
+    overloaded = overloaded;
+    /// It took too long.
+    timeout = timeout;
+    /// It was cancelled.
+    cancelled = cancelled;
+    /// The service is starting or ending: try again later.
+    unavailable = unavailable;
+    /// Another process held what was needed for too long: try again.
+    busy;
+    /// The database has no schema yet.
+    not_initialised;
+    /// The database failed.
+    store;
+    /// The index failed.
+    index;
+    /// A mistake of ours.
+    internal = internal;
+}
+
+impl Fault {
+    /// A fault of a kind that is listed in [`KINDS`].
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
+        debug_assert!(KINDS.contains(&kind), "`{kind}` is not listed");
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    /// A fault that an error is the reason of: its message is the whole [`chain`].
+    pub fn of(kind: &'static str, error: &dyn Error) -> Self {
+        Self::new(kind, chain(error))
+    }
+
+    /// A file that could not be read or written.
+    pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
+        Self::new("io", format!("{what}: {error}"))
+    }
+
+    /// A file or document that was read and says nothing that can be understood.
+    pub fn input(what: impl std::fmt::Display, error: &dyn Error) -> Self {
+        Self::new("input", format!("{what}: {}", chain(error)))
+    }
+
+    /// The same fault with a remedy.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What a person reads.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("error: {}\n", one_line(&self.message));
+        for hint in &self.hints {
+            writeln!(text, "hint: {}", one_line(hint)).expect("writing to a string succeeds");
+        }
+        text
+    }
+
+    /// What a program reads.
+    pub fn body(&self) -> FaultBody {
+        let Self { kind, message, hints } = self;
+        let (kind, message) = (Cow::Borrowed(*kind), one_line(message));
+        FaultBody {
+            status: FaultStatus::Error,
+            error: FaultDetail { kind, message, hints: hints.clone() },
+        }
+    }
+
+    /// The [`body`](Self::body) as a value.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.body()).expect("a fault has text keys only")
+    }
+}
+
+/// A fault on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultBody {
+    /// Tells a fault from an answer.
+    pub status: FaultStatus,
+    /// What went wrong.
+    pub error: FaultDetail,
+}
+
+/// The word that tells a fault from an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum FaultStatus {
+    /// The only one.
+    Error,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultDetail {
+    /// A stable word for programs.
+    #[schemars(extend("enum" = KINDS))]
+    pub kind: Cow<'static, str>,
+    /// What went wrong, on one line.
+    pub message: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
+}
+
+/// The longest message, in characters.
+const LONGEST: usize = 1000;
+
+/// A message that may quote a file: its control characters are escaped, and its middle is left out
+/// where it is too long to be read.
+pub fn one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(2 * LONGEST));
+    let length = text.chars().count();
+    for (at, c) in text.chars().enumerate() {
+        match c {
+            _ if length > LONGEST && at == LONGEST / 2 => shown.push_str(" … "),
+            _ if length > LONGEST && (LONGEST / 2..length - LONGEST / 2).contains(&at) => (),
+            c if c.is_control() => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// An error and its sources, each once.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            write!(text, ": {cause_text}").expect("writing to a string succeeds");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_can_be_read() {
+        assert_eq!(one_line("größe: `a\u{1b}[31m\nb`"), "größe: `a\\u{1b}[31m\\nb`");
+        let long = one_line(&format!("start {} end", "ü".repeat(5000)));
+        assert!(long.starts_with("start ü") && long.ends_with("ü end"), "{long}");
+        assert_eq!(long.chars().count(), LONGEST + 3);
+    }
+
+    #[test]
+    fn a_fault_reads_back_from_what_it_prints() {
+        let fault = Fault::not_found("there is no page `a`\n").hint("did you mean `b`?");
+        assert_eq!(
+            fault.to_json().to_string(),
+            r#"{"status":"error","error":{"kind":"not_found","message":"there is no page `a`\\n","hints":["did you mean `b`?"]}}"#
+        );
+        let read: FaultBody = serde_json::from_value(fault.to_json()).unwrap();
+        assert_eq!(read, fault.body());
+        assert_eq!(fault.to_text(), "error: there is no page `a`\\n\nhint: did you mean `b`?\n");
+    }
+
+    #[test]
+    fn kinds_are_words_and_each_is_listed_once() {
+        let mut sorted = KINDS.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), KINDS.len());
+        assert!(KINDS.iter().all(|kind| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
+    }
+}

@@ -1,0 +1,105 @@
+//! The brains behind one server: one store, one door per workspace, opened when somebody comes.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gbrain_brain::capture::{CaptureOptions, Door, Drained};
+use gbrain_brain::{Brain, BrainError, WorkspaceOptions, IndexKind};
+use gbrain_core::id::WorkspaceId;
+use gbrain_index::Models;
+use gbrain_store::Store;
+
+/// What the doors of a house have in common.
+pub struct HouseOptions {
+    /// The directory that holds the indexes of all workspaces.
+    pub index_dir: PathBuf,
+    /// The models there are for vectors.
+    pub models: Models,
+    /// How requests are captured; none when capture is off.
+    pub capture: Option<CaptureOptions>,
+}
+
+/// All brains of one store.
+pub struct House {
+    store: Arc<dyn Store>,
+    options: HouseOptions,
+    doors: Mutex<HashMap<WorkspaceId, Entry>>,
+    closed: Mutex<Drained>,
+}
+
+struct Entry {
+    door: Arc<Mutex<Option<Arc<Door>>>>,
+    used: Instant,
+}
+
+impl House {
+    /// A house whose doors are all closed.
+    pub fn new(store: Arc<dyn Store>, options: HouseOptions) -> Self {
+        Self { store, options, doors: Mutex::default(), closed: Mutex::default() }
+    }
+
+    /// The store of all workspaces.
+    pub fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    /// The door of a workspace, opened if it is not.
+    pub fn door(&self, ws: &WorkspaceId) -> Result<Arc<Door>, BrainError> {
+        // Opening takes its time: only those who want the same workspace wait for it.
+        let place = self.place(ws);
+        let mut slot = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(door) = &*slot {
+            return Ok(door.clone());
+        }
+        let options = WorkspaceOptions {
+            index: IndexKind::Disk,
+            index_dir: self.options.index_dir.clone(),
+            workspace: ws.clone(),
+            models: self.options.models.clone(),
+        };
+        let brain = Brain::with_store(self.store.clone(), options)?;
+        let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
+        *slot = Some(door.clone());
+        Ok(door)
+    }
+
+    fn place(&self, ws: &WorkspaceId) -> Arc<Mutex<Option<Arc<Door>>>> {
+        let mut doors = self.doors();
+        let used = Instant::now();
+        let entry = doors.entry(ws.clone()).or_insert_with(|| Entry { door: Arc::default(), used });
+        entry.used = used;
+        entry.door.clone()
+    }
+
+    /// Closes doors that nobody used for a while, and stores their captures.
+    pub fn close_idle(&self, idle: Duration) {
+        let now = Instant::now();
+        let old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;
+        let gone: Vec<Entry> = self.doors().extract_if(|_, entry| old(entry)).map(|(_, entry)| entry).collect();
+        gone.into_iter().for_each(|entry| self.shut(entry));
+    }
+
+    /// Closes every door, stores what is not stored yet, and says what became of all captures.
+    pub fn close(&self) -> Drained {
+        let all: Vec<Entry> = self.doors().drain().map(|(_, entry)| entry).collect();
+        all.into_iter().for_each(|entry| self.shut(entry));
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shut(&self, entry: Entry) {
+        let door = entry.door.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Somebody who is still inside keeps it open; its captures are stored when they leave.
+        let Some(door) = door.and_then(Arc::into_inner) else { return };
+        let drained = door.close();
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.stored += drained.stored;
+        closed.failed += drained.failed;
+        closed.unfinished += drained.unfinished;
+    }
+
+    fn doors(&self) -> MutexGuard<'_, HashMap<WorkspaceId, Entry>> {
+        self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

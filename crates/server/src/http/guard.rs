@@ -1,0 +1,124 @@
+//! Who may speak to us at all: names we go by, and pages that may script us.
+//!
+//! A browser that was lured into a name that resolves to this machine sends that name as Host, and
+//! the luring page as Origin. Neither is ours, so both are refused before anything is looked at.
+
+use std::net::IpAddr;
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, Uri};
+use gbrain_core::fault::Fault;
+
+/// What names and origins are ours.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    /// Names beside `localhost` and addresses.
+    pub hosts: Vec<String>,
+    /// Pages of these origins may call us.
+    pub origins: Vec<String>,
+}
+
+impl Guard {
+    /// Lets a request pass, or says why not.
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+        let host = host(uri, headers)?;
+        if !self.knows(&host) {
+            return Err(Fault::new("forbidden", "the Host header names a host that is not this one")
+                .hint("name it with --allow-host"));
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(()),
+            (Some(origin), None) if self.allows(origin.to_str().unwrap_or_default(), &host) => Ok(()),
+            _ => Err(Fault::new("forbidden", "pages of this origin may not call this server")
+                .hint("name it with --allow-origin")),
+        }
+    }
+
+    fn knows(&self, authority: &str) -> bool {
+        let name = without_port(authority);
+        let name = name.strip_suffix('.').unwrap_or(name);
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        name.eq_ignore_ascii_case("localhost")
+            || bare.parse::<IpAddr>().is_ok()
+            || self.hosts.iter().any(|known| {
+                known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(authority)
+            })
+    }
+
+    /// A page that we served ourselves, or one that was named.
+    fn allows(&self, origin: &str, host: &str) -> bool {
+        let own = ["http://", "https://"].iter().any(|scheme| {
+            origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+        });
+        own || self.origins.iter().any(|known| known == origin)
+    }
+}
+
+/// The host that was asked for: one, and not two different ones.
+fn host(uri: &Uri, headers: &HeaderMap) -> Result<String, Fault> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(first), None) = (hosts.next(), hosts.next()) else {
+        return Err(Fault::usage("a request has one Host header"));
+    };
+    let host = first.to_str().map_err(|_| Fault::usage("the Host header can't be read"))?;
+    if host.is_empty() || uri.authority().is_some_and(|named| named.as_str() != host) {
+        return Err(Fault::usage("the Host header and the address do not agree"));
+    }
+    Ok(host.to_owned())
+}
+
+fn without_port(authority: &str) -> &str {
+    if authority.starts_with('[') {
+        return authority.find(']').map_or(authority, |end| &authority[..=end]);
+    }
+    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(guard: &Guard, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        guard.check(&Uri::from_static("/v1/query"), &headers).is_ok()
+    }
+
+    #[test]
+    fn names_of_other_hosts_are_refused() {
+        let guard = Guard { hosts: vec!["brain.example".to_owned()], origins: Vec::new() };
+        for host in ["localhost", "localhost:7727", "LOCALHOST", "127.0.0.1:7727", "[::1]:7727", "10.0.0.7", "brain.example:443", "brain.example"] {
+            assert!(check(&guard, host, None), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "brain.example.evil", "evil.example:7727", "x@localhost", ""] {
+            assert!(!check(&guard, host, None), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        let guard = Guard { hosts: Vec::new(), origins: vec!["https://app.example".to_owned()] };
+        let host = "localhost:7727";
+        for origin in ["http://localhost:7727", "https://app.example"] {
+            assert!(check(&guard, host, Some(origin)), "{origin}");
+        }
+        for origin in ["null", "https://evil.example", "http://localhost:80", "https://app.example.evil", "http://app.example", "file://", ""] {
+            assert!(!check(&guard, host, Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn one_host_and_no_contradiction() {
+        let guard = Guard::default();
+        let mut headers = HeaderMap::new();
+        assert!(guard.check(&Uri::from_static("/"), &headers).is_err(), "none");
+        headers.append(HOST, "localhost".parse().unwrap());
+        assert!(guard.check(&Uri::from_static("http://evil.example/"), &headers).is_err());
+        headers.append(HOST, "evil.example".parse().unwrap());
+        assert!(guard.check(&Uri::from_static("/"), &headers).is_err(), "two");
+    }
+}

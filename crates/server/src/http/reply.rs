@@ -1,0 +1,125 @@
+//! What goes back: bodies, and faults with the status that fits them.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use gbrain_core::fault::Fault;
+use serde::Serialize;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+
+/// The type of rows, one JSON object a line.
+pub(crate) const NDJSON: &str = "application/x-ndjson";
+pub(crate) const JSON: &str = "application/json";
+
+/// A body on its way out.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// One JSON document.
+    Json(Vec<u8>),
+    /// The same, for work that was taken on and is not done yet.
+    Accepted(Vec<u8>),
+    /// A text as it was stored.
+    Text {
+        /// What it is.
+        content_type: &'static str,
+        /// The text.
+        bytes: Vec<u8>,
+    },
+    /// Lines that come as they are read.
+    Lines(tokio::sync::mpsc::Receiver<std::io::Result<Bytes>>),
+}
+
+impl Reply {
+    /// A document, serialised here so that the reactor need not.
+    pub(crate) fn json(body: &impl Serialize) -> Result<Self, Fault> {
+        serialised(body).map(Self::Json)
+    }
+
+    /// A document about work to come.
+    pub(crate) fn accepted(body: &impl Serialize) -> Result<Self, Fault> {
+        serialised(body).map(Self::Accepted)
+    }
+}
+
+fn serialised(body: &impl Serialize) -> Result<Vec<u8>, Fault> {
+    serde_json::to_vec(body).map_err(|error| Fault::new("internal", error.to_string()))
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let (status, content_type, body) = match self {
+            Self::Json(bytes) => (StatusCode::OK, JSON, Body::from(bytes)),
+            Self::Accepted(bytes) => (StatusCode::ACCEPTED, JSON, Body::from(bytes)),
+            Self::Text { content_type, bytes } => (StatusCode::OK, content_type, Body::from(bytes)),
+            Self::Lines(lines) => {
+                let stream = ReceiverStream::new(lines).map(|line| line);
+                (StatusCode::OK, NDJSON, Body::from_stream(stream))
+            }
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+    }
+}
+
+/// The status of a kind of fault.
+pub(crate) fn status_of(kind: &str) -> StatusCode {
+    match kind {
+        "usage" => StatusCode::BAD_REQUEST,
+        "unauthorized" => StatusCode::UNAUTHORIZED,
+        "forbidden" | "private" => StatusCode::FORBIDDEN,
+        "not_found" | "unknown_workspace" | "unknown_source" => StatusCode::NOT_FOUND,
+        "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
+        "timeout" => StatusCode::REQUEST_TIMEOUT,
+        "conflict" => StatusCode::CONFLICT,
+        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
+        "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
+        "rate_limited" => StatusCode::TOO_MANY_REQUESTS,
+        "busy" | "not_initialised" | "unavailable" => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// A fault on its way out, and when to come back.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) fault: Fault,
+    pub(crate) retry_after: Option<std::time::Duration>,
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        let retry_after = (status_of(&fault.kind) == StatusCode::SERVICE_UNAVAILABLE)
+            .then_some(std::time::Duration::from_secs(1));
+        Self { fault, retry_after }
+    }
+}
+
+impl IntoResponse for Refusal {
+    /// What went wrong inside is told to the log, not to the caller: it may name files and hosts.
+    fn into_response(self) -> Response {
+        let Self { fault, retry_after } = self;
+        let status = status_of(&fault.kind);
+        let shown = if status == StatusCode::INTERNAL_SERVER_ERROR {
+            tracing::error!(kind = &*fault.kind, message = %fault.message, "a request failed");
+            Fault::new("internal", "the server could not do this; its log says why")
+        } else {
+            fault
+        };
+        let mut response = (status, axum::Json(shown.to_json())).into_response();
+        let headers = response.headers_mut();
+        if let Some(after) = retry_after {
+            let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"gbrain\""));
+        }
+        response
+    }
+}
