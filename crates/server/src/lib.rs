@@ -1,2 +1,4 @@
 //! What gbrain serves: the HTTP API and MCP over one layer of operations, background jobs, metrics.
 //! The only async crate.
+
+pub mod telemetry;

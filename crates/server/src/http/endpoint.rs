@@ -186,7 +186,7 @@ fn document<B: DeserializeOwned>(input: &Input) -> Result<B, Fault> {
     let content_type = input.content_type.as_deref().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case(JSON) {
-        return Err(Fault::new("unsupported_media_type", "the body must be JSON")
+        return Err(Fault::unsupported_media_type("the body must be JSON")
             .hint("send `content-type: application/json`"));
     }
     serde_json::from_slice(&input.body)

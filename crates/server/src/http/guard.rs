@@ -23,14 +23,14 @@ impl Guard {
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
         let host = host(uri, headers)?;
         if !self.knows(&host) {
-            return Err(Fault::new("forbidden", "the Host header names a host that is not this one")
+            return Err(Fault::forbidden("the Host header names a host that is not this one")
                 .hint("name it with --allow-host"));
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(()),
             (Some(origin), None) if self.allows(origin.to_str().unwrap_or_default(), &host) => Ok(()),
-            _ => Err(Fault::new("forbidden", "pages of this origin may not call this server")
+            _ => Err(Fault::forbidden("pages of this origin may not call this server")
                 .hint("name it with --allow-origin")),
         }
     }

@@ -7,7 +7,6 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use gbrain_core::fault::Fault;
 use serde::Serialize;
-use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
 /// The type of rows, one JSON object a line.
@@ -45,7 +44,7 @@ impl Reply {
 }
 
 fn serialised(body: &impl Serialize) -> Result<Vec<u8>, Fault> {
-    serde_json::to_vec(body).map_err(|error| Fault::new("internal", error.to_string()))
+    serde_json::to_vec(body).map_err(|error| Fault::internal(error.to_string()))
 }
 
 impl IntoResponse for Reply {
@@ -55,8 +54,7 @@ impl IntoResponse for Reply {
             Self::Accepted(bytes) => (StatusCode::ACCEPTED, JSON, Body::from(bytes)),
             Self::Text { content_type, bytes } => (StatusCode::OK, content_type, Body::from(bytes)),
             Self::Lines(lines) => {
-                let stream = ReceiverStream::new(lines).map(|line| line);
-                (StatusCode::OK, NDJSON, Body::from_stream(stream))
+                (StatusCode::OK, NDJSON, Body::from_stream(ReceiverStream::new(lines)))
             }
         };
         let mut response = Response::new(body);
@@ -70,7 +68,7 @@ impl IntoResponse for Reply {
 pub(crate) fn status_of(kind: &str) -> StatusCode {
     match kind {
         "usage" => StatusCode::BAD_REQUEST,
-        "unauthorized" => StatusCode::UNAUTHORIZED,
+        "unauthorised" => StatusCode::UNAUTHORIZED,
         "forbidden" | "private" => StatusCode::FORBIDDEN,
         "not_found" | "unknown_workspace" | "unknown_source" => StatusCode::NOT_FOUND,
         "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
@@ -79,7 +77,7 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
         "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
-        "rate_limited" => StatusCode::TOO_MANY_REQUESTS,
+        "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
         "busy" | "not_initialised" | "unavailable" => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -94,8 +92,11 @@ pub(crate) struct Refusal {
 
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
-        let retry_after = (status_of(&fault.kind) == StatusCode::SERVICE_UNAVAILABLE)
-            .then_some(std::time::Duration::from_secs(1));
+        let is_for_now = matches!(
+            status_of(fault.kind),
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+        );
+        let retry_after = is_for_now.then_some(std::time::Duration::from_secs(1));
         Self { fault, retry_after }
     }
 }
@@ -104,10 +105,10 @@ impl IntoResponse for Refusal {
     /// What went wrong inside is told to the log, not to the caller: it may name files and hosts.
     fn into_response(self) -> Response {
         let Self { fault, retry_after } = self;
-        let status = status_of(&fault.kind);
+        let status = status_of(fault.kind);
         let shown = if status == StatusCode::INTERNAL_SERVER_ERROR {
-            tracing::error!(kind = &*fault.kind, message = %fault.message, "a request failed");
-            Fault::new("internal", "the server could not do this; its log says why")
+            tracing::error!(kind = fault.kind, message = %fault.message, "a request failed");
+            Fault::internal("the server could not do this; its log says why")
         } else {
             fault
         };

@@ -1,0 +1,217 @@
+//! Who is let in: tokens, the open door on loopback, and how often somebody may try.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gbrain_core::access::Scope;
+use gbrain_core::fault::Fault;
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{Store, Token};
+use jiff::Timestamp;
+
+use crate::rate::{Limits, Rate};
+use crate::token::{Presented, TokenKey};
+use crate::visitor::Visitor;
+
+/// How long what the store said of tokens is believed: a revoked one is refused that much later.
+const BELIEVED: Duration = Duration::from_secs(1);
+/// How many tokens are remembered.
+const REMEMBERED: usize = 10_000;
+/// How often one address may present tokens that are none.
+const FAILURES: Rate = Rate { per_second: 0.2, burst: 10.0 };
+
+/// Whether callers on this machine need a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loopback {
+    /// Never.
+    Open,
+    /// As soon as there is a token.
+    OpenWithoutTokens,
+    /// Always: the server listens to other machines too.
+    Closed,
+}
+
+/// What a request shows of its sender.
+#[derive(Debug, Clone, Copy)]
+pub struct Credentials<'a> {
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// Where the connection comes from.
+    pub peer: IpAddr,
+    /// Whether a proxy says that it speaks for somebody else.
+    pub is_forwarded: bool,
+}
+
+/// Why somebody is not let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    /// No token, or one that is not good.
+    Unauthorised(Fault),
+    /// Too often.
+    TooOften(Duration),
+    /// Whether it is good could not be found out.
+    Broken(Fault),
+}
+
+/// Lets in.
+pub struct Gatekeeper {
+    store: Arc<dyn Store>,
+    key: Option<TokenKey>,
+    loopback: Loopback,
+    /// Where callers without a token are let in.
+    home: WorkspaceId,
+    known: Mutex<HashMap<String, (Instant, Option<Token>)>>,
+    any: Mutex<Option<(Instant, bool)>>,
+    limits: Limits<String>,
+    failures: Limits<IpAddr>,
+}
+
+impl Gatekeeper {
+    /// Lets in by the tokens of a store; without a key no token is good.
+    pub fn new(
+        store: Arc<dyn Store>,
+        key: Option<TokenKey>,
+        loopback: Loopback,
+        home: WorkspaceId,
+    ) -> Self {
+        Self {
+            store,
+            key,
+            loopback,
+            home,
+            known: Mutex::default(),
+            any: Mutex::default(),
+            limits: Limits::default(),
+            failures: Limits::default(),
+        }
+    }
+
+    /// Finds out who somebody is. Looks into the store at most once a second for each token; the
+    /// call blocks then.
+    pub fn admit(
+        &self,
+        shown: &Credentials<'_>,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Visitor, Denied> {
+        let Some(header) = shown.authorization else { return self.without_token(shown, clock, now) };
+        if self.failures.is_empty(&shown.peer, FAILURES, clock) && !self.was_good(header) {
+            return Err(Denied::TooOften(Duration::from_secs(5)));
+        }
+        let Some(token) = self.token(header, clock, now)? else {
+            let _ = self.failures.take(&shown.peer, FAILURES, clock);
+            return Err(unauthorised("this token is not known here, or it was revoked or ran out"));
+        };
+        let rate = Rate::per_second(token.rate_per_second);
+        self.limits.take(&token.id, rate, clock).map_err(Denied::TooOften)?;
+        let Token { workspace, id, name, scope, .. } = token;
+        Ok(Visitor { workspace, scope, name, token_id: Some(id) })
+    }
+
+    /// Whether an answer needs the store, so that the caller can take this off its thread.
+    pub fn knows(&self, shown: &Credentials<'_>, clock: Instant) -> bool {
+        match shown.authorization {
+            None if self.loopback != Loopback::OpenWithoutTokens => true,
+            None => lock(&self.any).is_some_and(|(at, _)| is_fresh(at, clock)),
+            Some(header) => bearer(header).and_then(Presented::parse).is_none_or(|presented| {
+                let known = lock(&self.known);
+                known.get(&presented.id).is_some_and(|(at, _)| is_fresh(*at, clock))
+            }),
+        }
+    }
+
+    /// Whether there was a token of this name: whoever guesses must not lock out others behind the
+    /// same address.
+    fn was_good(&self, header: &str) -> bool {
+        let presented = bearer(header).and_then(Presented::parse);
+        presented.is_some_and(|presented| {
+            lock(&self.known).get(&presented.id).is_some_and(|(_, token)| token.is_some())
+        })
+    }
+
+    fn without_token(
+        &self,
+        shown: &Credentials<'_>,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Visitor, Denied> {
+        let is_here = shown.peer.to_canonical().is_loopback() && !shown.is_forwarded;
+        let is_open = is_here
+            && match self.loopback {
+                Loopback::Open => true,
+                Loopback::OpenWithoutTokens => !self.has_tokens(clock, now)?,
+                Loopback::Closed => false,
+            };
+        if is_open {
+            return Ok(Visitor::local(self.home.clone(), Scope::Admin, "loopback"));
+        }
+        Err(unauthorised("a token is needed"))
+    }
+
+    fn has_tokens(&self, clock: Instant, now: Timestamp) -> Result<bool, Denied> {
+        if let Some((at, any)) = *lock(&self.any)
+            && is_fresh(at, clock)
+        {
+            return Ok(any);
+        }
+        let any = self.store.has_live_tokens(now).map_err(|error| Denied::Broken(error.into()))?;
+        *lock(&self.any) = Some((clock, any));
+        Ok(any)
+    }
+
+    /// The token of a header, if it is good now.
+    fn token(
+        &self,
+        header: &str,
+        clock: Instant,
+        now: Timestamp,
+    ) -> Result<Option<Token>, Denied> {
+        let Some(presented) = bearer(header).and_then(Presented::parse) else { return Ok(None) };
+        let Some(key) = &self.key else { return Ok(None) };
+        let kept = self.kept(&presented.id, clock, now)?;
+        // A token that is not there takes as long as one that is.
+        let nobody = [0_u8; 32];
+        let digest = kept.as_ref().map_or(&nobody[..], |token| &token.digest.0[..]);
+        let is_right = key.verify(&presented, digest);
+        Ok(kept.filter(|token| is_right && token.is_live(now)))
+    }
+
+    fn kept(&self, id: &str, clock: Instant, now: Timestamp) -> Result<Option<Token>, Denied> {
+        if let Some((at, token)) = lock(&self.known).get(id)
+            && is_fresh(*at, clock)
+        {
+            return Ok(token.clone());
+        }
+        let found = self.store.find_token(id).map_err(|error| Denied::Broken(error.into()))?;
+        if let Some(token) = &found {
+            // For people who look at the list; not worth failing for.
+            let _ = self.store.touch_token(&token.workspace, &token.id, now);
+        }
+        let mut known = lock(&self.known);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(id.to_owned(), (clock, found.clone()));
+        Ok(found)
+    }
+}
+
+fn is_fresh(at: Instant, clock: Instant) -> bool {
+    clock.saturating_duration_since(at) < BELIEVED
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn unauthorised(message: &str) -> Denied {
+    let hint = "send `authorization: Bearer TOKEN`; `gbrain tokens create` makes one";
+    Denied::Unauthorised(Fault::unauthorised(message).hint(hint))
+}

@@ -1,0 +1,103 @@
+//! The audit log: who changed what, and who was turned away. One line an event, in a file per ISO
+//! week, appended in one write. No content, no query, no secret.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+/// Something that was done or refused.
+#[derive(Debug, Serialize)]
+pub struct Event<'a> {
+    /// What: the endpoint's or the command's name.
+    pub action: &'a str,
+    /// In which workspace.
+    pub workspace: Option<&'a str>,
+    /// By whom: the name of a token, or how it came.
+    pub by: &'a str,
+    /// The token's id.
+    pub token_id: Option<&'a str>,
+    /// From which address.
+    pub peer: Option<String>,
+    /// What it was about: a page's name, a job's number.
+    pub target: Option<&'a str>,
+    /// What became of it: a status, or a word.
+    pub outcome: &'a str,
+    /// The request it was.
+    pub request_id: Option<&'a str>,
+}
+
+/// Where events go.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    /// The directory of the files.
+    pub dir: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    schema_version: u32,
+    ts: String,
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+}
+
+impl Audit {
+    /// Appends an event. A log that can't be written is said once to the process's own log; it does
+    /// not stop the work.
+    pub fn write(&self, event: &Event<'_>, now: Timestamp) {
+        if let Err(error) = self.append(event, now) {
+            tracing::error!(%error, action = event.action, "the audit log can't be written");
+        }
+    }
+
+    fn append(&self, event: &Event<'_>, now: Timestamp) -> std::io::Result<()> {
+        std::fs::create_dir_all(&self.dir)?;
+        let line = Line { schema_version: 1, ts: format!("{now:.3}"), event };
+        let mut line = serde_json::to_vec(&line)?;
+        line.push(b'\n');
+        let week = now.to_zoned(TimeZone::UTC).date().iso_week_date();
+        let name = format!("access-{}-W{:02}.jsonl", week.year(), week.week());
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).append(true).mode(0o600).open(self.dir.join(name))?;
+        file.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_whole_and_for_the_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let audit = Audit { dir: dir.path().join("audit") };
+        let event = Event {
+            action: "put_page",
+            workspace: Some("default"),
+            by: "ci",
+            token_id: None,
+            peer: Some("127.0.0.1".to_owned()),
+            target: Some("default::a\nb"),
+            outcome: "200",
+            request_id: None,
+        };
+        let now = "2026-11-16T03:00:00Z".parse().unwrap();
+        audit.write(&event, now);
+        audit.write(&event, now);
+        let path = audit.dir.join("access-2026-W47.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        for line in text.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(value["target"], "default::a\nb");
+            assert_eq!(value["ts"], "2026-11-16T03:00:00.000Z");
+        }
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

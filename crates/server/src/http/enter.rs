@@ -1,0 +1,188 @@
+//! What every request passes through: its name, the guard, the gatekeeper, and on the way out the
+//! headers, one line of log and one of audit.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::header::{self, AUTHORIZATION, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use gbrain_core::fault::Fault;
+use jiff::Timestamp;
+
+use super::listen::Peer;
+use super::reply::Refusal;
+use super::Shared;
+use crate::access::{Credentials, Denied};
+use crate::audit::Event;
+use crate::lanes::Lane;
+use crate::visitor::Visitor;
+
+/// Paths that tell nothing and need no token.
+pub(super) const PUBLIC: &[&str] = &["/v1/health", "/v1/ready", "/v1/openapi.json"];
+
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) Arc<str>);
+
+/// What an answer was about, for the audit log.
+#[derive(Debug, Clone)]
+pub(crate) struct Target(pub(crate) String);
+
+/// The name of the endpoint that answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Action(pub(crate) &'static str);
+
+pub(super) async fn enter(
+    State(shared): State<Arc<Shared>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let clock = Instant::now();
+    let id = RequestId(request_id(request.headers(), &shared).into());
+    let peer = request.extensions().get::<Peer>().copied();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(id.clone());
+    let admitted = admit(&shared, &request, peer, clock).await;
+    let (visitor, mut response) = match admitted {
+        Ok(visitor) => {
+            if let Some(visitor) = &visitor {
+                request.extensions_mut().insert(visitor.clone());
+            }
+            (visitor, next.run(request).await)
+        }
+        Err(refusal) => (None, refusal.into_response()),
+    };
+    let seen = Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
+    note(&shared, &seen, &path, &response);
+    dress(&id.0, response.headers_mut());
+    response
+}
+
+/// What is known of a request when it is over.
+struct Seen<'a> {
+    id: &'a str,
+    peer: Option<Peer>,
+    method: &'a Method,
+    visitor: Option<&'a Visitor>,
+    took: Duration,
+}
+
+async fn admit(
+    shared: &Arc<Shared>,
+    request: &Request,
+    peer: Option<Peer>,
+    clock: Instant,
+) -> Result<Option<Visitor>, Refusal> {
+    shared.guard.check(request.uri(), request.headers())?;
+    if PUBLIC.contains(&request.uri().path()) || is_preflight(shared, request) {
+        return Ok(None);
+    }
+    let Some(Peer(peer)) = peer else { return Err(Fault::internal("a request without a peer").into()) };
+    let authorization = authorization(request.headers())?;
+    let is_forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"]
+        .iter()
+        .any(|name| request.headers().contains_key(*name));
+    let shown = Credentials { authorization: authorization.as_deref(), peer, is_forwarded };
+    let now = Timestamp::now();
+    let admitted = if shared.keeper.knows(&shown, clock) {
+        shared.keeper.admit(&shown, clock, now)
+    } else {
+        let keeper = shared.keeper.clone();
+        let job = move || {
+            let authorization = authorization.as_deref();
+            keeper.admit(&Credentials { authorization, peer, is_forwarded }, clock, now)
+        };
+        shared.lanes.run(Lane::Read, job).await.map_err(|refused| super::refuse(shared, refused))?
+    };
+    admitted.map(Some).map_err(|denied| match denied {
+        Denied::Unauthorised(fault) => {
+            shared.metrics().refused("unauthorised");
+            fault.into()
+        }
+        Denied::TooOften(after) => {
+            shared.metrics().refused("rate_limit");
+            let fault = Fault::rate_limited("too many requests");
+            Refusal { fault, retry_after: Some(after) }
+        }
+        Denied::Broken(fault) => fault.into(),
+    })
+}
+
+/// One header that can be read, or none.
+fn authorization(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => match one.to_str() {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err(Fault::usage("the Authorization header can't be read")),
+        },
+        _ => Err(Fault::usage("a request has one Authorization header")),
+    }
+}
+
+/// A question of a browser about a page whose origin was named: it carries no token.
+fn is_preflight(shared: &Shared, request: &Request) -> bool {
+    !shared.guard.origins.is_empty()
+        && request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The caller's own name for its request, if it is a decent one.
+fn request_id(headers: &HeaderMap, shared: &Shared) -> String {
+    let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let is_decent = |id: &&str| {
+        (1..=128).contains(&id.len())
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'))
+    };
+    given.filter(is_decent).map_or_else(|| shared.next_request_id(), str::to_owned)
+}
+
+fn note(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) {
+    let status = response.status().as_u16();
+    let action = response.extensions().get::<Action>().map_or("none", |action| action.0);
+    let by = seen.visitor.map_or("nobody", |visitor| &visitor.name);
+    let millis = seen.took.as_secs_f64() * 1000.0;
+    tracing::info!(
+        request_id = seen.id, method = %seen.method, action, status, by, millis, "request"
+    );
+    let is_denied = matches!(status, 401 | 403);
+    let is_change = seen.method != Method::GET && seen.visitor.is_some() && shared.is_audited(action);
+    if !is_denied && !is_change {
+        return;
+    }
+    let target = response.extensions().get::<Target>();
+    shared.audit(&Event {
+        action: if action == "none" { path } else { action },
+        workspace: seen.visitor.map(|visitor| visitor.workspace.as_str()),
+        by,
+        token_id: seen.visitor.and_then(|visitor| visitor.token_id.as_deref()),
+        peer: seen.peer.map(|peer| peer.0.to_string()),
+        target: target.map(|target| target.0.as_str()),
+        outcome: response.status().as_str(),
+        request_id: Some(seen.id),
+    });
+}
+
+/// Headers that keep a browser from making more of an answer than it is.
+fn dress(id: &str, headers: &mut HeaderMap) {
+    const FIXED: [(HeaderName, &str); 6] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in FIXED {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID.clone(), id);
+    }
+}

@@ -1,0 +1,132 @@
+//! The OpenAPI 3.1 document, made from the endpoints and the types that they take and give.
+
+use gbrain_core::access::Scope;
+use gbrain_core::fault::FaultBody;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::endpoint::{Content, Endpoint};
+use super::reply::JSON;
+
+/// Describes endpoints.
+pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = settings.into_generator();
+    let fault = generator.subschema_for::<FaultBody>();
+    let mut paths = Map::new();
+    for endpoint in endpoints {
+        let described = operation(endpoint, &mut generator, fault.as_value());
+        let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        path[endpoint.method.as_str().to_lowercase()] = described;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "gbrain",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A memory for agents whose retrieval is proven on every change",
+            "description": "Bodies are what the commands of the same name print with --json.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": generator.take_definitions(true),
+            "securitySchemes": {
+                "token": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "A token made by `gbrain tokens create`; not needed on loopback while no token exists.",
+                },
+            },
+        },
+    })
+}
+
+fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, fault: &Value) -> Value {
+    let status = if endpoint.is_accepted { "202" } else { "200" };
+    let mut responses = Map::new();
+    let mut done = json!({ "description": "Done." });
+    if let Some(content) = content(endpoint.gives, generator) {
+        done["content"] = content;
+    }
+    responses.insert(status.to_owned(), done);
+    responses.insert(
+        "default".to_owned(),
+        json!({
+            "description": "It was not done; the kind says why.",
+            "content": { JSON: { "schema": fault } },
+        }),
+    );
+    let mut described = json!({
+        "operationId": endpoint.id,
+        "summary": endpoint.summary,
+        "description": format!("Needs a token of scope {}.", endpoint.scope),
+        "parameters": parameters(endpoint, generator),
+        "responses": responses,
+    });
+    if let Some(content) = content(endpoint.takes, generator) {
+        described["requestBody"] = json!({ "required": true, "content": content });
+    }
+    if endpoint.scope == Scope::Read && super::enter::PUBLIC.contains(&endpoint.path) {
+        described["security"] = json!([{}]);
+        described["description"] = json!("Needs no token.");
+    }
+    described
+}
+
+fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
+    match content {
+        Content::None => None,
+        Content::Json(schema) => Some(json!({ JSON: { "schema": schema(generator) } })),
+        Content::Text(content_type) => Some(json!({ content_type: { "schema": { "type": "string" } } })),
+    }
+}
+
+/// Path parameters are those that the path names; the others are of the query.
+fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut schema = (endpoint.parameters)(generator).to_value();
+    let required: Vec<String> = serde_json::from_value(schema["required"].take()).unwrap_or_default();
+    let Value::Object(properties) = schema["properties"].take() else { return Vec::new() };
+    let one = |(name, mut schema): (String, Value)| {
+        let is_path = endpoint.path.contains(&format!("{{{name}}}"));
+        leave_out_null(&mut schema);
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let mut parameter = json!({
+            "name": name,
+            "in": if is_path { "path" } else { "query" },
+            "required": is_path || required.contains(&name),
+            "schema": schema,
+        });
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameter
+    };
+    properties.into_iter().map(one).collect()
+}
+
+/// A parameter is there or it is not: it is never null.
+fn leave_out_null(schema: &mut Value) {
+    if let Value::Array(types) = &mut schema["type"] {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            schema["type"] = only.clone();
+        }
+    }
+    if let Value::Array(choices) = &mut schema["anyOf"] {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [only] = choices.as_slice() {
+            let (only, description) = (only.clone(), schema["description"].take());
+            *schema = only;
+            if !description.is_null() {
+                schema["description"] = description;
+            }
+        }
+    }
+    if let Value::Object(object) = schema {
+        object.retain(|_, value| !value.is_null());
+    }
+}

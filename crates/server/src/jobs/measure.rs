@@ -1,0 +1,235 @@
+//! Jobs that measure the brain: replays and gates, as callers over a wire may see them.
+
+use std::time::Instant;
+
+use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::capture::{CapturedRow, write_line};
+use gbrain_core::fault::Fault;
+use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
+use gbrain_core::format::replay::ReplayReport;
+use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
+use gbrain_core::qrels::Qrels;
+use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::request::Trust;
+use gbrain_eval::{
+    AsOf, GateInputs, LocalTarget, Pipeline, ReplayOptions, gate as run_gate, replay as run_replay,
+};
+use jiff::Timestamp;
+
+use super::outside::Outside;
+use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
+use super::worker::Held;
+use crate::operations::documents::{baseline, captures_of, qrels};
+
+/// Up to this many chunks a gate finds out by itself what moved a row.
+const BLAME_CHUNKS: u64 = 50_000;
+
+/// Asks rows again.
+pub(super) fn replay(held: &Held<'_>) -> Result<String, Fault> {
+    let spec: ReplaySpec = held.spec()?;
+    let rows = rows(held, &spec.against)?;
+    let options = ReplayOptions {
+        as_of: match spec.as_of {
+            When::Now => AsOf::Now,
+            When::Capture => AsOf::Capture,
+        },
+        settings: settings_from(spec.settings),
+        concurrency: 1,
+        repeats: usize::from(spec.repeats),
+        blame: spec.blame,
+        explain: usize::from(spec.top_regressions),
+    };
+    measured(held, rows.len(), |target| {
+        let replayed = run_replay(target, &rows, &options, &|n| held.going.add(n))?;
+        held.house.metrics().run(held.workspace(), "replay", replayed.rows.len(), Timestamp::now());
+        let worst = usize::from(spec.top_regressions);
+        json(&ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose))
+    })
+}
+
+/// Pass or fail.
+pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
+    let spec: GateSpec = held.spec()?;
+    let inputs = Inputs::read(held, &spec)?;
+    let count = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
+        + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
+    measured(held, count, |target| {
+        let started = Instant::now();
+        let gated = GateInputs {
+            baseline: inputs.baseline.as_ref().map(|(baseline, by)| (baseline, *by)),
+            judged: inputs.qrels.as_ref().map(|(qrels, by)| (qrels.queries.as_slice(), *by)),
+            k: usize::from(spec.k),
+            confidence: inputs.confidence,
+            pipeline: pipeline(&spec),
+            replay: ReplayOptions {
+                settings: settings_from(spec.settings),
+                repeats: usize::from(spec.repeats),
+                explain: 5,
+                blame: is_small(held)?,
+                ..ReplayOptions::default()
+            },
+        };
+        let outcome = run_gate(target, &gated, &|n| held.going.add(n))?;
+        let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
+        note(held, outcome.verdict, count);
+        let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
+        let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
+        json(&GateReport::new(&GateParts {
+            verdict: outcome.verdict,
+            regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
+                path: spec.baseline.as_deref().unwrap_or_default(),
+                metadata: &baseline.metadata,
+                integrity: baseline.integrity,
+                thresholds: *thresholds,
+                found,
+                rows,
+            }),
+            correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
+                path: spec.qrels.as_deref().unwrap_or_default(),
+                thresholds: *thresholds,
+                pipeline: if spec.production { "production" } else { "fixed" },
+                found,
+            }),
+            confidence: inputs.confidence,
+            provenance: None,
+            elapsed_ms,
+        }))
+    })
+}
+
+fn note(held: &Held<'_>, verdict: Verdict, rows: usize) {
+    let metrics = held.house.metrics();
+    metrics.verdict(held.workspace(), "gate", verdict);
+    metrics.run(held.workspace(), "gate", rows, Timestamp::now());
+}
+
+/// Runs a measurement on the brain as outsiders see it; one that was stopped half-way gives nothing.
+fn measured(
+    held: &Held<'_>,
+    rows: usize,
+    measure: impl FnOnce(&Outside<'_>) -> Result<String, Fault>,
+) -> Result<String, Fault> {
+    let total = i64::try_from(rows).unwrap_or(i64::MAX);
+    let door = held.house.door(held.workspace())?;
+    let live = Live { settings: door.brain().settings()?, now: Timestamp::now() };
+    held.going.say("indexing");
+    let indexing = |done, total| held.going.at(done, total);
+    let target = LocalTarget::new(door.brain(), live, &indexing)?;
+    held.going.say("asking");
+    held.going.at(0, total);
+    let result = measure(&Outside { target: &target, going: &held.going })?;
+    if held.going.is_halted() {
+        return Err(Fault::cancelled("the run was stopped"));
+    }
+    Ok(result)
+}
+
+/// The rows to ask again: none that a trusted caller asked, for what it saw is not for outsiders.
+fn rows(held: &Held<'_>, against: &Rows) -> Result<Vec<CapturedRow>, Fault> {
+    let mut rows = match &against.baseline {
+        Some(name) => {
+            let rows = baseline(held.house, held.workspace(), name)?.rows;
+            refuse_trusted(&rows)?;
+            rows
+        }
+        None => captures_of(held.house, held.workspace(), against)?,
+    };
+    if let Some(limit) = against.limit {
+        rows.truncate(limit as usize);
+    }
+    if rows.is_empty() {
+        return Err(Fault::usage("there are no rows to ask again")
+            .hint("rows are captured while eval.capture is on, and count from callers over a wire"));
+    }
+    Ok(rows)
+}
+
+/// Refuses rows of trusted callers.
+pub(crate) fn refuse_trusted(rows: &[CapturedRow]) -> Result<(), Fault> {
+    let is_trusted = |row: &&CapturedRow| match row.trust {
+        Some(trust) => trust == Trust::Trusted,
+        None => !row.remote,
+    };
+    match rows.iter().filter(is_trusted).count() {
+        0 => Ok(()),
+        n => Err(Fault::private(format!(
+            "{n} of the rows were asked by a trusted caller, who may have seen private pages"
+        ))
+        .hint("replay them with `gbrain eval replay`, or publish what was captured over the wire")),
+    }
+}
+
+struct Inputs {
+    baseline: Option<(Baseline, Thresholds)>,
+    qrels: Option<(Qrels, CorrectnessThresholds)>,
+    confidence: Option<Confidence>,
+}
+
+impl Inputs {
+    fn read(held: &Held<'_>, spec: &GateSpec) -> Result<Self, Fault> {
+        if spec.baseline.is_none() && spec.qrels.is_none() {
+            return Err(Fault::usage("nothing to gate on").hint("name a baseline, qrels, or both"));
+        }
+        let confidence = spec.confidence.map(Confidence::new).transpose();
+        Ok(Self {
+            baseline: spec.baseline.as_deref().map(|name| gated_baseline(held, name, spec)).transpose()?,
+            qrels: spec.qrels.as_deref().map(|name| gated_qrels(held, name, spec)).transpose()?,
+            confidence: confidence.map_err(|error| Fault::of("usage", &error))?,
+        })
+    }
+}
+
+fn gated_baseline(
+    held: &Held<'_>,
+    name: &str,
+    spec: &GateSpec,
+) -> Result<(Baseline, Thresholds), Fault> {
+    let baseline = baseline(held.house, held.workspace(), name)?;
+    refuse_trusted(&baseline.rows)?;
+    let own = baseline.metadata.thresholds;
+    let thresholds = Thresholds {
+        jaccard: spec.threshold_jaccard.unwrap_or(own.jaccard),
+        top1: spec.threshold_top1.unwrap_or(own.top1),
+        latency_multiplier: spec.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
+    };
+    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    Ok((baseline, thresholds))
+}
+
+fn gated_qrels(
+    held: &Held<'_>,
+    name: &str,
+    spec: &GateSpec,
+) -> Result<(Qrels, CorrectnessThresholds), Fault> {
+    let qrels = qrels(held.house, held.workspace(), name)?;
+    if let Some(query) = qrels.queries.iter().find(|query| query.text.is_none()) {
+        return Err(Fault::usage(format!("query `{}` has no text to ask", query.id)));
+    }
+    let own = CorrectnessThresholds::default();
+    let thresholds = CorrectnessThresholds {
+        recall_at_k: spec.threshold_recall_at_k.unwrap_or(own.recall_at_k),
+        first_relevant_hit: spec.threshold_first_relevant_hit.unwrap_or(own.first_relevant_hit),
+        expected_top1: spec.threshold_expected_top1.unwrap_or(own.expected_top1),
+    };
+    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    Ok((qrels, thresholds))
+}
+
+fn pipeline(spec: &GateSpec) -> Pipeline {
+    if spec.production { Pipeline::Production } else { Pipeline::Fixed }
+}
+
+fn settings_from(whose: Whose) -> SettingsFrom {
+    match whose {
+        Whose::Live => SettingsFrom::Live,
+        Whose::Capture => SettingsFrom::Capture,
+    }
+}
+
+fn is_small(held: &Held<'_>) -> Result<bool, Fault> {
+    Ok(held.house.store().head(held.workspace())?.chunks <= BLAME_CHUNKS)
+}
+
+fn json(body: &impl serde::Serialize) -> Result<String, Fault> {
+    serde_json::to_string(body).map_err(|error| Fault::internal(error.to_string()))
+}

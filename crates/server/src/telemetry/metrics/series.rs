@@ -1,0 +1,98 @@
+//! The series of one family: label values to a metric, bounded, found without a lock.
+//!
+//! A family of this program has a handful of series and they never go away, so they are slots that
+//! fill from the front, and finding one is comparing a few words. A hash map behind a lock was the
+//! alternative; it costs more per observation and has no bound.
+
+use std::sync::OnceLock;
+
+/// What a series is called that found no slot.
+const OTHER: &str = "other";
+
+type Slot<M, const K: usize> = OnceLock<([&'static str; K], M)>;
+
+/// Metrics by the values of `K` labels.
+pub(super) struct Series<M, const K: usize> {
+    slots: Box<[Slot<M, K>]>,
+    overflow: Slot<M, K>,
+    make: fn() -> M,
+}
+
+impl<M: Default, const K: usize> Series<M, K> {
+    pub(super) fn new(bound: usize) -> Self {
+        Self::with(bound, M::default)
+    }
+}
+
+impl<M, const K: usize> Series<M, K> {
+    /// At most so many series, and one for all beyond.
+    pub(super) fn with(bound: usize, make: fn() -> M) -> Self {
+        let slots = (0..bound).map(|_| OnceLock::new()).collect();
+        Self { slots, overflow: OnceLock::new(), make }
+    }
+
+    /// The metric of these label values.
+    pub(super) fn at(&self, labels: [&'static str; K]) -> &M {
+        for slot in &self.slots {
+            // Two threads may want one free slot for different labels: who comes second goes on.
+            let (held, metric) = slot.get_or_init(|| (labels, (self.make)()));
+            if *held == labels {
+                return metric;
+            }
+        }
+        &self.overflow.get_or_init(|| ([OTHER; K], (self.make)())).1
+    }
+
+    /// Every series there is, in the order they came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &([&'static str; K], M)> {
+        self.slots.iter().chain([&self.overflow]).filter_map(OnceLock::get)
+    }
+}
+
+impl<M, const K: usize> std::fmt::Debug for Series<M, K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Series").field("len", &self.iter().count()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use prometheus_client::metrics::counter::Counter;
+
+    use super::*;
+
+    fn counts<const K: usize>(series: &Series<Counter, K>) -> Vec<([&'static str; K], u64)> {
+        series.iter().map(|(labels, counter)| (*labels, counter.get())).collect()
+    }
+
+    #[test]
+    fn what_finds_no_slot_is_counted_together() {
+        let series: Series<Counter, 1> = Series::new(2);
+        for word in ["a", "b", "a", "c", "d", "b", "c"] {
+            series.at([word]).inc();
+        }
+        assert_eq!(counts(&series), [(["a"], 2), (["b"], 2), (["other"], 3)]);
+    }
+
+    #[test]
+    fn threads_that_meet_at_a_slot_lose_nothing() {
+        const WORDS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let series: Arc<Series<Counter, 1>> = Arc::new(Series::new(8));
+        let threads: Vec<_> = (0..8)
+            .map(|start| {
+                let series = series.clone();
+                std::thread::spawn(move || {
+                    for n in 0..8_000 {
+                        series.at([WORDS[(start + n) % 8]]).inc();
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
+        let mut found = counts(&series);
+        found.sort_unstable();
+        assert_eq!(found, WORDS.map(|word| ([word], 8_000)));
+    }
+}
