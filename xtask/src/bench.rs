@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{cargo, data, exit_code, postgres, programs};
+use crate::{cargo, data, exit_code, postgres, programs, python};
 
 /// Benchmarks that compare engines, PostgreSQL among them.
 const BENCHES_WITH_POSTGRES: [&str; 3] = ["identity", "export", "capture"];
@@ -48,6 +48,9 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
     let server = kind.needs_postgres(name).then(start_postgres).transpose()?;
     if let Some(server) = &server {
         command.envs(server.variables());
+    }
+    if kind == Kind::Campaign {
+        command.envs(python::variable()?);
     }
     exit_code(&mut command)
 }

@@ -1,4 +1,4 @@
-//! The project's own tasks: `cargo xtask test`, `bench`, `campaign` and `postgres`.
+//! The project's own tasks: `cargo xtask test`, `bench`, `campaign`, `postgres` and `with`.
 //!
 //! A task is what a contributor and CI run the same way: the checks that a shell script would
 //! get wrong on one machine out of three (finding PostgreSQL, starting it without root, stopping
@@ -10,6 +10,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the terminal")]
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -19,8 +20,10 @@ mod bench;
 mod cargo;
 mod counts;
 mod data;
+mod packages;
 mod postgres;
 mod programs;
+mod python;
 mod tee;
 mod test;
 
@@ -32,9 +35,11 @@ Usage: cargo xtask COMMAND
 Commands:
   test [FILTER...]         Check formatting, lints and documentation, then run every test, or
                            those whose name contains a FILTER, against a private PostgreSQL
+                           and the pinned Python programs of xtask/python/requirements.txt
   bench NAME [ARGS...]     Run one benchmark in release mode
   campaign NAME [ARGS...]  Run one campaign in release mode, against a private PostgreSQL
   postgres CMD [ARGS...]   Run any command against a private PostgreSQL
+  with CMD [ARGS...]       Run any command with all that the tests get: PostgreSQL and Python
 
 Examples:
   cargo xtask test
@@ -42,10 +47,12 @@ Examples:
   cargo xtask bench identity
   cargo xtask campaign kill
   cargo xtask postgres sh -c 'psql \"$GBRAIN_TEST_POSTGRES\"'
+  cargo xtask with cargo nextest run --workspace mcp
 
 What they set for the programs they run:
   GBRAIN_TEST_POSTGRES     Connection string of the private PostgreSQL
   GBRAIN_TEST_PG_BIN       Directory of its programs, for tests that start their own server
+  GBRAIN_TEST_PYTHON       Python with the pinned programs (test, campaign, with); your own is kept
   GBRAIN_TEST_DATA         Test data, if found beside the workspace; your own value is kept
 ";
 
@@ -68,7 +75,8 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         Some("test") => test::run(rest),
         Some("bench") => bench::run(bench::Kind::Bench, rest),
         Some("campaign") => bench::run(bench::Kind::Campaign, rest),
-        Some("postgres") => with_postgres(rest),
+        Some("postgres") => with_postgres(rest, None),
+        Some("with") => with_postgres(rest, python::variable()?),
         _ => bail!("unknown command {command:?}; `cargo xtask --help` lists them"),
     }
 }
@@ -82,16 +90,19 @@ fn help() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn with_postgres(arguments: &[OsString]) -> Result<ExitCode> {
+/// Runs the command that `arguments` are, with one more variable if there is one.
+fn with_postgres(
+    arguments: &[OsString],
+    more: Option<(&'static str, PathBuf)>,
+) -> Result<ExitCode> {
     let arguments = match arguments {
         [dashes, rest @ ..] if dashes == "--" => rest,
         all => all,
     };
-    let (program, rest) =
-        arguments.split_first().context("which command? e.g. `cargo xtask postgres env`")?;
+    let (program, rest) = arguments.split_first().context("which command? e.g. `env`")?;
     let server = postgres::Server::start(programs::find_or_install()?)?;
     let mut command = Command::new(program);
-    command.args(rest).envs(server.variables()).envs(data::variable()?);
+    command.args(rest).envs(server.variables()).envs(data::variable()?).envs(more);
     exit_code(&mut command)
 }
 

@@ -5,13 +5,12 @@
 
 use std::env;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::account;
+use crate::packages;
 
 const NEEDED: [&str; 3] = ["initdb", "postgres", "pg_ctl"];
 
@@ -88,28 +87,12 @@ fn version(name: &str) -> Option<Vec<u32>> {
 }
 
 fn install() -> Result<()> {
-    const INSTALL: [&str; 4] = ["apt-get", "install", "-y", "--no-install-recommends"];
-    as_root(&["apt-get", "update"])?;
-    as_root(&[&INSTALL[..], &["postgresql-common"]].concat())?;
-    if let Err(error) = as_root(&NO_SYSTEM_CLUSTER) {
+    packages::update()?;
+    packages::install(&["postgresql-common"])?;
+    if let Err(error) = packages::as_root(&NO_SYSTEM_CLUSTER) {
         eprintln!("a system-wide PostgreSQL may be started as well: {error:#}");
     }
-    as_root(&[&INSTALL[..], &["postgresql"]].concat())
-}
-
-fn as_root(arguments: &[&str]) -> Result<()> {
-    // `sudo` drops most variables, so `env` comes after it.
-    let sudo: &[&str] = if account::is_root()? { &[] } else { &["sudo", "-n"] };
-    let words = [sudo, &["env", "DEBIAN_FRONTEND=noninteractive"], arguments].concat();
-    let line = words.join(" ");
-    let status = Command::new(words[0])
-        .args(&words[1..])
-        .stdin(Stdio::null())
-        .stdout(io::stderr())
-        .status()
-        .with_context(|| format!("could not run `{line}`"))?;
-    ensure!(status.success(), "`{line}` failed ({status})");
-    Ok(())
+    packages::install(&["postgresql"])
 }
 
 #[cfg(test)]

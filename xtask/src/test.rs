@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::counts::Counts;
 use crate::postgres::Server;
-use crate::{cargo, data, programs, tee};
+use crate::{cargo, data, programs, python, tee};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 8] = [
@@ -45,8 +45,9 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     {
         bail!("{option:?} is not a filter; a filter is a part of a test's name");
     }
-    // Before the checks, so that a missing PostgreSQL shows at once.
+    // Before the checks, so that a missing PostgreSQL or Python shows at once.
     let programs = programs::find_or_install()?;
+    let python = timed("python", python::variable)?;
     let data = data::variable()?;
     ensure_components()?;
     check_sources()?;
@@ -56,7 +57,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     let mut failed = Vec::new();
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
-        command.args(filters).envs(server.variables()).envs(data.clone());
+        command.args(filters).envs(server.variables()).envs(data.clone()).envs(python.clone());
         let finished = timed(runner.name, || tee::run(&mut command))?;
         total += (runner.counts)(&finished.output);
         if !finished.status.success() {

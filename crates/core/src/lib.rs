@@ -3,6 +3,7 @@
 //! Promises: pure and synchronous. No I/O, clock, randomness or printing; everything a decision
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
+pub mod access;
 pub mod baseline;
 pub mod blame;
 pub mod capture;
@@ -14,6 +15,7 @@ pub mod format;
 pub mod gate;
 pub mod hash;
 pub mod id;
+pub mod job;
 pub mod link;
 pub mod measure;
 mod named;

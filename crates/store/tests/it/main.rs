@@ -19,6 +19,7 @@ mod crash;
 mod erasure;
 mod feed;
 mod fixture;
+mod jobs;
 mod limits;
 mod listing;
 mod model;

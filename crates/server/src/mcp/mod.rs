@@ -1,0 +1,26 @@
+//! The Model Context Protocol: the brain as tools, resources and prompts for agents.
+//!
+//! It promises that a caller sees what the HTTP API would show it and nothing more: a visitor stays
+//! in its workspace, private pages do not exist for it, and a tool that it may not call is not
+//! listed. What goes wrong is an answer with a kind, a message and hints; a protocol error means
+//! that the request itself was no request.
+//!
+//! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
+
+mod address;
+mod ask;
+mod caller;
+mod handler;
+mod operation;
+mod outcome;
+mod prompts;
+mod resources;
+mod tools;
+mod transport;
+
+pub use ask::AskBody;
+pub use handler::{Context, Handler};
+pub use operation::{
+    Backend, DeletePage, GetPage, Links, ListPages, NoArguments, Operation, PageFormat, PutPage,
+};
+pub use transport::{HttpService, ServeError, http_service, serve, serve_stdio};

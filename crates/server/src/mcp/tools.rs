@@ -1,0 +1,233 @@
+//! The tools: their names, what an agent reads about them, and who may call them.
+//!
+//! The list is the only place that knows a tool; listing, calling and refusing follow from it.
+//! A description says when to use the tool and what to do next, because that is what an agent
+//! decides by.
+
+use std::sync::{Arc, LazyLock};
+
+use gbrain_core::access::Scope;
+use gbrain_core::fault::Fault;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::operation::{NoArguments, Operation};
+use crate::lanes::Lane;
+
+/// A tool and what stands behind it.
+pub(super) struct Entry {
+    /// What clients see.
+    pub(super) tool: Tool,
+    /// Who may call it.
+    pub(super) scope: Scope,
+    /// Where its work is done.
+    pub(super) lane: Lane,
+    read: Box<dyn Fn(JsonObject) -> Result<Operation, Fault> + Send + Sync>,
+}
+
+impl Entry {
+    /// The operation that arguments ask for. Arguments that can't be read are the caller's to set
+    /// right, so they are a fault that it sees and not a protocol error that it does not.
+    pub(super) fn operation(&self, arguments: Option<JsonObject>) -> Result<Operation, Fault> {
+        (self.read)(arguments.unwrap_or_default()).map_err(|fault| {
+            fault.hint(format!("see the input schema of the tool `{}`", self.tool.name))
+        })
+    }
+}
+
+/// What a call does to the brain; the annotations follow from it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Looks,
+    /// A new version; earlier ones stay.
+    Adds,
+    /// Something is gone from view.
+    Destroys,
+}
+
+static ALL: LazyLock<Vec<Entry>> = LazyLock::new(all);
+
+/// The tools that a visitor of this scope may call.
+pub(super) fn visible(scope: Scope) -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().filter(move |entry| scope.allows(entry.scope))
+}
+
+/// A tool by its name, whoever may call it.
+pub(super) fn named(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.tool.name == name)
+}
+
+fn all() -> Vec<Entry> {
+    use Effect::{Adds, Destroys, Looks};
+    vec![
+        entry("query", "Ask the memory", QUERY, Looks, Operation::Query),
+        entry("search", "Search by words", SEARCH, Looks, Operation::Search),
+        entry("get_page", "Read a page", GET, Looks, Operation::GetPage),
+        entry("list_pages", "List pages", LIST, Looks, Operation::ListPages),
+        entry("links", "Links of a page", LINKS, Looks, Operation::Links),
+        entry("sources", "List sources", SOURCES, Looks, |NoArguments {}| Operation::Sources),
+        entry("eval_status", "State of evaluation", EVAL, Looks, |NoArguments {}| {
+            Operation::EvalStatus
+        }),
+        entry("put_page", "Write a page", PUT, Adds, Operation::PutPage),
+        entry("delete_page", "Delete a page", DELETE, Destroys, Operation::DeletePage),
+    ]
+}
+
+const QUERY: &str = "\
+Answers a question from the memory of this workspace: words, meaning, names and links together. \
+Use it first, before you say that something is not known, and with the question as a person would \
+ask it. Each hit has a page, a score and the passage that matched; read the page with `get_page` \
+when the passage is not enough, and cite the page you used.";
+
+const SEARCH: &str = "\
+Finds pages that hold given words: exact names, identifiers, error messages, ticket numbers. Text \
+is taken literally; there is no query syntax. For a question, use `query`.";
+
+const GET: &str = "\
+Reads one page whole: its text, title, type, tags, date, links and version. Use it on a page that \
+`query`, `search`, `list_pages` or `links` named.";
+
+const LIST: &str = "\
+Lists pages in the order of their names, filtered by source, type, tag or the start of the slug. \
+Use it to see what there is, not to find an answer. When `next_after` is not null there are more: \
+call again with it as `after`.";
+
+const LINKS: &str = "\
+Shows the typed links out of and into a page (who works where, what depends on what), each with \
+its date and the passage that is its evidence. Use it to follow relations from a page you know.";
+
+const SOURCES: &str = "\
+Lists the sources that pages come from, with their trust and number of pages. A page is named \
+`source::slug`.";
+
+const EVAL: &str = "\
+Tells how retrieval of this memory is watched: captured requests, failed captures, baselines and \
+the last verdict. Nothing that was asked is shown.";
+
+const PUT: &str = "\
+Writes one page of memory, new or in place of its current text; when it returns, the page is safe. \
+Read the page first if it may exist, and give back its whole text with your change. One page per \
+thing (a person, a project, a meeting), facts with their date, `[[slug]]` links to other pages. \
+Earlier versions stay in the page's history.";
+
+const DELETE: &str = "\
+Deletes one page: no tool finds or reads it afterwards. A person can restore it from its history. \
+Only when asked to; to correct a page use `put_page`.";
+
+fn entry<I: DeserializeOwned + JsonSchema + 'static>(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    effect: Effect,
+    operation: fn(I) -> Operation,
+) -> Entry {
+    let tool = Tool::new(name, description, schema_of::<I>())
+        .with_title(title)
+        .with_annotations(effect.annotations(title));
+    let (scope, lane) = match effect {
+        Effect::Looks => (Scope::Read, Lane::Read),
+        Effect::Adds | Effect::Destroys => (Scope::Write, Lane::Write),
+    };
+    let read = Box::new(move |arguments| {
+        serde_json::from_value(Value::Object(arguments))
+            .map(operation)
+            .map_err(|error| Fault::usage(format!("the arguments can't be read: {error}")))
+    });
+    Entry { tool, scope, lane, read }
+}
+
+impl Effect {
+    /// Everything a tool does can be repeated without harm, and happens inside this brain.
+    fn annotations(self, title: &str) -> ToolAnnotations {
+        ToolAnnotations::with_title(title)
+            .read_only(self == Self::Looks)
+            .destructive(self == Self::Destroys)
+            .idempotent(true)
+            .open_world(false)
+    }
+}
+
+/// The JSON Schema of an input, without references: not every client follows them.
+fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    match Value::from(schema) {
+        Value::Object(mut schema) => {
+            // The tool has a name and a description of its own.
+            schema.remove("title");
+            schema.remove("description");
+            Arc::new(schema)
+        }
+        other => unreachable!("the schema of a struct is an object, not {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::operation::GetPage;
+    use super::*;
+
+    fn names(scope: Scope) -> Vec<&'static str> {
+        visible(scope).map(|entry| entry.tool.name.as_ref()).collect()
+    }
+
+    #[test]
+    fn a_reader_sees_no_tool_that_writes() {
+        let all = names(Scope::Admin);
+        assert_eq!(all.len(), 9);
+        assert_eq!(names(Scope::Write), all);
+        let read = names(Scope::Read);
+        assert_eq!(read.len(), 7);
+        assert!(!read.contains(&"put_page") && !read.contains(&"delete_page"));
+    }
+
+    #[test]
+    fn what_a_tool_does_is_what_it_says() {
+        for entry in visible(Scope::Admin) {
+            let annotations = entry.tool.annotations.as_ref().unwrap();
+            let looks = entry.scope == Scope::Read;
+            assert_eq!(annotations.read_only_hint, Some(looks), "{}", entry.tool.name);
+            assert_eq!(entry.lane == Lane::Read, looks, "{}", entry.tool.name);
+            let destroys = entry.tool.name == "delete_page";
+            assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.tool.name);
+            assert_eq!(entry.tool.input_schema["type"], "object");
+            assert_eq!(entry.tool.input_schema["additionalProperties"], false);
+            assert!(
+                !Value::Object((*entry.tool.input_schema).clone()).to_string().contains("$ref")
+            );
+        }
+    }
+
+    #[test]
+    fn arguments_are_read_strictly() {
+        let check = |tool: &str, arguments: Value, expected: Result<Operation, &str>| {
+            let Value::Object(arguments) = arguments else { panic!("not an object") };
+            let found = named(tool).unwrap().operation(Some(arguments));
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+                (Err(fault), Err(part)) => {
+                    assert_eq!(fault.kind, "usage");
+                    assert!(fault.message.contains(part), "{}", fault.message);
+                }
+                (found, _) => panic!("{tool}: {found:?}"),
+            }
+        };
+        let page = "wiki::people/ada".to_owned();
+        let get = GetPage { page, version: None };
+        check("get_page", json!({ "page": "wiki::people/ada" }), Ok(Operation::GetPage(get)));
+        check("get_page", json!({}), Err("missing field `page`"));
+        check("get_page", json!({ "page": 1 }), Err("expected a string"));
+        check("get_page", json!({ "page": "a", "source": "wiki" }), Err("unknown field `source`"));
+        check("sources", json!({}), Ok(Operation::Sources));
+        check("sources", json!({ "a": 1 }), Err("unknown field `a`"));
+        assert!(named("drop_table").is_none());
+    }
+}
