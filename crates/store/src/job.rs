@@ -4,6 +4,8 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use jiff::Timestamp;
 
+use crate::types::WriteOutcome;
+
 /// A job to queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
@@ -128,14 +130,14 @@ pub enum Beat {
 }
 
 /// A step of a job that goes together with writing pages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct JobStep<'a> {
     /// The job's number.
     pub id: i64,
     /// Who has it.
     pub lease: &'a Lease,
-    /// Where to go on after these pages.
-    pub checkpoint: &'a str,
+    /// Where to go on after these pages, made of what became of them.
+    pub checkpoint: &'a dyn Fn(&[WriteOutcome]) -> String,
     /// How much is done with them.
     pub done: u64,
     /// Of how much, if that is known.

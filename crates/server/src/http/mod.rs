@@ -14,7 +14,7 @@ mod reply;
 mod routes;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -29,6 +29,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 pub(crate) use endpoint::{Call, NoParameters};
 pub(crate) use reply::{NDJSON, Reply};
@@ -40,7 +41,7 @@ use crate::access::Gatekeeper;
 use crate::audit::{Audit, Event};
 use crate::house::House;
 use crate::lanes::{Lane, Lanes, Refused};
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Metrics, Outcome};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
 use enter::{Action, Target};
@@ -86,6 +87,9 @@ pub(crate) struct Shared {
     /// What the request ids of this process begin with.
     prefix: String,
     is_stopping: AtomicBool,
+    open: AtomicUsize,
+    /// Places for those who listen to events.
+    listeners: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -106,6 +110,8 @@ impl Shared {
             requests: AtomicU64::new(0),
             prefix: seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             is_stopping: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+            listeners: Arc::new(Semaphore::new(events::LISTENERS)),
         }
     }
 
@@ -140,8 +146,9 @@ pub async fn serve(listener: TcpListener, parts: Parts, shutdown: impl Future<Ou
         shutdown.await;
         stopping.is_stopping.store(true, Ordering::Release);
     };
-    let metrics = shared.metrics().clone();
-    listen(listener, app, connections, move |open| metrics.connections(open), until).await;
+    let counted = shared.clone();
+    let on_count = move |open| counted.open.store(open, Ordering::Relaxed);
+    listen(listener, app, connections, on_count, until).await;
 }
 
 /// The document that describes the API.
@@ -199,11 +206,11 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
         let (target, outcome) = answer(&shared, endpoint, path, request).await;
         if let Some(workspace) = workspace {
             let word = match &outcome {
-                Ok(_) => "ok",
-                Err(refusal) if refusal.retry_after.is_some() => "refused",
-                Err(_) => "fault",
+                Ok(_) => Outcome::Ok,
+                Err(refusal) if refusal.retry_after.is_some() => Outcome::Refused,
+                Err(_) => Outcome::Fault,
             };
-            shared.metrics().request(&workspace, id, word, clock.elapsed());
+            shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());
         }
         let mut response = outcome.map_or_else(IntoResponse::into_response, IntoResponse::into_response);
         response.extensions_mut().insert(Action(id));

@@ -16,6 +16,10 @@ mod worker;
 pub use spec::{
     GateSpec, ImportFilesSpec, ImportSpec, JobBody, NewPage, ReindexSpec, ReplaySpec, RunBody, Rows,
 };
-pub use worker::{Worker, WorkerOptions, work};
+pub use worker::{Worker, WorkerOptions};
 
+/// How often a job is tried.
+pub const ATTEMPTS: u32 = 20;
+
+pub(crate) use measure::refuse_trusted;
 pub(crate) use spec::{JOBS, RUNS};

@@ -8,10 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::{Call, NoParameters, Reply};
-use crate::jobs::{JOBS, JobBody, RUNS, RunBody};
-
-/// How often a job is tried.
-pub const ATTEMPTS: u32 = 20;
+use crate::jobs::{ATTEMPTS, JOBS, JobBody, RUNS, RunBody};
 
 /// Which jobs to list.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::{jobs, workspaces};
 use crate::driver::{Session, Value, collect, first};
 use crate::job::{Beat, Claim, Job, JobStep, Lease, Outcome, Progress};
+use crate::types::WriteOutcome;
 use crate::{Result, StoreError};
 
 /// What a worker may take at the moment `$1`.
@@ -170,9 +171,12 @@ pub(super) fn step(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     step: &JobStep<'_>,
+    outcomes: &[WriteOutcome],
     now: Timestamp,
 ) -> Result<()> {
     let JobStep { id, lease, checkpoint, done, total } = *step;
+    let checkpoint = checkpoint(outcomes);
+    jobs::refuse_nul(&[&checkpoint])?;
     let sql =
         format!("UPDATE jobs SET checkpoint = $5, done = $6, total = $7, updated_at = $8 {FENCE}");
     let mut params = fence(session, ws, id, lease)?;

@@ -365,18 +365,17 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
         write::refuse_nul(writes)?;
-        jobs::refuse_nul(&[step.checkpoint])?;
         let unchanged =
             self.read(Scope::Workspace(ws), |session| write::if_unchanged(session, ws, writes))?;
         if let Some(outcomes) = unchanged {
-            self.write_beside(ws, |session| leases::step(session, ws, step, now))?;
+            self.write_beside(ws, |session| leases::step(session, ws, step, &outcomes, now))?;
             return Ok(outcomes);
         }
         self.write(ws, |session| {
             leases::require(session, ws, step)?;
             let outcomes = write::pages(session, ws, writes, now)?;
             // Last, so that the worker's beats do not wait for its own pages.
-            leases::step(session, ws, step, now)?;
+            leases::step(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
         })
     }
