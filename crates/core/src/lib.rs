@@ -18,7 +18,7 @@ pub mod id;
 pub mod job;
 pub mod link;
 pub mod measure;
-mod named;
+pub mod named;
 pub mod overlap;
 pub mod page;
 pub mod provenance;
