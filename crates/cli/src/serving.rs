@@ -7,7 +7,6 @@ use std::sync::Arc;
 use gbrain_brain::capture::software;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
-use gbrain_server::telemetry::traces::{TraceOptions, Tracer};
 use gbrain_server::{House, HouseOptions, TokenKey};
 
 use crate::capture;
@@ -26,9 +25,6 @@ pub(crate) struct LogArgs {
     /// [env: GBRAIN_LOG] [default: info].
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
-    /// Send OpenTelemetry spans to this OTLP/HTTP address [env: OTEL_EXPORTER_OTLP_ENDPOINT].
-    #[arg(long, value_name = "URL")]
-    otlp: Option<String>,
 }
 
 impl LogArgs {
@@ -40,24 +36,16 @@ impl LogArgs {
         gbrain_server::telemetry::logs::start(&options)
             .map_err(|error| CliError::usage(error.to_string()).hint("such as info, or warn,gbrain_server=debug"))
     }
-
-    /// Where spans go; nowhere unless an address was given.
-    pub(crate) fn tracer(&self, home: &Home) -> Result<Tracer, CliError> {
-        let options = TraceOptions::resolve(self.otlp.as_deref(), &home.otel)
-            .map_err(|error| CliError::config(error.to_string()))?;
-        Tracer::start(options).map_err(|error| CliError::config(error.to_string()))
-    }
 }
 
 /// The house of all workspaces of this home.
-pub(crate) fn house(context: &Context<'_>, tracer: Tracer) -> Result<Arc<House>, CliError> {
+pub(crate) fn house(context: &Context<'_>) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: models(&context.home)?,
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
-        tracer,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;

@@ -13,7 +13,6 @@ use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::traces::Tracer;
 
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
@@ -28,8 +27,6 @@ pub struct HouseOptions {
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
     pub metrics: Metrics,
-    /// Where spans go.
-    pub tracer: Tracer,
 }
 
 /// All brains of one store.
@@ -67,11 +64,6 @@ impl House {
     /// Where things are counted.
     pub fn metrics(&self) -> &Metrics {
         &self.options.metrics
-    }
-
-    /// Where spans go.
-    pub(crate) fn tracer(&self) -> &Tracer {
-        &self.options.tracer
     }
 
     /// Whether requests are captured.

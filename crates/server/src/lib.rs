@@ -15,6 +15,7 @@ mod http;
 mod jobs;
 mod lanes;
 mod mcp;
+mod moment;
 mod operations;
 mod rate;
 mod run;

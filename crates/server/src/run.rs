@@ -96,7 +96,8 @@ pub struct Stdio {
 pub fn serve_stdio(stdio: Stdio) -> Result<Drained, Fault> {
     let Stdio { house, visitor, sizes, max_message } = stdio;
     let runtime = runtime(&sizes)?;
-    let context = crate::mcp::context(house.clone(), Lanes::new(sizes), max_message);
+    let backend = house.clone();
+    let context = crate::mcp::Context { backend, lanes: Lanes::new(sizes), max_message };
     let served = runtime.block_on(async {
         let stop = stop_signal()?;
         let served = crate::mcp::serve_stdio(context, visitor, stop).await;

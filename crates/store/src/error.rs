@@ -209,6 +209,7 @@ impl From<StoreError> for Fault {
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }
+            | StoreError::LeaseLost { .. }
             | StoreError::Protected { .. } => "conflict",
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",

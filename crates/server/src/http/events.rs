@@ -9,7 +9,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::JobBody;
+use gbrain_core::format::serving::JobBody;
 use gbrain_core::job::JobState;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ pub(super) async fn of_run(
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,
 ) -> Response {
-    named("run_events", events(shared, id.ok(), RUNS, &request).await)
+    named("run_events", events(shared, id.ok(), RUNS, visitor(&request)).await)
 }
 
 /// The events of any job.
@@ -43,7 +43,7 @@ pub(super) async fn of_job(
     id: Result<Path<i64>, axum::extract::rejection::PathRejection>,
     request: Request,
 ) -> Response {
-    named("job_events", events(shared, id.ok(), &[], &request).await)
+    named("job_events", events(shared, id.ok(), &[], visitor(&request)).await)
 }
 
 fn named(action: &'static str, outcome: Result<Response, Refusal>) -> Response {
@@ -56,10 +56,10 @@ async fn events(
     shared: Arc<Shared>,
     id: Option<Path<i64>>,
     kinds: &'static [&'static str],
-    request: &Request,
+    who: Result<Visitor, Fault>,
 ) -> Result<Response, Refusal> {
     let Some(Path(id)) = id else { return Err(Fault::usage("a job has a number").into()) };
-    let who = visitor(request)?;
+    let who = who?;
     let place = shared.listeners.clone().try_acquire_owned();
     let place = place.map_err(|_| Fault::overloaded("too many are listening already"))?;
     let watching = Watching { shared, who, id, kinds, last: None, is_over: false };

@@ -18,11 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
 use gbrain_core::fault::Fault;
@@ -170,13 +169,22 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", axum::routing::get(routes::metrics))
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
-        .route_service("/mcp", crate::mcp::http_service(shared.clone()))
+        .route_service("/mcp", mcp(&shared))
         .fallback(async || Refusal::from(Fault::not_found("there is nothing at this address")).into_response())
         .method_not_allowed_fallback(async || {
             Refusal::from(Fault::method_not_allowed("this address does not take this method")).into_response()
         });
     let entering = axum::middleware::from_fn_with_state(shared.clone(), enter::enter);
     router.layer(cors).layer(entering).with_state(shared)
+}
+
+fn mcp(shared: &Arc<Shared>) -> crate::mcp::HttpService {
+    let context = crate::mcp::Context {
+        backend: shared.house.clone(),
+        lanes: shared.lanes.clone(),
+        max_message: shared.bounds.body,
+    };
+    crate::mcp::http_service(context)
 }
 
 fn json_bytes(bytes: Bytes) -> Response {
@@ -220,8 +228,6 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
         response
     })
 }
-
-use axum::response::IntoResponse;
 
 async fn answer(
     shared: &Arc<Shared>,
@@ -344,10 +350,4 @@ fn is_length(error: &axum::Error) -> bool {
         cause = error.source();
     }
     false
-}
-
-/// A body that a test can look into.
-#[cfg(test)]
-pub(crate) fn empty() -> Body {
-    Body::empty()
 }

@@ -156,7 +156,7 @@ pub(super) fn files(held: &Held<'_>) -> Result<String, Fault> {
     };
     held.going.say("reading");
     let summary = import(door.brain(), &paths, &options, Timestamp::now(), &on_progress)?;
-    serde_json::to_string(&wire::import(&summary)).map_err(|error| Fault::internal(error.to_string()))
+    serde_json::to_string(&wire::imported(&summary)).map_err(|error| Fault::internal(error.to_string()))
 }
 
 /// Makes the index again.
@@ -167,5 +167,5 @@ pub(super) fn reindex(held: &Held<'_>) -> Result<String, Fault> {
     let corpus = door.brain().reindex(&|done, total| {
         held.going.at(done.unsigned_abs(), total.unsigned_abs());
     })?;
-    serde_json::to_string(&wire::reindex(&corpus)).map_err(|error| Fault::internal(error.to_string()))
+    serde_json::to_string(&wire::reindexed(&corpus)).map_err(|error| Fault::internal(error.to_string()))
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::moment::Moment;
 use crate::operations::pages::TextFormat;
 
 /// The kinds that change the brain.
@@ -85,10 +86,10 @@ pub struct Rows {
     pub baseline: Option<String>,
     /// Captures at or after this moment.
     #[serde(default)]
-    pub since: Option<jiff::Timestamp>,
+    pub since: Option<Moment>,
     /// Captures before this moment.
     #[serde(default)]
-    pub until: Option<jiff::Timestamp>,
+    pub until: Option<Moment>,
     /// At most this many rows, the newest.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]

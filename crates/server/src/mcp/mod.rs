@@ -8,7 +8,7 @@
 //! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
 
 mod address;
-mod ask;
+mod backend;
 mod caller;
 mod handler;
 mod operation;
@@ -18,7 +18,7 @@ mod resources;
 mod tools;
 mod transport;
 
-pub use ask::AskBody;
+pub use gbrain_core::format::ask::AskBody;
 pub use handler::{Context, Handler};
 pub use operation::{
     Backend, DeletePage, GetPage, Links, ListPages, NoArguments, Operation, PageFormat, PutPage,

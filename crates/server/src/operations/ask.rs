@@ -1,7 +1,5 @@
 //! Questions: `search` and `query`, captured like every other caller's.
 
-use std::time::SystemTime;
-
 use gbrain_brain::Ask;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
@@ -32,10 +30,9 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
         rerank: None,
         progress: &|_, _| (),
     };
-    let started = SystemTime::now();
-    let answered = door.answer(&request, &options, caller(call, body));
-    call.house.observe(call, operation, started, &request, answered.as_ref());
-    let answered = answered?;
+    let answered = door.answer(&request, &options, caller(call, body))?;
+    let metrics = call.house.metrics().workspace(&call.who.workspace);
+    metrics.served(&answered.served.timings, &answered.ranking.degraded);
     Reply::json(&Answer::new(&request, &answered.ranking, &answered.served))
 }
 

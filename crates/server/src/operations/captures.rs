@@ -6,12 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use gbrain_core::capture::write_line;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::PrunedBody;
+use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
 use gbrain_core::request::Operation;
 use gbrain_store::CaptureFilter;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::moment::Moment;
 use crate::http::{Call, Reply};
 
 /// How many bytes are sent at once.
@@ -24,9 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportCaptures {
     /// Stored at or after this moment.
-    since: Option<jiff::Timestamp>,
+    since: Option<Moment>,
     /// Stored before this moment.
-    until: Option<jiff::Timestamp>,
+    until: Option<Moment>,
     /// query or search.
     tool: Option<String>,
     /// With a higher number than this.
@@ -41,7 +42,7 @@ pub(crate) struct ExportCaptures {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PruneCaptures {
     /// Stored before this moment.
-    until: jiff::Timestamp,
+    until: Moment,
 }
 
 /// Streams captures, newest first: what `gbrain eval export --remote` prints.
@@ -52,9 +53,9 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     if input.limit == Some(0) {
         return Err(Fault::usage("a limit is at least 1"));
     }
-    let until = input.until.map_or(call.now, |until| until.min(call.now));
+    let until = input.until.map_or(call.now, |until| until.0.min(call.now));
     let filter = CaptureFilter {
-        since: input.since,
+        since: input.since.map(|moment| moment.0),
         until: Some(until),
         tool: tool.transpose()?,
         remote: Some(true),
@@ -98,11 +99,18 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
 
 /// Erases captures of callers over the wire.
 pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Fault> {
+    let until = input.until.0.min(call.now);
     let filter = CaptureFilter {
-        until: Some(input.until.min(call.now)),
+        until: Some(until),
         remote: Some(true),
         ..CaptureFilter::default()
     };
-    let erased = call.house.store().prune_captures(&call.who.workspace, &filter)?;
-    Reply::json(&PrunedBody { erased })
+    let rows = call.house.store().prune_captures(&call.who.workspace, &filter)?;
+    Reply::json(&PruneBody {
+        schema_version: PRUNE_VERSION,
+        dry_run: false,
+        before: format!("{until:.3}"),
+        rows,
+        failures: None,
+    })
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
-use gbrain_core::format::{
-    DocumentBody, DocumentOutcomeBody, DocumentsBody, PublishedBody, QrelsStoredBody,
+use gbrain_core::format::baseline::PublishBody;
+use gbrain_core::format::serving::{
+    DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
 };
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::qrels::Qrels;
@@ -17,6 +18,7 @@ use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::moment::Moment;
 use crate::house::House;
 use crate::http::{Call, NDJSON, NoParameters, Reply};
 use crate::jobs::{Rows, refuse_trusted};
@@ -47,10 +49,10 @@ pub(crate) struct PublishBaseline {
     why: Option<String>,
     /// Captures stored at or after this moment.
     #[serde(default)]
-    since: Option<jiff::Timestamp>,
+    since: Option<Moment>,
     /// Captures stored before this moment.
     #[serde(default)]
-    until: Option<jiff::Timestamp>,
+    until: Option<Moment>,
     /// At most this many, the newest.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]
@@ -137,7 +139,7 @@ pub(crate) fn publish_baseline(
     })?;
     let store = call.house.store();
     store.put_document(&call.who.workspace, DocumentKind::Baseline, &name, &published.text, call.now)?;
-    Reply::json(&PublishedBody::new(&name, &published))
+    Reply::json(&PublishBody::new(&name, &published))
 }
 
 /// Removes a baseline.
@@ -202,8 +204,8 @@ pub(crate) fn captures_of(
 fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, Fault> {
     let limit = window.limit.map_or(MOST_ROWS, u64::from).min(MOST_ROWS);
     let filter = CaptureFilter {
-        since: window.since,
-        until: window.until,
+        since: window.since.map(|moment| moment.0),
+        until: window.until.map(|moment| moment.0),
         remote: Some(true),
         limit: Some(limit),
         ..CaptureFilter::default()

@@ -1,7 +1,7 @@
 //! Jobs and runs: start, look, cancel, fetch what came of it.
 
 use gbrain_core::fault::Fault;
-use gbrain_core::format::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
+use gbrain_core::format::serving::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
 use gbrain_core::job::JobState;
 use gbrain_store::{JobFilter, JobInfo, NewJob};
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gbrain_core::fault::Fault;
-use gbrain_core::format::{
+use gbrain_core::format::serving::{
     LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
 };
 use gbrain_core::id::{PageKey, SourceId};

@@ -1,10 +1,8 @@
 //! Pages: read, list, write, delete, bring back. Private ones do not exist here.
 
-use gbrain_brain::wire;
+use gbrain_brain::{Put, wire};
 use gbrain_core::fault::Fault;
-use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
-use gbrain_core::format::pages::{DeleteBody, DeletedPage, Deletion, HistoryBody, PagesBody};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
 use gbrain_core::request::Trust;
@@ -119,10 +117,8 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
     let after = after.transpose()?;
     let store = call.house.store();
     let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
-    let more = pages.len() > limit;
-    pages.truncate(limit);
-    let next_after = pages.last().filter(|_| more).map(|page| page.key.to_string());
-    Reply::json(&PagesBody { pages: pages.iter().map(wire::page_row).collect(), next_after })
+    let next = wire::cut(&mut pages, limit);
+    Reply::json(&wire::pages(&pages, next.as_ref()))
 }
 
 /// Reads a page.
@@ -152,7 +148,7 @@ pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
     })?;
-    Reply::json(&LinksBody::new(&key, &links.edges, &links.unresolved))
+    Reply::json(&wire::links(&key, &links))
 }
 
 /// The versions of a page.
@@ -160,11 +156,7 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let mut versions = call.house.store().history(&call.who.workspace, &key)?;
     versions.retain(|info| info.visibility == Visibility::World);
-    Reply::json(&HistoryBody {
-        source_id: key.source.as_str(),
-        slug: key.slug.as_str(),
-        versions: versions.iter().map(wire::version_row).collect(),
-    })
+    Reply::json(&wire::history(&key, &versions))
 }
 
 /// Writes a page; when it is answered, the page is safe.
@@ -176,7 +168,7 @@ pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Re
     let store = call.house.store();
     let mut outcomes = store.write_pages(&call.who.workspace, &[write], call.now)?;
     let outcome = outcomes.pop().expect("one write has one outcome");
-    Reply::json(&wire::put(&key, &outcome, &page.warnings))
+    Reply::json(&wire::put(&key, &Put { outcome, warnings: page.warnings }))
 }
 
 /// A text as a page that a caller over a wire may write.
@@ -205,19 +197,17 @@ pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let store = call.house.store();
     let outcomes = store.delete_pages(&call.who.workspace, std::slice::from_ref(&key), call.now)?;
-    let outcome = match outcomes.first() {
-        Some(DeleteOutcome::Deleted(_)) => Deletion::Deleted,
-        Some(DeleteOutcome::AlreadyDeleted) => Deletion::AlreadyDeleted,
-        Some(DeleteOutcome::Unknown) | None => return Err(no_page(&key)),
-    };
-    Reply::json(&DeleteBody { pages: vec![DeletedPage { page: key.to_string(), outcome }] })
+    if outcomes.contains(&DeleteOutcome::Unknown) {
+        return Err(no_page(&key));
+    }
+    Reply::json(&wire::deleted(&[key], &outcomes))
 }
 
 /// Brings a deleted page back.
 pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let outcome = call.house.store().restore_page(&call.who.workspace, &key, call.now)?;
-    Reply::json(&wire::restore(&key, &outcome))
+    Reply::json(&wire::restored(&key, &outcome))
 }
 
 /// The page of a name, if there is one that may be seen, deleted or not.

@@ -1,9 +1,10 @@
 //! Sources: where pages come from.
 
+use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::sources::{Change, SourceChanged, SourceRow, SourcesBody};
+use gbrain_core::format::sources::{Change, SourceChanged};
 use gbrain_core::id::SourceId;
-use gbrain_core::request::Trust;
+use gbrain_store::Trust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,30 +31,16 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     let store = call.house.store();
     let sources = store.sources(&call.who.workspace)?;
     let counts = store.visible_pages(&call.who.workspace)?;
-    let pages = |id: &SourceId| counts.iter().find(|(of, _)| of == id).map_or(0, |(_, n)| *n);
-    let rows = sources.iter().map(|source| SourceRow {
-        id: source.id.as_str(),
-        name: &source.name,
-        trust: trust(source.trust),
-        pages: pages(&source.id),
-    });
-    Reply::json(&SourcesBody { sources: rows.collect() })
-}
-
-fn trust(trust: gbrain_store::Trust) -> Trust {
-    match trust {
-        gbrain_store::Trust::Trusted => Trust::Trusted,
-        gbrain_store::Trust::Untrusted => Trust::Untrusted,
-    }
+    Reply::json(&wire::sources(&sources, &counts))
 }
 
 /// Adds a source, or changes whether it is trusted.
 pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<Reply, Fault> {
     let id = SourceId::new(&body.id)?;
     let trust = if body.trusted {
-        gbrain_store::Trust::Trusted
+        Trust::Trusted
     } else {
-        gbrain_store::Trust::Untrusted
+        Trust::Untrusted
     };
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let is_known = store.sources(ws)?.iter().any(|source| source.id == id);

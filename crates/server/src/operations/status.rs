@@ -1,7 +1,7 @@
 //! How captures and measurements stand.
 
 use gbrain_core::fault::Fault;
-use gbrain_core::format::EvalStatusBody;
+use gbrain_core::format::serving::EvalStatusBody;
 use gbrain_store::{CaptureFilter, DocumentKind, JobFilter};
 use jiff::SignedDuration;
 
