@@ -14,6 +14,7 @@ mod reembed;
 mod retrieve;
 mod snapshot;
 mod verify;
+pub mod wire;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -17,7 +17,7 @@ pub mod hash;
 pub mod id;
 pub mod link;
 pub mod measure;
-mod named;
+pub mod named;
 pub mod overlap;
 pub mod page;
 pub mod provenance;

@@ -1,6 +1,15 @@
 //! Closed sets with wire names: one table per enum, read in both directions.
+//!
+//! The name is the whole of such a value on the wire, so these enums can be members of wire structs
+//! as they are: written and read by name, and listed in schemas.
 
-/// Gives an enum `ALL`, `name` and `from_name` from one table of wire names.
+#[doc(hidden)]
+pub use schemars;
+#[doc(hidden)]
+pub use serde;
+
+/// Gives an enum `ALL`, `name` and `from_name` from one table of wire names, and its form on the
+/// wire: that name.
 #[macro_export]
 macro_rules! named {
     ($type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
@@ -27,6 +36,48 @@ macro_rules! named {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        impl $crate::named::serde::Serialize for $type {
+            fn serialize<S: $crate::named::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> $crate::named::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::named::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str> as $crate::named::serde::Deserialize>::deserialize(
+                    deserializer,
+                )?;
+                Self::from_name(&text).ok_or_else(|| {
+                    $crate::named::serde::de::Error::unknown_variant(&text, &[$($name),+])
+                })
+            }
+        }
+
+        impl $crate::named::schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                concat!(module_path!(), "::", stringify!($type)).into()
+            }
+
+            fn json_schema(
+                _: &mut $crate::named::schemars::SchemaGenerator,
+            ) -> $crate::named::schemars::Schema {
+                $crate::named::schemars::json_schema!({ "type": "string", "enum": [$($name),+] })
             }
         }
     };

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
+use gbrain_core::format::selftest::{MutantRow, SelftestBody};
 use gbrain_core::gate::{QueryResult, Verdict};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::named;
@@ -83,6 +84,19 @@ impl Selftest {
     pub fn kills(&self) -> (usize, usize) {
         let applied = self.mutants.iter().filter_map(|report| report.is_killed);
         (applied.clone().filter(|killed| *killed).count(), applied.count())
+    }
+
+    /// Its wire form.
+    pub fn body(&self) -> SelftestBody<'_> {
+        let Self { unmutated, mutants } = self;
+        SelftestBody::new(*unmutated, mutants.iter().map(MutantReport::row).collect())
+    }
+}
+
+impl MutantReport {
+    fn row(&self) -> MutantRow<'_> {
+        let Self { mutant, is_killed, note } = self;
+        MutantRow { mutant: mutant.name(), killed: *is_killed, note }
     }
 }
 

@@ -1,8 +1,8 @@
 //! `gbrain delete`: deletes pages softly.
 
 use clap::Args;
-use gbrain_store::DeleteOutcome;
-use serde_json::{Value, json};
+use gbrain_brain::wire;
+use gbrain_core::format::pages::{DeletedPage, Deletion};
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -28,23 +28,14 @@ pub(crate) fn run(context: &Context<'_>, args: &DeleteArgs) -> Result<Exit, CliE
     let keys: Vec<_> =
         args.slugs.iter().map(|slug| page_key(&brain, slug, source)).collect::<Result<_, _>>()?;
     let outcomes = brain.store().delete_pages(brain.workspace(), &keys, context.now)?;
-    let word = |outcome: &DeleteOutcome| match outcome {
-        DeleteOutcome::Deleted(_) => "deleted",
-        DeleteOutcome::AlreadyDeleted => "already_deleted",
-        DeleteOutcome::Unknown => "unknown",
-    };
+    let body = wire::deleted(&keys, &outcomes);
     if context.terminal.is_json() {
-        let rows: Vec<Value> = keys
-            .iter()
-            .zip(&outcomes)
-            .map(|(key, outcome)| json!({ "page": key.to_string(), "outcome": word(outcome) }))
-            .collect();
-        context.terminal.json(&json!({ "pages": rows }));
+        context.terminal.json(&body);
     } else {
-        for (key, outcome) in keys.iter().zip(&outcomes) {
-            context.terminal.line(format!("{key} {}", word(outcome).replace('_', " ")));
+        for DeletedPage { page, outcome } in &body.pages {
+            context.terminal.line(format!("{page} {}", outcome.name().replace('_', " ")));
         }
     }
-    let unknown = outcomes.contains(&DeleteOutcome::Unknown);
-    Ok(if unknown { Exit::NoVerdict } else { Exit::Pass })
+    let is_unknown = |page: &DeletedPage| page.outcome == Deletion::Unknown;
+    Ok(if body.pages.iter().any(is_unknown) { Exit::NoVerdict } else { Exit::Pass })
 }

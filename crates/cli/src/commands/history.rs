@@ -1,7 +1,7 @@
 //! `gbrain history`: the versions of a page.
 
 use clap::Args;
-use serde_json::json;
+use gbrain_brain::wire;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -24,19 +24,7 @@ pub(crate) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, Cli
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let versions = brain.history(&key)?;
     if context.terminal.is_json() {
-        let rows: Vec<_> = versions
-            .iter()
-            .map(|info| {
-                json!({
-                    "version": info.version, "generation": info.generation.0, "op": info.op.name(),
-                    "title": info.title, "content_hash": info.content_hash.to_hex(),
-                    "bytes": info.bytes, "chunks": info.chunks, "created_at": info.created_at.to_string(),
-                })
-            })
-            .collect();
-        context.terminal.json(&json!({
-            "source_id": key.source.as_str(), "slug": key.slug.as_str(), "versions": rows,
-        }));
+        context.terminal.json(&wire::history(&key, &versions));
         return Ok(Exit::Pass);
     }
     let rows = versions.iter().map(|info| {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use gbrain_brain::Brain;
 use gbrain_brain::import::{
     ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch,
 };
+use gbrain_brain::{Brain, wire};
 use gbrain_core::id::SourceId;
-use serde_json::{Value, json};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -108,19 +107,11 @@ fn report(terminal: &Terminal, summary: &ImportSummary) {
         terminal.warn(format!("failed {}: {reason}", path.display()));
     }
     if terminal.is_json() {
-        terminal.json(&json!({
-            "added": added, "changed": changed, "unchanged": unchanged, "deleted": deleted,
-            "failed": to_json(failed), "warnings": to_json(warnings),
-        }));
+        terminal.json(&wire::imported(summary));
         return;
     }
     terminal.line(format!(
         "{added} added, {changed} changed, {unchanged} unchanged, {deleted} deleted, {} failed",
         failed.len()
     ));
-}
-
-fn to_json(failures: &[ImportFailure]) -> Vec<Value> {
-    let one = |failure: &ImportFailure| json!({ "path": failure.path, "reason": failure.reason });
-    failures.iter().map(one).collect()
 }

@@ -1,9 +1,8 @@
 //! `gbrain links`: the edges of a page, with their evidence.
 
 use clap::Args;
-use gbrain_core::ranking::Edge;
+use gbrain_brain::wire;
 use gbrain_core::request::Trust;
-use serde_json::{Value, json};
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -26,10 +25,7 @@ pub(crate) fn run(context: &Context<'_>, args: &LinksArgs) -> Result<Exit, CliEr
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let links = brain.links(&key, Trust::Trusted)?;
     if context.terminal.is_json() {
-        let edges: Vec<Value> = links.edges.iter().map(to_json).collect();
-        context.terminal.json(&json!({
-            "page": key.to_string(), "edges": edges, "unresolved": links.unresolved,
-        }));
+        context.terminal.json(&wire::links(&key, &links));
         return Ok(Exit::Pass);
     }
     let rows = links.edges.iter().map(|edge| {
@@ -56,14 +52,4 @@ pub(crate) fn run(context: &Context<'_>, args: &LinksArgs) -> Result<Exit, CliEr
         context.terminal.remark(format!("no page yet for link target `{target}`"));
     }
     Ok(Exit::Pass)
-}
-
-fn to_json(edge: &Edge) -> Value {
-    json!({
-        "type": edge.link_type.name(), "from": edge.from.to_string(), "to": edge.to.to_string(),
-        "confidence": edge.confidence, "detected_by": edge.detected_by.name(),
-        "since": edge.since.map(|date| date.to_string()), "until": edge.until.map(|date| date.to_string()),
-        "evidence_page": edge.evidence_page.to_string(), "evidence_chunk": edge.evidence_chunk,
-        "evidence_start": edge.evidence_start, "evidence_end": edge.evidence_end,
-    })
 }

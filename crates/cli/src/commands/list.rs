@@ -1,9 +1,9 @@
 //! `gbrain list`: pages, by source and slug.
 
 use clap::Args;
+use gbrain_brain::wire;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_store::{PageFilter, PageInfo};
-use serde_json::{Value, json};
+use gbrain_store::PageFilter;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -53,12 +53,9 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
     let limit = args.limit.saturating_add(1);
     let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
-    let more = pages.len() > args.limit;
-    pages.truncate(args.limit);
-    let next = if more { pages.last().map(|page| page.key.to_string()) } else { None };
+    let next = wire::cut(&mut pages, args.limit);
     if context.terminal.is_json() {
-        let rows: Vec<Value> = pages.iter().map(to_json).collect();
-        context.terminal.json(&json!({ "pages": rows, "next_after": next }));
+        context.terminal.json(&wire::pages(&pages, next.as_ref()));
         return Ok(Exit::Pass);
     }
     let rows = pages.iter().map(|page| {
@@ -79,15 +76,4 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         context.terminal.remark(format!("there are more: gbrain list --after {next}"));
     }
     Ok(Exit::Pass)
-}
-
-fn to_json(page: &PageInfo) -> Value {
-    json!({
-        "source_id": page.key.source.as_str(), "slug": page.key.slug.as_str(), "title": page.title,
-        "type": page.page_type, "kind": page.kind.name(), "tags": page.tags, "version": page.version,
-        "effective_date": page.effective_date.map(|date| date.to_string()),
-        "visibility": page.visibility.name(), "content_hash": page.content_hash.to_hex(),
-        "chunks": page.chunks, "updated_at": page.updated_at.to_string(),
-        "deleted_at": page.deleted_at.map(|at| at.to_string()),
-    })
 }

@@ -1,7 +1,7 @@
 //! `gbrain purge`: erases a page and its history.
 
 use clap::Args;
-use serde_json::json;
+use gbrain_brain::wire;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -31,9 +31,7 @@ pub(crate) fn run(context: &Context<'_>, args: &PurgeArgs) -> Result<Exit, CliEr
     }
     let purged = brain.purge(&key, context.now)?;
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "page": key.to_string(), "versions": purged.versions, "scrubbed": purged.scrubbed,
-        }));
+        context.terminal.json(&wire::purged(&key, &purged));
     } else {
         context.terminal.line(format!("{key} purged ({} versions)", purged.versions));
     }

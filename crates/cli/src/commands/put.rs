@@ -4,9 +4,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use gbrain_brain::wire;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Format;
-use serde_json::json;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -42,11 +42,7 @@ pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliErro
         context.terminal.warn(warning);
     }
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "source_id": key.source.as_str(), "slug": key.slug.as_str(),
-            "outcome": put.outcome.kind.name(), "version": put.outcome.version,
-            "generation": put.outcome.generation.0, "warnings": put.warnings,
-        }));
+        context.terminal.json(&wire::put(&key, &put));
     } else {
         context
             .terminal

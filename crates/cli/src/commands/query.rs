@@ -6,9 +6,8 @@ use clap::Args;
 use gbrain_brain::capture::Door;
 use gbrain_brain::{Ask, IndexKind};
 use gbrain_core::format::Answer;
-use gbrain_core::id::SourceId;
-use gbrain_core::request::{Caller, Filter, Operation, Request, RetrievalMode, Trust};
-use gbrain_core::search::Settings;
+use gbrain_core::format::ask::AskBody;
+use gbrain_core::request::{Operation, RetrievalMode, Trust};
 use gbrain_store::OpenMode;
 
 use crate::args::{AskArgs, ModeArgs};
@@ -39,6 +38,44 @@ pub(crate) struct Asked<'a> {
     pub(crate) vectors: bool,
 }
 
+impl Asked<'_> {
+    /// What was typed, as a body of the API.
+    fn body(&self) -> AskBody {
+        let AskArgs {
+            text,
+            limit,
+            source,
+            types,
+            tag,
+            since,
+            until,
+            detail,
+            now,
+            untrusted: _,
+            explain,
+            why_not,
+            index: _,
+        } = self.args;
+        AskBody {
+            query: text.join(" "),
+            limit: Some(*limit),
+            detail: *detail,
+            retrieval_mode: Some(self.mode),
+            sources: source.clone(),
+            types: types.clone(),
+            tags: tag.clone(),
+            since: since.map(|date| date.to_string()),
+            until: until.map(|date| date.to_string()),
+            now: now.map(|now| now.to_string()),
+            vectors: Some(self.vectors),
+            explain: Some(*explain),
+            why_not: why_not.clone(),
+            job_id: None,
+            subagent_id: None,
+        }
+    }
+}
+
 /// Runs the whole pipeline.
 pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliError> {
     let asked = Asked {
@@ -54,18 +91,18 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
     let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
     let brain = context.brain_with(OpenMode::Use, index)?;
-    let request = request(context, asked, brain.settings()?)?;
-    let why_not =
-        asked.args.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
+    let trust = if asked.args.untrusted { Trust::Untrusted } else { Trust::Trusted };
+    let body = asked.body();
+    let request = body.request_of_owner(asked.operation, brain.settings()?, trust, context.now)?;
+    let why_not = body.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
     let bar = context.terminal.progress("indexing");
     let on_progress = |done: i64, total: i64| {
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options =
-        Ask { explain: asked.args.explain, why_not, rerank: None, progress: &on_progress };
+    let options = Ask { explain: body.explains(), why_not, rerank: None, progress: &on_progress };
     let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
-    let answered = door.answer(&request, &options, Caller::default())?;
+    let answered = door.answer(&request, &options, body.caller(false))?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
         context.terminal.warn(format!(
@@ -92,34 +129,4 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
     }
     Ok(Exit::Pass)
-}
-
-fn request(
-    context: &Context<'_>,
-    asked: &Asked<'_>,
-    settings: Settings,
-) -> Result<Request, CliError> {
-    let args = asked.args;
-    let sources = args.source.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
-    let trust = if args.untrusted { Trust::Untrusted } else { Trust::Trusted };
-    let filter = Filter {
-        sources,
-        types: args.types.clone(),
-        tags: args.tag.iter().map(|tag| tag.to_lowercase()).collect(),
-        since: args.since,
-        until: args.until,
-        trust,
-        truth_only: false,
-    };
-    Ok(Request {
-        operation: asked.operation,
-        query: args.text.join(" "),
-        limit: usize::from(args.limit),
-        detail: args.detail,
-        mode: asked.mode,
-        filter,
-        vectors: asked.vectors,
-        now: args.now.unwrap_or(context.now),
-        settings,
-    })
 }

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use gbrain_brain::VectorReport;
+use gbrain_brain::{VectorReport, wire};
 use gbrain_store::Location;
 use serde_json::json;
 
@@ -77,10 +77,7 @@ fn start_in_background(context: &Context<'_>) -> Result<Exit, CliError> {
 fn print(context: &Context<'_>, report: &VectorReport) {
     let VectorReport { held, is_searchable, wanted, made, total } = report;
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "held": held, "is_searchable": is_searchable, "wanted": wanted,
-            "made": made, "total": total, "is_settled": report.is_settled(),
-        }));
+        context.terminal.json(&wire::vectors(report));
         return;
     }
     let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "no model".to_owned());

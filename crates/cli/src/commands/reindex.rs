@@ -1,7 +1,7 @@
 //! `gbrain reindex`: makes the index again, or verifies it.
 
 use clap::Args;
-use serde_json::{Value, json};
+use gbrain_brain::wire;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -29,9 +29,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
         let corpus = brain.reindex(&on_progress)?;
         bar.finish_and_clear();
         if context.terminal.is_json() {
-            context.terminal.json(&json!({
-                "generation": corpus.generation.0, "pages": corpus.pages, "chunks": corpus.chunks,
-            }));
+            context.terminal.json(&wire::reindexed(&corpus));
         } else {
             context.terminal.line(format!(
                 "indexed {} pages, {} chunks at generation {}",
@@ -43,15 +41,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ReindexArgs) -> Result<Exit, Cli
     let report = brain.verify(&on_progress)?;
     bar.finish_and_clear();
     if context.terminal.is_json() {
-        let findings: Vec<Value> = report
-            .findings
-            .iter()
-            .map(|f| json!({ "check": f.check, "detail": f.detail }))
-            .collect();
-        context.terminal.json(&json!({
-            "status": if findings.is_empty() { "pass" } else { "fail" },
-            "pages": report.pages, "chunks": report.chunks, "findings": findings,
-        }));
+        context.terminal.json(&wire::verified(&report));
     } else {
         for finding in &report.findings {
             context.terminal.line(format!("{}: {}", finding.check, finding.detail));

@@ -1,7 +1,7 @@
 //! `gbrain restore`: brings a deleted page back.
 
 use clap::Args;
-use serde_json::json;
+use gbrain_brain::wire;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -23,9 +23,7 @@ pub(crate) fn run(context: &Context<'_>, args: &RestoreArgs) -> Result<Exit, Cli
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
     let outcome = brain.store().restore_page(brain.workspace(), &key, context.now)?;
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "page": key.to_string(), "outcome": outcome.kind.name(), "version": outcome.version,
-        }));
+        context.terminal.json(&wire::restored(&key, &outcome));
     } else {
         context.terminal.line(format!("{key} {} (version {})", outcome.kind, outcome.version));
     }

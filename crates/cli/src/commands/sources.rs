@@ -1,9 +1,10 @@
 //! `gbrain sources`: where pages come from.
 
 use clap::{Args, Subcommand};
+use gbrain_brain::wire;
+use gbrain_core::format::sources::{Change, SourceChanged};
 use gbrain_core::id::SourceId;
 use gbrain_store::{Removal, Trust};
-use serde_json::{Value, json};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -61,22 +62,22 @@ pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, Cli
                 let name = name.as_deref().unwrap_or(id.as_str());
                 store.add_source(workspace, &id, name, trust, context.now)?;
             }
-            say(context, &id, if known { "changed" } else { "added" });
+            say(context, &id, if known { Change::Changed } else { Change::Added });
         }
         Action::Remove { id, cascade } => {
             let id = SourceId::new(id)?;
             let removal = if *cascade { Removal::Cascade } else { Removal::OnlyEmpty };
             let deleted = store.remove_source(workspace, &id, removal, context.now)?;
-            say(context, &id, "removed");
+            say(context, &id, Change::Removed);
             context.terminal.remark(format!("{deleted} pages deleted with it"));
         }
     }
     Ok(Exit::Pass)
 }
 
-fn say(context: &Context<'_>, id: &SourceId, outcome: &str) {
+fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {
     if context.terminal.is_json() {
-        context.terminal.json(&json!({ "source": id.as_str(), "outcome": outcome }));
+        context.terminal.json(&SourceChanged { source: id.as_str(), outcome });
     } else {
         context.terminal.line(format!("{id} {outcome}"));
     }
@@ -87,16 +88,7 @@ fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_
         stats.sources.iter().find(|stats| stats.source == *id).map_or(0, |stats| stats.pages)
     };
     if context.terminal.is_json() {
-        let rows: Vec<Value> = sources
-            .iter()
-            .map(|source| {
-                json!({
-                    "id": source.id.as_str(), "name": source.name, "trust": source.trust.name(),
-                    "pages": pages(&source.id),
-                })
-            })
-            .collect();
-        context.terminal.json(&json!({ "sources": rows }));
+        context.terminal.json(&wire::sources(sources, stats));
         return;
     }
     let rows = sources.iter().map(|source| {

@@ -1,7 +1,7 @@
 //! `gbrain stats`: what is in the brain, in figures.
 
 use clap::Args;
-use serde_json::{Value, json};
+use gbrain_brain::wire;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -20,22 +20,9 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let index = brain.index_report()?;
     let vectors = brain.vector_report()?;
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "workspace": brain.workspace().as_str(),
-            "engine": brain.store().engine().name(),
-            "generation": head.generation.0, "pages": head.pages, "chunks": head.chunks,
-            "root": head.root.to_hex(), "versions": stats.versions, "aliases": stats.aliases,
-            "takes": stats.takes,
-            "sources": stats.sources.iter().map(|source| json!({
-                "id": source.source.as_str(), "pages": source.pages, "deleted": source.deleted,
-                "chunks": source.chunks, "bytes": source.bytes,
-            })).collect::<Vec<Value>>(),
-            "types": stats.types.iter().map(|(name, n)| (name.clone(), json!(n))).collect::<serde_json::Map<_, _>>(),
-            "links": stats.links.iter().map(|(name, n)| (name.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
-            "history_bytes": stats.history_bytes, "database_bytes": stats.database_bytes,
-            "index": { "generation": index.generation, "bytes": index.bytes },
-            "vectors": { "held": vectors.held, "is_searchable": vectors.is_searchable, "wanted": vectors.wanted },
-        }));
+        let (workspace, engine) = (brain.workspace(), brain.store().engine());
+        let body = wire::stats(workspace, engine, &head, &stats, &index, &vectors);
+        context.terminal.json(&body);
         return Ok(Exit::Pass);
     }
     let terminal = context.terminal;

@@ -1,8 +1,9 @@
 //! `gbrain workspaces`: whose brains are in this database.
 
 use clap::{Args, Subcommand};
+use gbrain_brain::wire;
+use gbrain_core::format::sources::{Change, WorkspaceChanged};
 use gbrain_core::id::WorkspaceId;
-use serde_json::{Value, json};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -45,7 +46,7 @@ pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, 
         Action::Add { name } => {
             let id = WorkspaceId::new(name)?;
             context.store()?.add_workspace(&id, context.now)?;
-            say(context, &id, "added");
+            say(context, &id, Change::Added);
         }
         Action::Remove { name, yes } => {
             let id = WorkspaceId::new(name)?;
@@ -58,15 +59,15 @@ pub(crate) fn run(context: &Context<'_>, args: &WorkspacesArgs) -> Result<Exit, 
             let store = context.store()?;
             store.remove_workspace(&id)?;
             gbrain_brain::forget_index(&context.home.index_dir(), store.identity(), &id)?;
-            say(context, &id, "removed");
+            say(context, &id, Change::Removed);
         }
     }
     Ok(Exit::Pass)
 }
 
-fn say(context: &Context<'_>, id: &WorkspaceId, outcome: &str) {
+fn say(context: &Context<'_>, id: &WorkspaceId, outcome: Change) {
     if context.terminal.is_json() {
-        context.terminal.json(&json!({ "workspace": id.as_str(), "outcome": outcome }));
+        context.terminal.json(&WorkspaceChanged { workspace: id.as_str(), outcome });
     } else {
         context.terminal.line(format!("{id} {outcome}"));
     }
@@ -75,17 +76,7 @@ fn say(context: &Context<'_>, id: &WorkspaceId, outcome: &str) {
 fn list(context: &Context<'_>) -> Result<(), CliError> {
     let workspaces = context.store()?.workspaces()?;
     if context.terminal.is_json() {
-        let rows: Vec<Value> = workspaces
-            .iter()
-            .map(|workspace| {
-                json!({
-                    "id": workspace.id.as_str(), "pages": workspace.head.pages,
-                    "chunks": workspace.head.chunks, "generation": workspace.head.generation.0,
-                    "root": workspace.head.root.to_hex(), "created_at": workspace.created_at.to_string(),
-                })
-            })
-            .collect();
-        context.terminal.json(&json!({ "workspaces": rows }));
+        context.terminal.json(&wire::workspaces(&workspaces));
         return Ok(());
     }
     let rows = workspaces.iter().map(|workspace| {

@@ -1,5 +1,6 @@
 //! The first line of a baseline.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -57,7 +58,8 @@ pub(crate) fn check_rate(name: &'static str, value: f64) -> Result<(), Threshold
 }
 
 /// A baseline that this one took the place of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PastBaseline")]
 pub struct Past {
     /// Its label.
     pub label: String,

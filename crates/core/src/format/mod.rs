@@ -4,14 +4,24 @@
 //! field, so that a field added there fails to compile here instead of being lost.
 
 mod answer;
+pub mod ask;
+pub mod baseline;
 pub mod capture;
 pub mod compare;
+pub mod doctor;
 pub mod gate;
+pub mod links;
+pub mod page;
+pub mod pages;
 pub(crate) mod qrels;
 pub mod replay;
 pub mod result;
 mod run;
 mod score;
+pub mod selftest;
+pub mod sources;
+pub mod stats;
+pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};

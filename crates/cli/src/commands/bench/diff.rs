@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gbrain_core::baseline::{Baseline, query_hash};
 use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::baseline::{BASELINE_VERSION, BaselineDiff, ChangedRow};
 use gbrain_core::overlap::jaccard;
 use gbrain_eval::{Input, read_baseline};
-use serde_json::{Value, json};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Exit, CliErr
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let diff = diff(&a, &b);
     if context.terminal.is_json() {
-        context.terminal.json(&as_json(&a, &b, &diff));
+        context.terminal.json(&body(&a, &b, &diff));
     } else {
         context.terminal.out(as_text(&a, &b, &diff));
     }
@@ -87,18 +87,24 @@ fn names(row: &CapturedRow) -> Vec<String> {
     row.expected().unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-fn as_json(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> Value {
-    let queries = |rows: &[&CapturedRow]| {
-        Value::from(rows.iter().map(|row| row.query.as_str()).collect::<Vec<_>>())
-    };
-    let changed = diff.changed.iter().map(|(overlap, old, new)| {
-        json!({ "query": old.query, "jaccard": overlap, "a": names(old), "b": names(new) })
+fn body<'a>(a: &'a Baseline, b: &'a Baseline, diff: &Diff<'a>) -> BaselineDiff<'a> {
+    let Diff { added, removed, changed, thresholds_differ } = diff;
+    let queries = |rows: &[&'a CapturedRow]| rows.iter().map(|row| row.query.as_str()).collect();
+    let changed = changed.iter().map(|(jaccard, old, new)| ChangedRow {
+        query: &old.query,
+        jaccard: *jaccard,
+        a: names(old),
+        b: names(new),
     });
-    json!({
-        "schema_version": 1, "a": a.metadata.label, "b": b.metadata.label,
-        "thresholds_differ": diff.thresholds_differ, "added": queries(&diff.added),
-        "removed": queries(&diff.removed), "changed": changed.collect::<Vec<_>>(),
-    })
+    BaselineDiff {
+        schema_version: BASELINE_VERSION,
+        a: &a.metadata.label,
+        b: &b.metadata.label,
+        thresholds_differ: *thresholds_differ,
+        added: queries(added),
+        removed: queries(removed),
+        changed: changed.collect(),
+    }
 }
 
 fn as_text(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> String {

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::baseline::Past;
+use gbrain_core::format::baseline::BaselineLog;
 use gbrain_eval::{Input, read_baseline};
-use serde_json::json;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -23,16 +22,9 @@ pub(crate) struct LogArgs {
 /// Shows what a baseline took the place of, newest first.
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
     let metadata = read_baseline(Input::open(&args.file)?)?.metadata;
-    let newest = Past {
-        label: metadata.label,
-        published_at: metadata.published_at,
-        row_count: metadata.row_count,
-        rows_hash: metadata.rows_hash,
-        why: metadata.why,
-    };
-    let chain: Vec<Past> = std::iter::once(newest).chain(metadata.history).collect();
+    let log = BaselineLog::new(metadata);
     if context.terminal.is_json() {
-        context.terminal.json(&json!({ "schema_version": 1, "chain": chain }));
+        context.terminal.json(&log);
         return Ok(Exit::Pass);
     }
     let short = |hash: &Option<String>| {
@@ -40,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliErro
     };
     context.terminal.out(table(
         &["published", "label", "rows", "hash", "why"],
-        chain.iter().map(|past| {
+        log.chain.iter().map(|past| {
             vec![
                 past.published_at.clone(),
                 past.label.clone(),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gbrain_core::baseline::{Draft, Metadata, Published, Thresholds, publish};
 use gbrain_core::capture::CapturedRow;
+use gbrain_core::format::baseline::PublishBody;
 use gbrain_eval::{Input, read_baseline, read_publishable, write_atomically};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::is_own;
 use crate::commands::Context;
@@ -114,20 +115,11 @@ fn name_of(path: &Path) -> String {
 
 /// Tells what was published.
 pub(super) fn say(context: &Context<'_>, to: &Path, published: &Published) {
-    let Published { metadata, weight_total, refused, real, text: _ } = published;
+    let Published { metadata, weight_total, refused, real: _, text: _ } = published;
     let Thresholds { jaccard, top1, latency_multiplier } = metadata.thresholds;
     if context.terminal.is_json() {
-        let refused = refused.iter().map(|row| json!({ "line": row.line, "reason": row.reason }));
-        context.terminal.json(&json!({
-            "schema_version": 1, "output_path": to.display().to_string(), "label": metadata.label,
-            "source_hash": metadata.source_hash, "rows_hash": metadata.rows_hash,
-            "row_count": metadata.row_count, "weight_total": weight_total,
-            "baseline_mean_latency_ms": metadata.mean_latency_ms,
-            "thresholds": {
-                "jaccard": jaccard, "top1": top1, "latency_multiplier": latency_multiplier,
-            },
-            "synthetic": real.is_empty(), "refused": refused.collect::<Vec<_>>(),
-        }));
+        let path = to.display().to_string();
+        context.terminal.json(&PublishBody::new(&path, published));
         return;
     }
     let latency = metadata.mean_latency_ms.map_or("none".to_owned(), |ms| format!("{ms:.1} ms"));

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_core::baseline::{BaselineError, Integrity};
+use gbrain_core::format::baseline::{
+    BASELINE_VERSION, BaselineVerified, BaselinesVerified, Tampering,
+};
 use gbrain_eval::{EvalError, Input, read_baseline};
-use serde_json::json;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -22,13 +24,13 @@ pub(crate) struct VerifyArgs {
 /// Verifies baselines: an edited one is a finding, one that can't be read is no verdict.
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
     let (mut is_edited, mut is_unreadable) = (false, false);
-    let mut rows = Vec::new();
+    let mut files = Vec::new();
     for path in &args.files {
         let (status, detail) = match Input::open(path).and_then(read_baseline) {
             Ok(baseline) => state(baseline.integrity, baseline.metadata.row_count),
             Err(EvalError::Baseline { source: source @ BaselineError::Edited { .. }, .. }) => {
                 is_edited = true;
-                ("refused", source.to_string())
+                (Tampering::Refused, source.to_string())
             }
             // One that can't be read does not keep the others from being looked at.
             Err(error) => {
@@ -36,10 +38,10 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
                 let error = CliError::from(error);
                 context.terminal.warn(error.to_text().trim_end().trim_start_matches("error: "));
                 let named = format!("{}: ", path.display());
-                ("unreadable", error.message.trim_start_matches(&named).to_owned())
+                (Tampering::Unreadable, error.message.trim_start_matches(&named).to_owned())
             }
         };
-        rows.push((path.display().to_string(), status, detail));
+        files.push(BaselineVerified { path: path.display().to_string(), status, detail });
     }
     let exit = match (is_edited, is_unreadable) {
         (true, _) => Exit::Fail,
@@ -47,23 +49,20 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
         (false, false) => Exit::Pass,
     };
     if context.terminal.is_json() {
-        let files = rows.iter().map(
-            |(path, status, detail)| json!({ "path": path, "status": status, "detail": detail }),
-        );
-        context.terminal.json(&json!({ "schema_version": 1, "files": files.collect::<Vec<_>>() }));
+        context.terminal.json(&BaselinesVerified { schema_version: BASELINE_VERSION, files });
     } else {
-        for (path, status, detail) in rows {
+        for BaselineVerified { path, status, detail } in files {
             context.terminal.line(format!("{status}: {path} ({detail})"));
         }
     }
     Ok(exit)
 }
 
-fn state(integrity: Integrity, rows: usize) -> (&'static str, String) {
+fn state(integrity: Integrity, rows: usize) -> (Tampering, String) {
     match integrity {
-        Integrity::Intact => ("intact", format!("{rows} rows")),
+        Integrity::Intact => (Tampering::Intact, format!("{rows} rows")),
         Integrity::NotTamperEvident => {
-            ("not tamper-evident", format!("{rows} rows; publish it again for a rows_hash"))
+            (Tampering::NotEvident, format!("{rows} rows; publish it again for a rows_hash"))
         }
     }
 }

@@ -1,19 +1,9 @@
 //! What a check found.
 
-use serde_json::{Map, Value, json};
+use gbrain_core::format::doctor::{CheckRow, DoctorBody, Wellness as Status};
+use serde_json::{Map, Value};
 
 use crate::error::{CliError, Exit};
-
-/// How a check came out, from good to bad.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
-    Ok,
-    Warn,
-    Fail,
-    Unknown,
-}
-
-gbrain_core::named! { Status { Ok = "ok", Warn = "warn", Fail = "fail", Unknown = "unknown" } }
 
 /// One check.
 #[derive(Debug)]
@@ -60,6 +50,11 @@ impl Finding {
         self
     }
 
+    fn row(&self) -> CheckRow<'_> {
+        let Self { check, status, message, remedy, details } = self;
+        CheckRow { name: check, status: *status, message, remedy: remedy.as_deref(), details }
+    }
+
     /// A number or name for programs.
     #[must_use]
     pub(super) fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
@@ -69,15 +64,8 @@ impl Finding {
 }
 
 /// What `--json` prints.
-pub(super) fn report(findings: &[Finding]) -> Value {
-    let checks = findings.iter().map(|finding| {
-        json!({
-            "name": finding.check, "status": finding.status.name(), "message": finding.message,
-            "remedy": finding.remedy, "details": finding.details,
-        })
-    });
-    let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
-    json!({ "schema_version": 1, "status": worst.name(), "checks": checks.collect::<Vec<_>>() })
+pub(super) fn report(findings: &[Finding]) -> DoctorBody<'_> {
+    DoctorBody::new(findings.iter().map(Finding::row).collect())
 }
 
 /// What a person reads.

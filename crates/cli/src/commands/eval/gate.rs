@@ -315,16 +315,7 @@ fn say_selftest(context: &Context<'_>, selftest: &Selftest) -> Exit {
         None => "does not apply",
     };
     if context.terminal.is_json() {
-        let mutants = selftest.mutants.iter().map(|report| {
-            json!({
-                "mutant": report.mutant.name(), "killed": report.is_killed, "note": report.note,
-            })
-        });
-        context.terminal.json(&json!({
-            "schema_version": 1, "unmutated": selftest.unmutated.name(), "killed": killed,
-            "applied": applied, "kill_score": (applied > 0).then(|| killed as f64 / applied as f64),
-            "mutants": mutants.collect::<Vec<_>>(),
-        }));
+        context.terminal.json(&selftest.body());
     } else {
         context.terminal.out(table(
             &["mutant", "gate", "how"],

@@ -1,9 +1,9 @@
 //! `gbrain eval prune`: erases captures that are old.
 
 use clap::Args;
+use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
 use gbrain_core::request::Operation;
 use gbrain_store::CaptureFilter;
-use serde_json::json;
 
 use super::export::parse_tool;
 use super::window::duration;
@@ -51,10 +51,13 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
         (store.prune_captures(ws, &filter)?, failures)
     };
     if context.terminal.is_json() {
-        context.terminal.json(&json!({
-            "schema_version": 1, "dry_run": args.dry_run, "before": format!("{until:.3}"),
-            "rows": rows, "failures": args.failures.then_some(failures),
-        }));
+        context.terminal.json(&PruneBody {
+            schema_version: PRUNE_VERSION,
+            dry_run: args.dry_run,
+            before: format!("{until:.3}"),
+            rows,
+            failures: args.failures.then_some(failures),
+        });
         return Ok(Exit::Pass);
     }
     let verb = if args.dry_run { "would delete" } else { "deleted" };
