@@ -15,6 +15,8 @@ mod operation;
 mod outcome;
 mod prompts;
 mod resources;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod transport;
 
