@@ -281,7 +281,8 @@ fn cancelling_depends_on_the_state(db: &Database) {
 
 fn a_cancelled_job_is_not_queued_again(db: &Database) {
     let store = db.open();
-    let ends: [&dyn Fn(i64, &Lease); 3] = [
+    type End<'e> = &'e dyn Fn(i64, &Lease);
+    let ends: [End<'_>; 3] = [
         &|id, lease| assert!(store.release_job(&ws(), id, lease, at(4)).unwrap()),
         &|id, lease| assert!(store.retry_job(&ws(), id, lease, "{}", at(5), at(4)).unwrap()),
         &|_, _| assert_eq!(try_claim(&*store, "another", 12), None),
