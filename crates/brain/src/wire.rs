@@ -132,8 +132,17 @@ pub fn history<'a>(key: &'a PageKey, versions: &'a [VersionInfo]) -> HistoryBody
 }
 
 fn version_row(info: &VersionInfo) -> VersionRow<'_> {
-    let VersionInfo { version, generation, op, title, content_hash, bytes, chunks, created_at, visibility: _ } =
-        info;
+    let VersionInfo {
+        version,
+        generation,
+        op,
+        title,
+        content_hash,
+        bytes,
+        chunks,
+        created_at,
+        visibility: _,
+    } = info;
     VersionRow {
         version: *version,
         generation: generation.0,

@@ -31,10 +31,10 @@ impl LogArgs {
     /// Starts logging.
     pub(crate) fn start(&self, home: &Home) -> Result<(), CliError> {
         let format = if self.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
-        let level = self.log.clone().or_else(|| home.log.clone());
-        let options = LogOptions { format, level: level.unwrap_or_else(|| "info".to_owned()) };
-        gbrain_server::telemetry::logs::start(&options)
-            .map_err(|error| CliError::usage(error.to_string()).hint("such as info, or warn,gbrain_server=debug"))
+        let filter = self.log.clone().or_else(|| home.log.clone());
+        let filter = filter.unwrap_or_else(|| LogOptions::default().filter);
+        gbrain_server::telemetry::logs::init(&LogOptions { format, filter })
+            .map_err(|error| CliError::usage(error.to_string()))
     }
 }
 

@@ -96,7 +96,9 @@ impl Gatekeeper {
         clock: Instant,
         now: Timestamp,
     ) -> Result<Visitor, Denied> {
-        let Some(header) = shown.authorization else { return self.without_token(shown, clock, now) };
+        let Some(header) = shown.authorization else {
+            return self.without_token(shown, clock, now);
+        };
         if self.failures.is_empty(&shown.peer, FAILURES, clock) && !self.was_good(header) {
             return Err(Denied::TooOften(Duration::from_secs(5)));
         }
@@ -162,12 +164,7 @@ impl Gatekeeper {
     }
 
     /// The token of a header, if it is good now.
-    fn token(
-        &self,
-        header: &str,
-        clock: Instant,
-        now: Timestamp,
-    ) -> Result<Option<Token>, Denied> {
+    fn token(&self, header: &str, clock: Instant, now: Timestamp) -> Result<Option<Token>, Denied> {
         let Some(presented) = bearer(header).and_then(Presented::parse) else { return Ok(None) };
         let Some(key) = &self.key else { return Ok(None) };
         let kept = self.kept(&presented.id, clock, now)?;

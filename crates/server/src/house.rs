@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gbrain_brain::capture::{Became, CaptureOptions, Door, Drained, Watch};
-use gbrain_brain::{Brain, BrainError, WorkspaceOptions, IndexKind};
+use gbrain_brain::{Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
 use gbrain_index::Models;
 use gbrain_store::Store;
@@ -112,7 +112,8 @@ impl House {
     pub fn close_idle(&self, idle: Duration) {
         let now = Instant::now();
         let old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;
-        let gone: Vec<Entry> = self.doors().extract_if(|_, entry| old(entry)).map(|(_, entry)| entry).collect();
+        let gone: Vec<Entry> =
+            self.doors().extract_if(|_, entry| old(entry)).map(|(_, entry)| entry).collect();
         gone.into_iter().for_each(|entry| self.shut(entry));
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A moment as it is written: 2026-03-01T12:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment(pub Timestamp);
+pub(crate) struct Moment(pub Timestamp);
 
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -19,9 +19,9 @@ impl Serialize for Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(|_| {
-            de::Error::custom("a moment is written as 2026-03-01T12:00:00Z")
-        })
+        text.parse()
+            .map(Self)
+            .map_err(|_| de::Error::custom("a moment is written as 2026-03-01T12:00:00Z"))
     }
 }
 

@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 
 /// What fills a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate {
+pub(crate) struct Rate {
     /// Requests a second.
     pub per_second: f64,
     /// Requests at once.
@@ -21,7 +21,7 @@ pub struct Rate {
 
 impl Rate {
     /// So many a second, and twice as many at once.
-    pub fn per_second(requests: u32) -> Self {
+    pub(crate) fn per_second(requests: u32) -> Self {
         let per_second = f64::from(requests.max(1));
         Self { per_second, burst: 2.0 * per_second }
     }
@@ -35,7 +35,7 @@ struct Bucket {
 
 /// A bucket for each of whoever is limited.
 #[derive(Debug)]
-pub struct Limits<K> {
+pub(crate) struct Limits<K> {
     buckets: Mutex<HashMap<K, Bucket>>,
 }
 
@@ -47,7 +47,7 @@ impl<K: Hash + Eq> Default for Limits<K> {
 
 impl<K: Hash + Eq + Clone> Limits<K> {
     /// Takes one from a bucket, or says how long it takes until there is one.
-    pub fn take(&self, key: &K, rate: Rate, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&self, key: &K, rate: Rate, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MOST && !buckets.contains_key(key) {
             make_room(&mut buckets, rate, now);
@@ -63,7 +63,7 @@ impl<K: Hash + Eq + Clone> Limits<K> {
     }
 
     /// Whether a bucket is empty, without taking from it.
-    pub fn is_empty(&self, key: &K, rate: Rate, now: Instant) -> bool {
+    pub(crate) fn is_empty(&self, key: &K, rate: Rate, now: Instant) -> bool {
         let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.get(key).is_some_and(|bucket| level(bucket, rate, now) < 1.0)
     }

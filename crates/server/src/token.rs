@@ -144,7 +144,9 @@ mod tests {
     fn what_is_no_token_is_none() {
         let token = TokenKey::random().unwrap().mint().unwrap().token;
         let upper = token.to_uppercase();
-        for text in ["", "gbt_", "gbt__", "x", &token[1..], &token[..token.len() - 1], &upper, "gbt_ä_ä"] {
+        for text in
+            ["", "gbt_", "gbt__", "x", &token[1..], &token[..token.len() - 1], &upper, "gbt_ä_ä"]
+        {
             assert_eq!(Presented::parse(text), None, "{text}");
         }
     }

@@ -52,14 +52,15 @@ enum Action {
 }
 
 fn parse_state(text: &str) -> Result<JobState, String> {
-    JobState::from_name(text)
-        .ok_or_else(|| "queued, running, done, failed or cancelled".to_owned())
+    JobState::from_name(text).ok_or_else(|| "queued, running, done, failed or cancelled".to_owned())
 }
 
 /// Lists, shows or cancels.
 pub(crate) fn run(context: &Context<'_>, args: &JobsArgs) -> Result<Exit, CliError> {
     match &args.action {
-        Action::List { state, before, limit } => list(context, *state, *before, usize::from(*limit)),
+        Action::List { state, before, limit } => {
+            list(context, *state, *before, usize::from(*limit))
+        }
         Action::Show { id, result } => show(context, *id, *result),
         Action::Cancel { id } => cancel(context, *id),
     }
@@ -83,7 +84,14 @@ fn list(
     }
     let rows = jobs.iter().map(|job| {
         let by = job.created_by.clone();
-        vec![job.id.to_string(), job.kind.clone(), job.state.to_owned(), progress(job), job.created_at.clone(), by]
+        vec![
+            job.id.to_string(),
+            job.kind.clone(),
+            job.state.to_owned(),
+            progress(job),
+            job.created_at.clone(),
+            by,
+        ]
     });
     context.terminal.out(table(&["job", "kind", "state", "progress", "asked for", "by"], rows));
     if let Some(next) = next_before {
@@ -127,7 +135,8 @@ fn show(context: &Context<'_>, id: i64, wants_result: bool) -> Result<Exit, CliE
         terminal.line(format!("worker {worker}"));
     }
     if let Some(error) = &shown.error {
-        let message = error["error"]["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
+        let message =
+            error["error"]["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
         terminal.line(format!("error: {message}"));
     }
     Ok(Exit::Pass)

@@ -17,12 +17,14 @@ use crate::serving::{LogArgs, house, token_key, worker_name};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain serve\n  curl -s localhost:7727/v1/query -H 'content-type: application/json' \\\n    \
+#[command(
+    after_help = "Examples:\n  gbrain serve\n  curl -s localhost:7727/v1/query -H 'content-type: application/json' \\\n    \
     -d '{\"query\": \"who owns the berth planner?\"}'\n  \
     gbrain tokens create --name team --scope write && gbrain serve --listen 0.0.0.0:7727\n\n\
     The API is described at /v1/openapi.json, MCP is at /mcp, numbers are at /metrics. Without a \
     token only callers on this machine are let in, and only while no token exists. Other machines \
-    need tokens, and a proxy in front for TLS. Private pages are not served, to anybody.")]
+    need tokens, and a proxy in front for TLS. Private pages are not served, to anybody."
+)]
 pub(crate) struct ServeArgs {
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7727")]
@@ -73,7 +75,9 @@ const QUEUE_PATIENCE: Duration = Duration::from_secs(5);
 fn parse_origin(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     match rest {
-        Some(host) if !host.is_empty() && !host.contains(['/', ' ', '*', '?', '#']) => Ok(text.to_owned()),
+        Some(host) if !host.is_empty() && !host.contains(['/', ' ', '*', '?', '#']) => {
+            Ok(text.to_owned())
+        }
         _ => Err("an origin is a scheme and a host: https://app.example".to_owned()),
     }
 }
@@ -158,7 +162,9 @@ fn loopback(
     }
     if has_tokens && token_key(&context.home)?.is_none() && !args.open_loopback {
         return Err(CliError::config("there are tokens and no key here: nobody could be let in")
-            .hint("bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY"));
+            .hint(
+                "bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
+            ));
     }
     Ok(match (args.open_loopback, is_loopback) {
         (true, _) => Loopback::Open,

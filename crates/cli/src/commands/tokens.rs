@@ -76,7 +76,9 @@ fn create(
 ) -> Result<Exit, CliError> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
-        return Err(CliError::usage("a token's name is 1 to 100 characters, without control characters"));
+        return Err(CliError::usage(
+            "a token's name is 1 to 100 characters, without control characters",
+        ));
     }
     let expires_at = match expires {
         None => None,
@@ -132,7 +134,14 @@ fn list(context: &Context<'_>) -> Result<Exit, CliError> {
     let has_live = tokens.iter().any(|token| token.state == "live");
     let rows = tokens.into_iter().map(|token| {
         let used = token.last_used_at.unwrap_or_else(|| "never".to_owned());
-        vec![token.id, token.name, token.scope.to_owned(), token.state.to_owned(), token.created_at, used]
+        vec![
+            token.id,
+            token.name,
+            token.scope.to_owned(),
+            token.state.to_owned(),
+            token.created_at,
+            used,
+        ]
     });
     context.terminal.out(table(&["token", "name", "scope", "state", "made", "last used"], rows));
     if has_live && token_key(&context.home)?.is_none() {
@@ -151,7 +160,16 @@ fn shown(token: &Token, now: jiff::Timestamp) -> TokenBody {
         (None, true) => "live",
     };
     let Token {
-        workspace, id, name, scope, digest: _, rate_per_second, created_at, expires_at, revoked_at, last_used_at,
+        workspace,
+        id,
+        name,
+        scope,
+        digest: _,
+        rate_per_second,
+        created_at,
+        expires_at,
+        revoked_at,
+        last_used_at,
     } = token;
     let time = |at: &jiff::Timestamp| format!("{at:.3}");
     TokenBody {
@@ -174,8 +192,10 @@ fn revoke(context: &Context<'_>, id: &str) -> Result<Exit, CliError> {
     let id = id.split('_').next().unwrap_or(id);
     let store = context.store()?;
     if !store.revoke_token(&context.home.workspace, id, context.now)? {
-        return Err(CliError::not_found(format!("there is no live token `{id}` in this workspace"))
-            .hint("`gbrain tokens list` lists them"));
+        return Err(CliError::not_found(format!(
+            "there is no live token `{id}` in this workspace"
+        ))
+        .hint("`gbrain tokens list` lists them"));
     }
     note(context, "revoke_token", id);
     if context.terminal.is_json() {

@@ -11,9 +11,11 @@ use crate::serving::{LogArgs, house, worker_name};
 
 /// Arguments of `worker`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gbrain --database-url postgres://gbrain@db.example/brain worker --jobs 2\n\n\
+#[command(
+    after_help = "Example:\n  gbrain --database-url postgres://gbrain@db.example/brain worker --jobs 2\n\n\
     Works on the jobs of all workspaces until it is interrupted; what it has not ended then goes to \
-    another worker. Any number of workers and servers may work on one database.")]
+    another worker. Any number of workers and servers may work on one database."
+)]
 pub(crate) struct WorkerArgs {
     /// How many jobs are worked on at once.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]

@@ -34,8 +34,7 @@ pub(crate) struct Input {
     pub(crate) content_type: Option<String>,
 }
 
-pub(crate) type Handler =
-    Arc<dyn Fn(&Call<'_>, Input) -> Result<Reply, Fault> + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(&Call<'_>, Input) -> Result<Reply, Fault> + Send + Sync>;
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -173,7 +172,19 @@ impl Draft {
     fn finish<P: JsonSchema>(self, takes: Content, call: Handler) -> Endpoint {
         let Self { method, path, id, summary, scope, lane, gives, is_accepted } = self;
         let parameters: SchemaOf = |generator| P::json_schema(generator);
-        Endpoint { method, path, id, summary, scope, lane, parameters, takes, gives, is_accepted, call }
+        Endpoint {
+            method,
+            path,
+            id,
+            summary,
+            scope,
+            lane,
+            parameters,
+            takes,
+            gives,
+            is_accepted,
+            call,
+        }
     }
 }
 

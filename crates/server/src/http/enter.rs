@@ -13,9 +13,9 @@ use axum::response::{IntoResponse as _, Response};
 use gbrain_core::fault::Fault;
 use jiff::Timestamp;
 
+use super::Shared;
 use super::listen::Peer;
 use super::reply::Refusal;
-use super::Shared;
 use crate::access::{Credentials, Denied};
 use crate::audit::Event;
 use crate::lanes::Lane;
@@ -59,7 +59,8 @@ pub(super) async fn enter(
         }
         Err(refusal) => (None, refusal.into_response()),
     };
-    let seen = Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
+    let seen =
+        Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
     note(&shared, &seen, &path, &response);
     dress(&id.0, response.headers_mut());
     response
@@ -155,7 +156,9 @@ fn request_id(headers: &HeaderMap, shared: &Shared) -> String {
     let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let is_decent = |id: &&str| {
         (1..=128).contains(&id.len())
-            && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'))
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'))
     };
     given.filter(is_decent).map_or_else(|| shared.next_request_id(), str::to_owned)
 }
@@ -169,7 +172,8 @@ fn note(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) {
         request_id = seen.id, method = %seen.method, action, status, by, millis, "request"
     );
     let is_denied = matches!(status, 401 | 403);
-    let is_change = seen.method != Method::GET && seen.visitor.is_some() && shared.is_audited(action);
+    let is_change =
+        seen.method != Method::GET && seen.visitor.is_some() && shared.is_audited(action);
     if !is_denied && !is_change {
         return;
     }

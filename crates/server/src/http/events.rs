@@ -64,13 +64,14 @@ async fn events(
     let place = place.map_err(|_| Fault::overloaded("too many are listening already"))?;
     let watching = Watching { shared, who, id, kinds, last: None, is_over: false };
     let (first, watching) = watching.next().await?;
-    let rest = stream::unfold((first, Some(watching), place), |(event, watching, place)| async move {
-        if let Some(event) = event {
-            return Some((Ok::<_, Infallible>(event), (None, watching, place)));
-        }
-        let (event, watching) = watching?.changed().await?;
-        Some((Ok(event), (None, watching, place)))
-    });
+    let rest =
+        stream::unfold((first, Some(watching), place), |(event, watching, place)| async move {
+            if let Some(event) = event {
+                return Some((Ok::<_, Infallible>(event), (None, watching, place)));
+            }
+            let (event, watching) = watching?.changed().await?;
+            Some((Ok(event), (None, watching, place)))
+        });
     Ok(Sse::new(rest).keep_alive(KeepAlive::default()).into_response())
 }
 
@@ -87,7 +88,8 @@ struct Watching {
 impl Watching {
     /// What there is to say now, if it is new.
     async fn next(mut self) -> Result<(Option<Event>, Self), Refusal> {
-        let (house, who, id, kinds) = (self.shared.house.clone(), self.who.clone(), self.id, self.kinds);
+        let (house, who, id, kinds) =
+            (self.shared.house.clone(), self.who.clone(), self.id, self.kinds);
         let look = move || {
             let caller = Caller { remote: true, ..Caller::default() };
             let call = Call { house: &house, who: &who, now: Timestamp::now(), caller };

@@ -29,7 +29,9 @@ impl Guard {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(()),
-            (Some(origin), None) if self.allows(origin.to_str().unwrap_or_default(), &host) => Ok(()),
+            (Some(origin), None) if self.allows(origin.to_str().unwrap_or_default(), &host) => {
+                Ok(())
+            }
             _ => Err(Fault::forbidden("pages of this origin may not call this server")
                 .hint("name it with --allow-origin")),
         }
@@ -91,10 +93,27 @@ mod tests {
     #[test]
     fn names_of_other_hosts_are_refused() {
         let guard = Guard { hosts: vec!["brain.example".to_owned()], origins: Vec::new() };
-        for host in ["localhost", "localhost:7727", "LOCALHOST", "127.0.0.1:7727", "[::1]:7727", "10.0.0.7", "brain.example:443", "brain.example"] {
+        for host in [
+            "localhost",
+            "localhost:7727",
+            "LOCALHOST",
+            "127.0.0.1:7727",
+            "[::1]:7727",
+            "10.0.0.7",
+            "brain.example:443",
+            "brain.example",
+        ] {
             assert!(check(&guard, host, None), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "brain.example.evil", "evil.example:7727", "x@localhost", ""] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "brain.example.evil",
+            "evil.example:7727",
+            "x@localhost",
+            "",
+        ] {
             assert!(!check(&guard, host, None), "{host}");
         }
     }
@@ -106,7 +125,15 @@ mod tests {
         for origin in ["http://localhost:7727", "https://app.example"] {
             assert!(check(&guard, host, Some(origin)), "{origin}");
         }
-        for origin in ["null", "https://evil.example", "http://localhost:80", "https://app.example.evil", "http://app.example", "file://", ""] {
+        for origin in [
+            "null",
+            "https://evil.example",
+            "http://localhost:80",
+            "https://app.example.evil",
+            "http://app.example",
+            "file://",
+            "",
+        ] {
             assert!(!check(&guard, host, Some(origin)), "{origin}");
         }
     }

@@ -73,7 +73,8 @@ pub(crate) async fn listen(
     }
 }
 
-type Served = http1::Connection<TokioIo<TcpStream>, hyper_util::service::TowerToHyperService<Answering>>;
+type Served =
+    http1::Connection<TokioIo<TcpStream>, hyper_util::service::TowerToHyperService<Answering>>;
 
 fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connections) -> Served {
     let _ = stream.set_nodelay(true);
@@ -95,7 +96,8 @@ struct Answering {
 impl tower::Service<Request<Incoming>> for Answering {
     type Response = axum::response::Response;
     type Error = Infallible;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future =
+        std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn poll_ready(
         &mut self,

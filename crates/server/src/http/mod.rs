@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
@@ -137,7 +137,12 @@ impl Shared {
 }
 
 /// Serves until `shutdown` resolves; then begun requests end, and no new ones begin.
-pub async fn serve(listener: TcpListener, parts: Parts, shutdown: impl Future<Output = ()>, connections: Connections) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    parts: Parts,
+    shutdown: impl Future<Output = ()>,
+    connections: Connections,
+) {
     let shared = Arc::new(Shared::new(parts));
     let app = router(shared.clone());
     let stopping = shared.clone();
@@ -170,9 +175,12 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
         .route_service("/mcp", mcp(&shared))
-        .fallback(async || Refusal::from(Fault::not_found("there is nothing at this address")).into_response())
+        .fallback(async || {
+            Refusal::from(Fault::not_found("there is nothing at this address")).into_response()
+        })
         .method_not_allowed_fallback(async || {
-            Refusal::from(Fault::method_not_allowed("this address does not take this method")).into_response()
+            Refusal::from(Fault::method_not_allowed("this address does not take this method"))
+                .into_response()
         });
     let entering = axum::middleware::from_fn_with_state(shared.clone(), enter::enter);
     router.layer(cors).layer(entering).with_state(shared)
@@ -208,25 +216,31 @@ fn cors(guard: &Guard) -> tower_http::cors::CorsLayer {
 fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
     let filter = MethodFilter::try_from(endpoint.method.clone()).expect("a method of HTTP");
     let endpoint = Arc::new(endpoint);
-    on(filter, async move |State(shared): State<Arc<Shared>>, path: Result<RawPathParams, _>, request: Request| {
-        let (id, clock) = (endpoint.id, Instant::now());
-        let workspace = request.extensions().get::<Visitor>().map(|who| who.workspace.clone());
-        let (target, outcome) = answer(&shared, endpoint, path, request).await;
-        if let Some(workspace) = workspace {
-            let word = match &outcome {
-                Ok(_) => Outcome::Ok,
-                Err(refusal) if refusal.retry_after.is_some() => Outcome::Refused,
-                Err(_) => Outcome::Fault,
-            };
-            shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());
-        }
-        let mut response = outcome.map_or_else(IntoResponse::into_response, IntoResponse::into_response);
-        response.extensions_mut().insert(Action(id));
-        if let Some(target) = target {
-            response.extensions_mut().insert(Target(target));
-        }
-        response
-    })
+    on(
+        filter,
+        async move |State(shared): State<Arc<Shared>>,
+                    path: Result<RawPathParams, _>,
+                    request: Request| {
+            let (id, clock) = (endpoint.id, Instant::now());
+            let workspace = request.extensions().get::<Visitor>().map(|who| who.workspace.clone());
+            let (target, outcome) = answer(&shared, endpoint, path, request).await;
+            if let Some(workspace) = workspace {
+                let word = match &outcome {
+                    Ok(_) => Outcome::Ok,
+                    Err(refusal) if refusal.retry_after.is_some() => Outcome::Refused,
+                    Err(_) => Outcome::Fault,
+                };
+                shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());
+            }
+            let mut response =
+                outcome.map_or_else(IntoResponse::into_response, IntoResponse::into_response);
+            response.extensions_mut().insert(Action(id));
+            if let Some(target) = target {
+                response.extensions_mut().insert(Target(target));
+            }
+            response
+        },
+    )
 }
 
 async fn answer(
@@ -250,7 +264,9 @@ async fn answer_at(
 ) -> Result<Reply, Refusal> {
     let who = visitor(&request)?;
     if who.scope < endpoint.scope {
-        return Err(Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope)).into());
+        return Err(
+            Fault::forbidden(format!("this needs a token of scope {}", endpoint.scope)).into()
+        );
     }
     let parameters = parameters(path, request.uri().query().unwrap_or_default());
     let caller = caller(request.headers())?;
@@ -325,9 +341,7 @@ fn caller(headers: &HeaderMap) -> Result<Caller, Fault> {
 
 /// The body, if it is not too large and comes in time.
 async fn body(request: Request, bounds: &Bounds) -> Result<Bytes, Fault> {
-    let too_large = || {
-        Fault::too_large(format!("the body is larger than {} bytes", bounds.body))
-    };
+    let too_large = || Fault::too_large(format!("the body is larger than {} bytes", bounds.body));
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > bounds.body as u64) {
         return Err(too_large());

@@ -81,14 +81,17 @@ fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
     match content {
         Content::None => None,
         Content::Json(schema) => Some(json!({ JSON: { "schema": schema(generator) } })),
-        Content::Text(content_type) => Some(json!({ content_type: { "schema": { "type": "string" } } })),
+        Content::Text(content_type) => {
+            Some(json!({ content_type: { "schema": { "type": "string" } } }))
+        }
     }
 }
 
 /// Path parameters are those that the path names; the others are of the query.
 fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut schema = (endpoint.parameters)(generator).to_value();
-    let required: Vec<String> = serde_json::from_value(schema["required"].take()).unwrap_or_default();
+    let required: Vec<String> =
+        serde_json::from_value(schema["required"].take()).unwrap_or_default();
     let Value::Object(properties) = schema["properties"].take() else { return Vec::new() };
     let one = |(name, mut schema): (String, Value)| {
         let is_path = endpoint.path.contains(&format!("{{{name}}}"));

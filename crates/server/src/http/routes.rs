@@ -8,8 +8,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::serving::{self, HealthBody};
 use gbrain_core::format;
+use gbrain_core::format::serving::{self, HealthBody};
 use serde_json::Value;
 
 use super::endpoint::{Endpoint, endpoint};
@@ -89,10 +89,13 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
     }
     let house = shared.house.clone();
-    let looked = in_time(&shared, Lane::Read, move || house.store().job_counts().map_err(Fault::from));
+    let looked =
+        in_time(&shared, Lane::Read, move || house.store().job_counts().map_err(Fault::from));
     match looked.await {
         Ok(Ok(_)) => body_of_health(&shared).into_response(),
-        Ok(Err(_)) => Refusal::from(Fault::unavailable("the database can't be reached")).into_response(),
+        Ok(Err(_)) => {
+            Refusal::from(Fault::unavailable("the database can't be reached")).into_response()
+        }
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -133,9 +133,9 @@ fn count(summary: &mut ImportBody, page: &Page, kind: WriteKind) {
     }
     let path = page.key.to_string();
     let warnings = page.warnings.iter();
-    summary.warnings.extend(
-        warnings.map(|reason| FileRemark { path: path.clone(), reason: reason.clone() }),
-    );
+    summary
+        .warnings
+        .extend(warnings.map(|reason| FileRemark { path: path.clone(), reason: reason.clone() }));
 }
 
 /// Takes in files. What the files say is what counts: doing it again does no harm.
@@ -156,7 +156,8 @@ pub(super) fn files(held: &Held<'_>) -> Result<String, Fault> {
     };
     held.going.say("reading");
     let summary = import(door.brain(), &paths, &options, Timestamp::now(), &on_progress)?;
-    serde_json::to_string(&wire::imported(&summary)).map_err(|error| Fault::internal(error.to_string()))
+    serde_json::to_string(&wire::imported(&summary))
+        .map_err(|error| Fault::internal(error.to_string()))
 }
 
 /// Makes the index again.
@@ -167,5 +168,6 @@ pub(super) fn reindex(held: &Held<'_>) -> Result<String, Fault> {
     let corpus = door.brain().reindex(&|done, total| {
         held.going.at(done.unsigned_abs(), total.unsigned_abs());
     })?;
-    serde_json::to_string(&wire::reindexed(&corpus)).map_err(|error| Fault::internal(error.to_string()))
+    serde_json::to_string(&wire::reindexed(&corpus))
+        .map_err(|error| Fault::internal(error.to_string()))
 }

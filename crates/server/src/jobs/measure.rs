@@ -138,8 +138,9 @@ fn rows(held: &Held<'_>, against: &Rows) -> Result<Vec<CapturedRow>, Fault> {
         rows.truncate(limit as usize);
     }
     if rows.is_empty() {
-        return Err(Fault::usage("there are no rows to ask again")
-            .hint("rows are captured while eval.capture is on, and count from callers over a wire"));
+        return Err(Fault::usage("there are no rows to ask again").hint(
+            "rows are captured while eval.capture is on, and count from callers over a wire",
+        ));
     }
     Ok(rows)
 }
@@ -172,7 +173,11 @@ impl Inputs {
         }
         let confidence = spec.confidence.map(Confidence::new).transpose();
         Ok(Self {
-            baseline: spec.baseline.as_deref().map(|name| gated_baseline(held, name, spec)).transpose()?,
+            baseline: spec
+                .baseline
+                .as_deref()
+                .map(|name| gated_baseline(held, name, spec))
+                .transpose()?,
             qrels: spec.qrels.as_deref().map(|name| gated_qrels(held, name, spec)).transpose()?,
             confidence: confidence.map_err(|error| Fault::of("usage", &error))?,
         })

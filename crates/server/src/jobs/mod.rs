@@ -14,7 +14,9 @@ mod spec;
 mod worker;
 
 pub use spec::ImportFilesSpec;
-pub use worker::{Worker, WorkerOptions};
+pub use worker::WorkerOptions;
+
+pub(crate) use worker::Worker;
 
 /// How often a job is tried.
 pub const ATTEMPTS: u32 = 20;

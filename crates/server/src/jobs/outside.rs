@@ -25,7 +25,8 @@ impl Target for Outside<'_> {
         corpus: Option<&CorpusAt>,
     ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError> {
         let inner = self.target.retriever(corpus)?;
-        Ok(inner.map(|inner| Box::new(FromOutside { inner, going: self.going }) as Box<dyn Retriever>))
+        Ok(inner
+            .map(|inner| Box::new(FromOutside { inner, going: self.going }) as Box<dyn Retriever>))
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const RUNS: &[&str] = &["replay", "gate"];
 /// A job that a caller may start.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum JobBody {
+pub(crate) enum JobBody {
     /// Takes in many pages.
     Import(ImportSpec),
     /// Makes the index again from the store.
@@ -26,7 +26,7 @@ pub enum JobBody {
 /// A measurement that a caller may start.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum RunBody {
+pub(crate) enum RunBody {
     /// Asks captured requests again and says what moved.
     Replay(ReplaySpec),
     /// Pass or fail: a baseline, known-right answers, or both.
@@ -36,7 +36,7 @@ pub enum RunBody {
 /// Pages to take in. Each is written once, whatever happens to whoever writes them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ImportSpec {
+pub(crate) struct ImportSpec {
     /// The source of pages that do not name theirs.
     #[serde(default)]
     pub source: Option<String>,
@@ -48,7 +48,7 @@ pub struct ImportSpec {
 /// A page to take in.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewPage {
+pub(crate) struct NewPage {
     /// Its name: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 512))]
     pub slug: String,
@@ -75,12 +75,12 @@ pub struct ImportFilesSpec {
 /// An index to make again.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReindexSpec {}
+pub(crate) struct ReindexSpec {}
 
 /// Which rows are asked again.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// The name of a stored baseline; the captures of the window if it is not said.
     #[serde(default)]
     pub baseline: Option<String>,
@@ -99,7 +99,7 @@ pub struct Rows {
 /// A replay.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReplaySpec {
+pub(crate) struct ReplaySpec {
     /// Which rows are asked again.
     pub against: Rows,
     /// Which corpus is asked: `now`, or each row's own (`capture`).
@@ -127,7 +127,7 @@ pub struct ReplaySpec {
 /// A gate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GateSpec {
+pub(crate) struct GateSpec {
     /// The name of a stored baseline: did it change?
     #[serde(default)]
     pub baseline: Option<String>,
@@ -174,7 +174,7 @@ pub struct GateSpec {
 /// Which corpus is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub(crate) enum When {
     /// The newest.
     #[default]
     Now,
@@ -185,7 +185,7 @@ pub enum When {
 /// Whose settings are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub(crate) enum Whose {
     /// The brain's as it is.
     #[default]
     Live,

@@ -28,18 +28,19 @@ pub struct WorkerOptions {
 }
 
 /// Threads that work until they are stopped.
-pub struct Worker {
+pub(crate) struct Worker {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Worker {
     /// Starts so many threads.
-    pub fn start(house: &Arc<House>, options: &WorkerOptions, threads: usize) -> Self {
+    pub(crate) fn start(house: &Arc<House>, options: &WorkerOptions, threads: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (0..threads).map(|n| {
             let (house, stop) = (house.clone(), stop.clone());
-            let options = WorkerOptions { name: format!("{}/{n}", options.name), ..options.clone() };
+            let options =
+                WorkerOptions { name: format!("{}/{n}", options.name), ..options.clone() };
             std::thread::spawn(move || work(&house, &options, &stop))
         });
         let threads = threads.collect();
@@ -47,7 +48,7 @@ impl Worker {
     }
 
     /// Lets the jobs at hand go to another worker, and waits for the threads.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         self.stop.store(true, Ordering::Release);
         for thread in self.threads {
             // A thread that panicked has nothing left to wait for.
@@ -57,7 +58,7 @@ impl Worker {
 }
 
 /// Works on one job after the other until told to stop.
-pub fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
+pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
     while !stop.load(Ordering::Acquire) {
         match claim(house, options) {
             Ok(Some(job)) => carry_out(house, options, stop, &job),
@@ -73,7 +74,8 @@ pub fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
 fn claim(house: &House, options: &WorkerOptions) -> Result<Option<Job>, Fault> {
     let kinds = JOBS.iter().chain(RUNS).map(|kind| (*kind).to_owned()).collect();
     let now = Timestamp::now();
-    let claim = Claim { worker: options.name.clone(), kinds, lease_until: later(now, options.lease) };
+    let claim =
+        Claim { worker: options.name.clone(), kinds, lease_until: later(now, options.lease) };
     Ok(house.store().claim_job(&claim, now)?)
 }
 
@@ -145,7 +147,8 @@ fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &A
         let until = later(now, options.lease);
         let progress = held.going.progress();
         let store = held.house.store();
-        match store.beat_job(held.workspace(), held.job.info.id, &held.lease, &progress, until, now) {
+        match store.beat_job(held.workspace(), held.job.info.id, &held.lease, &progress, until, now)
+        {
             Ok(Beat::Go) => (),
             Ok(Beat::Cancel) => held.going.stop(Halt::Cancelled),
             Ok(Beat::Lost) => held.going.stop(Halt::Lost),
@@ -157,7 +160,8 @@ fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &A
 
 /// Ends the job as it deserves.
 fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
-    let (store, ws, id, lease) = (held.house.store(), held.workspace(), held.job.info.id, &held.lease);
+    let (store, ws, id, lease) =
+        (held.house.store(), held.workspace(), held.job.info.id, &held.lease);
     let now = Timestamp::now();
     // What was done whole is done, whatever was asked for meanwhile.
     let state = match (held.going.halt(), done) {
@@ -174,7 +178,9 @@ fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
             store.finish_job(ws, id, lease, &Outcome::Cancelled, now)?;
             "cancelled"
         }
-        (None, Err(fault)) if is_passing(&fault) && held.job.info.attempt < held.job.info.max_attempts => {
+        (None, Err(fault))
+            if is_passing(&fault) && held.job.info.attempt < held.job.info.max_attempts =>
+        {
             let wait = BACKOFF * i32::try_from(held.job.info.attempt.min(30)).unwrap_or(30);
             let after = now.checked_add(wait).unwrap_or(now);
             store.retry_job(ws, id, lease, &fault.to_json().to_string(), after, now)?;

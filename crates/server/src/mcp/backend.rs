@@ -32,7 +32,15 @@ impl Backend for House {
             }
             Operation::ListPages(ListPages { source, page_type, tag, prefix, after, limit }) => {
                 let limit = Some(limit);
-                let list = pages::ListPages { source, page_type, tag, prefix, deleted: None, after, limit };
+                let list = pages::ListPages {
+                    source,
+                    page_type,
+                    tag,
+                    prefix,
+                    deleted: None,
+                    after,
+                    limit,
+                };
                 pages::list(call, list)
             }
             Operation::Links(Links { page }) => pages::links(call, pages::PageName { page }),

@@ -24,7 +24,7 @@ use crate::visitor::Visitor;
 
 /// What a handler works with.
 #[derive(Clone)]
-pub struct Context {
+pub(crate) struct Context {
     /// Who does the operations.
     pub backend: Arc<dyn Backend>,
     /// Where they are done.
@@ -44,7 +44,7 @@ pub(super) enum Door {
 
 /// Answers the requests of clients.
 #[derive(Clone)]
-pub struct Handler {
+pub(crate) struct Handler {
     context: Context,
     door: Door,
 }

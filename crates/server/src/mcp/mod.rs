@@ -20,9 +20,5 @@ mod tests;
 mod tools;
 mod transport;
 
-pub use gbrain_core::format::ask::AskBody;
-pub use handler::{Context, Handler};
-pub use operation::{
-    Backend, DeletePage, GetPage, Links, ListPages, NoArguments, Operation, PageFormat, PutPage,
-};
-pub use transport::{HttpService, ServeError, http_service, serve, serve_stdio};
+pub(crate) use handler::Context;
+pub(crate) use transport::{HttpService, http_service, serve_stdio};

@@ -14,14 +14,14 @@ use serde_json::Value;
 use crate::visitor::Visitor;
 
 /// Does operations for visitors. Calls block, so they are never made on the reactor.
-pub trait Backend: Send + Sync + 'static {
+pub(crate) trait Backend: Send + Sync + 'static {
     /// Does one operation. The answer is the body that the HTTP API gives.
     fn call(&self, who: &Visitor, caller: Caller, operation: Operation) -> Result<Value, Fault>;
 }
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// Find pages by their words.
     Search(AskBody),
     /// Ask the whole brain.
@@ -45,7 +45,7 @@ pub enum Operation {
 /// Which page to read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetPage {
+pub(crate) struct GetPage {
     /// The page: `source::slug` as in a hit's `page`, or a bare slug where only one source has it.
     #[schemars(length(min = 1, max = 600))]
     pub page: String,
@@ -58,7 +58,7 @@ pub struct GetPage {
 /// A page to write.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PutPage {
+pub(crate) struct PutPage {
     /// Its name: `source::slug`, or a bare slug for the source `default`. A slug is a path such as
     /// `people/ada-quill`.
     #[schemars(length(min = 1, max = 600))]
@@ -90,7 +90,7 @@ pub enum PageFormat {
 /// Which page to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DeletePage {
+pub(crate) struct DeletePage {
     /// The page: `source::slug`, or a bare slug where only one source has it.
     #[schemars(length(min = 1, max = 600))]
     pub page: String,
@@ -99,7 +99,7 @@ pub struct DeletePage {
 /// Which pages to list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListPages {
+pub(crate) struct ListPages {
     /// Only pages of this source.
     #[serde(default)]
     pub source: Option<String>,
@@ -135,7 +135,7 @@ impl ListPages {
 /// Whose edges to show.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Links {
+pub(crate) struct Links {
     /// The page: `source::slug`, or a bare slug where only one source has it.
     #[schemars(length(min = 1, max = 600))]
     pub page: String,
@@ -144,4 +144,4 @@ pub struct Links {
 /// No arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NoArguments {}
+pub(crate) struct NoArguments {}

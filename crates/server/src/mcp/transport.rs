@@ -17,7 +17,7 @@ use crate::visitor::Visitor;
 
 /// Why serving one client ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub(crate) enum ServeError {
     /// What it sent first is not the protocol.
     #[error("the client did not begin as the protocol says")]
     Begin(#[source] Box<ServerInitializeError>),
@@ -31,7 +31,7 @@ pub enum ServeError {
 ///
 /// A read from a standard input that is no pipe can't be interrupted: end the runtime with
 /// `shutdown_background`, or it waits for one more line.
-pub async fn serve_stdio(
+pub(crate) async fn serve_stdio(
     context: Context,
     visitor: Visitor,
     stop: impl Future<Output = ()>,
@@ -41,7 +41,7 @@ pub async fn serve_stdio(
 }
 
 /// Serves one client on any pair of streams.
-pub async fn serve(
+pub(crate) async fn serve(
     context: Context,
     visitor: Visitor,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -79,10 +79,10 @@ pub async fn serve(
 
 /// What answers HTTP requests to the one address of the protocol. Each request must carry a
 /// [`Visitor`] in its extensions; without one it is refused.
-pub type HttpService = StreamableHttpService<Handler, NeverSessionManager>;
+pub(crate) type HttpService = StreamableHttpService<Handler, NeverSessionManager>;
 
 /// A service for requests that were let in.
-pub fn http_service(context: Context) -> HttpService {
+pub(crate) fn http_service(context: Context) -> HttpService {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

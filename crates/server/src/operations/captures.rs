@@ -12,8 +12,8 @@ use gbrain_store::CaptureFilter;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::moment::Moment;
 use crate::http::{Call, Reply};
+use crate::moment::Moment;
 
 /// How many bytes are sent at once.
 const CHUNK: usize = 64 << 10;
@@ -100,11 +100,8 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
 /// Erases captures of callers over the wire.
 pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Fault> {
     let until = input.until.0.min(call.now);
-    let filter = CaptureFilter {
-        until: Some(until),
-        remote: Some(true),
-        ..CaptureFilter::default()
-    };
+    let filter =
+        CaptureFilter { until: Some(until), remote: Some(true), ..CaptureFilter::default() };
     let rows = call.house.store().prune_captures(&call.who.workspace, &filter)?;
     Reply::json(&PruneBody {
         schema_version: PRUNE_VERSION,

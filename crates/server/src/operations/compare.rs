@@ -67,10 +67,11 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
         results.push(read(&name, &bytes, judge).map_err(|error| Fault::of("input", &error))?);
     }
     let (reference, others) = results.split_first().expect("there are two at least");
-    let comparison = compare_results(reference, others, body.force_incomparable).map_err(|reasons| {
-        let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-        Fault::usage(format!("not comparable: {}", told.join("; ")))
-    })?;
+    let comparison =
+        compare_results(reference, others, body.force_incomparable).map_err(|reasons| {
+            let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            Fault::usage(format!("not comparable: {}", told.join("; ")))
+        })?;
     Reply::json(&CompareReport::new(&comparison))
 }
 
@@ -81,8 +82,10 @@ fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<
             let name = one.name.clone().unwrap_or_else(|| format!("run {id}"));
             let job = call.house.store().job(&call.who.workspace, id)?;
             let job = job.filter(|job| RUNS.contains(&job.info.kind.as_str()));
-            let result = job.filter(|job| job.info.state == JobState::Done).and_then(|job| job.result);
-            let result = result.ok_or_else(|| Fault::not_found(format!("there is no result of a run {id}")))?;
+            let result =
+                job.filter(|job| job.info.state == JobState::Done).and_then(|job| job.result);
+            let result = result
+                .ok_or_else(|| Fault::not_found(format!("there is no result of a run {id}")))?;
             Ok((name, result.into_bytes()))
         }
         (None, Some(body)) => {

@@ -18,10 +18,10 @@ use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::moment::Moment;
 use crate::house::House;
 use crate::http::{Call, NDJSON, NoParameters, Reply};
 use crate::jobs::{Rows, refuse_trusted};
+use crate::moment::Moment;
 
 /// The most rows that are read from captures at once.
 const MOST_ROWS: u64 = 100_000;
@@ -119,14 +119,14 @@ pub(crate) fn publish_baseline(
         latency_multiplier: body.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
     };
     thresholds.check().map_err(|error| Fault::of("usage", &error))?;
-    let window =
-        Rows { baseline: None, since: body.since, until: body.until, limit: body.limit };
+    let window = Rows { baseline: None, since: body.since, until: body.until, limit: body.limit };
     let lines = lines_of(call.house, &call.who.workspace, &window)?;
     let rows = read_publishable(Input::new(Path::new("captures"), Cursor::new(lines)))?;
-    let previous = match call.house.store().document(&call.who.workspace, DocumentKind::Baseline, &name)? {
-        None => None,
-        Some(document) => Some(parse_baseline(&document.body)?.metadata),
-    };
+    let previous =
+        match call.house.store().document(&call.who.workspace, DocumentKind::Baseline, &name)? {
+            None => None,
+            Some(document) => Some(parse_baseline(&document.body)?.metadata),
+        };
     let draft = Draft {
         label: body.label.unwrap_or_else(|| name.clone()),
         published_at: call.now,
@@ -138,7 +138,13 @@ pub(crate) fn publish_baseline(
         Fault::of("input", &error).hint("requests are captured while eval.capture is on")
     })?;
     let store = call.house.store();
-    store.put_document(&call.who.workspace, DocumentKind::Baseline, &name, &published.text, call.now)?;
+    store.put_document(
+        &call.who.workspace,
+        DocumentKind::Baseline,
+        &name,
+        &published.text,
+        call.now,
+    )?;
     Reply::json(&PublishBody::new(&name, &published))
 }
 
@@ -224,7 +230,8 @@ fn parse_baseline(text: &str) -> Result<Baseline, Fault> {
 
 fn parse_qrels(text: &str) -> Result<Qrels, Fault> {
     Qrels::parse(text.as_bytes()).map_err(|error| {
-        Fault::of("input", &error).hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
+        Fault::of("input", &error)
+            .hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
     })
 }
 
@@ -245,5 +252,7 @@ fn checked(name: String) -> Result<String, Fault> {
     if is_decent {
         return Ok(name);
     }
-    Err(Fault::usage("a name is 1 to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit"))
+    Err(Fault::usage(
+        "a name is 1 to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit",
+    ))
 }

@@ -138,7 +138,8 @@ pub(crate) fn job_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fau
 
 fn result(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
     let job = call.house.store().job(&call.who.workspace, id)?;
-    let job = job.filter(|job| kinds.contains(&job.info.kind.as_str())).ok_or_else(|| no_job(id))?;
+    let job =
+        job.filter(|job| kinds.contains(&job.info.kind.as_str())).ok_or_else(|| no_job(id))?;
     match (job.info.state, job.result) {
         (JobState::Done, Some(result)) => Ok(Reply::Json(result.into_bytes())),
         (state, _) => Err(Fault::conflict(format!("it is {state}: there is no result"))),

@@ -16,7 +16,7 @@ use crate::http::{Call, Reply};
 /// A page by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PageName {
+pub(crate) struct PageName {
     /// The page: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 512))]
     pub page: String,
@@ -25,7 +25,7 @@ pub struct PageName {
 /// A page to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetPage {
+pub(crate) struct GetPage {
     /// The page: a slug, or `source::slug`.
     #[schemars(length(min = 1, max = 512))]
     pub page: String,
@@ -38,7 +38,7 @@ pub struct GetPage {
 /// The text of a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PageText {
+pub(crate) struct PageText {
     /// The whole text, frontmatter included. A page that is there is replaced; its history stays.
     pub content: String,
     /// What kind of text it is; markdown if it is not said.
@@ -74,7 +74,7 @@ impl From<TextFormat> for Format {
 /// Which pages to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListPages {
+pub(crate) struct ListPages {
     /// Only pages of this source.
     #[serde(default)]
     pub source: Option<String>,

@@ -37,11 +37,7 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
 /// Adds a source, or changes whether it is trusted.
 pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<Reply, Fault> {
     let id = SourceId::new(&body.id)?;
-    let trust = if body.trusted {
-        Trust::Trusted
-    } else {
-        Trust::Untrusted
-    };
+    let trust = if body.trusted { Trust::Trusted } else { Trust::Untrusted };
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let is_known = store.sources(ws)?.iter().any(|source| source.id == id);
     let outcome = if is_known {

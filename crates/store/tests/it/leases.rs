@@ -77,7 +77,7 @@ fn heard(store: &dyn Store, id: i64, lease: &Lease) -> [bool; 6] {
     let page = plain("zombie", "written by nobody");
     let progress = Progress { done: 99, ..Progress::default() };
     let beat = store.beat_job(&ws(), id, lease, &progress, at(999), at(50)).unwrap();
-    let step = JobStep { id, lease, checkpoint: "wrong", done: 99, total: None };
+    let step = JobStep { id, lease, checkpoint: &|_| "wrong".to_owned(), done: 99, total: None };
     let write = PageWrite { page: &page, origin: None };
     let written = match store.write_pages_in_job(&ws(), &[write], &step, at(50)) {
         Ok(_) => true,
@@ -134,7 +134,8 @@ fn pages_and_checkpoint_move_together(db: &Database) {
     let id = add(&*store, 1);
     let (_, lease) = claim(&*store, "w", 2);
     let pages = [full("a", "one"), plain("b", "two")];
-    let step = JobStep { id, lease: &lease, checkpoint: "b", done: 2, total: Some(4) };
+    let step =
+        JobStep { id, lease: &lease, checkpoint: &|_| "b".to_owned(), done: 2, total: Some(4) };
     let outcomes = store.write_pages_in_job(&ws(), &writes(&pages), &step, at(3)).unwrap();
     assert_eq!(outcomes.iter().map(|o| o.kind).collect::<Vec<_>>(), [WriteKind::Added; 2]);
     assert_eq!(store.page(&ws(), &key("a")).unwrap().unwrap().page, pages[0]);
@@ -145,12 +146,12 @@ fn pages_and_checkpoint_move_together(db: &Database) {
     // A page that breaks a constraint, a source that is not there, a NUL: neither moves.
     let mut broken = plain("c", "three");
     broken.chunks[0].start = 1000;
-    let next = JobStep { checkpoint: "c", done: 3, ..step.clone() };
+    let next = JobStep { checkpoint: &|_| "c".to_owned(), done: 3, ..step };
     for page in [broken, plain("none::c", "three"), plain("c", "\0")] {
         let error = store.write_pages_in_job(&ws(), &writes(&[page]), &next, at(4)).unwrap_err();
         assert!(!matches!(error, StoreError::LeaseLost { .. }), "{error:?}");
     }
-    let nul = JobStep { checkpoint: "\0", ..next };
+    let nul = JobStep { checkpoint: &|_| "\0".to_owned(), ..next };
     let error = store.write_pages_in_job(&ws(), &writes(&pages), &nul, at(4)).unwrap_err();
     assert!(matches!(error, StoreError::Nul { .. }), "{error:?}");
     assert_eq!(store.job(&ws(), id).unwrap().unwrap(), job);
@@ -164,7 +165,7 @@ fn pages_that_say_the_same_move_the_checkpoint(db: &Database) {
     write(&*store, &[&pages[0]], 1);
     let id = add(&*store, 1);
     let (_, lease) = claim(&*store, "w", 2);
-    let step = JobStep { id, lease: &lease, checkpoint: "a", done: 1, total: None };
+    let step = JobStep { id, lease: &lease, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     for writes in [writes(&pages), Vec::new()] {
         let outcomes = store.write_pages_in_job(&ws(), &writes, &step, at(3)).unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.kind == WriteKind::Unchanged));
@@ -180,7 +181,7 @@ fn a_lost_worker_writes_no_page(db: &Database) {
     let (_, lost) = claim(&*store, "first", 2);
     let (_, kept) = claim(&*store, "second", 20);
     let pages = [plain("a", "imported")];
-    let step = JobStep { id, lease: &kept, checkpoint: "a", done: 1, total: None };
+    let step = JobStep { id, lease: &kept, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &writes(&pages), &step, at(21)).unwrap();
     write(&*store, &[&plain("a", "changed by a person")], 22);
     let step = JobStep { lease: &lost, ..step };
@@ -209,7 +210,13 @@ fn import_until_it_dies(store: &dyn Store, worker: &str) -> Option<()> {
         }
         let page = plain(&format!("p{n}"), "imported");
         let (checkpoint, done) = ((n + 1).to_string(), n as u64 + 1);
-        let step = JobStep { id: 1, lease: &lease, checkpoint: &checkpoint, done, total: None };
+        let step = JobStep {
+            id: 1,
+            lease: &lease,
+            checkpoint: &|_| checkpoint.clone(),
+            done,
+            total: None,
+        };
         let write = PageWrite { page: &page, origin: None };
         match store.write_pages_in_job(&ws(), &[write], &step, at(2)) {
             Ok(outcomes) => assert_eq!(outcomes[0].kind, WriteKind::Added),
@@ -322,7 +329,7 @@ fn nobody_waits_for_writers_of_pages() {
     let (_, lease) = claim(&*store, "w", 2);
     store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3)).unwrap();
     store.checkpoint_job(&ws(), id, &lease, "x", at(3)).unwrap();
-    let step = JobStep { id, lease: &lease, checkpoint: "y", done: 1, total: None };
+    let step = JobStep { id, lease: &lease, checkpoint: &|_| "y".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &[], &step, at(3)).unwrap();
     store.cancel_job(&ws(), id, at(3)).unwrap();
     store.finish_job(&ws(), id, &lease, &Outcome::Cancelled, at(3)).unwrap();
@@ -353,7 +360,7 @@ fn a_worker_beats_while_its_pages_are_written() {
     let id = add(&*store, 1);
     let (_, lease) = claim(&*store, "w", 2);
     let pages = [plain("a", "one")];
-    let step = JobStep { id, lease: &lease, checkpoint: "a", done: 1, total: None };
+    let step = JobStep { id, lease: &lease, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     let mut slow = db.connect();
     slow.batch("BEGIN; LOCK TABLE chunks IN SHARE MODE").unwrap();
     std::thread::scope(|scope| {
@@ -377,7 +384,7 @@ fn a_worker_that_loses_its_job_half_way_writes_nothing() {
     let id = add(&*store, 1);
     let (_, lost) = claim(&*store, "first", 2);
     let pages = [plain("a", "one")];
-    let step = JobStep { id, lease: &lost, checkpoint: "a", done: 1, total: None };
+    let step = JobStep { id, lease: &lost, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     let mut slow = db.connect();
     slow.batch("BEGIN; LOCK TABLE chunks IN SHARE MODE").unwrap();
     std::thread::scope(|scope| {
