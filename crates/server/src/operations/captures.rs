@@ -69,7 +69,8 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     let (sender, receiver) = tokio::sync::mpsc::channel(4);
     let runtime = tokio::runtime::Handle::current();
     let send = move |bytes: std::io::Result<Bytes>| {
-        let sent = runtime.block_on(tokio::time::timeout(PATIENCE, sender.send(bytes)));
+        let sent =
+            runtime.block_on(async { tokio::time::timeout(PATIENCE, sender.send(bytes)).await });
         matches!(sent, Ok(Ok(())))
     };
     // Rows come as fast as they are read: that is no work for a turn in a lane.
