@@ -122,7 +122,15 @@ CREATE POLICY of_workspace ON labels
     WITH CHECK (workspace_id = current_setting('gbrain.workspace', true));
 
 -- Who comes with a token does not say of which workspace, and a worker takes what is due anywhere:
--- these two may look at '*'. They write in the workspace that they found.
+-- these two may look at '*', as the list of workspaces may. They write in the workspace that they
+-- found: '*' is for looking only, so that no statement that forgets its filter deletes them all.
+ALTER POLICY of_workspace ON workspaces
+    USING (id = current_setting('gbrain.workspace', true))
+    WITH CHECK (id = current_setting('gbrain.workspace', true));
+
+CREATE POLICY of_directory ON workspaces FOR SELECT
+    USING (current_setting('gbrain.workspace', true) = '*');
+
 CREATE POLICY of_directory ON tokens FOR SELECT
     USING (current_setting('gbrain.workspace', true) = '*');
 

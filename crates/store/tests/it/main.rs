@@ -19,6 +19,7 @@ mod crash;
 mod erasure;
 mod feed;
 mod fixture;
+mod forgotten;
 mod jobs;
 mod judgements;
 mod leases;

@@ -2,20 +2,27 @@
 
 use gbrain_core::capture::FailureReason;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{CaptureFilter, Location, OpenMode, PageWrite, StoreError, open};
+use gbrain_core::job::JobState;
+use gbrain_store::{
+    CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
+    StoreError, open,
+};
 
 use crate::captures::{capture, failure, read};
 use crate::database::{Database, client};
 use crate::fixture::*;
+use crate::jobs::{claim, new_job, other, try_claim};
+use crate::judgements::label;
+use crate::tokens::new_token;
 
 /// A role with plain grants, dropped at the end.
-struct Tenant<'d> {
+pub(crate) struct Tenant<'d> {
     db: &'d Database,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl<'d> Tenant<'d> {
-    fn new(db: &'d Database) -> Self {
+    pub(crate) fn new(db: &'d Database) -> Self {
         let name = format!("tenant_{:016x}", fastrand::u64(..));
         db.raw(&format!(
             "CREATE ROLE {name} LOGIN; \
@@ -38,36 +45,76 @@ impl Drop for Tenant<'_> {
     }
 }
 
-fn two_workspaces(db: &Database) -> WorkspaceId {
+/// Two workspaces with different rows in every table.
+pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
     let store = db.open();
-    let other = WorkspaceId::new("other").unwrap();
-    store.add_workspace(&other, at(0)).unwrap();
-    let (page, more) = (full("a", "x"), full("b", "y"));
-    let writes = [&page, &more].map(|page| PageWrite { page, origin: None });
-    store.write_pages(&ws(), &writes[..1], at(1)).unwrap();
-    store.write_pages(&other, &writes, at(1)).unwrap();
-    for ws in [&ws(), &other] {
-        store.config_set(ws, "k", "v").unwrap();
-        store.add_captures(ws, &[capture("q")], at(1)).unwrap();
-        store.add_capture_failures(ws, &[failure("e", 1, FailureReason::Other)]).unwrap();
+    store.add_workspace(&other(), at(0)).unwrap();
+    let ours = [full("a", "x")];
+    let theirs = [full("a", "y"), full("b", "z"), plain("seen", "by all")];
+    for (ws, pages) in [(&ws(), &ours[..]), (&other(), &theirs[..])] {
+        let writes: Vec<_> = pages.iter().map(|page| PageWrite { page, origin: None }).collect();
+        store.write_pages(ws, &writes, at(1)).unwrap();
     }
-    other
+    for (n, ws) in [ws(), other()].iter().enumerate() {
+        let own = |what: &str| format!("{what} of {ws}");
+        // Workspaces do not have as many of anything, so that none can pass for another.
+        for n in 0..=n {
+            store.config_set(ws, &own(&format!("k{n}")), "v").unwrap();
+            store.add_captures(ws, &[capture(&own("q"))], at(1)).unwrap();
+            let failure = failure(&own(&format!("e{n}")), 1, FailureReason::Other);
+            store.add_capture_failures(ws, &[failure]).unwrap();
+            store.add_token(ws, &new_token(&own(&format!("t{n}"))), at(1)).unwrap();
+            store.add_job(ws, &new_job(&own("kind")), at(1)).unwrap();
+            let (kind, name) = (DocumentKind::Qrels, format!("d{n}"));
+            store.put_document(ws, kind, &name, &own("body"), at(1)).unwrap();
+            let label = label(&own(&format!("q{n}")), "a", 1);
+            store.put_labels(ws, &[label], "ada", at(1)).unwrap();
+        }
+    }
+    store
 }
 
-const TABLES: [&str; 12] = [
-    "sources",
-    "pages",
-    "page_versions",
-    "chunks",
-    "links",
-    "aliases",
-    "takes",
-    "config",
-    "changes",
-    "eval_candidates",
-    "eval_capture_failures",
-    "eval_clock",
-];
+/// Tables of ours, and the column of each that says whose a row is.
+pub(crate) fn tables(db: &Database) -> Vec<(String, Option<String>)> {
+    let Location::Postgres(url) = db.location() else { unreachable!() };
+    let sql = "SELECT c.relname::text, max(a.attname::text) FROM pg_class c \
+         JOIN pg_namespace n ON n.oid = c.relnamespace \
+         LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped \
+         AND (a.attname = 'workspace_id' OR (c.relname = 'workspaces' AND a.attname = 'id')) \
+         WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') GROUP BY 1 ORDER BY 1";
+    let rows = client(&url).query(sql, &[]).unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// Those with rows of workspaces.
+pub(crate) fn owned_tables(db: &Database) -> Vec<(String, String)> {
+    tables(db).into_iter().filter_map(|(table, column)| Some((table, column?))).collect()
+}
+
+fn begin(client: &mut postgres::Client, workspace: &str) {
+    let sql = format!("BEGIN; SELECT set_config('gbrain.workspace', '{workspace}', true)");
+    client.batch_execute(&sql).unwrap();
+}
+
+#[test]
+fn every_table_is_of_workspaces_and_secured() {
+    let db = Database::postgres();
+    drop(db.open());
+    let unowned: Vec<String> = tables(&db)
+        .into_iter()
+        .filter(|(_, column)| column.is_none())
+        .map(|(table, _)| table)
+        .collect();
+    assert_eq!(unowned, ["gbrain_migrations", "meta"], "tables that belong to nobody");
+    let Location::Postgres(url) = db.location() else { unreachable!() };
+    let sql = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace \
+         AND relkind IN ('r', 'p') AND relrowsecurity ORDER BY 1";
+    let secured: Vec<String> =
+        client(&url).query(sql, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    let owned: Vec<String> = owned_tables(&db).into_iter().map(|(table, _)| table).collect();
+    assert_eq!(secured, owned);
+    assert!(owned.len() >= 18, "{owned:?}");
+}
 
 #[test]
 fn a_query_without_where_sees_one_workspace() {
@@ -75,19 +122,29 @@ fn a_query_without_where_sees_one_workspace() {
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
     let mut client = tenant.client();
-    let seen = |client: &mut postgres::Client, table: &str| -> Vec<String> {
-        let column = if table == "workspaces" { "id" } else { "workspace_id" };
+    let seen = |client: &mut postgres::Client, table: &str, column: &str| -> Vec<String> {
         let sql = format!("SELECT DISTINCT {column} FROM {table} ORDER BY 1");
         client.query(&sql, &[]).unwrap().iter().map(|row| row.get(0)).collect()
     };
-    for table in TABLES.iter().chain(&["workspaces"]) {
-        assert_eq!(seen(&mut client, table), Vec::<String>::new(), "{table}, nothing set");
-        client
-            .batch_execute("BEGIN; SELECT set_config('gbrain.workspace', 'other', true)")
-            .unwrap();
-        assert_eq!(seen(&mut client, table), ["other"], "{table}");
+    let nothing = Vec::<String>::new();
+    for (table, column) in &owned_tables(&db) {
+        assert_eq!(seen(&mut client, table, column), nothing, "{table}, nothing set");
+        for workspace in ["default", "other"] {
+            begin(&mut client, workspace);
+            assert_eq!(seen(&mut client, table, column), [workspace], "{table}");
+            client.batch_execute("COMMIT").unwrap();
+        }
+        assert_eq!(seen(&mut client, table, column), nothing, "{table}, after the end");
+        for nobody in ["", "third", "Default"] {
+            begin(&mut client, nobody);
+            assert_eq!(seen(&mut client, table, column), nothing, "{table} of {nobody:?}");
+            client.batch_execute("COMMIT").unwrap();
+        }
+        begin(&mut client, "*");
+        let listed = ["workspaces", "tokens", "jobs"].contains(&table.as_str());
+        let both = if listed { vec!["default", "other"] } else { vec![] };
+        assert_eq!(seen(&mut client, table, column), both, "{table} in the directory");
         client.batch_execute("COMMIT").unwrap();
-        assert_eq!(seen(&mut client, table), Vec::<String>::new(), "{table}, after the end");
     }
 }
 
@@ -97,47 +154,105 @@ fn a_row_of_another_workspace_is_refused() {
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
     let mut client = tenant.client();
-    for sql in [
-        "INSERT INTO config (workspace_id, key, value) VALUES ('default', 'stray', 'x')",
-        "UPDATE config SET workspace_id = 'default', key = 'moved'",
-        "UPDATE eval_candidates SET workspace_id = 'default', id = 9",
-        "UPDATE eval_clock SET workspace_id = 'default'",
-        "INSERT INTO eval_capture_failures VALUES ('default', 'stray', 0, 'other', '')",
-        "INSERT INTO workspaces (id, created_at, root) VALUES ('third', 0, repeat('0', 64))",
-    ] {
-        client
-            .batch_execute("BEGIN; SELECT set_config('gbrain.workspace', 'other', true)")
-            .unwrap();
-        let error = StoreError::from(client.batch_execute(sql).unwrap_err());
-        assert!(matches!(error, StoreError::RowSecurity { .. }), "{sql}: {error:?}");
-        client.batch_execute("ROLLBACK").unwrap();
+    for (table, column) in &owned_tables(&db) {
+        let stray = format!(
+            "INSERT INTO {table} SELECT \
+             (jsonb_populate_record({table}, '{{\"{column}\": \"default\"}}')).* FROM {table}"
+        );
+        let moved = format!("UPDATE {table} SET {column} = 'default'");
+        for sql in [stray, moved] {
+            begin(&mut client, "other");
+            let error = StoreError::from(client.batch_execute(&sql).unwrap_err());
+            assert!(matches!(error, StoreError::RowSecurity { .. }), "{sql}: {error:?}");
+            client.batch_execute("ROLLBACK").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_change_without_where_touches_one_workspace() {
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let tenant = Tenant::new(&db);
+    let mut client = tenant.client();
+    let Location::Postgres(url) = db.location() else { unreachable!() };
+    let mut owner = crate::database::client(&url);
+    for (table, column) in &owned_tables(&db) {
+        let rows = format!("SELECT count(*) FROM {table} WHERE {column} = 'other'");
+        let rows: i64 = owner.query_one(&rows, &[]).unwrap().get(0);
+        for (workspace, expected) in [("other", rows as u64), ("*", 0), ("third", 0)] {
+            begin(&mut client, workspace);
+            let update = format!("UPDATE {table} SET {column} = {column}");
+            assert_eq!(client.execute(&update, &[]).unwrap(), expected, "{update} as {workspace}");
+            let lock = format!("SELECT 1 FROM {table} FOR UPDATE");
+            let locked = client.query(&lock, &[]).unwrap().len() as u64;
+            assert_eq!(locked, expected, "{lock} as {workspace}");
+            let delete = format!("DELETE FROM {table}");
+            assert_eq!(client.execute(&delete, &[]).unwrap(), expected, "{delete} as {workspace}");
+            client.batch_execute("ROLLBACK").unwrap();
+        }
     }
 }
 
 #[test]
 fn the_store_works_for_a_tenant() {
     let db = Database::postgres();
-    let other = two_workspaces(&db);
-    let tenant = Tenant::new(&db);
+    two_workspaces(&db);
+    let (other, tenant) = (other(), Tenant::new(&db));
     let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     let page = full("c", "new");
     store.write_pages(&other, &[PageWrite { page: &page, origin: None }], at(3)).unwrap();
     store.delete_pages(&other, &[key("a")], at(4)).unwrap();
     store.restore_page(&other, &key("a"), at(5)).unwrap();
     store.purge_page(&other, &key("b"), at(6)).unwrap();
-    assert_eq!(store.head(&other).unwrap().pages, 2);
+    assert_eq!(store.head(&other).unwrap().pages, 3);
     store.add_captures(&other, &[capture("mine")], at(7)).unwrap();
     store.close_captures(&other, at(8)).unwrap();
-    assert_eq!(read(&*store, &other, &CaptureFilter::default()).len(), 2);
-    assert_eq!(store.capture_summary(&other, at(8)).unwrap().failures, 1);
+    assert_eq!(read(&*store, &other, &CaptureFilter::default()).len(), 3);
+    assert_eq!(store.capture_summary(&other, at(8)).unwrap().failures, 2);
     let first = CaptureFilter { until: Some(at(7)), ..CaptureFilter::default() };
-    assert_eq!(store.prune_captures(&other, &first).unwrap(), 1);
+    assert_eq!(store.prune_captures(&other, &first).unwrap(), 2);
     assert_eq!(store.check(&other).unwrap(), []);
     assert_eq!(store.workspaces().unwrap().len(), 2);
     let third = WorkspaceId::new("third").unwrap();
     store.add_workspace(&third, at(7)).unwrap();
     store.remove_workspace(&third).unwrap();
     assert_eq!(store.head(&ws()).unwrap().pages, 1);
+}
+
+#[test]
+fn serving_works_for_a_tenant() {
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let tenant = Tenant::new(&db);
+    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    assert!(store.has_live_tokens(at(2)).unwrap());
+    assert_eq!(store.find_token("t0 of default").unwrap().unwrap().workspace, ws());
+    assert_eq!(store.find_token("t1 of other").unwrap().unwrap().workspace, other());
+    store.touch_token(&other(), "t0 of other", at(3)).unwrap();
+    assert!(store.revoke_token(&other(), "t0 of other", at(3)).unwrap());
+    assert_eq!(store.job_counts().unwrap().queued, 3);
+    assert_eq!(store.job_counts_of(&other()).unwrap().queued, 2);
+    for workspace in [ws(), other()] {
+        let id = store.add_job(&workspace, &new_job("import"), at(3)).unwrap();
+        let (job, lease) = claim(&*store, "w", 4);
+        assert_eq!((&job.info.workspace, job.info.id), (&workspace, id));
+        let progress = Progress::default();
+        store.beat_job(&workspace, id, &lease, &progress, at(20), at(5)).unwrap();
+        let page = plain("imported", "text");
+        let step = JobStep { id, lease: &lease, checkpoint: "1", done: 1, total: None };
+        let write = PageWrite { page: &page, origin: None };
+        store.write_pages_in_job(&workspace, &[write], &step, at(6)).unwrap();
+        let outcome = Outcome::Done("{}".to_owned());
+        assert!(store.finish_job(&workspace, id, &lease, &outcome, at(7)).unwrap());
+        assert_eq!(store.cancel_job(&workspace, id, at(8)).unwrap(), Some(JobState::Done));
+        assert_eq!(store.prune_jobs(&workspace, at(9)).unwrap(), 1);
+        store.put_document(&workspace, DocumentKind::Baseline, "n", "x", at(9)).unwrap();
+        assert!(store.put_document(&workspace, DocumentKind::Baseline, "n", "y", at(9)).unwrap());
+        store.put_labels(&workspace, &[label("q", "a", 2)], "ada", at(9)).unwrap();
+        assert_eq!(store.check(&workspace).unwrap(), []);
+    }
+    assert_eq!(try_claim(&*store, "w", 99), None);
 }
 
 #[test]

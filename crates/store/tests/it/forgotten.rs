@@ -1,0 +1,159 @@
+//! The store's own statements without their filter by workspace.
+//!
+//! A tenant's role finds views before the tables. In them every row says that it is of the
+//! workspace that is asked for, so the filter of every statement holds for every row, as if nobody
+//! had written it. Row-level security is then all that is left, and must be enough.
+
+use std::ops::ControlFlow;
+
+use gbrain_core::id::{Generation, SourceId, WorkspaceId};
+use gbrain_store::{
+    CaptureFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter, PageVersion, Store,
+    open,
+};
+
+use crate::database::{Database, client};
+use crate::fixture::*;
+use crate::jobs::other;
+use crate::security::{Tenant, owned_tables, two_workspaces};
+
+/// Puts the views in front of a role's tables.
+fn blind(db: &Database, tenant: &Tenant<'_>) {
+    let Location::Postgres(url) = db.location() else { unreachable!() };
+    let mut owner = client(&url);
+    let name = &tenant.name;
+    owner
+        .batch_execute(
+            "CREATE SCHEMA blind; CREATE TABLE blind.gbrain_migrations AS \
+         TABLE public.gbrain_migrations",
+        )
+        .unwrap();
+    for (table, column) in owned_tables(db) {
+        let sql = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass \
+             AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
+        let rows = owner.query(sql, &[&format!("public.{table}")]).unwrap();
+        let said = format!(
+            "(CASE current_setting('gbrain.workspace', true) WHEN '*' THEN {column} \
+             ELSE current_setting('gbrain.workspace', true) END) COLLATE \"C\" AS {column}"
+        );
+        let columns: Vec<String> = rows
+            .iter()
+            .map(|row| row.get::<_, String>(0))
+            .map(|name| if name == column { said.clone() } else { name })
+            .collect();
+        let columns = columns.join(", ");
+        let view = format!(
+            "CREATE VIEW blind.{table} WITH (security_invoker = true) AS \
+             SELECT {columns} FROM public.{table}"
+        );
+        owner.batch_execute(&view).unwrap();
+    }
+    owner
+        .batch_execute(&format!(
+            "GRANT USAGE ON SCHEMA blind TO {name}; \
+             GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA blind TO {name}; \
+             ALTER ROLE {name} SET search_path = blind, public"
+        ))
+        .unwrap();
+}
+
+/// Everything that can be read of a workspace, by what was asked.
+fn everything(store: &dyn Store, ws: &WorkspaceId) -> Vec<(&'static str, String)> {
+    let said = |what, answer: &dyn std::fmt::Debug| (what, format!("{answer:?}"));
+    let (a, b) = (key("a"), key("b"));
+    let deleted = PageFilter { include_deleted: true, ..PageFilter::default() };
+    let mut captures = Vec::new();
+    let captured = store.captures(ws, &CaptureFilter::default(), &mut |row| {
+        captures.push(row);
+        Ok(ControlFlow::Continue(()))
+    });
+    let kind = DocumentKind::Qrels;
+    let all = CaptureFilter::default();
+    let mut stats = store.stats(ws);
+    if let Ok(stats) = &mut stats {
+        stats.database_bytes = 0;
+    }
+    let first = PageVersion { id: gbrain_core::id::PageId(1), version: 1 };
+    vec![
+        said("sources", &store.sources(ws)),
+        said("list", &store.list(ws, &deleted, None, 100)),
+        said("pages", &store.pages(ws, &[a.clone(), b.clone()])),
+        said("page_at_version", &store.page_at_version(ws, &b, 1)),
+        said("texts", &store.texts(ws, &[first])),
+        said("history", &store.history(ws, &b)),
+        said("digests", &store.digests(ws, &SourceId::default())),
+        said("visibilities", &store.visibilities(ws, &[a, b])),
+        said("visible_pages", &store.visible_pages(ws)),
+        said("head", &store.head(ws)),
+        said("head_at", &store.head_at(ws, Generation(2))),
+        said("changes", &store.changes(ws, Generation(0), 100, 1 << 20)),
+        said("config_list", &store.config_list(ws)),
+        said("captures", &(captured, captures)),
+        said("count_captures", &store.count_captures(ws, &all)),
+        said("capture_failures", &store.capture_failures(ws, None, 100)),
+        said("capture_summary", &store.capture_summary(ws, at(9))),
+        said("tokens", &store.tokens(ws)),
+        said("job", &store.job(ws, 2)),
+        said("jobs", &store.jobs(ws, &JobFilter::default(), 100)),
+        said("job_counts_of", &store.job_counts_of(ws)),
+        said("document", &store.document(ws, kind, "d0")),
+        said("documents", &store.documents(ws, kind)),
+        said("labels", &store.labels(ws, None, 100)),
+        said("stats", &stats),
+        said("check", &store.check(ws)),
+    ]
+}
+
+#[test]
+fn a_forgotten_filter_shows_nothing_of_others() {
+    let db = Database::postgres();
+    let honest = two_workspaces(&db);
+    let tenant = Tenant::new(&db);
+    blind(&db, &tenant);
+    let forgetful = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    for ws in [ws(), other()] {
+        assert_eq!(everything(&*forgetful, &ws), everything(&*honest, &ws), "{ws}");
+    }
+    assert_eq!(forgetful.find_token("t0 of other").unwrap().unwrap().workspace, other());
+
+    // Without row-level security the same statements tell of others: the filters are gone indeed.
+    for (table, _) in owned_tables(&db) {
+        db.raw(&format!("ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")).unwrap();
+    }
+    let told = |ws: &WorkspaceId| {
+        let pairs = everything(&*forgetful, ws).into_iter().zip(everything(&*honest, ws));
+        pairs.map(|(mixed, own)| (own.0, mixed == own)).collect::<Vec<_>>()
+    };
+    for ((what, alike), (_, also)) in told(&ws()).into_iter().zip(told(&other())) {
+        assert!(!(alike && also), "{what} has a filter still");
+    }
+}
+
+#[test]
+fn a_forgotten_filter_changes_nothing_of_others() {
+    let db = Database::postgres();
+    let honest = two_workspaces(&db);
+    let before = everything(&*honest, &ws());
+    let tenant = Tenant::new(&db);
+    blind(&db, &tenant);
+    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let other = other();
+    store.config_unset(&other, "k0 of default").unwrap();
+    store.prune_captures(&other, &CaptureFilter::default()).unwrap();
+    store.prune_capture_failures(&other, at(99)).unwrap();
+    store.touch_token(&other, "t0 of default", at(9)).unwrap();
+    assert!(!store.revoke_token(&other, "t0 of default", at(9)).unwrap());
+    store.cancel_job(&other, 1, at(9)).unwrap();
+    store.prune_jobs(&other, at(99)).unwrap();
+    let kind = DocumentKind::Qrels;
+    assert!(store.delete_document(&other, kind, "d0").unwrap());
+    store.delete_label(&other, 1).unwrap();
+    assert_eq!(everything(&*honest, &ws()), before);
+    let theirs = everything(&*honest, &other);
+    let gone = ["count_captures", "captures"];
+    for (what, answer) in theirs.iter().filter(|(what, _)| gone.contains(what)) {
+        assert!(answer == "Ok(0)" || answer == "(Ok(()), [])", "{what}: {answer}");
+    }
+    assert_eq!(honest.job_counts_of(&other).unwrap().queued, 1, "its own was cancelled");
+    assert_eq!(honest.labels(&other, None, 9).unwrap().len(), 1, "its own was deleted");
+}
