@@ -1,12 +1,21 @@
 //! An answer: what `search --json` and `query --json` print and the HTTP API returns.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::chunk::Part;
+use crate::link::LinkType;
 use crate::ranking::{
-    ArmReport, CorpusPrint, Degraded, Edge, Hit, PassageHit, Ranking, RelationReport, TraceStep,
-    WhyNot,
+    Arm, ArmReport, CorpusPrint, CreateSafety, Degraded, Evidence, Hit, PassageHit, Ranking,
+    RelationReport, TraceStep, WhyNot,
 };
-use crate::request::{Filter, Request};
+use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::search::intent::{IntentKind, Recency};
+use crate::search::relation::Family;
+
+use super::links::WireEdge;
 
 /// The version of [`Answer`].
 pub const ANSWER_VERSION: u32 = 1;
@@ -33,143 +42,225 @@ pub struct Served {
 }
 
 /// An answer on the wire.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Answer<'a> {
+    /// The version of this shape.
     schema_version: u32,
-    operation: &'static str,
+    /// What was asked for.
+    operation: Operation,
+    /// What was asked, as typed.
     query: &'a str,
+    /// The rest of the request.
     request: WireRequest<'a>,
-    intent: &'static str,
-    recency: &'static str,
-    detail_resolved: &'static str,
-    retrieval_mode_resolved: &'static str,
+    /// What the question was understood to be.
+    intent: IntentKind,
+    /// Whether recent pages were preferred.
+    recency: Recency,
+    /// The detail it was answered in.
+    detail_resolved: Detail,
+    /// The mode it was answered in.
+    retrieval_mode_resolved: RetrievalMode,
+    /// How a relational question was understood; null for others.
     relation: Option<WireRelation<'a>>,
+    /// Whether vectors were searched.
     vector_enabled: bool,
+    /// The model whose vectors were searched.
     embedder: Option<&'a str>,
+    /// What every way of finding pages brought.
     arms: Vec<WireArm>,
+    /// Stages that could not do their work; the answer is what the others found.
     degraded: Vec<WireDegraded>,
+    /// The corpus that was searched.
     corpus: WireCorpus,
+    /// The answer, best first.
     hits: Vec<WireHit<'a>>,
+    /// Where the page fell out that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<WireWhyNot<'a>>,
+    /// How the answer came about.
     served: WireServed,
 }
 
-#[derive(Debug, Serialize)]
+/// The request as it was understood.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AskedRequest")]
 struct WireRequest<'a> {
+    /// How many pages were asked for.
     limit: usize,
-    detail: Option<&'static str>,
-    retrieval_mode: &'static str,
+    /// The detail that was asked for.
+    detail: Option<Detail>,
+    /// The mode that was asked for.
+    retrieval_mode: RetrievalMode,
+    /// Only these sources; all when empty.
     sources: Vec<&'a str>,
+    /// Only these types; all when empty.
     types: &'a [String],
+    /// Only these tags; all when empty.
     tags: &'a [String],
+    /// Only from this day on.
+    #[schemars(extend("format" = "date"))]
     since: Option<String>,
+    /// Only up to this day.
+    #[schemars(extend("format" = "date"))]
     until: Option<String>,
-    trust: &'static str,
+    /// Whose eyes the answer is for.
+    trust: Trust,
+    /// Whether vectors were allowed.
     vectors: bool,
+    /// The time that recency is measured against.
+    #[schemars(extend("format" = "date-time"))]
     now: String,
+    /// Names the settings.
     settings_hash: String,
 }
 
-#[derive(Debug, Serialize)]
+/// How a relational question was understood.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Relation")]
 struct WireRelation<'a> {
-    family: &'static str,
-    types: Vec<&'static str>,
+    /// Its family.
+    family: Family,
+    /// The edges that may answer it.
+    types: &'a [LinkType],
+    /// What it names, as written.
     seeds: &'a [String],
+    /// The pages that these are, as `source::slug`.
     resolved: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// What one way of finding pages brought.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ArmReport")]
 struct WireArm {
-    arm: &'static str,
+    /// Which.
+    arm: Arm,
+    /// Its weight.
     weight: f64,
+    /// How many pages it brought.
     found: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// A stage that could not do its work.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Degraded")]
 struct WireDegraded {
+    /// Which.
     stage: &'static str,
+    /// Why, as a stable word.
     reason: &'static str,
 }
 
-#[derive(Debug, Serialize)]
+/// The corpus that was searched, by content.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Corpus")]
 struct WireCorpus {
+    /// Live pages.
     pages: u64,
+    /// Their passages.
     chunks: u64,
+    /// Their content, as one hash.
     root: String,
 }
 
-#[derive(Debug, Serialize)]
+/// One page of the answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Hit")]
 struct WireHit<'a> {
+    /// From 1.
     rank: usize,
+    /// The source of the page.
     source_id: &'a str,
+    /// Its name in that source.
     slug: &'a str,
+    /// Its title.
     title: &'a str,
+    /// Its type.
     #[serde(rename = "type")]
     page_type: &'a str,
+    /// When what it tells of happened.
+    #[schemars(extend("format" = "date"))]
     effective_date: Option<String>,
+    /// Comparable within one answer only.
     score: f64,
-    evidence: &'static str,
-    create_safety: &'static str,
+    /// The strongest reason that it is here.
+    evidence: Evidence,
+    /// What may be concluded about whether the thing looked for is already in the brain.
+    create_safety: CreateSafety,
+    /// Its best passages, best first.
     passages: Vec<WirePassage<'a>>,
+    /// The edges that justify it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edges: Vec<WireEdge<'a>>,
+    /// Pages left out because they say the same, as `source::slug`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     duplicates: Vec<String>,
+    /// What every stage did to it, if that was asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trace: Vec<WireTrace<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// A passage of a hit.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Passage")]
 struct WirePassage<'a> {
+    /// The same on every machine.
     chunk_id: &'a str,
+    /// Its place in the page, from 0.
     ordinal: u32,
-    part: &'static str,
+    /// Which part of the page it is from.
+    part: Part,
+    /// The headings above it.
     section: &'a str,
+    /// First character in the page's content.
     start: u32,
+    /// One past the last.
     end: u32,
+    /// Null when it was not found by words.
     score: Option<f64>,
+    /// The part worth showing.
     snippet: &'a str,
+    /// Matching words, as ranges of characters in the snippet.
     highlights: &'a [(u32, u32)],
 }
 
-#[derive(Debug, Serialize)]
-struct WireEdge<'a> {
-    #[serde(rename = "type")]
-    link_type: &'static str,
-    from: String,
-    to: String,
-    hop: u32,
-    confidence: f64,
-    detected_by: &'static str,
-    since: Option<String>,
-    until: Option<String>,
-    evidence_page: String,
-    evidence_chunk: Option<&'a str>,
-    evidence_start: u32,
-    evidence_end: u32,
-}
-
-#[derive(Debug, Serialize)]
+/// What one stage did to one page.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TraceStep")]
 struct WireTrace<'a> {
+    /// Which.
     stage: &'static str,
+    /// The rank after it, from 1; null when the page was not in it.
     rank: Option<usize>,
+    /// The score after it.
     score: Option<f64>,
+    /// What happened, in words.
     note: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+/// Where the page fell out that was asked about.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WhyNot")]
 struct WireWhyNot<'a> {
+    /// The page, as `source::slug`.
     page: String,
+    /// The stage at which it fell out; `answer` if it did not.
     stage: &'static str,
+    /// In one sentence.
     verdict: &'a str,
+    /// What every stage did to it.
     trace: Vec<WireTrace<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// How the answer came about; the only part that may differ between two runs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Served")]
 struct WireServed {
+    /// The change that the answer is as of.
     generation: i64,
+    /// How many changes the store was ahead of it.
     behind: i64,
+    /// How long every stage took, in microseconds.
+    #[schemars(with = "BTreeMap<String, u64>")]
     timings_us: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -191,13 +282,13 @@ impl<'a> Answer<'a> {
         } = ranking;
         Self {
             schema_version: ANSWER_VERSION,
-            operation: request.operation.name(),
+            operation: request.operation,
             query: &request.query,
             request: WireRequest::new(request),
-            intent: intent.name(),
-            recency: recency.name(),
-            detail_resolved: detail.name(),
-            retrieval_mode_resolved: mode.name(),
+            intent: *intent,
+            recency: *recency,
+            detail_resolved: *detail,
+            retrieval_mode_resolved: *mode,
             relation: relation.as_ref().map(WireRelation::new),
             vector_enabled: embedder.is_some(),
             embedder: embedder.as_deref(),
@@ -219,14 +310,14 @@ impl<'a> WireRequest<'a> {
         let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
         Self {
             limit: *limit,
-            detail: detail.map(|detail| detail.name()),
-            retrieval_mode: mode.name(),
+            detail: *detail,
+            retrieval_mode: *mode,
             sources: sources.iter().map(|source| source.as_str()).collect(),
             types,
             tags,
             since: since.map(|date| date.to_string()),
             until: until.map(|date| date.to_string()),
-            trust: trust.name(),
+            trust: *trust,
             vectors: *vectors,
             now: now.to_string(),
             settings_hash: settings.hash(),
@@ -238,8 +329,8 @@ impl<'a> WireRelation<'a> {
     fn new(report: &'a RelationReport) -> Self {
         let RelationReport { family, types, seeds, resolved } = report;
         Self {
-            family: family.name(),
-            types: types.iter().map(|link_type| link_type.name()).collect(),
+            family: *family,
+            types,
             seeds,
             resolved: resolved.iter().map(ToString::to_string).collect(),
         }
@@ -249,7 +340,7 @@ impl<'a> WireRelation<'a> {
 impl WireArm {
     fn new(report: &ArmReport) -> Self {
         let ArmReport { arm, weight, found } = report;
-        Self { arm: arm.name(), weight: *weight, found: *found }
+        Self { arm: *arm, weight: *weight, found: *found }
     }
 }
 
@@ -291,10 +382,10 @@ impl<'a> WireHit<'a> {
             page_type,
             effective_date: effective_date.map(|date| date.to_string()),
             score: *score,
-            evidence: evidence.name(),
-            create_safety: create_safety.name(),
+            evidence: *evidence,
+            create_safety: *create_safety,
             passages: passages.iter().map(WirePassage::new).collect(),
-            edges: edges.iter().map(WireEdge::new).collect(),
+            edges: edges.iter().map(WireEdge::of_answer).collect(),
             duplicates: duplicates.iter().map(ToString::to_string).collect(),
             trace: trace.iter().map(WireTrace::new).collect(),
         }
@@ -308,47 +399,13 @@ impl<'a> WirePassage<'a> {
         Self {
             chunk_id,
             ordinal: *ordinal,
-            part: part.name(),
+            part: *part,
             section,
             start: *start,
             end: *end,
             score: *score,
             snippet,
             highlights,
-        }
-    }
-}
-
-impl<'a> WireEdge<'a> {
-    fn new(edge: &'a Edge) -> Self {
-        let Edge {
-            link_type,
-            from,
-            to,
-            hop,
-            confidence,
-            detected_by,
-            since,
-            until,
-            evidence_page,
-            evidence_ordinal: _,
-            evidence_chunk,
-            evidence_start,
-            evidence_end,
-        } = edge;
-        Self {
-            link_type: link_type.name(),
-            from: from.to_string(),
-            to: to.to_string(),
-            hop: *hop,
-            confidence: *confidence,
-            detected_by: detected_by.name(),
-            since: since.map(|date| date.to_string()),
-            until: until.map(|date| date.to_string()),
-            evidence_page: evidence_page.to_string(),
-            evidence_chunk: evidence_chunk.as_deref(),
-            evidence_start: *evidence_start,
-            evidence_end: *evidence_end,
         }
     }
 }

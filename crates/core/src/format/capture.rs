@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,16 +55,17 @@ pub enum RowError {
 }
 
 /// What makes a row reproducible, beside the fields of schema 1.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CaptureExtra")]
 pub struct Extra<'a> {
     request_version: u32,
     retrieved: Vec<WirePage<'a>>,
     limit: usize,
-    retrieval_mode: &'static str,
+    retrieval_mode: RetrievalMode,
     vectors: bool,
     source_scope: Vec<&'a str>,
     filters: WireFilters<'a>,
-    trust: &'static str,
+    trust: Trust,
     now: String,
     settings: BTreeMap<String, f64>,
     settings_hash: String,
@@ -74,8 +76,8 @@ pub struct Extra<'a> {
     cache_hit: bool,
     degraded: Vec<WireDegraded<'a>>,
     scrubbed: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    scrub_families: Vec<&'static str>,
+    #[serde(skip_serializing_if = "<[Family]>::is_empty")]
+    scrub_families: &'a [Family],
     #[serde(skip_serializing_if = "Option::is_none")]
     scrubbed_retrieved: Option<Vec<WirePage<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,13 +102,17 @@ pub struct ExtraParts<'a> {
     pub synthetic: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// A page by its whole name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedPage")]
 struct WirePage<'a> {
     source_id: &'a str,
     slug: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+/// Which pages could be in the answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedFilters")]
 struct WireFilters<'a> {
     types: &'a [String],
     tags: &'a [String],
@@ -114,13 +120,17 @@ struct WireFilters<'a> {
     until: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// The program that answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Software")]
 struct WireSoftware<'a> {
     version: &'a str,
     code: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+/// The corpus that was searched.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedCorpus")]
 struct WireCorpus<'a> {
     store: &'a str,
     generation: i64,
@@ -129,7 +139,9 @@ struct WireCorpus<'a> {
     root: String,
 }
 
-#[derive(Debug, Serialize)]
+/// A stage that could not do its work.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedDegraded")]
 struct WireDegraded<'a> {
     stage: &'a str,
     reason: &'a str,
@@ -174,7 +186,7 @@ impl<'a> Extra<'a> {
             request_version: REQUEST_VERSION,
             retrieved: pages_of(retrieved),
             limit: *limit,
-            retrieval_mode: mode.name(),
+            retrieval_mode: *mode,
             vectors: *vectors,
             source_scope: sources.iter().map(SourceId::as_str).collect(),
             filters: WireFilters {
@@ -183,7 +195,7 @@ impl<'a> Extra<'a> {
                 since: since.map(|date| date.to_string()),
                 until: until.map(|date| date.to_string()),
             },
-            trust: trust.name(),
+            trust: *trust,
             now: now.to_string(),
             settings: settings_map(settings),
             settings_hash: settings.hash(),
@@ -203,7 +215,7 @@ impl<'a> Extra<'a> {
                 .map(|degraded| WireDegraded { stage: degraded.stage, reason: degraded.reason })
                 .collect(),
             scrubbed: !scrub_families.is_empty(),
-            scrub_families: scrub_families.iter().map(|family| family.name()).collect(),
+            scrub_families,
             scrub_jaccard: scrubbed_retrieved
                 .map(|again| crate::overlap::jaccard(retrieved, again)),
             scrubbed_retrieved: scrubbed_retrieved.map(pages_of),

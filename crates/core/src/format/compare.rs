@@ -1,8 +1,9 @@
 //! A comparison on the wire.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Move};
+use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Kind, Move, Role, Test};
 
 use super::replay::ends;
 
@@ -10,10 +11,10 @@ use super::replay::ends;
 pub const COMPARE_VERSION: u32 = 1;
 
 /// What `gbrain eval compare --json` prints.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CompareReport<'a> {
     schema_version: u32,
-    kind: &'static str,
+    kind: Kind,
     reference: &'a str,
     alpha: f64,
     has_regression: bool,
@@ -22,13 +23,17 @@ pub struct CompareReport<'a> {
     notes: Vec<WireNote<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// A remark about one result.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CompareNote")]
 struct WireNote<'a> {
     result: &'a str,
     note: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+/// One result against the reference.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Comparison")]
 struct WireAgainst<'a> {
     result: &'a str,
     queries_shared: usize,
@@ -43,16 +48,18 @@ struct WireAgainst<'a> {
     forced_although: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A measure in both, with what the difference is worth.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MeasureDelta")]
 struct WireDelta<'a> {
     measure: &'a str,
-    role: &'static str,
+    role: Role,
     n: usize,
     reference_mean: Option<f64>,
     mean: Option<f64>,
     delta: Option<f64>,
     interval: Option<[f64; 2]>,
-    test: &'static str,
+    test: Test,
     p: Option<f64>,
     p_holm: Option<f64>,
     smallest_detectable_drop: Option<f64>,
@@ -63,7 +70,9 @@ struct WireDelta<'a> {
     is_improvement: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// A query whose value moved.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MovedQuery")]
 struct WireMove<'a> {
     key: &'a str,
     query: &'a str,
@@ -78,7 +87,7 @@ impl<'a> CompareReport<'a> {
         let Comparison { reference, kind, notes, against } = comparison;
         Self {
             schema_version: COMPARE_VERSION,
-            kind: kind.name(),
+            kind: *kind,
             reference,
             alpha: ALPHA,
             has_regression: comparison.has_regression(),
@@ -134,13 +143,13 @@ impl<'a> WireDelta<'a> {
         } = one;
         Self {
             measure,
-            role: role.name(),
+            role: *role,
             n: *n,
             reference_mean: *before,
             mean: *after,
             delta: *delta,
             interval: interval.map(ends),
-            test: test.name(),
+            test: *test,
             p: *p,
             p_holm: *p_adjusted,
             smallest_detectable_drop: *smallest_drop,

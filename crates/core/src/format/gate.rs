@@ -4,16 +4,18 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::baseline::{Integrity, Metadata, Thresholds};
 use crate::gate::{
-    Breach, Check, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression,
-    Status, Verdict,
+    Bound, Breach, Check, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult,
+    Regression, Status, Verdict,
 };
 use crate::provenance::Provenance;
 use crate::replay::{Latency, ReplayedRow, Summary};
 
+use super::baseline::WireThresholds;
 use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, ends};
 
 /// The version of [`GateReport`].
@@ -67,10 +69,10 @@ pub struct CorrectnessParts<'a> {
 }
 
 /// What `gbrain eval gate --json` prints.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GateReport<'a> {
     schema_version: u32,
-    verdict: &'static str,
+    verdict: Verdict,
     confidence: Option<f64>,
     provenance: Option<BTreeMap<&'static str, String>>,
     regression_gate: WireRegression<'a>,
@@ -78,16 +80,18 @@ pub struct GateReport<'a> {
     timing: WireTiming,
 }
 
-#[derive(Debug, Default, Serialize)]
+/// The regression gate: whether answers are what they were.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "RegressionGate")]
 struct WireRegression<'a> {
     ran: bool,
     #[serde(flatten)]
     result: Option<WireRegressionResult<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WireRegressionResult<'a> {
-    verdict: &'static str,
+    verdict: Verdict,
     baseline_path: &'a str,
     baseline: WireBaseline<'a>,
     summary: WireRegressionSummary,
@@ -101,7 +105,9 @@ struct WireRegressionResult<'a> {
     results: Vec<WireRow<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// The baseline that was gated on.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GatedBaseline")]
 struct WireBaseline<'a> {
     label: &'a str,
     published_at: &'a str,
@@ -111,7 +117,9 @@ struct WireBaseline<'a> {
     row_count: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// What the regression gate measured, over all rows.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RegressionSummary")]
 struct WireRegressionSummary {
     rows_total: usize,
     rows_replayed: usize,
@@ -129,23 +137,18 @@ struct WireRegressionSummary {
     weighted_top1_stability_rate: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
-struct WireThresholds {
-    jaccard: f64,
-    top1: f64,
-    latency_multiplier: f64,
-}
-
-#[derive(Debug, Default, Serialize)]
+/// The correctness gate: whether answers are right.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "CorrectnessGate")]
 struct WireCorrectness<'a> {
     ran: bool,
     #[serde(flatten)]
     result: Option<WireCorrectnessResult<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WireCorrectnessResult<'a> {
-    verdict: &'static str,
+    verdict: Verdict,
     qrels_path: &'a str,
     pipeline: &'static str,
     summary: WireCorrectnessSummary,
@@ -157,7 +160,9 @@ struct WireCorrectnessResult<'a> {
     results: Vec<WireQuery<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// What the correctness gate measured, over all queries.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CorrectnessSummary")]
 struct WireCorrectnessSummary {
     k: usize,
     queries_total: usize,
@@ -169,27 +174,33 @@ struct WireCorrectnessSummary {
     expected_top1_denominator: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// What the correctness gate asks for.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CorrectnessThresholds")]
 struct WireCorrectnessThresholds {
     recall_at_k: f64,
     first_relevant_hit: f64,
     expected_top1: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// A metric with its threshold and how sure it is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GateCheck")]
 struct WireCheck {
     metric: &'static str,
-    status: &'static str,
+    status: Status,
     baseline: Option<f64>,
     observed: Option<f64>,
     threshold: f64,
-    bound: &'static str,
+    bound: Bound,
     n: usize,
     interval: Option<[f64; 2]>,
     smallest_detectable_drop: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+/// Why a gate did not pass.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Breach")]
 struct WireBreach<'a> {
     metric: &'static str,
     observed: Option<f64>,
@@ -202,7 +213,9 @@ struct WireBreach<'a> {
     examples: &'a [String],
 }
 
-#[derive(Debug, Serialize)]
+/// A judged query.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GatedQuery")]
 struct WireQuery<'a> {
     query_id: &'a str,
     query: &'a str,
@@ -218,7 +231,8 @@ struct WireQuery<'a> {
 }
 
 /// Everything that differs between two runs of one gate.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GateTiming")]
 struct WireTiming {
     elapsed_ms: f64,
     latency: Option<WireCheck>,
@@ -236,7 +250,7 @@ impl<'a> GateReport<'a> {
         let correctness = parts.correctness.as_ref().map(WireCorrectnessResult::new);
         Self {
             schema_version: GATE_VERSION,
-            verdict: parts.verdict.name(),
+            verdict: parts.verdict,
             confidence: parts.confidence.map(Confidence::value),
             provenance: parts
                 .provenance
@@ -252,9 +266,8 @@ impl<'a> WireRegressionResult<'a> {
     fn new(parts: &'a RegressionParts<'a>) -> Self {
         let RegressionParts { path, metadata, integrity, thresholds, found, rows } = parts;
         let Regression { verdict, checks, latency, breaches, warnings, summary } = found;
-        let Thresholds { jaccard, top1, latency_multiplier } = *thresholds;
         Self {
-            verdict: verdict.name(),
+            verdict: *verdict,
             baseline_path: path,
             baseline: WireBaseline {
                 label: &metadata.label,
@@ -265,7 +278,7 @@ impl<'a> WireRegressionResult<'a> {
                 row_count: metadata.row_count,
             },
             summary: WireRegressionSummary::new(summary),
-            thresholds: WireThresholds { jaccard, top1, latency_multiplier },
+            thresholds: WireThresholds::new(*thresholds),
             latency_skipped: latency.status == Status::NotCompared,
             checks: checks.iter().map(WireCheck::new).collect(),
             breaches: breaches.iter().map(WireBreach::new).collect(),
@@ -308,7 +321,7 @@ impl<'a> WireCorrectnessResult<'a> {
         let errored =
             queries.iter().filter(|q| matches!(q.result, QueryResult::Errored(_))).count();
         Self {
-            verdict: verdict.name(),
+            verdict: *verdict,
             qrels_path: path,
             pipeline,
             summary: WireCorrectnessSummary {
@@ -352,11 +365,11 @@ impl WireCheck {
         } = check;
         Self {
             metric,
-            status: status.name(),
+            status: *status,
             baseline: *baseline,
             observed: *observed,
             threshold: *threshold,
-            bound: bound.name(),
+            bound: *bound,
             n: *n,
             interval: interval.map(ends),
             smallest_detectable_drop: *smallest_drop,

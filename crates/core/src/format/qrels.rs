@@ -1,40 +1,75 @@
 //! Qrels as JSON: the gate's entries and the older ones.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A page by its whole name.
-#[derive(Debug, Deserialize)]
-pub(crate) struct PageRef {
-    pub(crate) source_id: Option<String>,
-    pub(crate) slug: String,
+/// Judgements as the gate reads them.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct QrelsFile {
+    /// The version: 1.
+    #[schemars(extend("const" = 1))]
+    pub schema_version: u32,
+    /// The queries.
+    #[schemars(length(min = 1))]
+    pub queries: Vec<GateEntry>,
 }
 
-/// An entry of the gate's file.
-#[derive(Debug, Deserialize)]
-pub(crate) struct GateEntry {
-    pub(crate) query_id: Option<String>,
-    pub(crate) query: String,
-    pub(crate) relevant: Option<Vec<PageRef>>,
-    pub(crate) expected_top1: Option<PageRef>,
-    pub(crate) relevant_slugs: Option<Vec<String>>,
-    pub(crate) first_relevant_slug: Option<String>,
-    pub(crate) grades: Option<Map<String, Value>>,
-    pub(crate) embedding_dim: Option<u64>,
+/// A page by its whole name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "JudgedPage")]
+pub struct PageRef {
+    /// Its source; the default one if missing.
+    pub source_id: Option<String>,
+    /// Its slug.
+    pub slug: String,
+}
+
+/// A query and what answers it: `relevant`, or in older files `relevant_slugs`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "QrelsEntry")]
+pub struct GateEntry {
+    /// Its id, unique among the queries; its place if missing.
+    pub query_id: Option<String>,
+    /// What is asked.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
+    pub query: String,
+    /// The pages that answer it.
+    pub relevant: Option<Vec<PageRef>>,
+    /// The page that must come first.
+    pub expected_top1: Option<PageRef>,
+    /// Slugs of pages of the default source that answer it.
+    pub relevant_slugs: Option<Vec<String>>,
+    /// The slug that must come first.
+    pub first_relevant_slug: Option<String>,
+    /// Grades by page, where answers are not equally good.
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    pub grades: Option<Map<String, Value>>,
+    /// The axis of its vector under the deterministic embedder.
+    pub embedding_dim: Option<u64>,
+    /// What it may be grouped by.
     #[serde(flatten)]
-    pub(crate) segment: SegmentKeys,
+    pub segment: SegmentKeys,
+    /// Remarks.
     #[serde(flatten)]
-    pub(crate) rest: Map<String, Value>,
+    pub rest: Map<String, Value>,
 }
 
 /// What a query may be grouped by.
-#[derive(Debug, Deserialize)]
-pub(crate) struct SegmentKeys {
-    pub(crate) label: Option<String>,
-    pub(crate) source: Option<String>,
-    pub(crate) intent: Option<String>,
-    pub(crate) mode: Option<String>,
-    pub(crate) tags: Option<Vec<String>>,
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SegmentKeys {
+    /// A free label.
+    pub label: Option<String>,
+    /// The source it is about.
+    pub source: Option<String>,
+    /// Its intent.
+    pub intent: Option<String>,
+    /// The mode it is asked in.
+    pub mode: Option<String>,
+    /// Free tags.
+    pub tags: Option<Vec<String>>,
 }
 
 /// An entry of the older list.

@@ -1,18 +1,24 @@
 //! A replay on the wire: the contract's keys, and more beside them.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::provenance::{Differences, Factor};
+use crate::blame::Blame;
+use crate::provenance::{Difference, Differences, Factor};
 use crate::replay::{
-    Compared, Healths, Latency, Lost, Outcome, ReplayedRow, Summary, diagnose, healths,
+    Caveat, Compared, Health, Healths, Latency, Lost, Outcome, ReplayedRow, Skip, Summary,
+    diagnose, healths,
 };
+use crate::request::Operation;
 use crate::stats::Interval;
 
 /// The version of [`ReplayReport`].
 pub const REPLAY_VERSION: u32 = 1;
 
 /// What `gbrain eval replay --json` prints.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ReplayReport<'a> {
     schema_version: u32,
     summary: WireSummary,
@@ -21,6 +27,7 @@ pub struct ReplayReport<'a> {
     /// What differs between the captures and now, as rows for each factor.
     changed: WireChanged,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, usize>>")]
     blame: Option<serde_json::Map<String, serde_json::Value>>,
     errors: Vec<WireError<'a>>,
     top_regressions: Vec<WireRow<'a>>,
@@ -29,7 +36,8 @@ pub struct ReplayReport<'a> {
 }
 
 /// A summary on the wire.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReplaySummary")]
 pub(super) struct WireSummary {
     rows_total: usize,
     rows_replayed: usize,
@@ -53,7 +61,9 @@ pub(super) struct WireSummary {
     latency: WireLatency,
 }
 
-#[derive(Debug, Serialize)]
+/// How long answers took, then and now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReplayLatency")]
 struct WireLatency {
     rows_compared: usize,
     ratio: Option<f64>,
@@ -61,22 +71,27 @@ struct WireLatency {
     current_ms: Option<WirePercentiles>,
 }
 
-#[derive(Debug, Serialize)]
+/// Milliseconds.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Percentiles")]
 pub(super) struct WirePercentiles {
     p50: f64,
     p95: f64,
     p99: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// The three numbers that tell whether a change is safe to land.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReplayHealth")]
 struct WireHealth {
-    mean_jaccard: &'static str,
-    top1_stability_rate: &'static str,
-    latency: &'static str,
+    mean_jaccard: Health,
+    top1_stability_rate: Health,
+    latency: Health,
 }
 
 /// How many rows each factor is the same in, differs in, or is unknown in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChangedFactors")]
 pub(super) struct WireChanged {
     code: WireCounts,
     settings: WireCounts,
@@ -84,14 +99,18 @@ pub(super) struct WireChanged {
     model: WireCounts,
 }
 
-#[derive(Debug, Serialize)]
+/// In how many rows.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FactorCounts")]
 struct WireCounts {
     same: usize,
     differs: usize,
     unknown: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// A row that could not be asked.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReplayError")]
 struct WireError<'a> {
     id: Option<i64>,
     line: usize,
@@ -100,18 +119,19 @@ struct WireError<'a> {
 }
 
 /// A row on the wire.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReplayedRow")]
 pub(super) struct WireRow<'a> {
     id: Option<i64>,
     line: usize,
-    tool_name: &'static str,
+    tool_name: Operation,
     query: &'a str,
     query_hash: &'a str,
     weight: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    skip_reason: Option<&'static str>,
+    skip_reason: Option<Skip>,
     #[serde(skip_serializing_if = "Option::is_none")]
     errored: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +142,7 @@ pub(super) struct WireRow<'a> {
     latency: Option<WireRowLatency>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WireCompared<'a> {
     jaccard: f64,
     #[serde(rename = "top1Match")]
@@ -131,30 +151,34 @@ struct WireCompared<'a> {
     kendall_tau: Option<f64>,
     captured_slugs: &'a [String],
     current_slugs: &'a [String],
-    caveats: Vec<&'static str>,
+    caveats: &'a [Caveat],
     changed: WireDifferences,
     #[serde(skip_serializing_if = "Option::is_none")]
-    blame: Option<&'static str>,
+    blame: Option<Blame>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<WireLost<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WireRowLatency {
     captured_latency_ms: Option<f64>,
     current_latency_ms: f64,
     latency_delta_ms: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+/// What differs between the capture and now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Differences")]
 struct WireDifferences {
-    code: &'static str,
-    settings: &'static str,
-    corpus: &'static str,
-    model: &'static str,
+    code: Difference,
+    settings: Difference,
+    corpus: Difference,
+    model: Difference,
 }
 
-#[derive(Debug, Serialize)]
+/// A page that is not found any more, and where it fell out.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LostPage")]
 struct WireLost<'a> {
     page: &'a str,
     stage: &'a str,
@@ -176,11 +200,7 @@ impl<'a> ReplayReport<'a> {
         Self {
             schema_version: REPLAY_VERSION,
             summary: WireSummary::new(summary),
-            health: WireHealth {
-                mean_jaccard: jaccard.name(),
-                top1_stability_rate: top1.name(),
-                latency: latency.name(),
-            },
+            health: WireHealth { mean_jaccard: jaccard, top1_stability_rate: top1, latency },
             diagnosis: diagnose(rows, summary),
             changed: WireChanged::new(rows),
             blame: has_blame.then(|| blame_counts(rows)),
@@ -209,7 +229,7 @@ pub fn worst_rows(rows: &[ReplayedRow], count: usize) -> Vec<&ReplayedRow> {
 }
 
 fn blame_counts(rows: &[ReplayedRow]) -> serde_json::Map<String, serde_json::Value> {
-    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let mut counts = BTreeMap::<&str, usize>::new();
     for blame in rows.iter().filter_map(|row| row.compared()?.blame) {
         *counts.entry(blame.name()).or_default() += 1;
     }
@@ -316,7 +336,7 @@ impl<'a> WireRow<'a> {
         let mut wire = Self {
             id: *id,
             line: *line,
-            tool_name: operation.name(),
+            tool_name: *operation,
             query,
             query_hash,
             weight: *weight,
@@ -329,7 +349,7 @@ impl<'a> WireRow<'a> {
         };
         match outcome {
             Outcome::Skipped(skip) => {
-                (wire.skipped, wire.skip_reason) = (Some(true), Some(skip.name()));
+                (wire.skipped, wire.skip_reason) = (Some(true), Some(*skip));
             }
             Outcome::Errored(message) => {
                 (wire.errored, wire.error_message) = (Some(true), Some(message.as_str()));
@@ -371,14 +391,14 @@ impl<'a> WireCompared<'a> {
             kendall_tau: *kendall,
             captured_slugs: captured,
             current_slugs: current,
-            caveats: caveats.iter().map(|caveat| caveat.name()).collect(),
+            caveats,
             changed: WireDifferences {
-                code: code.name(),
-                settings: settings.name(),
-                corpus: corpus.name(),
-                model: model.name(),
+                code: *code,
+                settings: *settings,
+                corpus: *corpus,
+                model: *model,
             },
-            blame: blame.map(|blame| blame.name()),
+            blame: *blame,
             lost: lost
                 .iter()
                 .map(|Lost { page, stage, why }| WireLost { page, stage, why })

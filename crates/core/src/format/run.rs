@@ -1,12 +1,13 @@
 //! Run rows: one query's ranking as a line of JSON.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of run rows.
 pub const RUN_VERSION: u32 = 1;
 
 /// A row of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRow {
     /// The version; rows without one are version 1.
     #[serde(default = "version")]
@@ -18,7 +19,8 @@ pub struct RunRow {
 }
 
 /// A retrieved page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RetrievedPage")]
 pub struct Retrieved {
     /// Its source; the default one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]

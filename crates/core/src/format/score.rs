@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -27,11 +28,12 @@ pub enum PerQuery {
 }
 
 /// How a run scored.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Score {
     /// The version.
     pub schema_version: u32,
     /// The mean of every measure by name; null when no query counts.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub summary: Map<String, Value>,
     /// The scores of every query.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,20 +56,21 @@ pub struct Score {
 }
 
 /// Means by group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Segments {
     /// How the queries were grouped.
-    pub by: &'static str,
+    pub by: SegmentBy,
     /// Every group by name.
     pub groups: BTreeMap<String, SegmentScore>,
 }
 
 /// The means of one group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SegmentScore {
     /// How many queries it has.
     pub queries: usize,
     /// The mean of every measure by name.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub summary: Map<String, Value>,
 }
 
@@ -80,7 +83,7 @@ impl Segments {
         let score = |(name, SegmentScores { queries, summary }): (String, SegmentScores)| {
             (name, SegmentScore { queries, summary: summary.iter().map(value).collect() })
         };
-        Self { by: by.name(), groups: groups.into_iter().map(score).collect() }
+        Self { by, groups: groups.into_iter().map(score).collect() }
     }
 }
 
@@ -89,18 +92,20 @@ fn value((measure, mean): &(Measure, Option<f64>)) -> (String, Value) {
 }
 
 /// The scores of one query.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct QueryScore {
     /// The query.
     pub query_id: String,
     /// How many documents were retrieved; null when the run does not rank it.
     pub retrieved: Option<usize>,
     /// Its value by measure.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub scores: Map<String, Value>,
 }
 
 /// What the means are over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ScoreCounts")]
 pub struct Counts {
     /// Queries that count in the means.
     pub queries: usize,
@@ -117,7 +122,7 @@ pub struct Counts {
 }
 
 /// Ties at one cutoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TiedQueries {
     /// The cutoff.
     pub cutoff: usize,
@@ -126,7 +131,8 @@ pub struct TiedQueries {
 }
 
 /// Something a reader should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ScoreWarning")]
 pub struct Warning {
     /// A stable word.
     pub kind: &'static str,

@@ -169,7 +169,7 @@ fn by_segment(segments: &Segments, evaluation: &Evaluation) -> String {
     let measures: Vec<String> =
         evaluation.summary.iter().map(|(measure, _)| measure.to_string()).collect();
     let head: Vec<&str> =
-        [segments.by, "n"].into_iter().chain(measures.iter().map(String::as_str)).collect();
+        [segments.by.name(), "n"].into_iter().chain(measures.iter().map(String::as_str)).collect();
     let rows = segments.groups.iter().map(|(name, group)| {
         let mean = |measure: &String| {
             group.summary[measure].as_f64().map_or("-".to_owned(), |mean| format!("{mean:.4}"))
