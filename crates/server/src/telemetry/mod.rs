@@ -9,6 +9,10 @@
 
 pub mod logs;
 pub mod metrics;
+pub mod traces;
 
 pub use logs::{LogError, LogFormat, LogOptions};
 pub use metrics::{JobCount, Metrics, Outcome, Readings, Visible, WorkspaceMetrics};
+pub use traces::{
+    EvaluationResult, EvaluationSpan, RetrievalSpan, TraceError, TraceOptions, Tracer,
+};

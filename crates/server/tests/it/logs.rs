@@ -24,7 +24,7 @@ impl Write for Written {
 }
 
 /// The lines that something logs.
-fn lines(format: LogFormat, filter: &str, log: impl FnOnce()) -> Vec<String> {
+pub(crate) fn lines(format: LogFormat, filter: &str, log: impl FnOnce()) -> Vec<String> {
     let written = Written::default();
     let options = LogOptions { format, filter: filter.to_owned() };
     with_default(subscriber(&options, written.clone()).unwrap(), log);

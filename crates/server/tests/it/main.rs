@@ -2,5 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
+mod collector;
+mod dashboards;
 mod logs;
 mod metrics;
+mod traces;
