@@ -8,7 +8,6 @@
 //! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
 
 mod address;
-mod ask;
 mod caller;
 mod handler;
 mod operation;
@@ -20,7 +19,7 @@ mod tests;
 mod tools;
 mod transport;
 
-pub use ask::AskBody;
+pub use gbrain_core::format::ask::AskBody;
 pub use handler::{Context, Handler};
 pub use operation::{
     Backend, DeletePage, GetPage, Links, ListPages, NoArguments, Operation, PageFormat, PutPage,

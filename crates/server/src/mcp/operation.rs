@@ -5,12 +5,12 @@
 //! and not a wider answer.
 
 use gbrain_core::fault::Fault;
+use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::Caller;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ask::AskBody;
 use crate::visitor::Visitor;
 
 /// Does operations for visitors. Calls block, so they are never made on the reactor.
@@ -117,7 +117,7 @@ pub struct ListPages {
     pub after: Option<String>,
     /// How many pages at most.
     #[serde(default = "ListPages::default_limit")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = 500))]
     pub limit: u16,
 }
 
