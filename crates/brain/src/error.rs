@@ -54,6 +54,9 @@ pub enum BrainError {
     /// Threads could not be started.
     #[error("threads can't be started: {0}")]
     Threads(String),
+    /// Somebody asked for the end of it.
+    #[error("it was stopped before its end")]
+    Halted,
     /// There is no such page.
     #[error("there is no page `{key}`")]
     NoPage {
@@ -84,6 +87,7 @@ impl From<BrainError> for Fault {
                 Self::config(message).hint(format!("set it again, or `gbrain config unset {key}`"))
             }
             BrainError::Page { .. } => Self::new("page", message),
+            BrainError::Halted => Self::cancelled(message),
             BrainError::Io { .. } | BrainError::Watch(_) | BrainError::Threads(_) => {
                 Self::new("io", message)
             }

@@ -15,7 +15,7 @@ use gbrain_core::format::stats::{
 use gbrain_core::format::work::{
     FileRemark, ImportBody, ReindexBody, Soundness, VectorsBody, VerifyBody, VerifyRow,
 };
-use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::request;
 use gbrain_index::Corpus;
 use gbrain_store::{
@@ -132,7 +132,7 @@ pub fn history<'a>(key: &'a PageKey, versions: &'a [VersionInfo]) -> HistoryBody
 }
 
 fn version_row(info: &VersionInfo) -> VersionRow<'_> {
-    let VersionInfo { version, generation, op, title, content_hash, bytes, chunks, created_at } =
+    let VersionInfo { version, generation, op, title, content_hash, bytes, chunks, created_at, visibility: _ } =
         info;
     VersionRow {
         version: *version,
@@ -156,11 +156,11 @@ pub fn links<'a>(key: &PageKey, links: &'a PageLinks) -> LinksBody<'a> {
     LinksBody::new(key, edges, unresolved)
 }
 
-/// The sources, with how many pages each has.
-pub fn sources<'a>(sources: &'a [Source], stats: &Stats) -> SourcesBody<'a> {
+/// The sources, with how many pages each has: all, or those that a caller may see.
+pub fn sources<'a>(sources: &'a [Source], pages: &[(SourceId, u64)]) -> SourcesBody<'a> {
     let row = |source: &'a Source| {
         let Source { id, name, trust, created_at: _ } = source;
-        let counted = stats.sources.iter().find(|stats| stats.source == *id);
+        let counted = pages.iter().find(|(source, _)| source == id);
         SourceRow {
             id: id.as_str(),
             name,
@@ -168,7 +168,7 @@ pub fn sources<'a>(sources: &'a [Source], stats: &Stats) -> SourcesBody<'a> {
                 Trust::Trusted => request::Trust::Trusted,
                 Trust::Untrusted => request::Trust::Untrusted,
             },
-            pages: counted.map_or(0, |stats| stats.pages),
+            pages: counted.map_or(0, |(_, pages)| *pages),
         }
     };
     SourcesBody { sources: sources.iter().map(row).collect() }

@@ -101,6 +101,16 @@ pub(crate) enum Command {
     Reindex(commands::reindex::ReindexArgs),
     /// Move the vectors to another embedding model, or say whose they are.
     Reembed(commands::reembed::ReembedArgs),
+    /// Serve the HTTP API and MCP, and work on jobs.
+    Serve(commands::serve::ServeArgs),
+    /// Serve one MCP client on standard input and output.
+    Mcp(commands::mcp::McpArgs),
+    /// Work on background jobs.
+    Worker(commands::worker::WorkerArgs),
+    /// Background jobs: list, show, cancel.
+    Jobs(commands::jobs::JobsArgs),
+    /// API tokens: create, list, revoke.
+    Tokens(commands::tokens::TokensArgs),
 }
 
 /// What `search` and `query` have in common.

@@ -40,6 +40,7 @@ pub(crate) fn options(home: &Home) -> Result<Option<CaptureOptions>, CliError> {
         retention_days: retention_days(home)?,
         queue: QUEUE,
         audit: AuditLog { dir: home.audit_dir() },
+        watch: None,
     }))
 }
 

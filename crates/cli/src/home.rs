@@ -38,6 +38,8 @@ pub(crate) struct Environment {
     pub(crate) contributor_mode: Option<String>,
     pub(crate) audit_dir: Option<OsString>,
     pub(crate) step_summary: Option<OsString>,
+    pub(crate) token_key: Option<String>,
+    pub(crate) log: Option<String>,
 }
 
 impl Environment {
@@ -52,6 +54,8 @@ impl Environment {
             contributor_mode: std::env::var("GBRAIN_CONTRIBUTOR_MODE").ok(),
             audit_dir: std::env::var_os("GBRAIN_AUDIT_DIR").filter(|value| !value.is_empty()),
             step_summary: std::env::var_os("GITHUB_STEP_SUMMARY").filter(|value| !value.is_empty()),
+            token_key: text("GBRAIN_TOKEN_KEY"),
+            log: text("GBRAIN_LOG"),
         }
     }
 }
@@ -89,6 +93,10 @@ pub(crate) struct Home {
     audit_dir: Option<PathBuf>,
     /// Where a CI job wants its summary.
     pub(crate) step_summary: Option<PathBuf>,
+    /// The key of the tokens, as the environment gives it.
+    pub(crate) token_key: Option<String>,
+    /// What is logged, as the environment says.
+    pub(crate) log: Option<String>,
     /// The file plane, flattened to dotted keys.
     pub(crate) file: Map<String, Value>,
     /// What the user should know about the file.
@@ -119,6 +127,8 @@ impl Home {
             contributor_mode: environment.contributor_mode.clone(),
             audit_dir: environment.audit_dir.clone().map(PathBuf::from),
             step_summary: environment.step_summary.clone().map(PathBuf::from),
+            token_key: environment.token_key.clone(),
+            log: environment.log.clone(),
             file,
             warnings,
         })

@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod home;
 mod models;
+mod serving;
 mod terminal;
 
 use std::process::ExitCode;
@@ -96,5 +97,10 @@ pub(crate) fn run_in(
         Command::Stats(args) => commands::stats::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),
+        Command::Serve(args) => commands::serve::run(&context, &args),
+        Command::Mcp(args) => commands::mcp::run(&context, &args),
+        Command::Worker(args) => commands::worker::run(&context, &args),
+        Command::Jobs(args) => commands::jobs::run(&context, &args),
+        Command::Tokens(args) => commands::tokens::run(&context, &args),
     }
 }

@@ -15,6 +15,7 @@ pub mod format;
 pub mod gate;
 pub mod hash;
 pub mod id;
+pub mod job;
 pub mod link;
 pub mod measure;
 pub mod named;

@@ -5,11 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gbrain_brain::capture::{CaptureOptions, Door, Drained};
+use gbrain_brain::capture::{Became, CaptureOptions, Door, Drained, Watch};
 use gbrain_brain::{Brain, BrainError, WorkspaceOptions, IndexKind};
 use gbrain_core::id::WorkspaceId;
 use gbrain_index::Models;
 use gbrain_store::Store;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::telemetry::metrics::Metrics;
+
+/// How long jobs that ended are kept.
+const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// What the doors of a house have in common.
 pub struct HouseOptions {
@@ -19,6 +25,8 @@ pub struct HouseOptions {
     pub models: Models,
     /// How requests are captured; none when capture is off.
     pub capture: Option<CaptureOptions>,
+    /// Where things are counted.
+    pub metrics: Metrics,
 }
 
 /// All brains of one store.
@@ -36,13 +44,40 @@ struct Entry {
 
 impl House {
     /// A house whose doors are all closed.
-    pub fn new(store: Arc<dyn Store>, options: HouseOptions) -> Self {
+    pub fn new(store: Arc<dyn Store>, mut options: HouseOptions) -> Self {
+        if let Some(capture) = &mut options.capture {
+            capture.watch = Some(watch(options.metrics.clone()));
+        }
         Self { store, options, doors: Mutex::default(), closed: Mutex::default() }
     }
 
     /// The store of all workspaces.
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
+    }
+
+    /// The store, to keep.
+    pub fn share_store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    /// Where things are counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.options.metrics
+    }
+
+    /// Whether requests are captured.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.options.capture.is_some()
+    }
+
+    /// Lets jobs go that ended long ago.
+    pub fn prune_jobs(&self) {
+        let Ok(until) = Timestamp::now().checked_sub(KEPT_JOBS) else { return };
+        // A store that can't do it now is asked again by the next sweep.
+        for workspace in self.store.workspaces().unwrap_or_default() {
+            let _ = self.store.prune_jobs(&workspace.id, until);
+        }
     }
 
     /// The door of a workspace, opened if it is not.
@@ -102,4 +137,15 @@ impl House {
     fn doors(&self) -> MutexGuard<'_, HashMap<WorkspaceId, Entry>> {
         self.doors.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Counts what became of captures.
+fn watch(metrics: Metrics) -> Watch {
+    Watch(Arc::new(move |ws, became| {
+        let metrics = metrics.workspace(ws);
+        match became {
+            Became::Stored(rows) => metrics.captured(rows),
+            Became::Failed(reason, times) => metrics.capture_failed(reason, times),
+        }
+    }))
 }

@@ -1,7 +1,35 @@
 //! What gbrain serves: the HTTP API and MCP over one layer of operations, background jobs, metrics.
 //! The only async crate.
+//!
+//! Promises: a caller sees its own workspace and no private page, whichever way it comes; nothing
+//! blocks the reactor; what is too much is refused; what is acknowledged is stored; a server that
+//! is told to stop answers what it has begun, lets its jobs go and stores its captures.
+//!
+//! Deliberately absent: TLS (a proxy in front does that), pages for browsers, and any way to read a
+//! file of this machine.
 
-pub mod lanes;
-pub mod mcp;
+mod access;
+mod audit;
+mod house;
+mod http;
+mod jobs;
+mod lanes;
+mod mcp;
+mod moment;
+mod operations;
+mod rate;
+mod run;
 pub mod telemetry;
-pub mod visitor;
+mod token;
+mod visitor;
+
+pub use access::{Gatekeeper, Loopback};
+pub use audit::{Audit, Event};
+pub use house::{House, HouseOptions};
+pub use http::{Bounds, Connections, Guard, Parts, openapi};
+pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
+pub use lanes::{LaneSizes, Lanes};
+pub use operations::jobs::shown as job_shown;
+pub use run::{Serving, Stdio, serve, serve_stdio, work};
+pub use token::{Minted, NoRandomness, TokenKey};
+pub use visitor::Visitor;

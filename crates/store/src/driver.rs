@@ -19,6 +19,10 @@ pub(crate) trait Driver: Send + Sync {
     /// SQL that is true when the JSON list in column `tags` holds the parameter `$$`.
     fn tag_filter(&self) -> &'static str;
 
+    /// SQL behind a `SELECT` of rows that will be changed: locks them, and passes over those that
+    /// another transaction has locked.
+    fn skip_locked(&self) -> &'static str;
+
     /// SQL that gives the bytes the database takes.
     fn size_query(&self) -> &'static str;
 
@@ -70,7 +74,7 @@ pub(crate) trait Driver: Send + Sync {
 pub(crate) enum Scope<'a> {
     /// Those of one workspace.
     Workspace(&'a WorkspaceId),
-    /// The list of workspaces.
+    /// The list of workspaces, and tokens and jobs of all of them.
     Directory,
 }
 

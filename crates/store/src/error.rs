@@ -142,6 +142,12 @@ pub enum StoreError {
         /// The page or setting.
         what: String,
     },
+    /// A worker whose job is another's by now, or over.
+    #[error("job {job} is not this worker's any more; nothing was written")]
+    LeaseLost {
+        /// The job's number.
+        job: i64,
+    },
     /// Which rows to prune was not said well enough.
     #[error("a prune takes no limit; say which captures by time, operation or caller")]
     LimitedPrune,
@@ -180,6 +186,7 @@ impl StoreError {
             | Self::SourceInUse { .. }
             | Self::Protected { .. }
             | Self::NotFound(_)
+            | Self::LeaseLost { .. }
             | Self::LimitedPrune
             | Self::Id(_)
             | Self::Other { .. } => FailureReason::Other,
@@ -202,6 +209,7 @@ impl From<StoreError> for Fault {
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }
+            | StoreError::LeaseLost { .. }
             | StoreError::Protected { .. } => "conflict",
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",

@@ -1,5 +1,5 @@
-//! What gbrain remembers: pages, their history, the feed of changes, and captured requests, on
-//! SQLite or PostgreSQL.
+//! What gbrain remembers: pages, their history, the feed of changes, captured requests, and what
+//! serving needs (tokens, jobs, documents, labels), on SQLite or PostgreSQL.
 //!
 //! Promises:
 //! - A write is all or nothing and durable when it returns. Every write of a page makes a new
@@ -8,6 +8,7 @@
 //!   reader that has seen number `n` has seen everything up to `n`.
 //! - Captures get their numbers and times in commit order too, so that the rows of a window of
 //!   time that was closed never change: windows that follow each other miss and repeat nothing.
+//! - A job has one worker at a time: what a worker that lost its job still says changes nothing.
 //! - Both engines give the same answers in the same order, byte for byte: the SQL and the row
 //!   decoding are shared, only sessions differ.
 //!
@@ -15,8 +16,11 @@
 //! `now`), parsing, and any log of page text: no error message holds it.
 
 mod capture;
+mod document;
 mod driver;
 mod error;
+mod job;
+mod label;
 mod location;
 mod ops;
 mod plan;
@@ -25,12 +29,19 @@ mod row;
 mod schema;
 pub mod sqlite;
 mod store;
+mod token;
 mod types;
 
 pub use capture::{CaptureFilter, CaptureSummary};
+pub use document::{Document, DocumentInfo, DocumentKind};
 pub use error::StoreError;
+pub use job::{
+    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
+};
+pub use label::{Label, NewLabel};
 pub use location::{Location, OpenMode};
 pub use store::Store;
+pub use token::{NewToken, Token, TokenDigest};
 pub use types::*;
 
 /// The result of a store call.

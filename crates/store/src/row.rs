@@ -1,17 +1,23 @@
 //! Rows decoded: from columns to the vocabulary of core. A value that has no meaning is damage.
 
+use gbrain_core::access::Scope;
 use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
 use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::job::JobState;
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{DateOrigin, Page, PageKind, StoredPage, Take, Visibility};
 use gbrain_core::request::{Detail, Operation};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::document::DocumentInfo;
 use crate::driver::Columns;
+use crate::job::{Job, JobCounts, JobInfo};
+use crate::label::Label;
 use crate::plan::{Current, Ledger};
+use crate::token::{Token, TokenDigest};
 use crate::types::*;
 use crate::{Result, StoreError};
 
@@ -149,7 +155,7 @@ pub(crate) fn info(row: &dyn Columns) -> Result<PageInfo> {
         origin: row.opt_text(13)?,
         created_at: timestamp(row.int(14)?)?,
         updated_at: timestamp(row.int(15)?)?,
-        deleted_at: row.opt_int(16)?.map(timestamp).transpose()?,
+        deleted_at: opt_timestamp(row, 16)?,
     })
 }
 
@@ -164,17 +170,19 @@ pub(crate) fn digest(row: &dyn Columns) -> Result<PageDigest> {
     })
 }
 
-/// Columns: version, generation, op, title, content_hash, content_bytes, chunk_count, created_at.
+/// Columns: version, generation, op, title, visibility, content_hash, content_bytes, chunk_count,
+/// created_at.
 pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
     Ok(VersionInfo {
         version: small(row, 0)?,
         generation: Generation(row.int(1)?),
         op: name(row, 2, VersionOp::from_name)?,
         title: row.text(3)?,
-        content_hash: hash(row, 4)?,
-        bytes: natural(row, 5)?,
-        chunks: small(row, 6)?,
-        created_at: timestamp(row.int(7)?)?,
+        visibility: name(row, 4, Visibility::from_name)?,
+        content_hash: hash(row, 5)?,
+        bytes: natural(row, 6)?,
+        chunks: small(row, 7)?,
+        created_at: timestamp(row.int(8)?)?,
     })
 }
 
@@ -210,6 +218,88 @@ pub(crate) fn capture_failure(row: &dyn Columns) -> Result<CaptureFailure> {
         at: timestamp(row.int(1)?)?,
         reason: name(row, 2, FailureReason::from_name)?,
         detail: row.text(3)?,
+    })
+}
+
+/// Columns: workspace_id, id, name, scope, digest, rate_per_second, created_at, expires_at,
+/// revoked_at, last_used_at.
+pub(crate) fn token(row: &dyn Columns) -> Result<Token> {
+    Ok(Token {
+        workspace: WorkspaceId::new(&row.text(0)?)?,
+        id: row.text(1)?,
+        name: row.text(2)?,
+        scope: name(row, 3, Scope::from_name)?,
+        digest: TokenDigest(hash(row, 4)?.0),
+        rate_per_second: small(row, 5)?,
+        created_at: timestamp(row.int(6)?)?,
+        expires_at: opt_timestamp(row, 7)?,
+        revoked_at: opt_timestamp(row, 8)?,
+        last_used_at: opt_timestamp(row, 9)?,
+    })
+}
+
+/// Columns: workspace_id, id, kind, state, attempt, max_attempts, run_after, done, total, note,
+/// error, worker, lease_until, cancel_requested, created_by, created_at, started_at, updated_at,
+/// finished_at.
+pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
+    Ok(JobInfo {
+        workspace: WorkspaceId::new(&row.text(0)?)?,
+        id: row.int(1)?,
+        kind: row.text(2)?,
+        state: name(row, 3, JobState::from_name)?,
+        attempt: small(row, 4)?,
+        max_attempts: small(row, 5)?,
+        run_after: timestamp(row.int(6)?)?,
+        done: natural(row, 7)?,
+        total: row.opt_int(8)?.map(|_| natural(row, 8)).transpose()?,
+        note: row.text(9)?,
+        error: row.opt_text(10)?,
+        worker: row.opt_text(11)?,
+        lease_until: opt_timestamp(row, 12)?,
+        cancel_requested: row.flag(13)?,
+        created_by: row.text(14)?,
+        created_at: timestamp(row.int(15)?)?,
+        started_at: opt_timestamp(row, 16)?,
+        updated_at: timestamp(row.int(17)?)?,
+        finished_at: opt_timestamp(row, 18)?,
+    })
+}
+
+/// Columns of [`job_info`], then spec, checkpoint, result.
+pub(crate) fn job(row: &dyn Columns) -> Result<Job> {
+    Ok(Job {
+        info: job_info(row)?,
+        spec: row.text(19)?,
+        checkpoint: row.opt_text(20)?,
+        result: row.opt_text(21)?,
+    })
+}
+
+/// Columns: queued, running.
+pub(crate) fn job_counts(row: &dyn Columns) -> Result<JobCounts> {
+    Ok(JobCounts { queued: natural(row, 0)?, running: natural(row, 1)? })
+}
+
+/// Columns: name, hash, bytes, created_at.
+pub(crate) fn document_info(row: &dyn Columns) -> Result<DocumentInfo> {
+    Ok(DocumentInfo {
+        name: row.text(0)?,
+        hash: hash(row, 1)?,
+        bytes: natural(row, 2)?,
+        created_at: timestamp(row.int(3)?)?,
+    })
+}
+
+/// Columns: id, query, source_id, slug, grade, note, labelled_by, created_at.
+pub(crate) fn label(row: &dyn Columns) -> Result<Label> {
+    Ok(Label {
+        id: row.int(0)?,
+        query: row.text(1)?,
+        key: key(row, 2)?,
+        grade: row.int(4)?,
+        note: row.opt_text(5)?,
+        labelled_by: row.text(6)?,
+        created_at: timestamp(row.int(7)?)?,
     })
 }
 
@@ -262,6 +352,10 @@ fn narrow(number: i64) -> Result<u32> {
 pub(crate) fn timestamp(milliseconds: i64) -> Result<Timestamp> {
     Timestamp::from_millisecond(milliseconds)
         .map_err(|_| StoreError::corrupt("a time is out of range"))
+}
+
+fn opt_timestamp(row: &dyn Columns, at: usize) -> Result<Option<Timestamp>> {
+    row.opt_int(at)?.map(timestamp).transpose()
 }
 
 fn date(row: &dyn Columns, at: usize) -> Result<Option<Date>> {

@@ -26,6 +26,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0002_captures.sql"),
         postgres: include_str!("postgres/0002_captures.sql"),
     },
+    Migration {
+        number: 3,
+        name: "serving",
+        sqlite: include_str!("sqlite/0003_serving.sql"),
+        postgres: include_str!("postgres/0003_serving.sql"),
+    },
 ];
 
 /// The last schema this binary knows.
@@ -49,6 +55,11 @@ pub(crate) const TABLES: &[&str] = &[
     "eval_candidates",
     "eval_capture_failures",
     "eval_clock",
+    "counters",
+    "tokens",
+    "jobs",
+    "documents",
+    "labels",
 ];
 
 pub(crate) const PAGES: Table = Table {
@@ -243,6 +254,9 @@ pub(crate) const CURRENT: Lookup = Lookup {
     keys: OF_KEY,
     order: "",
 };
+
+pub(crate) const VISIBILITIES: Lookup =
+    Lookup { columns: "t.visibility", from: "pages t", keys: OF_KEY, order: "" };
 
 pub(crate) const VERSION_ROWS: Lookup = Lookup {
     columns: "t.page_id, t.version, t.generation, p.source_id, p.slug, t.kind, t.page_type, \

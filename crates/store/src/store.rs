@@ -4,11 +4,18 @@ use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::StoredPage;
+use gbrain_core::job::JobState;
+use gbrain_core::page::{StoredPage, Visibility};
 use jiff::Timestamp;
 
 use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
+use crate::document::{Document, DocumentInfo, DocumentKind};
+use crate::job::{
+    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
+};
+use crate::label::{Label, NewLabel};
+use crate::token::{NewToken, Token};
 use crate::types::*;
 
 /// A store of workspaces.
@@ -126,6 +133,14 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<PageInfo>>;
 
+    /// Who may see the last text of pages, deleted or not, in the order of `keys`; none for pages
+    /// that never were.
+    fn visibilities(&self, ws: &WorkspaceId, keys: &[PageKey]) -> Result<Vec<Option<Visibility>>>;
+
+    /// How many live pages every caller may see, by source, in order. A source without any is not
+    /// named.
+    fn visible_pages(&self, ws: &WorkspaceId) -> Result<Vec<(SourceId, u64)>>;
+
     /// What an import compares files with: all pages of a source, deleted ones too, by slug.
     fn digests(&self, ws: &WorkspaceId, source: &SourceId) -> Result<Vec<PageDigest>>;
 
@@ -218,6 +233,156 @@ pub trait Store: Send + Sync {
 
     /// Captures and failures in figures.
     fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary>;
+
+    /// Keeps a token. An id that is taken, in whichever workspace, is refused.
+    fn add_token(&self, ws: &WorkspaceId, token: &NewToken, now: Timestamp) -> Result<()>;
+
+    /// The tokens of a workspace, dead ones too, oldest first.
+    fn tokens(&self, ws: &WorkspaceId) -> Result<Vec<Token>>;
+
+    /// The token with an id, dead or not, of whichever workspace.
+    fn find_token(&self, id: &str) -> Result<Option<Token>>;
+
+    /// Whether any workspace has a token that is neither revoked nor past its end.
+    fn has_live_tokens(&self, now: Timestamp) -> Result<bool>;
+
+    /// Ends a token; whether there was one that nobody had ended.
+    fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool>;
+
+    /// Tells that a token was used. The latest time stays.
+    fn touch_token(&self, ws: &WorkspaceId, id: &str, at: Timestamp) -> Result<()>;
+
+    /// Queues a job, due at once; its number. Numbers of a workspace are dense and not used again.
+    fn add_job(&self, ws: &WorkspaceId, job: &NewJob, now: Timestamp) -> Result<i64>;
+
+    /// A job.
+    fn job(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Job>>;
+
+    /// Jobs, newest first, at most `limit`.
+    fn jobs(&self, ws: &WorkspaceId, filter: &JobFilter, limit: usize) -> Result<Vec<JobInfo>>;
+
+    /// Gives a worker the oldest job, of whichever workspace, that is due or whose worker let its
+    /// lease run out. One that was to be cancelled, or has used up its attempts, is closed instead
+    /// (the latter as failed, with an error of kind `attempts_exhausted`). No two workers get one
+    /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL.
+    fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>>;
+
+    /// Tells how far a job is, and keeps it until `lease_until`.
+    fn beat_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        progress: &Progress,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Beat>;
+
+    /// Keeps where the next worker is to go on; false if the job is not this worker's any more.
+    fn checkpoint_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        checkpoint: &str,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// [`Store::write_pages`], and the job's checkpoint moves with the pages: both or neither. A
+    /// worker that lost its job writes nothing, which is
+    /// [`LeaseLost`](crate::StoreError::LeaseLost); so the pages of a step are written once, and
+    /// never again over what somebody else wrote since.
+    ///
+    /// After [`Down`](crate::StoreError::Down), the job's checkpoint tells whether it happened:
+    /// read it before writing again.
+    fn write_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        step: &JobStep<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>>;
+
+    /// Ends a job; false if it is not this worker's any more.
+    fn finish_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// Ends an attempt with an error: the job is due again at `run_after`, or failed if that was
+    /// its last attempt, or cancelled if somebody asked for that. False if it is not this worker's
+    /// any more.
+    fn retry_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        error: &str,
+        run_after: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// Gives a job back, for a worker that stops: it is due at once and has one attempt more, or is
+    /// cancelled if somebody asked for that. False if it is not this worker's any more.
+    fn release_job(&self, ws: &WorkspaceId, id: i64, lease: &Lease, now: Timestamp)
+    -> Result<bool>;
+
+    /// Asks for a job's end, and says where it is now: a queued one is cancelled at once, the
+    /// worker of a running one hears of it at its next beat, and one that is over stays as it is.
+    fn cancel_job(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Option<JobState>>;
+
+    /// Erases jobs that ended before `until`, and says how many.
+    fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
+
+    /// Jobs of all workspaces that are not over.
+    fn job_counts(&self) -> Result<JobCounts>;
+
+    /// Jobs of a workspace that are not over.
+    fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts>;
+
+    /// Puts a document under a name; whether one was there.
+    fn put_document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+        body: &str,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// A document.
+    fn document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+    ) -> Result<Option<Document>>;
+
+    /// The documents of a kind, by name.
+    fn documents(&self, ws: &WorkspaceId, kind: DocumentKind) -> Result<Vec<DocumentInfo>>;
+
+    /// Erases a document; whether there was one.
+    fn delete_document(&self, ws: &WorkspaceId, kind: DocumentKind, name: &str) -> Result<bool>;
+
+    /// Keeps labels, all or none; their numbers, in order. A label for the same query and page is
+    /// replaced and keeps its number. New numbers rise in the order in which labels become visible.
+    fn put_labels(
+        &self,
+        ws: &WorkspaceId,
+        labels: &[NewLabel],
+        by: &str,
+        now: Timestamp,
+    ) -> Result<Vec<i64>>;
+
+    /// Labels with a higher number than `after`, by number, at most `limit`.
+    fn labels(&self, ws: &WorkspaceId, after: Option<i64>, limit: usize) -> Result<Vec<Label>>;
+
+    /// Erases a label; whether there was one.
+    fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool>;
 
     /// The corpus in figures.
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats>;

@@ -143,6 +143,8 @@ pub struct PageFilter {
     pub tag: Option<String>,
     /// Whose slug starts with this.
     pub prefix: Option<String>,
+    /// Of this visibility only.
+    pub visibility: Option<Visibility>,
     /// Deleted pages too.
     pub include_deleted: bool,
 }
@@ -221,6 +223,8 @@ pub struct VersionInfo {
     pub op: VersionOp,
     /// The title it has.
     pub title: String,
+    /// Who may see it, or might see the text that was deleted.
+    pub visibility: Visibility,
     /// SHA-256 of its text, or of the text that was deleted.
     pub content_hash: Hash,
     /// Bytes of text.
@@ -340,6 +344,8 @@ pub enum Invariant {
     Dangling,
     /// Numbers and times of captures rise together and stay behind their clock.
     Captures,
+    /// No job and no label has a number that was not given out.
+    Numbers,
     /// The database's own structure is sound.
     Structure,
 }
@@ -365,6 +371,7 @@ named! {
         Chunks = "chunks",
         Dangling = "dangling",
         Captures = "captures",
+        Numbers = "numbers",
         Structure = "structure",
     }
 }

@@ -51,7 +51,7 @@ impl Home {
     /// Imports directories as `gbrain import` does.
     pub(crate) fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary> {
         let options =
-            ImportOptions { source: SourceId::default(), threads: None, allow_empty: false };
+            ImportOptions { source: SourceId::default(), threads: None, allow_empty: false, halt: None };
         self.brain.ensure_source(&options.source, now())?;
         Ok(import(&self.brain, paths, &options, now(), &|_| ())?)
     }

@@ -10,7 +10,8 @@ mod recorder;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gbrain_core::capture::{CapturePolicy, Observed};
+use gbrain_core::capture::{CapturePolicy, FailureReason, Observed};
+use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
 use gbrain_core::request::{Caller, Request};
 
@@ -30,6 +31,25 @@ pub fn software() -> Software {
     Software { version: env!("CARGO_PKG_VERSION").to_owned(), code: env!("GBRAIN_CODE").to_owned() }
 }
 
+/// What became of captures, for whoever counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Became {
+    /// So many were stored.
+    Stored(u64),
+    /// So many were not, for this reason.
+    Failed(FailureReason, u64),
+}
+
+/// Told what became of the captures of a workspace, as it happens.
+#[derive(Clone)]
+pub struct Watch(pub Arc<dyn Fn(&WorkspaceId, Became) + Send + Sync>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch(..)")
+    }
+}
+
 /// How requests are captured.
 #[derive(Debug, Clone)]
 pub struct CaptureOptions {
@@ -44,6 +64,8 @@ pub struct CaptureOptions {
     pub queue: usize,
     /// Where failures go that the database can't take.
     pub audit: AuditLog,
+    /// Who counts.
+    pub watch: Option<Watch>,
 }
 
 /// The door: answers, then captures if that is on.

@@ -14,10 +14,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Brain, Snapshot};
 
-use super::CaptureOptions;
+use super::{Became, CaptureOptions, Watch};
 
 /// How many rows go into one transaction.
 const BATCH: usize = 256;
+/// How often old captures are let go.
+const TIDY: Duration = Duration::from_secs(3600);
 /// How long the first row of a transaction waits for others.
 const LINGER: Duration = Duration::from_millis(100);
 
@@ -113,14 +115,28 @@ struct Worker {
 
 impl Worker {
     fn run(&mut self, items: &Receiver<Item>) {
-        self.options.audit.store_waiting(&self.brain);
-        self.prune();
-        while let Ok(first) = items.recv() {
-            let batch = gather(items, first);
-            self.store(batch);
+        self.tidy();
+        let mut tidied = Instant::now();
+        loop {
+            match items.recv_timeout(TIDY) {
+                Ok(first) => self.store(gather(items, first)),
+                Err(RecvTimeoutError::Timeout) => (),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
             self.report_overflow();
+            // A process that is left running would otherwise keep what it found when it began.
+            if tidied.elapsed() >= TIDY {
+                self.tidy();
+                tidied = Instant::now();
+            }
         }
         self.report_overflow();
+    }
+
+    /// Stores failures that waited in files, and lets old captures go.
+    fn tidy(&self) {
+        self.options.audit.store_waiting(&self.brain);
+        self.prune();
     }
 
     fn store(&self, batch: Vec<Item>) {
@@ -172,6 +188,7 @@ impl Worker {
 
     fn count_stored(&self, rows: usize) {
         self.counters.stored.fetch_add(rows as u64, Ordering::AcqRel);
+        self.tell(Became::Stored(rows as u64));
     }
 
     fn fail_by(&self, error: &StoreError) {
@@ -203,6 +220,13 @@ impl Worker {
             self.options.audit.append(self.brain.workspace(), &failures);
         }
         self.counters.failed.fetch_add(times, Ordering::AcqRel);
+        self.tell(Became::Failed(reason, times));
+    }
+
+    fn tell(&self, became: Became) {
+        if let Some(Watch(watch)) = &self.options.watch {
+            watch(self.brain.workspace(), became);
+        }
     }
 
     /// Lets captures go that are older than the owner wants to keep them.

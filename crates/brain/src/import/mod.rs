@@ -38,6 +38,18 @@ pub struct ImportOptions {
     pub threads: Option<usize>,
     /// Whether a directory that holds no page any more deletes the pages it held before.
     pub allow_empty: bool,
+    /// Asked between batches: whether to stop here. What is written stays.
+    pub halt: Option<Halt>,
+}
+
+/// Says whether an import must stop.
+#[derive(Clone)]
+pub struct Halt(pub std::sync::Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl std::fmt::Debug for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Halt(..)")
+    }
 }
 
 /// What an import is doing, for a progress bar.
@@ -134,6 +146,9 @@ impl Run<'_> {
             });
             let mut done = 0;
             for outcomes in receiver {
+                if self.options.halt.as_ref().is_some_and(|Halt(halt)| halt()) {
+                    return Err(BrainError::Halted);
+                }
                 done += outcomes.len();
                 self.write(outcomes, summary)?;
                 (self.progress)(ImportProgress::Done(done));

@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
     let brain = context.brain()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
-    let options = ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty };
+    let options = ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty, halt: None };
     let summary = import_once(context.terminal, &brain, args, &options)?;
     report(context.terminal, &summary);
     if args.watch {

@@ -47,6 +47,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         page_type: args.page_type.clone(),
         tag: args.tag.as_ref().map(|tag| tag.to_lowercase()),
         prefix: args.prefix.clone(),
+        visibility: None,
         include_deleted: args.deleted,
     };
     let after =

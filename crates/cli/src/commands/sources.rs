@@ -84,11 +84,11 @@ fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {
 }
 
 fn list(context: &Context<'_>, sources: &[gbrain_store::Source], stats: &gbrain_store::Stats) {
-    let pages = |id: &SourceId| {
-        stats.sources.iter().find(|stats| stats.source == *id).map_or(0, |stats| stats.pages)
-    };
+    let counts: Vec<(SourceId, u64)> =
+        stats.sources.iter().map(|stats| (stats.source.clone(), stats.pages)).collect();
+    let pages = |id: &SourceId| counts.iter().find(|(of, _)| of == id).map_or(0, |(_, n)| *n);
     if context.terminal.is_json() {
-        context.terminal.json(&wire::sources(sources, stats));
+        context.terminal.json(&wire::sources(sources, &counts));
         return;
     }
     let rows = sources.iter().map(|source| {

@@ -264,6 +264,7 @@ fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
         retention_days: None,
         queue,
         audit: AuditLog { dir: dir.join("audit") },
+        watch: None,
     };
     Door::new(brain.clone(), Some(options))
 }

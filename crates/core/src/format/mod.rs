@@ -19,6 +19,7 @@ pub mod result;
 mod run;
 mod score;
 pub mod selftest;
+pub mod serving;
 pub mod sources;
 pub mod stats;
 pub mod work;

@@ -1,12 +1,12 @@
 //! What became of work on a whole brain: imports, indexing, embedding, pruning.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::named;
 
 /// What `import --json` prints.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportBody {
     /// Pages that are new.
     pub added: usize,
@@ -23,7 +23,7 @@ pub struct ImportBody {
 }
 
 /// Something to say about a file.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRemark {
     /// The file.
     pub path: String,

@@ -1,6 +1,7 @@
 //! What every request passes through: its name, the guard, the gatekeeper, and on the way out the
 //! headers, one line of log and one of audit.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,8 @@ pub(super) async fn enter(
     let peer = request.extensions().get::<Peer>().copied();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(id.clone());
-    let admitted = admit(&shared, &request, peer, clock).await;
+    let shown = shown(&shared, &request, peer);
+    let admitted = admit(&shared, shown, clock).await;
     let (visitor, mut response) = match admitted {
         Ok(visitor) => {
             if let Some(visitor) = &visitor {
@@ -72,31 +74,46 @@ struct Seen<'a> {
     took: Duration,
 }
 
-async fn admit(
-    shared: &Arc<Shared>,
-    request: &Request,
-    peer: Option<Peer>,
-    clock: Instant,
-) -> Result<Option<Visitor>, Refusal> {
+/// What a request shows of its sender; none for what needs nobody.
+fn shown(shared: &Shared, request: &Request, peer: Option<Peer>) -> Result<Option<Shown>, Fault> {
     shared.guard.check(request.uri(), request.headers())?;
     if PUBLIC.contains(&request.uri().path()) || is_preflight(shared, request) {
         return Ok(None);
     }
-    let Some(Peer(peer)) = peer else { return Err(Fault::internal("a request without a peer").into()) };
+    let peer = peer.ok_or_else(|| Fault::internal("a request without a peer"))?.0;
     let authorization = authorization(request.headers())?;
     let is_forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"]
         .iter()
         .any(|name| request.headers().contains_key(*name));
-    let shown = Credentials { authorization: authorization.as_deref(), peer, is_forwarded };
+    Ok(Some(Shown { authorization, peer, is_forwarded }))
+}
+
+struct Shown {
+    authorization: Option<String>,
+    peer: IpAddr,
+    is_forwarded: bool,
+}
+
+impl Shown {
+    fn credentials(&self) -> Credentials<'_> {
+        let Self { authorization, peer, is_forwarded } = self;
+        let authorization = authorization.as_deref();
+        Credentials { authorization, peer: *peer, is_forwarded: *is_forwarded }
+    }
+}
+
+async fn admit(
+    shared: &Arc<Shared>,
+    shown: Result<Option<Shown>, Fault>,
+    clock: Instant,
+) -> Result<Option<Visitor>, Refusal> {
+    let Some(shown) = shown? else { return Ok(None) };
     let now = Timestamp::now();
-    let admitted = if shared.keeper.knows(&shown, clock) {
-        shared.keeper.admit(&shown, clock, now)
+    let admitted = if shared.keeper.knows(&shown.credentials(), clock) {
+        shared.keeper.admit(&shown.credentials(), clock, now)
     } else {
         let keeper = shared.keeper.clone();
-        let job = move || {
-            let authorization = authorization.as_deref();
-            keeper.admit(&Credentials { authorization, peer, is_forwarded }, clock, now)
-        };
+        let job = move || keeper.admit(&shown.credentials(), clock, now);
         shared.lanes.run(Lane::Read, job).await.map_err(|refused| super::refuse(shared, refused))?
     };
     admitted.map(Some).map_err(|denied| match denied {

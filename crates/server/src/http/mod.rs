@@ -14,21 +14,21 @@ mod reply;
 mod routes;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 pub(crate) use endpoint::{Call, NoParameters};
 pub(crate) use reply::{NDJSON, Reply};
@@ -40,7 +40,7 @@ use crate::access::Gatekeeper;
 use crate::audit::{Audit, Event};
 use crate::house::House;
 use crate::lanes::{Lane, Lanes, Refused};
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Metrics, Outcome};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
 use enter::{Action, Target};
@@ -86,6 +86,9 @@ pub(crate) struct Shared {
     /// What the request ids of this process begin with.
     prefix: String,
     is_stopping: AtomicBool,
+    open: AtomicUsize,
+    /// Places for those who listen to events.
+    listeners: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -106,6 +109,8 @@ impl Shared {
             requests: AtomicU64::new(0),
             prefix: seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             is_stopping: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+            listeners: Arc::new(Semaphore::new(events::LISTENERS)),
         }
     }
 
@@ -140,8 +145,9 @@ pub async fn serve(listener: TcpListener, parts: Parts, shutdown: impl Future<Ou
         shutdown.await;
         stopping.is_stopping.store(true, Ordering::Release);
     };
-    let metrics = shared.metrics().clone();
-    listen(listener, app, connections, move |open| metrics.connections(open), until).await;
+    let counted = shared.clone();
+    let on_count = move |open| counted.open.store(open, Ordering::Relaxed);
+    listen(listener, app, connections, on_count, until).await;
 }
 
 /// The document that describes the API.
@@ -163,13 +169,22 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", axum::routing::get(routes::metrics))
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
-        .route_service("/mcp", crate::mcp::http_service(shared.clone()))
+        .route_service("/mcp", mcp(&shared))
         .fallback(async || Refusal::from(Fault::not_found("there is nothing at this address")).into_response())
         .method_not_allowed_fallback(async || {
             Refusal::from(Fault::method_not_allowed("this address does not take this method")).into_response()
         });
     let entering = axum::middleware::from_fn_with_state(shared.clone(), enter::enter);
     router.layer(cors).layer(entering).with_state(shared)
+}
+
+fn mcp(shared: &Arc<Shared>) -> crate::mcp::HttpService {
+    let context = crate::mcp::Context {
+        backend: shared.house.clone(),
+        lanes: shared.lanes.clone(),
+        max_message: shared.bounds.body,
+    };
+    crate::mcp::http_service(context)
 }
 
 fn json_bytes(bytes: Bytes) -> Response {
@@ -199,11 +214,11 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
         let (target, outcome) = answer(&shared, endpoint, path, request).await;
         if let Some(workspace) = workspace {
             let word = match &outcome {
-                Ok(_) => "ok",
-                Err(refusal) if refusal.retry_after.is_some() => "refused",
-                Err(_) => "fault",
+                Ok(_) => Outcome::Ok,
+                Err(refusal) if refusal.retry_after.is_some() => Outcome::Refused,
+                Err(_) => Outcome::Fault,
             };
-            shared.metrics().request(&workspace, id, word, clock.elapsed());
+            shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());
         }
         let mut response = outcome.map_or_else(IntoResponse::into_response, IntoResponse::into_response);
         response.extensions_mut().insert(Action(id));
@@ -213,8 +228,6 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
         response
     })
 }
-
-use axum::response::IntoResponse;
 
 async fn answer(
     shared: &Arc<Shared>,
@@ -337,10 +350,4 @@ fn is_length(error: &axum::Error) -> bool {
         cause = error.source();
     }
     false
-}
-
-/// A body that a test can look into.
-#[cfg(test)]
-pub(crate) fn empty() -> Body {
-    Body::empty()
 }

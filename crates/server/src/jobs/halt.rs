@@ -1,7 +1,7 @@
 //! Whether a job must stop, and how far it is: what the thread that works and the thread that
 //! beats tell each other.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use gbrain_store::Progress;
@@ -22,8 +22,8 @@ pub(super) enum Halt {
 pub(super) struct Going {
     halt: Mutex<Option<Halt>>,
     is_halted: AtomicBool,
-    done: AtomicI64,
-    total: AtomicI64,
+    done: AtomicU64,
+    total: AtomicU64,
     note: Mutex<&'static str>,
 }
 
@@ -48,14 +48,14 @@ impl Going {
     }
 
     /// So much of so much is done.
-    pub(super) fn at(&self, done: i64, total: i64) {
+    pub(super) fn at(&self, done: u64, total: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
     }
 
     /// So much more is done.
     pub(super) fn add(&self, done: usize) {
-        self.done.fetch_add(i64::try_from(done).unwrap_or(i64::MAX), Ordering::Relaxed);
+        self.done.fetch_add(done as u64, Ordering::Relaxed);
     }
 
     /// What is being done.

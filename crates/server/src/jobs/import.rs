@@ -1,18 +1,20 @@
 //! Jobs that change the brain: pages, files, the index.
 
-use gbrain_brain::import::{ImportOptions, ImportProgress, import};
+use std::sync::Arc;
+
+use gbrain_brain::import::{Halt, ImportOptions, ImportProgress, import};
 use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::{ImportBody, ImportFailureBody};
+use gbrain_core::format::work::{FileRemark, ImportBody};
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, PageInput, Page, Visibility, parse};
+use gbrain_core::page::Page;
 use gbrain_store::{JobStep, PageWrite, StoreError, WriteKind, WriteOutcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{ImportFilesSpec, ImportSpec, NewPage, ReindexSpec};
 use super::worker::Held;
-use crate::operations::pages::{format_of, is_hidden};
+use crate::operations::pages::{TextFormat, parsed};
 
 /// How many pages are written in one transaction.
 const BATCH: usize = 200;
@@ -40,21 +42,17 @@ pub(super) fn pages(held: &Held<'_>) -> Result<String, Fault> {
         Some(text) => serde_json::from_str(text)
             .map_err(|error| Fault::internal(format!("the checkpoint can't be read: {error}")))?,
     };
-    let total = i64::try_from(spec.pages.len()).unwrap_or(i64::MAX);
-    let door = held.house.door(held.workspace())?;
+    let total = spec.pages.len() as u64;
     held.going.say("writing");
     while at.next < spec.pages.len() {
-        held.going.at(i64::try_from(at.next).unwrap_or(i64::MAX), total);
+        held.going.at(at.next as u64, total);
         if held.going.is_halted() {
             return Err(Fault::cancelled("the import was stopped"));
         }
         let end = spec.pages.len().min(at.next + BATCH);
         let batch = Batch::read(held, &spec.pages[at.next..end], &source, &mut at.summary)?;
-        for source in batch.sources() {
-            door.brain().ensure_source(source, Timestamp::now())?;
-        }
         at.next = end;
-        batch.write(held, &mut at)?;
+        batch.write(held, &mut at, total)?;
     }
     held.going.at(total, total);
     serde_json::to_string(&at.summary).map_err(|error| Fault::internal(error.to_string()))
@@ -80,20 +78,13 @@ impl Batch {
                 Err(fault) if fault.kind == "store" || fault.kind == "busy" => return Err(fault),
                 Err(fault) => summary
                     .failed
-                    .push(ImportFailureBody { path: page.slug.clone(), reason: fault.message }),
+                    .push(FileRemark { path: page.slug.clone(), reason: fault.message }),
             }
         }
         Ok(Self { pages: parsed })
     }
 
-    fn sources(&self) -> Vec<&SourceId> {
-        let mut sources: Vec<&SourceId> = self.pages.iter().map(|page| &page.key.source).collect();
-        sources.sort();
-        sources.dedup();
-        sources
-    }
-
-    fn write(&self, held: &Held<'_>, at: &mut Checkpoint) -> Result<(), Fault> {
+    fn write(&self, held: &Held<'_>, at: &mut Checkpoint, total: u64) -> Result<(), Fault> {
         let writes: Vec<PageWrite<'_>> =
             self.pages.iter().map(|page| PageWrite { page, origin: None }).collect();
         let store = held.house.store();
@@ -108,8 +99,13 @@ impl Batch {
             }
             serde_json::to_string(&Reached { next, summary: &summary }).unwrap_or_default()
         };
-        let done = i64::try_from(next).unwrap_or(i64::MAX);
-        let step = JobStep { id: held.job.id, lease: &held.lease, checkpoint: &checkpoint, done };
+        let step = JobStep {
+            id: held.job.info.id,
+            lease: &held.lease,
+            checkpoint: &checkpoint,
+            done: next as u64,
+            total: Some(total),
+        };
         let written = store.write_pages_in_job(held.workspace(), &writes, &step, now);
         at.summary = counted.into_inner();
         match written {
@@ -125,12 +121,8 @@ impl Batch {
 
 fn read_page(held: &Held<'_>, page: &NewPage, source: &SourceId) -> Result<Page, Fault> {
     let key = PageKey::parse(&page.slug, source)?;
-    let format = format_of(page.format.as_deref())?;
-    let file_name = key.slug.as_str().rsplit('/').next();
-    let input = PageInput { key: key.clone(), file_name, content: &page.content, format };
-    let parsed = parse(input).map_err(|error| Fault::of("page", &error))?;
-    refuse_private(held.house, held.workspace(), &parsed)?;
-    Ok(parsed)
+    let format = page.format.unwrap_or(TextFormat::Markdown).into();
+    parsed(held.house, held.workspace(), &key, &page.content, format)
 }
 
 fn count(summary: &mut ImportBody, page: &Page, kind: WriteKind) {
@@ -142,7 +134,7 @@ fn count(summary: &mut ImportBody, page: &Page, kind: WriteKind) {
     let path = page.key.to_string();
     let warnings = page.warnings.iter();
     summary.warnings.extend(
-        warnings.map(|reason| ImportFailureBody { path: path.clone(), reason: reason.clone() }),
+        warnings.map(|reason| FileRemark { path: path.clone(), reason: reason.clone() }),
     );
 }
 
@@ -152,20 +144,19 @@ pub(super) fn files(held: &Held<'_>) -> Result<String, Fault> {
     let source = SourceId::new(&source)?;
     let door = held.house.door(held.workspace())?;
     door.brain().ensure_source(&source, Timestamp::now())?;
-    let options = ImportOptions { source, threads: None, allow_empty };
-    let total = std::sync::atomic::AtomicI64::new(0);
+    let going = held.going.clone();
+    let halt = Some(Halt(Arc::new(move || going.is_halted())));
+    let options = ImportOptions { source, threads: None, allow_empty, halt };
+    let total = std::sync::atomic::AtomicU64::new(0);
     let relaxed = std::sync::atomic::Ordering::Relaxed;
-    let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     let on_progress = |progress: ImportProgress| match progress {
-        ImportProgress::Found(files) => total.store(number(files), relaxed),
-        ImportProgress::Done(files) => held.going.at(number(files), total.load(relaxed)),
+        ImportProgress::Found(files) => total.store(files as u64, relaxed),
+        ImportProgress::Done(files) => held.going.at(files as u64, total.load(relaxed)),
         ImportProgress::Indexing { .. } => held.going.say("indexing"),
     };
     held.going.say("reading");
-    let is_halted = || held.going.is_halted();
-    let summary =
-        import_until(door.brain(), &paths, &options, Timestamp::now(), &on_progress, &is_halted)?;
-    serde_json::to_string(&wire::import(&summary)).map_err(|error| Fault::internal(error.to_string()))
+    let summary = import(door.brain(), &paths, &options, Timestamp::now(), &on_progress)?;
+    serde_json::to_string(&wire::imported(&summary)).map_err(|error| Fault::internal(error.to_string()))
 }
 
 /// Makes the index again.
@@ -173,6 +164,8 @@ pub(super) fn reindex(held: &Held<'_>) -> Result<String, Fault> {
     let ReindexSpec {} = held.spec()?;
     let door = held.house.door(held.workspace())?;
     held.going.say("indexing");
-    let corpus = door.brain().reindex(&|done, total| held.going.at(done, total))?;
-    serde_json::to_string(&wire::reindex(&corpus)).map_err(|error| Fault::internal(error.to_string()))
+    let corpus = door.brain().reindex(&|done, total| {
+        held.going.at(done.unsigned_abs(), total.unsigned_abs());
+    })?;
+    serde_json::to_string(&wire::reindexed(&corpus)).map_err(|error| Fault::internal(error.to_string()))
 }

@@ -1,9 +1,9 @@
 //! Jobs that measure the brain: replays and gates, as callers over a wire may see them.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use gbrain_core::baseline::{Baseline, Thresholds};
-use gbrain_core::capture::{CapturedRow, write_line};
+use gbrain_core::capture::CapturedRow;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
 use gbrain_core::format::replay::ReplayReport;
@@ -41,7 +41,8 @@ pub(super) fn replay(held: &Held<'_>) -> Result<String, Fault> {
     };
     measured(held, rows.len(), |target| {
         let replayed = run_replay(target, &rows, &options, &|n| held.going.add(n))?;
-        held.house.metrics().run(held.workspace(), "replay", replayed.rows.len(), Timestamp::now());
+        let metrics = held.house.metrics().workspace(held.workspace());
+        metrics.run_finished("replay", replayed.rows.len() as u64, SystemTime::now());
         let worst = usize::from(spec.top_regressions);
         json(&ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose))
     })
@@ -98,9 +99,9 @@ pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
 }
 
 fn note(held: &Held<'_>, verdict: Verdict, rows: usize) {
-    let metrics = held.house.metrics();
-    metrics.verdict(held.workspace(), "gate", verdict);
-    metrics.run(held.workspace(), "gate", rows, Timestamp::now());
+    let metrics = held.house.metrics().workspace(held.workspace());
+    metrics.verdict("gate", verdict);
+    metrics.run_finished("gate", rows as u64, SystemTime::now());
 }
 
 /// Runs a measurement on the brain as outsiders see it; one that was stopped half-way gives nothing.
@@ -109,14 +110,13 @@ fn measured(
     rows: usize,
     measure: impl FnOnce(&Outside<'_>) -> Result<String, Fault>,
 ) -> Result<String, Fault> {
-    let total = i64::try_from(rows).unwrap_or(i64::MAX);
     let door = held.house.door(held.workspace())?;
     let live = Live { settings: door.brain().settings()?, now: Timestamp::now() };
     held.going.say("indexing");
-    let indexing = |done, total| held.going.at(done, total);
+    let indexing = |done: i64, total: i64| held.going.at(done.unsigned_abs(), total.unsigned_abs());
     let target = LocalTarget::new(door.brain(), live, &indexing)?;
     held.going.say("asking");
-    held.going.at(0, total);
+    held.going.at(0, rows as u64);
     let result = measure(&Outside { target: &target, going: &held.going })?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));

@@ -13,9 +13,11 @@ mod outside;
 mod spec;
 mod worker;
 
-pub use spec::{
-    GateSpec, ImportFilesSpec, ImportSpec, JobBody, NewPage, ReindexSpec, ReplaySpec, RunBody, Rows,
-};
-pub use worker::{Worker, WorkerOptions, work};
+pub use spec::ImportFilesSpec;
+pub use worker::{Worker, WorkerOptions};
 
-pub(crate) use spec::{JOBS, RUNS};
+/// How often a job is tried.
+pub const ATTEMPTS: u32 = 20;
+
+pub(crate) use measure::refuse_trusted;
+pub(crate) use spec::{JOBS, JobBody, RUNS, Rows, RunBody};

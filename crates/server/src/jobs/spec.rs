@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::moment::Moment;
+use crate::operations::pages::TextFormat;
+
 /// The kinds that change the brain.
 pub(crate) const JOBS: &[&str] = &["import", "import_files", "reindex"];
 /// The kinds that measure it.
@@ -34,7 +37,7 @@ pub enum RunBody {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportSpec {
-    /// The source of pages that do not name theirs; made if it is not there.
+    /// The source of pages that do not name theirs.
     #[serde(default)]
     pub source: Option<String>,
     /// The pages, in the order in which they are written.
@@ -51,9 +54,9 @@ pub struct NewPage {
     pub slug: String,
     /// Its whole text, frontmatter included.
     pub content: String,
-    /// markdown, text, chat-json or chat-jsonl; markdown if it is not said.
+    /// What kind of text it is; markdown if it is not said.
     #[serde(default)]
-    pub format: Option<String>,
+    pub format: Option<TextFormat>,
 }
 
 /// Files to take in, as paths on the machine of the worker. Only the command line may ask for it.
@@ -83,10 +86,10 @@ pub struct Rows {
     pub baseline: Option<String>,
     /// Captures at or after this moment.
     #[serde(default)]
-    pub since: Option<jiff::Timestamp>,
+    pub since: Option<Moment>,
     /// Captures before this moment.
     #[serde(default)]
-    pub until: Option<jiff::Timestamp>,
+    pub until: Option<Moment>,
     /// At most this many rows, the newest.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]

@@ -82,12 +82,12 @@ pub(super) struct Held<'a> {
     pub(super) house: &'a House,
     pub(super) job: &'a Job,
     pub(super) lease: Lease,
-    pub(super) going: Going,
+    pub(super) going: Arc<Going>,
 }
 
 impl Held<'_> {
     pub(super) fn workspace(&self) -> &WorkspaceId {
-        &self.job.workspace
+        &self.job.info.workspace
     }
 
     /// What the job is asked to do.
@@ -99,8 +99,8 @@ impl Held<'_> {
 
 /// Works while a thread beside it beats; then ends the job, if it is still its own.
 fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Job) {
-    let lease = Lease { worker: options.name.clone(), attempt: job.attempt };
-    let held = Held { house, job, lease, going: Going::default() };
+    let lease = Lease { worker: options.name.clone(), attempt: job.info.attempt };
+    let held = Held { house, job, lease, going: Arc::default() };
     let is_over = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
         scope.spawn(|| beat(&held, options, stop, &is_over));
@@ -111,12 +111,12 @@ fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Jo
     });
     if let Err(fault) = end(&held, done) {
         // The lease runs out, and another worker finds the job.
-        tracing::warn!(job = job.id, kind = fault.kind, message = %fault.message, "a job could not be ended");
+        tracing::warn!(job = job.info.id, kind = fault.kind, message = %fault.message, "a job could not be ended");
     }
 }
 
 fn run(held: &Held<'_>) -> Result<String, Fault> {
-    match held.job.kind.as_str() {
+    match held.job.info.kind.as_str() {
         "import" => import::pages(held),
         "import_files" => import::files(held),
         "reindex" => import::reindex(held),
@@ -145,19 +145,19 @@ fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &A
         let until = later(now, options.lease);
         let progress = held.going.progress();
         let store = held.house.store();
-        match store.beat_job(held.workspace(), held.job.id, &held.lease, &progress, until, now) {
+        match store.beat_job(held.workspace(), held.job.info.id, &held.lease, &progress, until, now) {
             Ok(Beat::Go) => (),
             Ok(Beat::Cancel) => held.going.stop(Halt::Cancelled),
             Ok(Beat::Lost) => held.going.stop(Halt::Lost),
             // The lease is longer than a hiccup of the database.
-            Err(error) => tracing::warn!(job = held.job.id, %error, "a job could not beat"),
+            Err(error) => tracing::warn!(job = held.job.info.id, %error, "a job could not beat"),
         }
     }
 }
 
 /// Ends the job as it deserves.
 fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
-    let (store, ws, id, lease) = (held.house.store(), held.workspace(), held.job.id, &held.lease);
+    let (store, ws, id, lease) = (held.house.store(), held.workspace(), held.job.info.id, &held.lease);
     let now = Timestamp::now();
     // What was done whole is done, whatever was asked for meanwhile.
     let state = match (held.going.halt(), done) {
@@ -174,8 +174,8 @@ fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
             store.finish_job(ws, id, lease, &Outcome::Cancelled, now)?;
             "cancelled"
         }
-        (None, Err(fault)) if is_passing(&fault) && held.job.attempt < held.job.max_attempts => {
-            let wait = BACKOFF * i32::try_from(held.job.attempt.min(30)).unwrap_or(30);
+        (None, Err(fault)) if is_passing(&fault) && held.job.info.attempt < held.job.info.max_attempts => {
+            let wait = BACKOFF * i32::try_from(held.job.info.attempt.min(30)).unwrap_or(30);
             let after = now.checked_add(wait).unwrap_or(now);
             store.retry_job(ws, id, lease, &fault.to_json().to_string(), after, now)?;
             "retried"
@@ -185,8 +185,9 @@ fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
             "failed"
         }
     };
-    tracing::info!(job = id, job_kind = held.job.kind, state, "job");
-    held.house.metrics().job(ws, &held.job.kind, state);
+    tracing::info!(job = id, job_kind = held.job.info.kind, state, "job");
+    let known = JOBS.iter().chain(RUNS).find(|kind| **kind == held.job.info.kind);
+    held.house.metrics().workspace(ws).job(known.copied().unwrap_or("other"), state);
     Ok(())
 }
 

@@ -8,6 +8,7 @@
 //! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
 
 mod address;
+mod backend;
 mod caller;
 mod handler;
 mod operation;

@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
+mod logs;
 mod metrics;

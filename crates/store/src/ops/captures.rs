@@ -230,7 +230,7 @@ fn narrowed<'a>(
 }
 
 /// The first millisecond that is not before a moment: rows have whole ones.
-fn reached(moment: Timestamp) -> i64 {
+pub(super) fn reached(moment: Timestamp) -> i64 {
     let (whole, rest) = (moment.as_second() * 1000, moment.subsec_nanosecond());
     whole + i64::from(rest.div_euclid(1_000_000)) + i64::from(rest.rem_euclid(1_000_000) > 0)
 }

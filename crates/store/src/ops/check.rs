@@ -52,6 +52,22 @@ const CAPTURES: &[(&str, &str)] = &[
     ),
 ];
 
+macro_rules! unnumbered {
+    ($table:literal) => {
+        concat!(
+            "SELECT count(*) FROM ",
+            $table,
+            " t LEFT JOIN counters k ON k.workspace_id = t.workspace_id AND k.name = '",
+            $table,
+            "' WHERE t.workspace_id = $1 AND (k.last_id IS NULL OR t.id > k.last_id)"
+        )
+    };
+}
+const NUMBERS: &[(&str, &str)] = &[
+    ("jobs are past their counter", unnumbered!("jobs")),
+    ("labels are past their counter", unnumbered!("labels")),
+];
+
 macro_rules! orphans_of {
     ($table:literal) => {
         concat!(
@@ -93,6 +109,7 @@ pub(super) fn run(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Fin
     check_content(session, ws, &mut findings)?;
     check_none(session, ws, ORPHANS, Invariant::Dangling, &mut findings)?;
     check_none(session, ws, CAPTURES, Invariant::Captures, &mut findings)?;
+    check_none(session, ws, NUMBERS, Invariant::Numbers, &mut findings)?;
     Ok(findings)
 }
 

@@ -4,12 +4,18 @@
 mod captures;
 mod check;
 mod config;
+mod counters;
+mod documents;
 mod erase;
 mod feed;
+mod jobs;
+mod labels;
+mod leases;
 mod load;
 mod read;
 mod sources;
 mod stats;
+mod tokens;
 mod workspaces;
 mod write;
 
@@ -17,13 +23,20 @@ use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::StoredPage;
+use gbrain_core::job::JobState;
+use gbrain_core::page::{StoredPage, Visibility};
 use jiff::Timestamp;
 
 use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
+use crate::document::{Document, DocumentInfo, DocumentKind};
 use crate::driver::{Driver, Scope};
+use crate::job::{
+    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
+};
+use crate::label::{Label, NewLabel};
 use crate::store::Store;
+use crate::token::{NewToken, Token};
 use crate::types::*;
 
 pub(crate) use workspaces::insert_workspace;
@@ -161,6 +174,14 @@ impl<D: Driver> Store for D {
         })
     }
 
+    fn visibilities(&self, ws: &WorkspaceId, keys: &[PageKey]) -> Result<Vec<Option<Visibility>>> {
+        self.read(Scope::Workspace(ws), |session| read::visibilities(session, ws, keys))
+    }
+
+    fn visible_pages(&self, ws: &WorkspaceId) -> Result<Vec<(SourceId, u64)>> {
+        self.read(Scope::Workspace(ws), |session| read::visible_pages(session, ws))
+    }
+
     fn digests(&self, ws: &WorkspaceId, source: &SourceId) -> Result<Vec<PageDigest>> {
         self.read(Scope::Workspace(ws), |session| read::digests(session, ws, source))
     }
@@ -257,6 +278,203 @@ impl<D: Driver> Store for D {
 
     fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary> {
         self.read(Scope::Workspace(ws), |session| captures::summary(session, ws, now))
+    }
+
+    fn add_token(&self, ws: &WorkspaceId, token: &NewToken, now: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| tokens::add(session, ws, token, now))
+    }
+
+    fn tokens(&self, ws: &WorkspaceId) -> Result<Vec<Token>> {
+        self.read(Scope::Workspace(ws), |session| tokens::list(session, ws))
+    }
+
+    fn find_token(&self, id: &str) -> Result<Option<Token>> {
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        self.read(Scope::Directory, |session| tokens::find(session, id))
+    }
+
+    fn has_live_tokens(&self, now: Timestamp) -> Result<bool> {
+        self.read(Scope::Directory, |session| tokens::has_live(session, now))
+    }
+
+    fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool> {
+        self.write_beside(ws, |session| tokens::revoke(session, ws, id, now))
+    }
+
+    fn touch_token(&self, ws: &WorkspaceId, id: &str, at: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| tokens::touch(session, ws, id, at))
+    }
+
+    fn add_job(&self, ws: &WorkspaceId, job: &NewJob, now: Timestamp) -> Result<i64> {
+        self.write_beside(ws, |session| jobs::add(session, ws, job, now))
+    }
+
+    fn job(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
+        self.read(Scope::Workspace(ws), |session| jobs::get(session, ws, id))
+    }
+
+    fn jobs(&self, ws: &WorkspaceId, filter: &JobFilter, limit: usize) -> Result<Vec<JobInfo>> {
+        self.read(Scope::Workspace(ws), |session| jobs::list(session, ws, filter, limit))
+    }
+
+    fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
+        let skip_locked = self.skip_locked();
+        for ws in self.read(Scope::Directory, |session| leases::claimable(session, claim, now))? {
+            let claimed = self
+                .write_beside(&ws, |session| leases::claim(session, &ws, skip_locked, claim, now));
+            // Nothing: others were quicker there.
+            if let Some(job) = claimed? {
+                return Ok(Some(job));
+            }
+        }
+        Ok(None)
+    }
+
+    fn beat_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        progress: &Progress,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Beat> {
+        self.write_beside(ws, |session| {
+            leases::beat(session, ws, id, lease, progress, lease_until, now)
+        })
+    }
+
+    fn checkpoint_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        checkpoint: &str,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| leases::checkpoint(session, ws, id, lease, checkpoint, now))
+    }
+
+    fn write_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        step: &JobStep<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        write::refuse_nul(writes)?;
+        let unchanged =
+            self.read(Scope::Workspace(ws), |session| write::if_unchanged(session, ws, writes))?;
+        if let Some(outcomes) = unchanged {
+            self.write_beside(ws, |session| leases::step(session, ws, step, &outcomes, now))?;
+            return Ok(outcomes);
+        }
+        self.write(ws, |session| {
+            leases::require(session, ws, step)?;
+            let outcomes = write::pages(session, ws, writes, now)?;
+            // Last, so that the worker's beats do not wait for its own pages.
+            leases::step(session, ws, step, &outcomes, now)?;
+            Ok(outcomes)
+        })
+    }
+
+    fn finish_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| leases::finish(session, ws, id, lease, outcome, now))
+    }
+
+    fn retry_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        error: &str,
+        run_after: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            leases::retry(session, ws, id, lease, error, run_after, now)
+        })
+    }
+
+    fn release_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| leases::release(session, ws, id, lease, now))
+    }
+
+    fn cancel_job(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Option<JobState>> {
+        self.write_beside(ws, |session| jobs::cancel(session, ws, id, now))
+    }
+
+    fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| jobs::prune(session, ws, until))
+    }
+
+    fn job_counts(&self) -> Result<JobCounts> {
+        self.read(Scope::Directory, jobs::counts)
+    }
+
+    fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts> {
+        self.read(Scope::Workspace(ws), |session| jobs::counts_of(session, ws))
+    }
+
+    fn put_document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+        body: &str,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| documents::put(session, ws, kind, name, body, now))
+    }
+
+    fn document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+    ) -> Result<Option<Document>> {
+        self.read(Scope::Workspace(ws), |session| documents::get(session, ws, kind, name))
+    }
+
+    fn documents(&self, ws: &WorkspaceId, kind: DocumentKind) -> Result<Vec<DocumentInfo>> {
+        self.read(Scope::Workspace(ws), |session| documents::list(session, ws, kind))
+    }
+
+    fn delete_document(&self, ws: &WorkspaceId, kind: DocumentKind, name: &str) -> Result<bool> {
+        self.write_beside(ws, |session| documents::delete(session, ws, kind, name))
+    }
+
+    fn put_labels(
+        &self,
+        ws: &WorkspaceId,
+        labels: &[NewLabel],
+        by: &str,
+        now: Timestamp,
+    ) -> Result<Vec<i64>> {
+        self.write_beside(ws, |session| labels::put(session, ws, labels, by, now))
+    }
+
+    fn labels(&self, ws: &WorkspaceId, after: Option<i64>, limit: usize) -> Result<Vec<Label>> {
+        self.read(Scope::Workspace(ws), |session| labels::list(session, ws, after, limit))
+    }
+
+    fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
+        self.write_beside(ws, |session| labels::delete(session, ws, id))
     }
 
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats> {

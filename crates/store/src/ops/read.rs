@@ -1,15 +1,16 @@
 //! Reading pages, their history and lists of them.
 
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::StoredPage;
+use gbrain_core::page::{StoredPage, Visibility};
 
 use super::{load, sources, workspaces, write};
 use crate::driver::{Session, Value, collect};
+use crate::schema::VISIBILITIES;
 use crate::types::*;
 use crate::{Result, row};
 
-const HISTORY: &str = "SELECT v.version, v.generation, v.op, v.title, v.content_hash, \
-     v.content_bytes, v.chunk_count, v.created_at FROM pages p JOIN page_versions v \
+const HISTORY: &str = "SELECT v.version, v.generation, v.op, v.title, v.visibility, \
+     v.content_hash, v.content_bytes, v.chunk_count, v.created_at FROM pages p JOIN page_versions v \
      ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id \
      WHERE p.workspace_id = $1 AND p.source_id = $2 AND p.slug = $3 ORDER BY v.version";
 const DIGESTS: &str = "SELECT slug, content_hash, derive_version, deleted_at, origin FROM pages \
@@ -18,6 +19,9 @@ const LIST: &str = "SELECT page_id, source_id, slug, version, generation, kind, 
      tags, effective_date, visibility, content_hash, chunk_count, origin, created_at, updated_at, \
      deleted_at FROM pages WHERE workspace_id = $1 AND (source_id, slug) > ($2, $3) \
      AND source_id <= $4";
+
+const VISIBLE_PAGES: &str = "SELECT source_id, count(*) FROM pages WHERE workspace_id = $1 \
+     AND deleted_at IS NULL AND visibility = 'world' GROUP BY source_id ORDER BY source_id";
 
 /// Greater than every source's name, which are ASCII letters, digits and hyphens.
 const LAST_SOURCE: &str = "~";
@@ -60,6 +64,35 @@ pub(super) fn history(
     collect(session, HISTORY, &params, row::version_info)
 }
 
+/// Who may see the last text of pages, in the order of `keys`.
+pub(super) fn visibilities(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: &[PageKey],
+) -> Result<Vec<Option<Visibility>>> {
+    workspaces::ledger(session, ws)?;
+    let mut found = vec![None; keys.len()];
+    let keys: Vec<Value<'_>> = keys
+        .iter()
+        .flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()])
+        .collect();
+    session.lookup(&VISIBILITIES, ws, &keys, &mut |at, row| {
+        found[at] = Some(row::name(row, 0, Visibility::from_name)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+pub(super) fn visible_pages(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+) -> Result<Vec<(SourceId, u64)>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, VISIBLE_PAGES, &[ws.into()], |row| {
+        Ok((SourceId::new(&row.text(0)?)?, row::natural(row, 1)?))
+    })
+}
+
 pub(super) fn digests(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -86,6 +119,7 @@ pub(super) fn list(
     let narrowings = [
         ("page_type = $$", filter.page_type.as_deref()),
         (has_tag, filter.tag.as_deref()),
+        ("visibility = $$", filter.visibility.map(Visibility::name)),
         ("substr(slug, 1, length($$)) = $$", filter.prefix.as_deref()),
     ];
     for (clause, value) in narrowings {

@@ -1,8 +1,9 @@
 //! PostgreSQL: for many machines. Any server from version 12 on; no extension is needed.
 //!
 //! Promises: writers of a workspace queue on its row, so the feed's numbers are in commit order;
-//! readers see one moment (`REPEATABLE READ`) and never wait, and captures do not wait for pages. Every transaction names its
-//! workspace, and row-level security holds a role that does not own the tables to it.
+//! readers see one moment (`REPEATABLE READ`) and never wait; captures, tokens, jobs, documents
+//! and labels do not wait for pages. Every transaction names its workspace, and row-level security
+//! holds a role that does not own the tables to it.
 //!
 //! Calls block, and must not be made from inside an async runtime's own threads. Statements are
 //! prepared once per connection: behind a pooler, use its session mode.
@@ -103,6 +104,10 @@ fn begin_write(ws: &WorkspaceId, lock: &str) -> String {
 impl Driver for PostgresStore {
     fn tag_filter(&self) -> &'static str {
         "$$ IN (SELECT jsonb_array_elements_text(tags::jsonb))"
+    }
+
+    fn skip_locked(&self) -> &'static str {
+        "FOR UPDATE SKIP LOCKED"
     }
 
     fn size_query(&self) -> &'static str {

@@ -88,6 +88,11 @@ impl Driver for SqliteStore {
         "EXISTS (SELECT 1 FROM json_each(tags) WHERE json_each.value = $$)"
     }
 
+    fn skip_locked(&self) -> &'static str {
+        // A file has one writer at a time, so nothing is locked by another.
+        ""
+    }
+
     fn size_query(&self) -> &'static str {
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     }

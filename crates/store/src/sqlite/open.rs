@@ -20,7 +20,7 @@ use crate::{Result, StoreError};
 pub(super) const BUSY: Duration = Duration::from_secs(30);
 
 /// Statements kept prepared per connection: all that the operations use.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// A connection to a database whose schema is current, and the store's identity.
 pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String)> {

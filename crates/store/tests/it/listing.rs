@@ -1,6 +1,7 @@
 //! Lists: order by bytes, pages of them, filters.
 
 use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::page::{Page, Visibility};
 use gbrain_store::{PageFilter, PageInfo, Store, Trust};
 
 use crate::database::Database;
@@ -12,6 +13,7 @@ on_both_engines! {
     filters_narrow,
     digests_are_ordered_and_tell_deletions,
     stats_count,
+    what_everybody_may_see_is_told_apart,
 }
 
 /// Slugs whose order differs between bytes and languages.
@@ -132,4 +134,50 @@ fn stats_count(db: &Database) {
     assert!(stats.links.iter().all(|(_, count)| *count == 1));
     assert_eq!((stats.aliases, stats.takes), (3, 2));
     assert!(stats.database_bytes > stats.history_bytes);
+}
+
+fn seen_by(visibility: Visibility, name: &str, text: &str) -> Page {
+    Page { visibility, ..plain(name, text) }
+}
+
+fn what_everybody_may_see_is_told_apart(db: &Database) {
+    use Visibility::{Private, World};
+    let store = filled(db);
+    let visible = || -> Vec<(String, u64)> {
+        let counts = store.visible_pages(&ws()).unwrap();
+        counts.into_iter().map(|(source, pages)| (source.to_string(), pages)).collect()
+    };
+    let of = |source: &str, pages| (source.to_owned(), pages);
+    assert_eq!(visible(), [of("a-b", 8), of("a1", 8), of("default", 8), of("wiki", 8)]);
+    write(&*store, &[&seen_by(Private, "p", "1"), &seen_by(World, "w", "1")], 2);
+    write(&*store, &[&seen_by(Private, "turned", "1"), &seen_by(World, "gone", "1")], 3);
+    write(&*store, &[&seen_by(World, "turned", "2"), &seen_by(Private, "gone", "2")], 4);
+    store.delete_pages(&ws(), &[key("gone"), key("w")], at(5)).unwrap();
+    let slugs: Vec<PageKey> = SLUGS.iter().map(|slug| key(&format!("wiki::{slug}"))).collect();
+    store.delete_pages(&ws(), &slugs, at(5)).unwrap();
+    assert_eq!(visible(), [of("a-b", 8), of("a1", 8), of("default", 9)]);
+
+    let keys = ["p", "never", "turned", "w", "gone", "wiki::Zed", "p"].map(key);
+    let expected =
+        [Some(Private), None, Some(World), Some(World), Some(Private), Some(World), Some(Private)];
+    assert_eq!(store.visibilities(&ws(), &keys).unwrap(), expected);
+    assert_eq!(store.visibilities(&ws(), &[]).unwrap(), []);
+
+    let list = |visibility, include_deleted| -> Vec<String> {
+        let prefix = None;
+        let source = Some(SourceId::default());
+        let filter =
+            PageFilter { source, prefix, visibility, include_deleted, ..PageFilter::default() };
+        let pages = store.list(&ws(), &filter, Some(&key("b")), 100).unwrap();
+        pages.into_iter().map(|page| page.key.slug.to_string()).collect()
+    };
+    assert_eq!(list(Some(Private), false), ["p"]);
+    assert_eq!(list(Some(Private), true), ["gone", "p"]);
+    assert_eq!(list(Some(World), false), ["turned", "zed", "Ärger", "日本/語"]);
+    assert_eq!(list(None, false).len(), 5);
+    let history = store.history(&ws(), &key("gone")).unwrap();
+    let versions: Vec<_> = history.iter().map(|version| version.visibility).collect();
+    assert_eq!(versions, [World, Private, Private], "a deletion has what it deleted");
+    assert!(store.visible_pages(&crate::jobs::other()).is_err());
+    assert!(store.visibilities(&crate::jobs::other(), &keys).is_err());
 }

@@ -43,7 +43,9 @@ fn opening_again_keeps_everything(db: &Database) {
 }
 
 /// What a database of schema 1 lacks.
-const BACK_TO_SCHEMA_1: &str = "DROP TABLE eval_candidates; DROP TABLE eval_capture_failures; \
+const BACK_TO_SCHEMA_1: &str = "DROP TABLE counters; DROP TABLE tokens; DROP TABLE jobs; \
+     DROP TABLE documents; DROP TABLE labels; DROP INDEX visible_pages; \
+     DROP TABLE eval_candidates; DROP TABLE eval_capture_failures; \
      DROP TABLE eval_clock; DELETE FROM gbrain_migrations WHERE number > 1";
 
 fn an_older_schema_is_brought_up_to_date(db: &Database) {

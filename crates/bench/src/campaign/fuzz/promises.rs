@@ -53,7 +53,7 @@ impl Brains {
             let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../cli/demo")
                 .join(source.as_str());
-            let options = ImportOptions { source, threads: Some(1), allow_empty: false };
+            let options = ImportOptions { source, threads: Some(1), allow_empty: false, halt: None };
             import(&disk, &[dir], &options, now, &|_| ())?;
         }
         Ok(Self { disk, memory, _home: home })

@@ -174,7 +174,7 @@ impl Importer for Place {
         let brain = self.open(IndexKind::Disk)?;
         let source = SourceId::new(source)?;
         brain.ensure_source(&source, Timestamp::now())?;
-        let options = ImportOptions { source, threads: Some(threads), allow_empty: false };
+        let options = ImportOptions { source, threads: Some(threads), allow_empty: false, halt: None };
         let summary = import(&brain, &[dir.to_owned()], &options, Timestamp::now(), &|_| ())?;
         if let Some(failure) = summary.failed.first() {
             bail!("{}: {}", failure.path.display(), failure.reason);

@@ -61,6 +61,7 @@ pub fn options(audit: &Path) -> CaptureOptions {
         retention_days: None,
         queue: QUEUE,
         audit: AuditLog { dir: audit.to_owned() },
+        watch: None,
     }
 }
 

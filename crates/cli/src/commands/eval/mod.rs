@@ -13,6 +13,7 @@ mod window;
 use clap::{Args, Subcommand};
 
 pub(in crate::commands) use qrels::read_qrels;
+pub(in crate::commands) use window::duration;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// A duration such as `90s`, `15m`, `12h`, `7d` or `2w`.
-pub(super) fn duration(text: &str) -> Result<SignedDuration, String> {
+pub(in crate::commands) fn duration(text: &str) -> Result<SignedDuration, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let expected = || format!("{text:?} is no duration; write 90s, 15m, 12h, 7d or 2w");

@@ -1,0 +1,98 @@
+//! What `serve`, `mcp` and `worker` have in common: the house of all workspaces, the key of the
+//! tokens, logs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gbrain_brain::capture::software;
+use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
+use gbrain_server::telemetry::metrics::Metrics;
+use gbrain_server::{House, HouseOptions, TokenKey};
+
+use crate::capture;
+use crate::commands::Context;
+use crate::error::CliError;
+use crate::home::{Home, write_private};
+use crate::models::models;
+
+/// Flags of every process that is left running.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct LogArgs {
+    /// How the log on stderr is written: text, or one JSON object a line.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
+    log_format: String,
+    /// What is logged: error, warn, info, debug, or a filter such as warn,gbrain_server=debug
+    /// [env: GBRAIN_LOG] [default: info].
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+}
+
+impl LogArgs {
+    /// Starts logging.
+    pub(crate) fn start(&self, home: &Home) -> Result<(), CliError> {
+        let format = if self.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
+        let level = self.log.clone().or_else(|| home.log.clone());
+        let options = LogOptions { format, level: level.unwrap_or_else(|| "info".to_owned()) };
+        gbrain_server::telemetry::logs::start(&options)
+            .map_err(|error| CliError::usage(error.to_string()).hint("such as info, or warn,gbrain_server=debug"))
+    }
+}
+
+/// The house of all workspaces of this home.
+pub(crate) fn house(context: &Context<'_>) -> Result<Arc<House>, CliError> {
+    let store = context.store()?;
+    let options = HouseOptions {
+        index_dir: context.home.index_dir(),
+        models: models(&context.home)?,
+        capture: capture::options(&context.home)?,
+        metrics: Metrics::new(software(), std::time::SystemTime::now()),
+    };
+    // A workspace that is not there is refused before anybody is let in.
+    store.head(&context.home.workspace)?;
+    Ok(Arc::new(House::new(store.into(), options)))
+}
+
+/// Where the key of the tokens is kept.
+pub(crate) fn key_path(home: &Home) -> PathBuf {
+    home.dir.join("token.key")
+}
+
+/// The key of the tokens: of the environment, else of the home; none if neither has one.
+pub(crate) fn token_key(home: &Home) -> Result<Option<TokenKey>, CliError> {
+    let wrong = |whence: &str| {
+        CliError::config(format!("{whence} is not a key: 64 hexadecimal digits"))
+            .hint("take it from the machine on which the tokens were made")
+    };
+    if let Some(text) = &home.token_key {
+        return TokenKey::from_hex(text).map(Some).ok_or_else(|| wrong("GBRAIN_TOKEN_KEY"));
+    }
+    let path = key_path(home);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let shown = path.display().to_string();
+            TokenKey::from_hex(&text).map(Some).ok_or_else(|| wrong(&shown))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CliError::io(path.display(), &error)),
+    }
+}
+
+/// The key of the tokens, made if there is none.
+pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
+    if let Some(key) = token_key(home)? {
+        return Ok(key);
+    }
+    let key = TokenKey::random().map_err(|error| CliError::config(error.to_string()))?;
+    let path = key_path(home);
+    write_private(&path, &format!("{}\n", key.to_hex()))
+        .map_err(|error| CliError::io(path.display(), &error))?;
+    Ok(key)
+}
+
+/// What this process calls itself among workers.
+pub(crate) fn worker_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim();
+    let host = if host.is_empty() { "host" } else { host };
+    format!("{host}:{}", std::process::id())
+}

@@ -1,0 +1,268 @@
+//! Tokens, jobs, stored documents and labels, as commands print them and the API gives them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A job without what it was given and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JobBody {
+    /// Its number in the workspace, from 1.
+    pub id: i64,
+    /// What is to be done.
+    pub kind: String,
+    /// queued, running, done, failed or cancelled.
+    pub state: &'static str,
+    /// How much is done.
+    pub done: u64,
+    /// Of how much, if that is known.
+    pub total: Option<u64>,
+    /// What it is at.
+    pub note: String,
+    /// How often it was tried.
+    pub attempt: u32,
+    /// How often it may be tried.
+    pub max_attempts: u32,
+    /// Whether somebody asked for its end.
+    pub cancel_requested: bool,
+    /// What went wrong last.
+    pub error: Option<Value>,
+    /// Who has it or had it last.
+    pub worker: Option<String>,
+    /// Who asked for it.
+    pub created_by: String,
+    /// When it was asked for.
+    pub created_at: String,
+    /// When it was first worked on.
+    pub started_at: Option<String>,
+    /// When anything of it last changed.
+    pub updated_at: String,
+    /// When it ended.
+    pub finished_at: Option<String>,
+}
+
+/// Jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JobsBody {
+    /// The jobs.
+    pub jobs: Vec<JobBody>,
+    /// Where the rest of the list begins: jobs with a lower number than this.
+    pub next_before: Option<i64>,
+}
+
+/// A job that was queued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QueuedBody {
+    /// Its number.
+    pub id: i64,
+    /// What is to be done.
+    pub kind: String,
+    /// queued.
+    pub state: &'static str,
+}
+
+/// What became of a wish to cancel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CancelledBody {
+    /// The job's number.
+    pub id: i64,
+    /// Its state: a running job ends soon.
+    pub state: &'static str,
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TokenBody {
+    /// The part of it that is no secret.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The workspace it opens.
+    pub workspace: String,
+    /// read, write or admin.
+    pub scope: &'static str,
+    /// Requests per second.
+    pub rate_per_second: u32,
+    /// live, revoked or expired.
+    pub state: &'static str,
+    /// When it was made.
+    pub created_at: String,
+    /// When it ends by itself.
+    pub expires_at: Option<String>,
+    /// When somebody ended it.
+    pub revoked_at: Option<String>,
+    /// When it was last seen.
+    pub last_used_at: Option<String>,
+}
+
+/// The tokens of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TokensBody {
+    /// The tokens, oldest first.
+    pub tokens: Vec<TokenBody>,
+}
+
+/// A token that was just made: the only time that it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MintedBody {
+    /// The whole token.
+    pub token: String,
+    /// The part of it that is no secret.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The workspace it opens.
+    pub workspace: String,
+    /// read, write or admin.
+    pub scope: &'static str,
+    /// Requests per second.
+    pub rate_per_second: u32,
+    /// When it ends by itself.
+    pub expires_at: Option<String>,
+}
+
+/// A stored document, without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DocumentBody {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its text.
+    pub hash: String,
+    /// Bytes of text.
+    pub bytes: u64,
+    /// When this text was stored.
+    pub created_at: String,
+}
+
+/// Stored documents, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DocumentsBody {
+    /// The documents.
+    pub documents: Vec<DocumentBody>,
+}
+
+/// What became of something that was stored or removed by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DocumentOutcomeBody {
+    /// Its name.
+    pub name: String,
+    /// added, replaced or removed.
+    pub outcome: &'static str,
+}
+
+/// Judgements that were stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QrelsStoredBody {
+    /// Their name.
+    pub name: String,
+    /// added or replaced.
+    pub outcome: &'static str,
+    /// How many queries they judge.
+    pub queries: usize,
+    /// How many judgements they hold.
+    pub judgements: usize,
+}
+
+/// A judgement of a page as an answer to a query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewLabelBody {
+    /// What was asked.
+    #[schemars(length(min = 1, max = 10_000))]
+    pub query: String,
+    /// The page: a slug, or `source::slug`.
+    #[schemars(length(min = 1, max = 512))]
+    pub page: String,
+    /// How well it answers: 0 is not at all, 1 is relevant, more is better.
+    #[schemars(range(min = 0, max = 10))]
+    pub grade: i64,
+    /// Why.
+    #[serde(default)]
+    #[schemars(length(max = 2_000))]
+    pub note: Option<String>,
+}
+
+/// Judgements to keep: a later one of the same query and page takes the place of an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewLabelsBody {
+    /// The judgements.
+    #[schemars(length(min = 1, max = 1_000))]
+    pub labels: Vec<NewLabelBody>,
+}
+
+/// A judgement that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LabelBody {
+    /// Its number.
+    pub id: i64,
+    /// What was asked.
+    pub query: String,
+    /// The page, as `source::slug`.
+    pub page: String,
+    /// How well it answers.
+    pub grade: i64,
+    /// Why.
+    pub note: Option<String>,
+    /// Who said so.
+    pub labelled_by: String,
+    /// When.
+    pub created_at: String,
+}
+
+/// Judgements, by number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LabelsBody {
+    /// The judgements.
+    pub labels: Vec<LabelBody>,
+    /// Where the rest of the list begins: judgements with a higher number than this.
+    pub next_after: Option<i64>,
+}
+
+/// The numbers of judgements that were kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LabelledBody {
+    /// Their numbers, in the order in which they were given.
+    pub ids: Vec<i64>,
+}
+
+/// A judgement that was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LabelRemovedBody {
+    /// Its number.
+    pub id: i64,
+    /// removed.
+    pub outcome: &'static str,
+}
+
+/// Whether the server lives, or whether it can answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HealthBody {
+    /// ok or stopping.
+    pub status: &'static str,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// How captures and measurements of a workspace stand.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct EvalStatusBody {
+    /// Whether requests are captured.
+    pub capture: bool,
+    /// Captures of callers over a wire.
+    pub captures: u64,
+    /// What went wrong while capturing in the last day.
+    pub capture_failures_24h: u64,
+    /// Stored baselines.
+    pub baselines: usize,
+    /// Stored judgements.
+    pub qrels: usize,
+    /// Labels, up to a thousand.
+    pub labels: usize,
+    /// The last runs, newest first.
+    pub runs: Vec<JobBody>,
+    /// Jobs that wait.
+    pub queued: u64,
+    /// Jobs that are worked on.
+    pub running: u64,
+}

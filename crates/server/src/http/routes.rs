@@ -1,0 +1,123 @@
+//! The endpoints, on one screen.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use gbrain_core::access::Scope;
+use gbrain_core::fault::Fault;
+use gbrain_core::format::serving::{self, HealthBody};
+use gbrain_core::format;
+use serde_json::Value;
+
+use super::endpoint::{Endpoint, endpoint};
+use super::reply::{NDJSON, Refusal};
+use super::{Shared, in_time, visitor};
+use crate::lanes::Lane;
+use crate::operations::{ask, captures, compare, documents, jobs, labels, pages, sources, status};
+use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Every endpoint of the document.
+#[rustfmt::skip]
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    const GET: Method = Method::GET;
+    const PUT: Method = Method::PUT;
+    const POST: Method = Method::POST;
+    const DELETE: Method = Method::DELETE;
+    let asks = |draft: super::endpoint::Draft| draft.scope(Scope::Read).lane(Lane::Read);
+    vec![
+        asks(endpoint::<Value>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
+        asks(endpoint::<Value>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
+
+        endpoint::<format::pages::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
+        endpoint::<format::page::PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
+        endpoint::<format::pages::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
+        endpoint::<format::pages::DeleteBody>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
+        endpoint::<format::pages::RestoreBody>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
+        endpoint::<format::pages::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
+        endpoint::<format::links::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
+
+        endpoint::<format::sources::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
+        endpoint::<format::sources::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
+
+        endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream what was captured over the wire, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
+        endpoint::<format::work::PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),
+        endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "How captures and measurements stand.").asks(status::status),
+
+        endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
+        endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),
+        endpoint::<format::baseline::PublishBody<'_>>(PUT, "/v1/baselines/{name}", "publish_baseline", "Freeze what was captured over the wire.").scope(Scope::Admin).takes(documents::publish_baseline),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/baselines/{name}", "delete_baseline", "Remove a baseline.").scope(Scope::Admin).asks(documents::delete_baseline),
+
+        endpoint::<serving::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
+        endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read judgements as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
+        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").takes_text(TEXT, documents::put_qrels),
+        endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Remove judgements.").asks(documents::delete_qrels),
+
+        endpoint::<serving::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
+        endpoint::<serving::LabelledBody>(POST, "/v1/labels", "add_labels", "Label pages as answers to queries.").takes(labels::add),
+        endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
+        endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "All labels as qrels.").asks(labels::qrels),
+
+        endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").accepted().takes(jobs::start_run),
+        endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").asks(jobs::list_runs),
+        endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
+        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints.").asks(jobs::run_result),
+        endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
+        endpoint::<Value>(POST, "/v1/compare", "compare", "Compare results, query by query.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
+
+        endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
+        endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
+        endpoint::<serving::JobBody>(GET, "/v1/jobs/{id}", "show_job", "Show a job.").asks(jobs::show_job),
+        endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "What came of a job.").asks(jobs::job_result),
+        endpoint::<serving::CancelledBody>(POST, "/v1/jobs/{id}/cancel", "cancel_job", "Cancel a job.").asks(jobs::cancel_job),
+    ]
+}
+
+/// Whether the process lives.
+pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Response {
+    body_of_health(&shared).into_response()
+}
+
+/// Whether it can answer: the store is there and it is not about to end.
+pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.is_stopping() {
+        return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
+    }
+    let house = shared.house.clone();
+    let looked = in_time(&shared, Lane::Read, move || house.store().job_counts().map_err(Fault::from));
+    match looked.await {
+        Ok(Ok(_)) => body_of_health(&shared).into_response(),
+        Ok(Err(_)) => Refusal::from(Fault::unavailable("the database can't be reached")).into_response(),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn body_of_health(shared: &Shared) -> axum::Json<HealthBody> {
+    let status = if shared.is_stopping() { "stopping" } else { "ok" };
+    axum::Json(HealthBody { status, version: env!("CARGO_PKG_VERSION").to_owned() })
+}
+
+/// The numbers of the process, and of the workspace that the scraper was let into.
+pub(super) async fn metrics(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let who = match visitor(&request) {
+        Ok(who) => who,
+        Err(fault) => return Refusal::from(fault).into_response(),
+    };
+    let house = shared.house.clone();
+    let render = move || {
+        let visible = match &who.token_id {
+            Some(_) => Visible::One(&who.workspace),
+            None => Visible::All,
+        };
+        house.metrics().render(visible)
+    };
+    match in_time(&shared, Lane::Read, render).await {
+        Ok(text) => ([(CONTENT_TYPE, OPENMETRICS)], text).into_response(),
+        Err(refusal) => refusal.into_response(),
+    }
+}

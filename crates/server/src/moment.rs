@@ -1,0 +1,40 @@
+//! A moment in parameters and bodies.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A moment as it is written: 2026-03-01T12:00:00Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment(pub Timestamp);
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|_| {
+            de::Error::custom("a moment is written as 2026-03-01T12:00:00Z")
+        })
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> Cow<'static, str> {
+        "Moment".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}

@@ -1,0 +1,98 @@
+//! Results against results, query by query.
+
+use gbrain_core::compare::compare as compare_results;
+use gbrain_core::fault::Fault;
+use gbrain_core::format::compare::CompareReport;
+use gbrain_core::format::result::{Judge, read};
+use gbrain_core::job::JobState;
+use gbrain_core::measure::{Measure, defaults};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::documents::qrels;
+use crate::http::{Call, NoParameters, Reply};
+use crate::jobs::RUNS;
+
+/// A result: that of a run of this server, or one that is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OneResult {
+    /// What to call it.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    name: Option<String>,
+    /// The number of a run that is done.
+    #[serde(default)]
+    run: Option<i64>,
+    /// A result as `--json` prints it, or the text of a TREC run.
+    #[serde(default)]
+    body: Option<Value>,
+}
+
+/// What to compare.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compare {
+    /// The results; the first is the reference.
+    #[schemars(length(min = 2, max = 20))]
+    results: Vec<OneResult>,
+    /// The name of stored judgements that runs are measured against.
+    #[serde(default)]
+    qrels: Option<String>,
+    /// What to measure of runs, separated by blanks.
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    measures: Option<String>,
+    /// Compare although k, the dataset or the judgements differ.
+    #[serde(default)]
+    force_incomparable: bool,
+}
+
+/// Compares: what `gbrain eval compare --json` prints.
+pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result<Reply, Fault> {
+    if !(2..=20).contains(&body.results.len()) {
+        return Err(Fault::usage("2 to 20 results are compared"));
+    }
+    let judged = body.qrels.as_deref().map(|name| qrels(call.house, &call.who.workspace, name));
+    let judged = judged.transpose()?;
+    let measures = match &body.measures {
+        None => defaults(),
+        Some(names) => Measure::parse_list(names).map_err(|error| Fault::of("usage", &error))?,
+    };
+    let judge = judged.as_ref().map(|qrels| Judge { qrels, measures: &measures });
+    let mut results = Vec::with_capacity(body.results.len());
+    for (at, one) in body.results.iter().enumerate() {
+        let (name, bytes) = bytes_of(call, at, one)?;
+        results.push(read(&name, &bytes, judge).map_err(|error| Fault::of("input", &error))?);
+    }
+    let (reference, others) = results.split_first().expect("there are two at least");
+    let comparison = compare_results(reference, others, body.force_incomparable).map_err(|reasons| {
+        let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        Fault::usage(format!("not comparable: {}", told.join("; ")))
+    })?;
+    Reply::json(&CompareReport::new(&comparison))
+}
+
+fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<u8>), Fault> {
+    let place = at + 1;
+    match (one.run, &one.body) {
+        (Some(id), None) => {
+            let name = one.name.clone().unwrap_or_else(|| format!("run {id}"));
+            let job = call.house.store().job(&call.who.workspace, id)?;
+            let job = job.filter(|job| RUNS.contains(&job.info.kind.as_str()));
+            let result = job.filter(|job| job.info.state == JobState::Done).and_then(|job| job.result);
+            let result = result.ok_or_else(|| Fault::not_found(format!("there is no result of a run {id}")))?;
+            Ok((name, result.into_bytes()))
+        }
+        (None, Some(body)) => {
+            let name = one.name.clone().unwrap_or_else(|| format!("result {place}"));
+            let bytes = match body {
+                Value::String(text) => text.clone().into_bytes(),
+                other => other.to_string().into_bytes(),
+            };
+            Ok((name, bytes))
+        }
+        _ => Err(Fault::usage(format!("result {place} names a run or has a body, and not both"))),
+    }
+}

@@ -1,0 +1,249 @@
+//! Stored baselines and judgements, by name.
+
+use std::io::Cursor;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
+use gbrain_core::capture::{CapturedRow, write_line};
+use gbrain_core::fault::Fault;
+use gbrain_core::format::baseline::PublishBody;
+use gbrain_core::format::serving::{
+    DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
+};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::qrels::Qrels;
+use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
+use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::moment::Moment;
+use crate::house::House;
+use crate::http::{Call, NDJSON, NoParameters, Reply};
+use crate::jobs::{Rows, refuse_trusted};
+
+/// The most rows that are read from captures at once.
+const MOST_ROWS: u64 = 100_000;
+
+/// A document by its name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Name {
+    /// Its name: letters, digits, `-`, `_` and `.`.
+    #[schemars(length(min = 1, max = 100), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"))]
+    name: String,
+}
+
+/// What a baseline is made of.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PublishBaseline {
+    /// A name for people; the document's own if it is not said.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    label: Option<String>,
+    /// Why it is published.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    why: Option<String>,
+    /// Captures stored at or after this moment.
+    #[serde(default)]
+    since: Option<Moment>,
+    /// Captures stored before this moment.
+    #[serde(default)]
+    until: Option<Moment>,
+    /// At most this many, the newest.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100_000))]
+    limit: Option<u32>,
+    /// Least mean overlap that a gate accepts.
+    #[serde(default)]
+    threshold_jaccard: Option<f64>,
+    /// Least share of rows with the same first page.
+    #[serde(default)]
+    threshold_top1: Option<f64>,
+    /// How many times as long an answer may take.
+    #[serde(default)]
+    threshold_latency_multiplier: Option<f64>,
+}
+
+/// Lists baselines.
+pub(crate) fn list_baselines(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    list(call, DocumentKind::Baseline)
+}
+
+/// Lists judgements.
+pub(crate) fn list_qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    list(call, DocumentKind::Qrels)
+}
+
+fn list(call: &Call<'_>, kind: DocumentKind) -> Result<Reply, Fault> {
+    let documents = call.house.store().documents(&call.who.workspace, kind)?;
+    Reply::json(&DocumentsBody { documents: documents.iter().map(shown).collect() })
+}
+
+fn shown(info: &DocumentInfo) -> DocumentBody {
+    let DocumentInfo { name, hash, bytes, created_at } = info;
+    DocumentBody {
+        name: name.clone(),
+        hash: hash.to_hex(),
+        bytes: *bytes,
+        created_at: format!("{created_at:.3}"),
+    }
+}
+
+/// A baseline as it was stored: rows, one a line.
+pub(crate) fn get_baseline(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+    let text = text(call.house, &call.who.workspace, DocumentKind::Baseline, &input.name)?;
+    Ok(Reply::Text { content_type: NDJSON, bytes: text.into_bytes() })
+}
+
+/// Judgements as they were stored.
+pub(crate) fn get_qrels(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+    let text = text(call.house, &call.who.workspace, DocumentKind::Qrels, &input.name)?;
+    Ok(Reply::Text { content_type: "text/plain; charset=utf-8", bytes: text.into_bytes() })
+}
+
+/// Freezes what was captured over the wire.
+pub(crate) fn publish_baseline(
+    call: &Call<'_>,
+    input: Name,
+    body: PublishBaseline,
+) -> Result<Reply, Fault> {
+    let name = checked(input.name)?;
+    let own = Thresholds::default();
+    let thresholds = Thresholds {
+        jaccard: body.threshold_jaccard.unwrap_or(own.jaccard),
+        top1: body.threshold_top1.unwrap_or(own.top1),
+        latency_multiplier: body.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
+    };
+    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    let window =
+        Rows { baseline: None, since: body.since, until: body.until, limit: body.limit };
+    let lines = lines_of(call.house, &call.who.workspace, &window)?;
+    let rows = read_publishable(Input::new(Path::new("captures"), Cursor::new(lines)))?;
+    let previous = match call.house.store().document(&call.who.workspace, DocumentKind::Baseline, &name)? {
+        None => None,
+        Some(document) => Some(parse_baseline(&document.body)?.metadata),
+    };
+    let draft = Draft {
+        label: body.label.unwrap_or_else(|| name.clone()),
+        published_at: call.now,
+        thresholds,
+        why: body.why,
+        previous,
+    };
+    let published = publish(rows, &draft).map_err(|error| {
+        Fault::of("input", &error).hint("requests are captured while eval.capture is on")
+    })?;
+    let store = call.house.store();
+    store.put_document(&call.who.workspace, DocumentKind::Baseline, &name, &published.text, call.now)?;
+    Reply::json(&PublishBody::new(&name, &published))
+}
+
+/// Removes a baseline.
+pub(crate) fn delete_baseline(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+    delete(call, DocumentKind::Baseline, input.name)
+}
+
+/// Removes judgements.
+pub(crate) fn delete_qrels(call: &Call<'_>, input: Name) -> Result<Reply, Fault> {
+    delete(call, DocumentKind::Qrels, input.name)
+}
+
+fn delete(call: &Call<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fault> {
+    let name = checked(name)?;
+    if !call.house.store().delete_document(&call.who.workspace, kind, &name)? {
+        return Err(nothing(kind, &name));
+    }
+    Reply::json(&DocumentOutcomeBody { name, outcome: "removed" })
+}
+
+/// Stores judgements of any shape that `eval --qrels` reads.
+pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Reply, Fault> {
+    let name = checked(input.name)?;
+    let qrels = parse_qrels(text)?;
+    let store = call.house.store();
+    let replaced =
+        store.put_document(&call.who.workspace, DocumentKind::Qrels, &name, text, call.now)?;
+    Reply::json(&QrelsStoredBody {
+        name,
+        outcome: if replaced { "replaced" } else { "added" },
+        queries: qrels.queries.len(),
+        judgements: qrels.judgements(),
+    })
+}
+
+/// A stored baseline, verified.
+pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Baseline, Fault> {
+    let baseline = parse_baseline(&text(house, ws, DocumentKind::Baseline, name)?)?;
+    refuse_trusted(&baseline.rows)?;
+    Ok(baseline)
+}
+
+/// Stored judgements.
+pub(crate) fn qrels(house: &House, ws: &WorkspaceId, name: &str) -> Result<Qrels, Fault> {
+    parse_qrels(&text(house, ws, DocumentKind::Qrels, name)?)
+}
+
+/// What was captured over the wire, newest first.
+pub(crate) fn captures_of(
+    house: &House,
+    ws: &WorkspaceId,
+    window: &Rows,
+) -> Result<Vec<CapturedRow>, Fault> {
+    let lines = lines_of(house, ws, window)?;
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(read_captures(Input::new(Path::new("captures"), Cursor::new(lines)))?.rows)
+}
+
+/// Captures of callers over the wire: what the owner asked at the keyboard is not theirs to see.
+fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, Fault> {
+    let limit = window.limit.map_or(MOST_ROWS, u64::from).min(MOST_ROWS);
+    let filter = CaptureFilter {
+        since: window.since.map(|moment| moment.0),
+        until: window.until.map(|moment| moment.0),
+        remote: Some(true),
+        limit: Some(limit),
+        ..CaptureFilter::default()
+    };
+    let mut lines = Vec::new();
+    house.store().captures(ws, &filter, &mut |row| {
+        write_line(&row, &mut lines);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(lines)
+}
+
+fn parse_baseline(text: &str) -> Result<Baseline, Fault> {
+    Ok(read_baseline(Input::new(Path::new("baseline"), Cursor::new(text)))?)
+}
+
+fn parse_qrels(text: &str) -> Result<Qrels, Fault> {
+    Qrels::parse(text.as_bytes()).map_err(|error| {
+        Fault::of("input", &error).hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
+    })
+}
+
+fn text(house: &House, ws: &WorkspaceId, kind: DocumentKind, name: &str) -> Result<String, Fault> {
+    let document = house.store().document(ws, kind, &checked(name.to_owned())?)?;
+    document.map(|document| document.body).ok_or_else(|| nothing(kind, name))
+}
+
+fn nothing(kind: DocumentKind, name: &str) -> Fault {
+    Fault::not_found(format!("there is no {kind} `{name}`"))
+}
+
+/// A name that is decent in an address and as a file.
+fn checked(name: String) -> Result<String, Fault> {
+    let is_decent = (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        && name.as_bytes()[0].is_ascii_alphanumeric();
+    if is_decent {
+        return Ok(name);
+    }
+    Err(Fault::usage("a name is 1 to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit"))
+}

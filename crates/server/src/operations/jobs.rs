@@ -1,0 +1,200 @@
+//! Jobs and runs: start, look, cancel, fetch what came of it.
+
+use gbrain_core::fault::Fault;
+use gbrain_core::format::serving::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
+use gbrain_core::job::JobState;
+use gbrain_store::{JobFilter, JobInfo, NewJob};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::http::{Call, NoParameters, Reply};
+use crate::jobs::{ATTEMPTS, JOBS, JobBody, RUNS, RunBody};
+
+/// Which jobs to list.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListJobs {
+    /// queued, running, done, failed or cancelled.
+    state: Option<String>,
+    /// Jobs with a lower number than this.
+    before: Option<i64>,
+    /// How many.
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<u16>,
+}
+
+/// A job by its number.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JobNumber {
+    /// The job's number.
+    #[schemars(range(min = 1))]
+    id: i64,
+}
+
+/// Starts a job that changes the brain.
+pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Result<Reply, Fault> {
+    match &body {
+        JobBody::Import(spec) => {
+            let pages = spec.pages.len();
+            if pages == 0 || pages > 10_000 {
+                return Err(Fault::usage("an import takes 1 to 10000 pages"));
+            }
+            start(call, "import", spec)
+        }
+        JobBody::Reindex(spec) => start(call, "reindex", spec),
+    }
+}
+
+/// Starts a measurement.
+pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Result<Reply, Fault> {
+    match &body {
+        RunBody::Replay(spec) => start(call, "replay", spec),
+        RunBody::Gate(spec) => start(call, "gate", spec),
+    }
+}
+
+fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fault> {
+    let spec = serde_json::to_string(spec).map_err(|error| Fault::internal(error.to_string()))?;
+    let job = NewJob {
+        kind: kind.to_owned(),
+        spec,
+        created_by: call.who.name.clone(),
+        max_attempts: ATTEMPTS,
+    };
+    let id = call.house.store().add_job(&call.who.workspace, &job, call.now)?;
+    let state = JobState::Queued.name();
+    Reply::accepted(&QueuedBody { id, kind: kind.to_owned(), state })
+}
+
+/// Lists all jobs.
+pub(crate) fn list_jobs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
+    list(call, input, &[])
+}
+
+/// Lists measurements.
+pub(crate) fn list_runs(call: &Call<'_>, input: ListJobs) -> Result<Reply, Fault> {
+    list(call, input, RUNS)
+}
+
+fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault> {
+    let limit = usize::from(input.limit.unwrap_or(50));
+    if !(1..=200).contains(&limit) {
+        return Err(Fault::usage("a limit is 1 to 200"));
+    }
+    let state = input.state.as_deref().map(state_of).transpose()?;
+    let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    let filter = JobFilter { state, kinds, before: input.before };
+    let mut jobs = call.house.store().jobs(&call.who.workspace, &filter, limit + 1)?;
+    let more = jobs.len() > limit;
+    jobs.truncate(limit);
+    let next_before = jobs.last().filter(|_| more).map(|job| job.id);
+    Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
+}
+
+fn state_of(name: &str) -> Result<JobState, Fault> {
+    JobState::from_name(name).ok_or_else(|| {
+        Fault::usage(format!("`{name}` is no state"))
+            .hint("queued, running, done, failed or cancelled")
+    })
+}
+
+/// A job.
+pub(crate) fn show_job(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    Reply::json(&shown(&find(call, input.id, &[])?))
+}
+
+/// A measurement.
+pub(crate) fn show_run(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    Reply::json(&shown(&find(call, input.id, RUNS)?))
+}
+
+/// Asks for the end of a job.
+pub(crate) fn cancel_job(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    cancel(call, input.id, JOBS)
+}
+
+/// Asks for the end of a measurement.
+pub(crate) fn cancel_run(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    cancel(call, input.id, RUNS)
+}
+
+fn cancel(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
+    find(call, id, kinds)?;
+    let state = call.house.store().cancel_job(&call.who.workspace, id, call.now)?;
+    let state = state.ok_or_else(|| no_job(id))?.name();
+    Reply::json(&CancelledBody { id, state })
+}
+
+/// What came of a measurement.
+pub(crate) fn run_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    result(call, input.id, RUNS)
+}
+
+/// What came of a job.
+pub(crate) fn job_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
+    result(call, input.id, JOBS)
+}
+
+fn result(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
+    let job = call.house.store().job(&call.who.workspace, id)?;
+    let job = job.filter(|job| kinds.contains(&job.info.kind.as_str())).ok_or_else(|| no_job(id))?;
+    match (job.info.state, job.result) {
+        (JobState::Done, Some(result)) => Ok(Reply::Json(result.into_bytes())),
+        (state, _) => Err(Fault::conflict(format!("it is {state}: there is no result"))),
+    }
+}
+
+/// The job of a number, if it is of one of these kinds.
+pub(crate) fn find(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<JobInfo, Fault> {
+    let job = call.house.store().job(&call.who.workspace, id)?;
+    let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
+    job.map(|job| job.info).filter(|job| is_wanted(&job.kind)).ok_or_else(|| no_job(id))
+}
+
+fn no_job(id: i64) -> Fault {
+    Fault::not_found(format!("there is no such job: {id}"))
+}
+
+/// A job as it is shown.
+pub fn shown(job: &JobInfo) -> JobShown {
+    let JobInfo {
+        workspace: _,
+        id,
+        kind,
+        state,
+        attempt,
+        max_attempts,
+        run_after: _,
+        done,
+        total,
+        note,
+        error,
+        worker,
+        lease_until: _,
+        cancel_requested,
+        created_by,
+        created_at,
+        started_at,
+        updated_at,
+        finished_at,
+    } = job;
+    JobShown {
+        id: *id,
+        kind: kind.clone(),
+        state: state.name(),
+        done: *done,
+        total: *total,
+        note: note.clone(),
+        attempt: *attempt,
+        max_attempts: *max_attempts,
+        cancel_requested: *cancel_requested,
+        error: error.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+        worker: worker.clone(),
+        created_by: created_by.clone(),
+        created_at: format!("{created_at:.3}"),
+        started_at: started_at.map(|at| format!("{at:.3}")),
+        updated_at: format!("{updated_at:.3}"),
+        finished_at: finished_at.map(|at| format!("{at:.3}")),
+    }
+}

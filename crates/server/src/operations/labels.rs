@@ -1,0 +1,130 @@
+//! Labels: judgements of people, and the qrels they make.
+
+use std::collections::BTreeMap;
+
+use gbrain_core::fault::Fault;
+use gbrain_core::format::serving::{
+    LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
+};
+use gbrain_core::id::{PageKey, SourceId};
+use gbrain_store::{Label, NewLabel};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::http::{Call, NoParameters, Reply};
+
+/// The most labels that one answer holds.
+const MOST: usize = 1_000;
+/// The most labels that make one set of qrels.
+const MOST_QRELS: usize = 100_000;
+
+/// Which labels to list.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListLabels {
+    /// Labels with a higher number than this.
+    after: Option<i64>,
+    /// How many.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u16>,
+}
+
+/// A label by its number.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LabelNumber {
+    /// The label's number.
+    #[schemars(range(min = 1))]
+    id: i64,
+}
+
+/// Keeps labels.
+pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: NewLabelsBody) -> Result<Reply, Fault> {
+    if body.labels.is_empty() || body.labels.len() > MOST {
+        return Err(Fault::usage("1 to 1000 labels at once"));
+    }
+    let labels = body.labels.iter().map(label).collect::<Result<Vec<_>, _>>()?;
+    let store = call.house.store();
+    let ids = store.put_labels(&call.who.workspace, &labels, &call.who.name, call.now)?;
+    Reply::json(&LabelledBody { ids })
+}
+
+fn label(body: &NewLabelBody) -> Result<NewLabel, Fault> {
+    let NewLabelBody { query, page, grade, note } = body;
+    if query.trim().is_empty() || query.len() > 51_200 {
+        return Err(Fault::usage("a label's query is a text of at most 51200 bytes"));
+    }
+    if !(0..=10).contains(grade) {
+        return Err(Fault::usage("a grade is 0 to 10"));
+    }
+    if note.as_ref().is_some_and(|note| note.chars().count() > 2_000) {
+        return Err(Fault::usage("a note is at most 2000 characters"));
+    }
+    let key = PageKey::parse(page, &SourceId::default())?;
+    Ok(NewLabel { query: query.clone(), key, grade: *grade, note: note.clone() })
+}
+
+/// Lists labels.
+pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
+    let limit = usize::from(input.limit.unwrap_or(100));
+    if !(1..=MOST).contains(&limit) {
+        return Err(Fault::usage("a limit is 1 to 1000"));
+    }
+    let mut labels = call.house.store().labels(&call.who.workspace, input.after, limit + 1)?;
+    let more = labels.len() > limit;
+    labels.truncate(limit);
+    let next_after = labels.last().filter(|_| more).map(|label| label.id);
+    Reply::json(&LabelsBody { labels: labels.iter().map(shown).collect(), next_after })
+}
+
+fn shown(label: &Label) -> LabelBody {
+    let Label { id, query, key, grade, note, labelled_by, created_at } = label;
+    LabelBody {
+        id: *id,
+        query: query.clone(),
+        page: key.to_string(),
+        grade: *grade,
+        note: note.clone(),
+        labelled_by: labelled_by.clone(),
+        created_at: format!("{created_at:.3}"),
+    }
+}
+
+/// Removes a label.
+pub(crate) fn remove(call: &Call<'_>, input: LabelNumber) -> Result<Reply, Fault> {
+    let id = input.id;
+    if !call.house.store().delete_label(&call.who.workspace, id)? {
+        return Err(Fault::not_found(format!("there is no label {id}")));
+    }
+    Reply::json(&LabelRemovedBody { id, outcome: "removed" })
+}
+
+/// All labels as qrels that `eval --qrels` and the gate read.
+pub(crate) fn qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    let labels = call.house.store().labels(&call.who.workspace, None, MOST_QRELS + 1)?;
+    if labels.len() > MOST_QRELS {
+        return Err(Fault::too_large("there are too many labels for one set of qrels"));
+    }
+    let mut queries: BTreeMap<&str, Vec<&Label>> = BTreeMap::new();
+    for label in &labels {
+        queries.entry(&label.query).or_default().push(label);
+    }
+    let queries: Vec<Value> = queries.iter().map(|(query, labels)| judged(query, labels)).collect();
+    Reply::json(&json!({ "schema_version": 1, "queries": queries }))
+}
+
+fn judged(query: &str, labels: &[&Label]) -> Value {
+    let relevant = labels.iter().filter(|label| label.grade > 0);
+    let grades: serde_json::Map<String, Value> =
+        labels.iter().map(|label| (label.key.to_string(), label.grade.into())).collect();
+    json!({
+        "query": query,
+        "relevant": relevant.map(|label| page_ref(&label.key)).collect::<Vec<_>>(),
+        "grades": grades,
+    })
+}
+
+fn page_ref(key: &PageKey) -> Value {
+    json!({ "source_id": key.source.as_str(), "slug": key.slug.as_str() })
+}

@@ -1,0 +1,14 @@
+//! What callers over a wire may do: one file per thing, synchronous, on a workspace they were let
+//! into. HTTP and MCP come through here, so neither can do what the other may not.
+//!
+//! Invariant: nothing here reads a private page for a caller, or a workspace other than its own.
+
+pub(crate) mod ask;
+pub(crate) mod captures;
+pub(crate) mod compare;
+pub(crate) mod documents;
+pub(crate) mod jobs;
+pub(crate) mod labels;
+pub(crate) mod pages;
+pub(crate) mod sources;
+pub(crate) mod status;

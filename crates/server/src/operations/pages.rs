@@ -1,0 +1,249 @@
+//! Pages: read, list, write, delete, bring back. Private ones do not exist here.
+
+use gbrain_brain::{Put, wire};
+use gbrain_core::fault::Fault;
+use gbrain_core::format::page::PageBody;
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::request::Trust;
+use gbrain_store::{DeleteOutcome, PageFilter, PageWrite};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::house::House;
+use crate::http::{Call, Reply};
+
+/// A page by its name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageName {
+    /// The page: a slug, or `source::slug`.
+    #[schemars(length(min = 1, max = 512))]
+    pub page: String,
+}
+
+/// A page to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPage {
+    /// The page: a slug, or `source::slug`.
+    #[schemars(length(min = 1, max = 512))]
+    pub page: String,
+    /// An older version of it.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub version: Option<u32>,
+}
+
+/// The text of a page.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageText {
+    /// The whole text, frontmatter included. A page that is there is replaced; its history stays.
+    pub content: String,
+    /// What kind of text it is; markdown if it is not said.
+    #[serde(default)]
+    pub format: Option<TextFormat>,
+}
+
+/// What kind of text a page is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextFormat {
+    /// Markdown with frontmatter.
+    Markdown,
+    /// Plain text.
+    Text,
+    /// A chat as one JSON document.
+    ChatJson,
+    /// A chat as one JSON object a line.
+    ChatJsonl,
+}
+
+impl From<TextFormat> for Format {
+    fn from(format: TextFormat) -> Self {
+        match format {
+            TextFormat::Markdown => Self::Markdown,
+            TextFormat::Text => Self::Text,
+            TextFormat::ChatJson => Self::ChatJson,
+            TextFormat::ChatJsonl => Self::ChatJsonl,
+        }
+    }
+}
+
+/// Which pages to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListPages {
+    /// Only pages of this source.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Only pages of this type.
+    #[serde(default, rename = "type")]
+    pub page_type: Option<String>,
+    /// Only pages with this tag.
+    #[serde(default)]
+    pub tag: Option<String>,
+    /// Only slugs that start with this.
+    #[serde(default)]
+    pub prefix: Option<String>,
+    /// Deleted pages too.
+    #[serde(default)]
+    pub deleted: Option<bool>,
+    /// Only pages after this one (`source::slug`): where the last list ended.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// How many.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 500))]
+    pub limit: Option<u16>,
+}
+
+/// Lists pages.
+pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
+    let limit = usize::from(input.limit.unwrap_or(50));
+    if !(1..=500).contains(&limit) {
+        return Err(Fault::usage("a limit is 1 to 500"));
+    }
+    let filter = PageFilter {
+        source: input.source.as_deref().map(SourceId::new).transpose()?,
+        page_type: input.page_type,
+        tag: input.tag.map(|tag| tag.to_lowercase()),
+        prefix: input.prefix,
+        include_deleted: input.deleted.unwrap_or(false),
+        visibility: Some(Visibility::World),
+    };
+    let after = input.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default()));
+    let after = after.transpose()?;
+    let store = call.house.store();
+    let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
+    let next = wire::cut(&mut pages, limit);
+    Reply::json(&wire::pages(&pages, next.as_ref()))
+}
+
+/// Reads a page.
+pub(crate) fn get(call: &Call<'_>, input: GetPage) -> Result<Reply, Fault> {
+    let stored = read(call.house, &call.who.workspace, &input)?;
+    Reply::json(&PageBody::new(&stored))
+}
+
+/// A page that a caller over a wire may read.
+pub(crate) fn read(house: &House, ws: &WorkspaceId, input: &GetPage) -> Result<StoredPage, Fault> {
+    let key = visible(house, ws, &input.page)?;
+    let stored = match input.version {
+        None => house.store().page(ws, &key)?,
+        Some(version) => house.store().page_at_version(ws, &key, version)?,
+    };
+    // An older version may have been private though the page no longer is.
+    let stored = stored.filter(|stored| stored.page.visibility == Visibility::World);
+    stored.ok_or_else(|| no_page(&key))
+}
+
+/// The edges of a page.
+pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.house, &call.who.workspace, &input.page)?;
+    let door = call.house.door(&call.who.workspace)?;
+    // The brain would name pages that are close to the one that is missing, private ones too.
+    let links = door.brain().links(&key, Trust::Untrusted).map_err(|error| match error {
+        gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
+        error => error.into(),
+    })?;
+    Reply::json(&wire::links(&key, &links))
+}
+
+/// The versions of a page.
+pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.house, &call.who.workspace, &input.page)?;
+    let mut versions = call.house.store().history(&call.who.workspace, &key)?;
+    versions.retain(|info| info.visibility == Visibility::World);
+    Reply::json(&wire::history(&key, &versions))
+}
+
+/// Writes a page; when it is answered, the page is safe.
+pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Reply, Fault> {
+    let key = PageKey::parse(&input.page, &SourceId::default())?;
+    let format = text.format.unwrap_or(TextFormat::Markdown).into();
+    let page = parsed(call.house, &call.who.workspace, &key, &text.content, format)?;
+    let write = PageWrite { page: &page, origin: None };
+    let store = call.house.store();
+    let mut outcomes = store.write_pages(&call.who.workspace, &[write], call.now)?;
+    let outcome = outcomes.pop().expect("one write has one outcome");
+    Reply::json(&wire::put(&key, &Put { outcome, warnings: page.warnings }))
+}
+
+/// A text as a page that a caller over a wire may write.
+pub(crate) fn parsed(
+    house: &House,
+    ws: &WorkspaceId,
+    key: &PageKey,
+    content: &str,
+    format: Format,
+) -> Result<Page, Fault> {
+    let file_name = key.slug.as_str().rsplit('/').next();
+    let input = PageInput { key: key.clone(), file_name, content, format };
+    let page = parse(input).map_err(|error| Fault::of("page", &error))?;
+    if page.visibility == Visibility::Private {
+        return Err(Fault::forbidden("a private page can't be written from here")
+            .hint("leave `visibility: private` out, or write it with `gbrain put`"));
+    }
+    if is_hidden(house, ws, key)? {
+        return Err(Fault::forbidden(format!("`{key}` can't be written from here")));
+    }
+    Ok(page)
+}
+
+/// Deletes a page; its history stays.
+pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.house, &call.who.workspace, &input.page)?;
+    let store = call.house.store();
+    let outcomes = store.delete_pages(&call.who.workspace, std::slice::from_ref(&key), call.now)?;
+    if outcomes.contains(&DeleteOutcome::Unknown) {
+        return Err(no_page(&key));
+    }
+    Reply::json(&wire::deleted(&[key], &outcomes))
+}
+
+/// Brings a deleted page back.
+pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
+    let key = visible(call.house, &call.who.workspace, &input.page)?;
+    let outcome = call.house.store().restore_page(&call.who.workspace, &key, call.now)?;
+    Reply::json(&wire::restored(&key, &outcome))
+}
+
+/// The page of a name, if there is one that may be seen, deleted or not.
+fn visible(house: &House, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault> {
+    let key = PageKey::parse(text, &SourceId::default())?;
+    let keys = if text.contains("::") {
+        vec![key.clone()]
+    } else {
+        let sources = house.store().sources(ws)?;
+        sources.into_iter().map(|source| PageKey::new(source.id, key.slug.clone())).collect()
+    };
+    let seen = house.store().visibilities(ws, &keys)?;
+    let mut found: Vec<PageKey> = keys
+        .into_iter()
+        .zip(seen)
+        .filter(|(_, visibility)| *visibility == Some(Visibility::World))
+        .map(|(key, _)| key)
+        .collect();
+    match found.len() {
+        0 => Err(no_page(&key)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let names: Vec<String> = found.iter().map(|key| format!("`{key}`")).collect();
+            let slug = &key.slug;
+            Err(Fault::conflict(format!("`{slug}` is in several sources: {}", names.join(", ")))
+                .hint("say which with `source::slug`"))
+        }
+    }
+}
+
+/// Whether there is a private page of this name.
+fn is_hidden(house: &House, ws: &WorkspaceId, key: &PageKey) -> Result<bool, Fault> {
+    let seen = house.store().visibilities(ws, std::slice::from_ref(key))?;
+    Ok(seen.contains(&Some(Visibility::Private)))
+}
+
+fn no_page(key: &PageKey) -> Fault {
+    Fault::not_found(format!("there is no page `{key}`"))
+}

@@ -1,0 +1,56 @@
+//! Sources: where pages come from.
+
+use gbrain_brain::wire;
+use gbrain_core::fault::Fault;
+use gbrain_core::format::sources::{Change, SourceChanged};
+use gbrain_core::id::SourceId;
+use gbrain_store::Trust;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::http::{Call, NoParameters, Reply};
+
+/// A source to add.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AddSource {
+    /// Its id: lower-case letters, digits, hyphens.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// What people call it.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    name: Option<String>,
+    /// Whether its aliases and titles may take another page's name; they may not if it is not said.
+    #[serde(default)]
+    trusted: bool,
+}
+
+/// Lists sources, with how many pages of each may be seen.
+pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
+    let store = call.house.store();
+    let sources = store.sources(&call.who.workspace)?;
+    let counts = store.visible_pages(&call.who.workspace)?;
+    Reply::json(&wire::sources(&sources, &counts))
+}
+
+/// Adds a source, or changes whether it is trusted.
+pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<Reply, Fault> {
+    let id = SourceId::new(&body.id)?;
+    let trust = if body.trusted {
+        Trust::Trusted
+    } else {
+        Trust::Untrusted
+    };
+    let (store, ws) = (call.house.store(), &call.who.workspace);
+    let is_known = store.sources(ws)?.iter().any(|source| source.id == id);
+    let outcome = if is_known {
+        store.set_source_trust(ws, &id, trust, call.now)?;
+        Change::Changed
+    } else {
+        let name = body.name.as_deref().unwrap_or(id.as_str());
+        store.add_source(ws, &id, name, trust, call.now)?;
+        Change::Added
+    };
+    Reply::json(&SourceChanged { source: id.as_str(), outcome })
+}

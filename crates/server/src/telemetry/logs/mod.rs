@@ -1,0 +1,241 @@
+//! Lines: one per event, to stderr, as text or as JSON.
+//!
+//! Promises: an event is one line, whatever its values hold; fields that name something private
+//! are written as their length; passwords in URLs and tokens are masked wherever they appear.
+//! Spans of `tracing` give their fields to the events inside them, under the same rules.
+//!
+//! Deliberately absent: files and rotation (whoever runs the process has stderr), colours, and
+//! filters by the value of a field.
+
+mod line;
+mod redact;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+
+use gbrain_core::named;
+use jiff::Timestamp;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::set_global_default;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, Registry};
+
+use line::Line;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object per line.
+    Json,
+}
+
+named! { LogFormat { Text = "text", Json = "json" } }
+
+/// What is logged, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogOptions {
+    /// How lines look.
+    pub format: LogFormat,
+    /// A level, or targets with levels: `info`, `warn,gbrain_server=debug`.
+    pub filter: String,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: "info".to_owned() }
+    }
+}
+
+/// Why logging could not be set up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// Not a filter.
+    #[error(
+        "{part:?} is not a log filter; it takes a level (off, error, warn, info, debug, trace), or \
+         a target with one, such as `warn,gbrain_server=debug`"
+    )]
+    Filter {
+        /// The part that could not be read.
+        part: String,
+    },
+    /// Somebody else set it up before.
+    #[error("logging is set up already")]
+    Twice,
+}
+
+/// Writes lines to stderr from now on, for the whole process.
+pub fn init(options: &LogOptions) -> Result<(), LogError> {
+    set_global_default(subscriber(options, io::stderr())?).map_err(|_| LogError::Twice)
+}
+
+/// What [`init`] sets up, writing elsewhere.
+pub fn subscriber(
+    options: &LogOptions,
+    sink: impl Write + Send + 'static,
+) -> Result<impl Subscriber + Send + Sync, LogError> {
+    let filter = filter(&options.filter)?;
+    let lines = Lines { format: options.format, sink: Mutex::new(sink) };
+    Ok(Registry::default().with(lines.with_filter(filter)))
+}
+
+/// Reads a filter. A word without a level is refused, because it would be taken for a target: a
+/// misspelt `inof` would silence everything.
+fn filter(text: &str) -> Result<Targets, LogError> {
+    let mut targets = Targets::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let wrong = || LogError::Filter { part: part.to_owned() };
+        let (target, level) = part.rsplit_once('=').unwrap_or(("", part));
+        let level = LevelFilter::from_str(level.trim()).map_err(|_| wrong())?;
+        targets = match target.trim() {
+            "" if part.contains('=') => return Err(wrong()),
+            "" => targets.with_default(level),
+            target if target.chars().all(is_of_a_target) => targets.with_target(target, level),
+            _ => return Err(wrong()),
+        };
+    }
+    Ok(targets)
+}
+
+fn is_of_a_target(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '-')
+}
+
+struct Lines<W> {
+    format: LogFormat,
+    sink: Mutex<W>,
+}
+
+impl<S, W> Layer<S> for Lines<W>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: Write + Send + 'static,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(fields);
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(fields) = span.extensions_mut().get_mut::<Fields>() {
+            values.record(fields);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let metadata = event.metadata();
+        let mut line =
+            Line::new(self.format, Timestamp::now(), *metadata.level(), metadata.target());
+        line.fields(&fields);
+        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
+            let held = span.extensions();
+            line.span(span.name(), held.get::<Fields>().unwrap_or(&Fields::default()));
+        }
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        // There is nowhere to say that a line could not be written.
+        let _ = sink.write_all(line.finish().as_bytes());
+    }
+}
+
+/// What an event or a span says, made safe.
+#[derive(Debug, Default)]
+struct Fields {
+    message: Option<String>,
+    named: Vec<(&'static str, serde_json::Value)>,
+}
+
+impl Fields {
+    fn text(&mut self, field: &Field, text: &str) {
+        match field.name() {
+            "message" => self.message = Some(redact::text(text)),
+            name => self.set(name, redact::value(name, text).into()),
+        }
+    }
+
+    /// A value that is no text needs no masking, only its name may forbid it.
+    fn plain(&mut self, field: &Field, value: serde_json::Value) {
+        match redact::is_private(field.name()) {
+            true => self.text(field, &value.to_string()),
+            false => self.set(field.name(), value),
+        }
+    }
+
+    fn set(&mut self, name: &'static str, value: serde_json::Value) {
+        match self.named.iter_mut().find(|(held, _)| *held == name) {
+            Some((_, held)) => *held = value,
+            None => self.named.push((name, value)),
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.text(field, &format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field, value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        self.text(field, &value.to_string());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.plain(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.plain(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.plain(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.plain(field, value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, wrong: Option<&str>) {
+        let found = filter(text).err().map(|error| match error {
+            LogError::Filter { part } => part,
+            LogError::Twice => "twice".to_owned(),
+        });
+        assert_eq!(found.as_deref(), wrong, "{text}");
+    }
+
+    #[test]
+    fn reads_filters_and_names_what_is_wrong() {
+        check("info", None);
+        check("WARN", None);
+        check("off", None);
+        check("", None);
+        check("warn, gbrain_server=debug,hyper::proto=off", None);
+        check("inof", Some("inof"));
+        check("info,gbrain_server", Some("gbrain_server"));
+        check("gbrain_server=loud", Some("gbrain_server=loud"));
+        check("=info", Some("=info"));
+        check("[span{query=x}]=info", Some("[span{query=x}]=info"));
+    }
+}

@@ -1,0 +1,22 @@
+//! Numbers of rows. Whoever takes one holds the counter to the end of the transaction, so numbers
+//! rise in the order in which rows become visible, and those of a transaction that fails come back.
+
+use gbrain_core::id::WorkspaceId;
+
+use crate::driver::{Session, first};
+use crate::{Result, StoreError};
+
+const TAKE: &str = "INSERT INTO counters (workspace_id, name, last_id) VALUES ($1, $2, $3) \
+     ON CONFLICT (workspace_id, name) DO UPDATE SET \
+     last_id = counters.last_id + excluded.last_id RETURNING last_id";
+
+/// Takes numbers; the last of them.
+pub(super) fn take(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    name: &str,
+    numbers: usize,
+) -> Result<i64> {
+    first(session, TAKE, &[ws.into(), name.into(), numbers.into()], |row| row.int(0))?
+        .ok_or_else(|| StoreError::corrupt(format!("the counter of {name} gave no number")))
+}

@@ -1,0 +1,141 @@
+//! Background jobs, as everybody sees them. What a worker says of its job is in `leases`.
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::job::JobState;
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::driver::{Session, Value, collect, first};
+use crate::job::{Job, JobCounts, JobFilter, JobInfo, NewJob};
+use crate::{Result, row};
+
+/// The columns that [`row::job_info`] reads.
+macro_rules! info {
+    () => {
+        "workspace_id, id, kind, state, attempt, max_attempts, run_after, done, total, note, \
+         error, worker, lease_until, cancel_requested, created_by, created_at, started_at, \
+         updated_at, finished_at"
+    };
+}
+const ADD: &str = "INSERT INTO jobs (workspace_id, id, kind, state, attempt, max_attempts, \
+     run_after, done, note, cancel_requested, created_by, created_at, updated_at, spec) \
+     VALUES ($1, $2, $3, 'queued', 0, $4, $5, 0, '', FALSE, $6, $5, $5, $7)";
+const GET: &str = concat!(
+    "SELECT ",
+    info!(),
+    ", spec, checkpoint, result FROM jobs WHERE workspace_id = $1 AND id = $2"
+);
+const LIST: &str = concat!("SELECT ", info!(), " FROM jobs WHERE workspace_id = $1");
+const CANCEL: &str = "UPDATE jobs SET cancel_requested = TRUE, updated_at = $3, \
+     state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END, \
+     finished_at = CASE WHEN state = 'queued' THEN CAST($3 AS bigint) END \
+     WHERE workspace_id = $1 AND id = $2 AND state IN ('queued', 'running') RETURNING state";
+const STATE: &str = "SELECT state FROM jobs WHERE workspace_id = $1 AND id = $2";
+const PRUNE: &str = "DELETE FROM jobs WHERE workspace_id = $1 AND finished_at < $2";
+const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
+     count(CASE WHEN state = 'running' THEN 1 END) FROM jobs WHERE state IN ('queued', 'running')";
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    job: &NewJob,
+    now: Timestamp,
+) -> Result<i64> {
+    workspaces::ledger(session, ws)?;
+    let NewJob { kind, spec, created_by, max_attempts } = job;
+    refuse_nul(&[kind, spec, created_by])?;
+    let id = counters::take(session, ws, "jobs", 1)?;
+    let params = [
+        ws.into(),
+        id.into(),
+        kind.as_str().into(),
+        (*max_attempts).into(),
+        now.as_millisecond().into(),
+        created_by.as_str().into(),
+        spec.as_str().into(),
+    ];
+    session.execute(ADD, &params)?;
+    Ok(id)
+}
+
+pub(super) fn get(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
+    workspaces::ledger(session, ws)?;
+    first(session, GET, &[ws.into(), id.into()], row::job)
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &JobFilter,
+    limit: usize,
+) -> Result<Vec<JobInfo>> {
+    workspaces::ledger(session, ws)?;
+    let JobFilter { state, kinds, before } = filter;
+    let (mut sql, mut params) = (LIST.to_owned(), vec![ws.into()]);
+    if let Some(state) = state {
+        params.push(state.name().into());
+        sql.push_str(&format!(" AND state = ${}", params.len()));
+    }
+    if let Some(before) = before {
+        params.push((*before).into());
+        sql.push_str(&format!(" AND id < ${}", params.len()));
+    }
+    if !kinds.is_empty() {
+        narrow_to_kinds(&mut sql, &mut params, kinds)?;
+    }
+    params.push(limit.into());
+    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+    collect(session, &sql, &params, row::job_info)
+}
+
+/// The state it is in now; none if there is no such job.
+pub(super) fn cancel(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    now: Timestamp,
+) -> Result<Option<JobState>> {
+    workspaces::ledger(session, ws)?;
+    let state = |row: &dyn crate::driver::Columns| row::name(row, 0, JobState::from_name);
+    let params = [ws.into(), id.into(), now.as_millisecond().into()];
+    match first(session, CANCEL, &params, state)? {
+        Some(state) => Ok(Some(state)),
+        None => first(session, STATE, &params[..2], state),
+    }
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+/// Over all workspaces.
+pub(super) fn counts(session: &mut dyn Session) -> Result<JobCounts> {
+    Ok(first(session, COUNTS, &[], row::job_counts)?.unwrap_or_default())
+}
+
+pub(super) fn counts_of(session: &mut dyn Session, ws: &WorkspaceId) -> Result<JobCounts> {
+    workspaces::ledger(session, ws)?;
+    let sql = format!("{COUNTS} AND workspace_id = $1");
+    Ok(first(session, &sql, &[ws.into()], row::job_counts)?.unwrap_or_default())
+}
+
+/// Adds ` AND kind IN (...)` to a statement.
+pub(super) fn narrow_to_kinds<'a>(
+    sql: &mut String,
+    params: &mut Vec<Value<'a>>,
+    kinds: &'a [String],
+) -> Result<()> {
+    let first = params.len() + 1;
+    for kind in kinds {
+        refuse_nul(&[kind])?;
+        params.push(kind.as_str().into());
+    }
+    let places: Vec<String> = (first..=params.len()).map(|at| format!("${at}")).collect();
+    sql.push_str(&format!(" AND kind IN ({})", places.join(", ")));
+    Ok(())
+}
+
+pub(super) fn refuse_nul(texts: &[&str]) -> Result<()> {
+    texts.iter().try_for_each(|text| write::refuse_nul_in(text, || "the job".to_owned()))
+}

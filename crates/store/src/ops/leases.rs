@@ -1,0 +1,269 @@
+//! What workers do with jobs: claim, tell how far they are, end.
+//!
+//! Every word of a worker is fenced: it counts while the job runs under the same worker and the
+//! same attempt, and changes nothing otherwise. The number of an attempt is never used again, so an
+//! attempt that is given back is given as one more that is allowed.
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::job::ATTEMPTS_EXHAUSTED;
+use jiff::Timestamp;
+
+use super::{jobs, workspaces};
+use crate::driver::{Session, Value, collect, first};
+use crate::job::{Beat, Claim, Job, JobStep, Lease, Outcome, Progress};
+use crate::types::WriteOutcome;
+use crate::{Result, StoreError};
+
+/// What a worker may take at the moment `$1`.
+const CLAIMABLE: &str = "state IN ('queued', 'running') \
+     AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1))";
+/// Whose job it is. The first four parameters of what a worker says.
+const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
+     AND state = 'running'";
+const CLAIM: &str = "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $3, \
+     lease_until = $4, started_at = coalesce(started_at, $5), updated_at = $5 \
+     WHERE workspace_id = $1 AND id = $2";
+const CLOSE_CANCELLED: &str = "UPDATE jobs SET state = 'cancelled', lease_until = NULL, \
+     finished_at = $3, updated_at = $3 WHERE workspace_id = $1 AND id = $2";
+const CLOSE_EXHAUSTED: &str = "UPDATE jobs SET state = 'failed', lease_until = NULL, \
+     finished_at = $3, updated_at = $3, error = $4 WHERE workspace_id = $1 AND id = $2";
+
+/// Workspaces with something to claim, that of the oldest job first.
+pub(super) fn claimable(
+    session: &mut dyn Session,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Vec<WorkspaceId>> {
+    jobs::refuse_nul(&[&claim.worker])?;
+    if claim.kinds.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut sql = format!("SELECT workspace_id FROM jobs WHERE {CLAIMABLE}");
+    let mut params = vec![now.as_millisecond().into()];
+    jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
+    sql.push_str(" GROUP BY workspace_id ORDER BY min(created_at), workspace_id");
+    collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
+}
+
+/// Takes the oldest claimable job of a workspace that nobody else is taking, and closes those on
+/// the way to it that are not to be run again.
+pub(super) fn claim(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    skip_locked: &str,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Option<Job>> {
+    let at = now.as_millisecond();
+    while let Some(found) = oldest(session, ws, skip_locked, claim, now)? {
+        let Found { id, attempt, max_attempts, cancel_requested } = found;
+        if cancel_requested {
+            session.execute(CLOSE_CANCELLED, &[ws.into(), id.into(), at.into()])?;
+        } else if attempt >= max_attempts {
+            let error = exhausted(max_attempts);
+            session.execute(CLOSE_EXHAUSTED, &[ws.into(), id.into(), at.into(), error.into()])?;
+        } else {
+            let (worker, until) = (claim.worker.as_str(), claim.lease_until.as_millisecond());
+            let params = [ws.into(), id.into(), worker.into(), until.into(), at.into()];
+            session.execute(CLAIM, &params)?;
+            return jobs::get(session, ws, id);
+        }
+    }
+    Ok(None)
+}
+
+/// What decides about a claimable job.
+struct Found {
+    id: i64,
+    attempt: i64,
+    max_attempts: i64,
+    cancel_requested: bool,
+}
+
+fn oldest(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    skip_locked: &str,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Option<Found>> {
+    let mut sql = format!(
+        "SELECT id, attempt, max_attempts, cancel_requested FROM jobs WHERE {CLAIMABLE} \
+         AND workspace_id = $2"
+    );
+    let mut params = vec![now.as_millisecond().into(), ws.into()];
+    jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
+    sql.push_str(&format!(" ORDER BY created_at, id LIMIT 1 {skip_locked}"));
+    first(session, &sql, &params, |row| {
+        Ok(Found {
+            id: row.int(0)?,
+            attempt: row.int(1)?,
+            max_attempts: row.int(2)?,
+            cancel_requested: row.flag(3)?,
+        })
+    })
+}
+
+fn exhausted(attempts: i64) -> String {
+    let message = format!("all {attempts} attempts ended without a word from their worker");
+    serde_json::json!({ "kind": ATTEMPTS_EXHAUSTED, "message": message, "hints": [] }).to_string()
+}
+
+pub(super) fn beat(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    progress: &Progress,
+    lease_until: Timestamp,
+    now: Timestamp,
+) -> Result<Beat> {
+    let Progress { done, total, note } = progress;
+    jobs::refuse_nul(&[note])?;
+    let sql = format!(
+        "UPDATE jobs SET done = $5, total = $6, note = $7, lease_until = $8, updated_at = $9 \
+         {FENCE} RETURNING cancel_requested"
+    );
+    let mut params = fence(session, ws, id, lease)?;
+    params.extend([
+        (*done).into(),
+        (*total).into(),
+        note.as_str().into(),
+        lease_until.as_millisecond().into(),
+        now.as_millisecond().into(),
+    ]);
+    Ok(match first(session, &sql, &params, |row| row.flag(0))? {
+        None => Beat::Lost,
+        Some(true) => Beat::Cancel,
+        Some(false) => Beat::Go,
+    })
+}
+
+pub(super) fn checkpoint(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    checkpoint: &str,
+    now: Timestamp,
+) -> Result<bool> {
+    jobs::refuse_nul(&[checkpoint])?;
+    let sql = format!("UPDATE jobs SET checkpoint = $5, updated_at = $6 {FENCE}");
+    let mut params = fence(session, ws, id, lease)?;
+    params.extend([checkpoint.into(), now.as_millisecond().into()]);
+    Ok(session.execute(&sql, &params)? > 0)
+}
+
+/// Refuses early what [`step`] would refuse after the work.
+pub(super) fn require(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    step: &JobStep<'_>,
+) -> Result<()> {
+    let params = fence(session, ws, step.id, step.lease)?;
+    first(session, &format!("SELECT 1 FROM jobs {FENCE}"), &params, |_| Ok(()))?
+        .ok_or(StoreError::LeaseLost { job: step.id })
+}
+
+/// Moves the checkpoint, or fails and with it the transaction. From here to the commit nobody can
+/// claim the job.
+pub(super) fn step(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    step: &JobStep<'_>,
+    outcomes: &[WriteOutcome],
+    now: Timestamp,
+) -> Result<()> {
+    let JobStep { id, lease, checkpoint, done, total } = *step;
+    let checkpoint = checkpoint(outcomes);
+    jobs::refuse_nul(&[&checkpoint])?;
+    let sql =
+        format!("UPDATE jobs SET checkpoint = $5, done = $6, total = $7, updated_at = $8 {FENCE}");
+    let mut params = fence(session, ws, id, lease)?;
+    params.extend([checkpoint.into(), done.into(), total.into(), now.as_millisecond().into()]);
+    match session.execute(&sql, &params)? {
+        0 => Err(StoreError::LeaseLost { job: id }),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn finish(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Result<bool> {
+    let (result, error) = match outcome {
+        Outcome::Done(result) => (Some(result.as_str()), None),
+        Outcome::Failed(error) => (None, Some(error.as_str())),
+        Outcome::Cancelled => (None, None),
+    };
+    jobs::refuse_nul(&[result.or(error).unwrap_or("")])?;
+    let sql = format!(
+        "UPDATE jobs SET state = $5, result = $6, error = $7, lease_until = NULL, \
+         finished_at = $8, updated_at = $8 {FENCE}"
+    );
+    let mut params = fence(session, ws, id, lease)?;
+    params.extend([
+        outcome.state().name().into(),
+        result.into(),
+        error.into(),
+        now.as_millisecond().into(),
+    ]);
+    Ok(session.execute(&sql, &params)? > 0)
+}
+
+pub(super) fn retry(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    error: &str,
+    run_after: Timestamp,
+    now: Timestamp,
+) -> Result<bool> {
+    jobs::refuse_nul(&[error])?;
+    let sql = format!(
+        "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' \
+         WHEN attempt >= max_attempts THEN 'failed' ELSE 'queued' END, \
+         finished_at = CASE WHEN cancel_requested OR attempt >= max_attempts \
+         THEN CAST($7 AS bigint) END, \
+         error = $5, run_after = $6, lease_until = NULL, updated_at = $7 {FENCE}"
+    );
+    let mut params = fence(session, ws, id, lease)?;
+    params.extend([error.into(), run_after.as_millisecond().into(), now.as_millisecond().into()]);
+    Ok(session.execute(&sql, &params)? > 0)
+}
+
+pub(super) fn release(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    now: Timestamp,
+) -> Result<bool> {
+    let sql = format!(
+        "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END, \
+         finished_at = CASE WHEN cancel_requested THEN CAST($5 AS bigint) END, \
+         max_attempts = max_attempts + 1, run_after = $5, lease_until = NULL, \
+         updated_at = $5 {FENCE}"
+    );
+    let mut params = fence(session, ws, id, lease)?;
+    params.push(now.as_millisecond().into());
+    Ok(session.execute(&sql, &params)? > 0)
+}
+
+/// The parameters of [`FENCE`], for a workspace that must exist.
+fn fence<'a>(
+    session: &mut dyn Session,
+    ws: &'a WorkspaceId,
+    id: i64,
+    lease: &'a Lease,
+) -> Result<Vec<Value<'a>>> {
+    workspaces::ledger(session, ws)?;
+    let Lease { worker, attempt } = lease;
+    jobs::refuse_nul(&[worker])?;
+    Ok(vec![ws.into(), id.into(), worker.as_str().into(), (*attempt).into()])
+}

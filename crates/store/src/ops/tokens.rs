@@ -1,0 +1,83 @@
+//! Tokens. They are found by id over all workspaces, and changed in their own.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{workspaces, write};
+use crate::driver::{Session, Value, collect, first};
+use crate::token::{NewToken, Token};
+use crate::{Result, row};
+
+const COLUMNS: &str = "SELECT workspace_id, id, name, scope, digest, rate_per_second, created_at, \
+     expires_at, revoked_at, last_used_at FROM tokens";
+const ADD: &str = "INSERT INTO tokens (workspace_id, id, name, scope, digest, rate_per_second, \
+     created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const LIVE: &str = "SELECT count(*) FROM (SELECT 1 FROM tokens WHERE revoked_at IS NULL \
+     AND (expires_at IS NULL OR expires_at > $1) LIMIT 1) AS live";
+const REVOKE: &str = "UPDATE tokens SET revoked_at = $3 \
+     WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NULL";
+const TOUCH: &str = "UPDATE tokens SET last_used_at = $3 WHERE workspace_id = $1 AND id = $2 \
+     AND (last_used_at IS NULL OR last_used_at < $3)";
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    token: &NewToken,
+    now: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    let NewToken { id, name, scope, digest, rate_per_second, expires_at } = token;
+    for text in [id, name] {
+        write::refuse_nul_in(text, || "the token".to_owned())?;
+    }
+    let params = [
+        ws.into(),
+        id.as_str().into(),
+        name.as_str().into(),
+        scope.name().into(),
+        Value::Blob((&digest.0[..]).into()),
+        (*rate_per_second).into(),
+        now.as_millisecond().into(),
+        expires_at.map(Timestamp::as_millisecond).into(),
+    ];
+    session.execute(ADD, &params)?;
+    Ok(())
+}
+
+pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Token>> {
+    workspaces::ledger(session, ws)?;
+    let sql = format!("{COLUMNS} WHERE workspace_id = $1 ORDER BY created_at, id");
+    collect(session, &sql, &[ws.into()], row::token)
+}
+
+pub(super) fn find(session: &mut dyn Session, id: &str) -> Result<Option<Token>> {
+    first(session, &format!("{COLUMNS} WHERE id = $1"), &[id.into()], row::token)
+}
+
+pub(super) fn has_live(session: &mut dyn Session, now: Timestamp) -> Result<bool> {
+    let live = first(session, LIVE, &[now.as_millisecond().into()], |row| row.int(0))?;
+    Ok(live.is_some_and(|count| count > 0))
+}
+
+pub(super) fn revoke(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &str,
+    now: Timestamp,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    write::refuse_nul_in(id, || "the token".to_owned())?;
+    Ok(session.execute(REVOKE, &[ws.into(), id.into(), now.as_millisecond().into()])? > 0)
+}
+
+pub(super) fn touch(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &str,
+    at: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    write::refuse_nul_in(id, || "the token".to_owned())?;
+    session.execute(TOUCH, &[ws.into(), id.into(), at.as_millisecond().into()])?;
+    Ok(())
+}
