@@ -8,6 +8,10 @@ use std::sync::{Arc, LazyLock};
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::links::LinksBody;
+use gbrain_core::format::page::PageBody;
+use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
+use gbrain_core::format::sources::SourcesBody;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -35,6 +39,13 @@ impl Entry {
         (self.read)(arguments.unwrap_or_default()).map_err(|fault| {
             fault.hint(format!("see the input schema of the tool `{}`", self.tool.name))
         })
+    }
+
+    /// The same tool, with what it answers.
+    fn gives<O: JsonSchema>(mut self) -> Self {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        self.tool.output_schema = Some(schema_of::<O>(settings));
+        self
     }
 }
 
@@ -66,15 +77,18 @@ fn all() -> Vec<Entry> {
     vec![
         entry("query", "Ask the memory", QUERY, Looks, Operation::Query),
         entry("search", "Search by words", SEARCH, Looks, Operation::Search),
-        entry("get_page", "Read a page", GET, Looks, Operation::GetPage),
-        entry("list_pages", "List pages", LIST, Looks, Operation::ListPages),
-        entry("links", "Links of a page", LINKS, Looks, Operation::Links),
-        entry("sources", "List sources", SOURCES, Looks, |NoArguments {}| Operation::Sources),
+        entry("get_page", "Read a page", GET, Looks, Operation::GetPage).gives::<PageBody<'_>>(),
+        entry("list_pages", "List pages", LIST, Looks, Operation::ListPages)
+            .gives::<PagesBody<'_>>(),
+        entry("links", "Links of a page", LINKS, Looks, Operation::Links).gives::<LinksBody<'_>>(),
+        entry("sources", "List sources", SOURCES, Looks, |NoArguments {}| Operation::Sources)
+            .gives::<SourcesBody<'_>>(),
         entry("eval_status", "State of evaluation", EVAL, Looks, |NoArguments {}| {
             Operation::EvalStatus
         }),
-        entry("put_page", "Write a page", PUT, Adds, Operation::PutPage),
-        entry("delete_page", "Delete a page", DELETE, Destroys, Operation::DeletePage),
+        entry("put_page", "Write a page", PUT, Adds, Operation::PutPage).gives::<PutBody<'_>>(),
+        entry("delete_page", "Delete a page", DELETE, Destroys, Operation::DeletePage)
+            .gives::<DeleteBody>(),
     ]
 }
 
@@ -126,7 +140,7 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
     effect: Effect,
     operation: fn(I) -> Operation,
 ) -> Entry {
-    let tool = Tool::new(name, description, schema_of::<I>())
+    let tool = Tool::new(name, description, input_schema::<I>())
         .with_title(title)
         .with_annotations(effect.annotations(title));
     let (scope, lane) = match effect {
@@ -152,20 +166,23 @@ impl Effect {
     }
 }
 
-/// The JSON Schema of an input, without references: not every client follows them.
-fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
+/// The schema of an input has no references: it is read by models, and not every client resolves
+/// them first.
+fn input_schema<I: JsonSchema>() -> Arc<JsonObject> {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
+    schema_of::<I>(settings)
+}
+
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     let schema = settings.into_generator().into_root_schema_for::<T>();
-    match Value::from(schema) {
-        Value::Object(mut schema) => {
-            // The tool has a name and a description of its own.
-            schema.remove("title");
-            schema.remove("description");
-            Arc::new(schema)
-        }
-        other => unreachable!("the schema of a struct is an object, not {other}"),
-    }
+    let Value::Object(mut schema) = Value::from(schema) else {
+        unreachable!("the schema of a struct is an object")
+    };
+    // The tool has a name and a description of its own.
+    schema.remove("title");
+    schema.remove("description");
+    Arc::new(schema)
 }
 
 #[cfg(test)]
