@@ -1,5 +1,6 @@
 //! Where things live, and what the file plane says: flag, environment, file, default, in this order.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,8 @@ pub(crate) struct Environment {
     pub(crate) step_summary: Option<OsString>,
     pub(crate) token_key: Option<String>,
     pub(crate) log: Option<String>,
+    /// Every variable that begins with `OTEL_`.
+    pub(crate) otel: BTreeMap<String, String>,
 }
 
 impl Environment {
@@ -56,6 +59,12 @@ impl Environment {
             step_summary: std::env::var_os("GITHUB_STEP_SUMMARY").filter(|value| !value.is_empty()),
             token_key: text("GBRAIN_TOKEN_KEY"),
             log: text("GBRAIN_LOG"),
+            otel: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .filter(|(name, _)| name.starts_with("OTEL_"))
+                .collect(),
         }
     }
 }
@@ -97,6 +106,8 @@ pub(crate) struct Home {
     pub(crate) token_key: Option<String>,
     /// What is logged, as the environment says.
     pub(crate) log: Option<String>,
+    /// What the environment says of OpenTelemetry.
+    pub(crate) otel: BTreeMap<String, String>,
     /// The file plane, flattened to dotted keys.
     pub(crate) file: Map<String, Value>,
     /// What the user should know about the file.
@@ -129,6 +140,7 @@ impl Home {
             step_summary: environment.step_summary.clone().map(PathBuf::from),
             token_key: environment.token_key.clone(),
             log: environment.log.clone(),
+            otel: environment.otel.clone(),
             file,
             warnings,
         })

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gbrain_brain::capture::software;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
+use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{House, HouseOptions, TokenKey};
 
 use crate::capture;
@@ -25,6 +26,12 @@ pub(crate) struct LogArgs {
     /// [env: GBRAIN_LOG] [default: info].
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
+    /// Send OpenTelemetry spans to this OTLP/HTTP address [env: OTEL_EXPORTER_OTLP_ENDPOINT].
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// Put what was asked into the spans; without it they have its length only.
+    #[arg(long, requires = "otlp")]
+    otlp_queries: bool,
 }
 
 impl LogArgs {
@@ -36,16 +43,28 @@ impl LogArgs {
         gbrain_server::telemetry::logs::init(&LogOptions { format, filter })
             .map_err(|error| CliError::usage(error.to_string()))
     }
+
+    /// Where spans go; nowhere unless an address was given.
+    fn tracer(&self, home: &Home) -> Result<Tracer, CliError> {
+        let set = |name: &str| home.otel.get(name).cloned();
+        let options = resolve(self.otlp.as_deref(), self.otlp_queries, set);
+        let wrong = |error: TraceError| CliError::config(error.to_string());
+        match options.map_err(wrong)? {
+            None => Ok(Tracer::off()),
+            Some(options) => Tracer::start(&options).map_err(wrong),
+        }
+    }
 }
 
 /// The house of all workspaces of this home.
-pub(crate) fn house(context: &Context<'_>) -> Result<Arc<House>, CliError> {
+pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: models(&context.home)?,
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
+        tracer: log.tracer(&context.home)?,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;

@@ -13,6 +13,7 @@ use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::traces::Tracer;
 
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
@@ -27,6 +28,8 @@ pub struct HouseOptions {
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
     pub metrics: Metrics,
+    /// Where spans go.
+    pub tracer: Tracer,
 }
 
 /// All brains of one store.
@@ -64,6 +67,11 @@ impl House {
     /// Where things are counted.
     pub fn metrics(&self) -> &Metrics {
         &self.options.metrics
+    }
+
+    /// Where spans go.
+    pub(crate) fn tracer(&self) -> &Tracer {
+        &self.options.tracer
     }
 
     /// Whether requests are captured.
@@ -121,6 +129,7 @@ impl House {
     pub fn close(&self) -> Drained {
         let all: Vec<Entry> = self.doors().drain().map(|(_, entry)| entry).collect();
         all.into_iter().for_each(|entry| self.shut(entry));
+        self.options.tracer.shutdown();
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

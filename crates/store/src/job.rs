@@ -137,7 +137,7 @@ pub struct JobStep<'a> {
     /// Who has it.
     pub lease: &'a Lease,
     /// Where to go on after these pages, made of what became of them.
-    pub checkpoint: &'a dyn Fn(&[WriteOutcome]) -> String,
+    pub checkpoint: &'a (dyn Fn(&[WriteOutcome]) -> String + Sync),
     /// How much is done with them.
     pub done: u64,
     /// Of how much, if that is known.

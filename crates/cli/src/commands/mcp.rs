@@ -30,7 +30,7 @@ pub(crate) struct McpArgs {
 /// Serves one client until it goes.
 pub(crate) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context)?;
+    let house = house(context, &args.log)?;
     let scope = if args.read_only { Scope::Read } else { Scope::Write };
     let visitor = Visitor::local(context.home.workspace.clone(), scope, "stdio");
     let stdio = Stdio { house, visitor, sizes: sizes(None, 64), max_message: MAX_MESSAGE };

@@ -85,7 +85,7 @@ fn parse_origin(text: &str) -> Result<String, String> {
 /// Serves until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context)?;
+    let house = house(context, &args.log)?;
     let store = house.share_store();
     let loopback = loopback(context, args, store.as_ref())?;
     let workspace = context.home.workspace.clone();

@@ -30,7 +30,7 @@ pub(crate) struct WorkerArgs {
 /// Works until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &WorkerArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context)?;
+    let house = house(context, &args.log)?;
     let lease = Duration::from_secs(args.lease.into());
     let options = WorkerOptions { name: worker_name(), lease };
     context.terminal.remark(format!("working as {}; interrupt to stop", options.name));

@@ -22,8 +22,19 @@ pub(crate) struct Call<'a> {
     pub(crate) house: &'a House,
     pub(crate) who: &'a Visitor,
     pub(crate) now: Timestamp,
-    /// Job and subagent, from headers.
+    /// Job and subagent, from headers or the metadata of a tool's call.
     pub(crate) caller: Caller,
+    /// What the request is called, and the span that it is part of.
+    pub(crate) origin: Origin,
+}
+
+/// Where a call came from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    /// The name of the request.
+    pub(crate) request_id: String,
+    /// The `traceparent` header, as it came.
+    pub(crate) traceparent: Option<String>,
 }
 
 /// What came over the wire for one call.

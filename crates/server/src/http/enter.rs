@@ -119,7 +119,7 @@ async fn admit(
     };
     admitted.map(Some).map_err(|denied| match denied {
         Denied::Unauthorised(fault) => {
-            shared.metrics().refused("unauthorised");
+            shared.metrics().refused("unauthorized");
             fault.into()
         }
         Denied::TooOften(after) => {

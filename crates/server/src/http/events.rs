@@ -14,7 +14,7 @@ use gbrain_core::job::JobState;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 
-use super::endpoint::Call;
+use super::endpoint::{Call, Origin};
 use super::enter::Action;
 use super::reply::Refusal;
 use super::{Shared, in_time, visitor};
@@ -92,7 +92,13 @@ impl Watching {
             (self.shared.house.clone(), self.who.clone(), self.id, self.kinds);
         let look = move || {
             let caller = Caller { remote: true, ..Caller::default() };
-            let call = Call { house: &house, who: &who, now: Timestamp::now(), caller };
+            let call = Call {
+                house: &house,
+                who: &who,
+                now: Timestamp::now(),
+                caller,
+                origin: Origin::default(),
+            };
             find(&call, id, kinds)
         };
         let job = in_time(&self.shared, Lane::Read, look).await??;

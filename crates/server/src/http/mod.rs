@@ -26,11 +26,12 @@ use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
+use gbrain_store::JobCounts;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-pub(crate) use endpoint::{Call, NoParameters};
+pub(crate) use endpoint::{Call, NoParameters, Origin};
 pub(crate) use reply::{NDJSON, Reply};
 
 pub use guard::Guard;
@@ -40,10 +41,10 @@ use crate::access::Gatekeeper;
 use crate::audit::{Audit, Event};
 use crate::house::House;
 use crate::lanes::{Lane, Lanes, Refused};
-use crate::telemetry::metrics::{Metrics, Outcome};
+use crate::telemetry::metrics::{JobCount, Metrics, Outcome, Readings, Visible};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
-use enter::{Action, Target};
+use enter::{Action, RequestId, Target};
 use listen::listen;
 use reply::Refusal;
 
@@ -126,6 +127,29 @@ impl Shared {
         self.is_stopping.load(Ordering::Acquire)
     }
 
+    /// What is looked up when somebody scrapes.
+    fn readings(&self, visible: Visible<'_>) -> Readings {
+        let store = self.house.store();
+        let workspaces = store.workspaces().unwrap_or_default();
+        let seen = workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id));
+        let jobs = seen.flat_map(|workspace| {
+            let JobCounts { queued, running } =
+                store.job_counts_of(&workspace.id).unwrap_or_default();
+            [("queued", queued), ("running", running)].map(|(state, count)| JobCount {
+                workspace: workspace.id.clone(),
+                state,
+                count,
+            })
+        });
+        let depth = |lane| self.lanes.waiting(lane) as u64;
+        Readings {
+            connections: self.open.load(Ordering::Relaxed) as u64,
+            queue_depth: vec![("read", depth(Lane::Read)), ("write", depth(Lane::Write))],
+            jobs: jobs.collect(),
+            spans_dropped: self.house.tracer().dropped(),
+        }
+    }
+
     /// Questions are not changes, though they come with a body.
     fn is_audited(&self, action: &str) -> bool {
         !matches!(action, "search" | "query" | "compare" | "mcp" | "none")
@@ -144,6 +168,10 @@ pub(crate) async fn serve(
     connections: Connections,
 ) {
     let shared = Arc::new(Shared::new(parts));
+    let read = Arc::downgrade(&shared);
+    shared.metrics().read_with(move |visible| {
+        read.upgrade().map(|shared| shared.readings(visible)).unwrap_or_default()
+    });
     let app = router(shared.clone());
     let stopping = shared.clone();
     let until = async move {
@@ -270,6 +298,7 @@ async fn answer_at(
     }
     let parameters = parameters(path, request.uri().query().unwrap_or_default());
     let caller = caller(request.headers())?;
+    let origin = origin(&request);
     let content_type = request.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
     let body = body(request, &shared.bounds).await?;
@@ -277,7 +306,7 @@ async fn answer_at(
     let house = shared.house.clone();
     let lane = endpoint.lane;
     let job = move || {
-        let call = Call { house: &house, who: &who, now: Timestamp::now(), caller };
+        let call = Call { house: &house, who: &who, now: Timestamp::now(), caller, origin };
         (endpoint.call)(&call, input)
     };
     in_time(shared, lane, job).await?.map_err(Refusal::from)
@@ -337,6 +366,15 @@ fn caller(headers: &HeaderMap) -> Result<Caller, Fault> {
         job_id: number("x-gbrain-job-id")?,
         subagent_id: number("x-gbrain-subagent-id")?,
     })
+}
+
+fn origin(request: &Request) -> Origin {
+    let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+    let request_id = request.extensions().get::<RequestId>();
+    Origin {
+        request_id: request_id.map(|id| id.0.to_string()).unwrap_or_default(),
+        traceparent: traceparent.map(str::to_owned),
+    }
 }
 
 /// The body, if it is not too large and comes in time.

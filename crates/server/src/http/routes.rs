@@ -8,8 +8,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
-use gbrain_core::format;
+use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
+use gbrain_core::format::{self, Answer};
 use serde_json::Value;
 
 use super::endpoint::{Endpoint, endpoint};
@@ -30,8 +31,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     const DELETE: Method = Method::DELETE;
     let asks = |draft: super::endpoint::Draft| draft.scope(Scope::Read).lane(Lane::Read);
     vec![
-        asks(endpoint::<Value>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
-        asks(endpoint::<Value>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
+        asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
 
         endpoint::<format::pages::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
         endpoint::<format::page::PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
@@ -68,7 +69,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
         endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints.").asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<Value>(POST, "/v1/compare", "compare", "Compare results, query by query.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),

@@ -1,6 +1,6 @@
 //! Jobs that change the brain: pages, files, the index.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::import::{Halt, ImportOptions, ImportProgress, import};
 use gbrain_brain::wire;
@@ -90,14 +90,14 @@ impl Batch {
         let store = held.house.store();
         let now = Timestamp::now();
         // What is counted is known only when the pages are written, and is stored with them.
-        let counted = std::cell::RefCell::new(std::mem::take(&mut at.summary));
+        let counted = Mutex::new(std::mem::take(&mut at.summary));
         let next = at.next;
         let checkpoint = |outcomes: &[WriteOutcome]| {
-            let mut summary = counted.borrow_mut();
+            let mut summary = counted.lock().unwrap_or_else(PoisonError::into_inner);
             for (page, outcome) in self.pages.iter().zip(outcomes) {
                 count(&mut summary, page, outcome.kind);
             }
-            serde_json::to_string(&Reached { next, summary: &summary }).unwrap_or_default()
+            serde_json::to_string(&Reached { next, summary: &*summary }).unwrap_or_default()
         };
         let step = JobStep {
             id: held.job.info.id,
@@ -107,7 +107,7 @@ impl Batch {
             total: Some(total),
         };
         let written = store.write_pages_in_job(held.workspace(), &writes, &step, now);
-        at.summary = counted.into_inner();
+        at.summary = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
         match written {
             Ok(_) => Ok(()),
             Err(StoreError::LeaseLost { .. }) => {

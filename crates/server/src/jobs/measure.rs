@@ -20,6 +20,7 @@ use super::outside::Outside;
 use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
 use super::worker::Held;
 use crate::operations::documents::{baseline, captures_of, qrels};
+use crate::telemetry::traces::{EvaluationResult, EvaluationSpan};
 
 /// Up to this many chunks a gate finds out by itself what moved a row.
 const BLAME_CHUNKS: u64 = 50_000;
@@ -55,7 +56,7 @@ pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
     let count = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
         + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
     measured(held, count, |target| {
-        let started = Instant::now();
+        let (started, began) = (Instant::now(), SystemTime::now());
         let gated = GateInputs {
             baseline: inputs.baseline.as_ref().map(|(baseline, by)| (baseline, *by)),
             judged: inputs.qrels.as_ref().map(|(qrels, by)| (qrels.queries.as_slice(), *by)),
@@ -72,7 +73,7 @@ pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
         };
         let outcome = run_gate(target, &gated, &|n| held.going.add(n))?;
         let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
-        note(held, outcome.verdict, count);
+        note(held, outcome.verdict, count, began);
         let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
         let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
         json(&GateReport::new(&GateParts {
@@ -98,10 +99,22 @@ pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
     })
 }
 
-fn note(held: &Held<'_>, verdict: Verdict, rows: usize) {
+fn note(held: &Held<'_>, verdict: Verdict, rows: usize, began: SystemTime) {
     let metrics = held.house.metrics().workspace(held.workspace());
     metrics.verdict("gate", verdict);
     metrics.run_finished("gate", rows as u64, SystemTime::now());
+    let name = "gate";
+    let results = [EvaluationResult { name, value: None, verdict, explanation: None }];
+    held.house.tracer().evaluation(&EvaluationSpan {
+        kind: "gate",
+        workspace: held.workspace(),
+        started: began,
+        finished: SystemTime::now(),
+        run_id: &held.job.info.id.to_string(),
+        rows: rows as u64,
+        verdict,
+        results: &results,
+    });
 }
 
 /// Runs a measurement on the brain as outsiders see it; one that was stopped half-way gives nothing.

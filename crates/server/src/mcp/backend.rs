@@ -9,13 +9,14 @@ use super::operation::{
     Backend, DeletePage, GetPage, Links, ListPages, Operation, PageFormat, PutPage,
 };
 use crate::house::House;
-use crate::http::{Call, NoParameters, Reply};
+use crate::http::{Call, NoParameters, Origin, Reply};
 use crate::operations::{ask, pages, sources, status};
 use crate::visitor::Visitor;
 
 impl Backend for House {
     fn call(&self, who: &Visitor, caller: Caller, operation: Operation) -> Result<Value, Fault> {
-        let call = &Call { house: self, who, now: Timestamp::now(), caller };
+        let call =
+            &Call { house: self, who, now: Timestamp::now(), caller, origin: Origin::default() };
         let none = NoParameters {};
         let reply = match operation {
             Operation::Search(body) => ask::search(call, none, body),

@@ -21,4 +21,8 @@ mod tools;
 mod transport;
 
 pub(crate) use handler::Context;
+#[cfg(test)]
+use operation::{Backend, Operation};
+#[cfg(test)]
+use transport::serve;
 pub(crate) use transport::{HttpService, http_service, serve_stdio};

@@ -1,13 +1,16 @@
 //! Questions: `search` and `query`, captured like every other caller's.
 
-use gbrain_brain::Ask;
+use std::time::SystemTime;
+
+use gbrain_brain::{Answered, Ask};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::request::{Caller, Operation, Trust};
+use gbrain_core::request::{Caller, Operation, Request, Trust};
 
 use crate::http::{Call, NoParameters, Reply};
+use crate::telemetry::traces::RetrievalSpan;
 
 /// Finds pages by words.
 pub(crate) fn search(call: &Call<'_>, _: NoParameters, body: AskBody) -> Result<Reply, Fault> {
@@ -30,10 +33,46 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
         rerank: None,
         progress: &|_, _| (),
     };
-    let answered = door.answer(&request, &options, caller(call, body))?;
-    let metrics = call.house.metrics().workspace(&call.who.workspace);
-    metrics.served(&answered.served.timings, &answered.ranking.degraded);
+    let started = SystemTime::now();
+    let answered = door.answer(&request, &options, caller(call, body)).map_err(Fault::from);
+    observe(call, &request, started, answered.as_ref());
+    let answered = answered?;
     Reply::json(&Answer::new(&request, &answered.ranking, &answered.served))
+}
+
+/// Counts the stages, and tells whoever follows the request.
+fn observe(
+    call: &Call<'_>,
+    request: &Request,
+    started: SystemTime,
+    answered: Result<&Answered, &Fault>,
+) {
+    if let Ok(answered) = answered {
+        let metrics = call.house.metrics().workspace(&call.who.workspace);
+        metrics.served(&answered.served.timings, &answered.ranking.degraded);
+    }
+    let tracer = call.house.tracer();
+    if !tracer.is_on() {
+        return;
+    }
+    let hits: Vec<(String, f64)> = answered.map_or_else(
+        |_| Vec::new(),
+        |answered| {
+            answered.ranking.hits.iter().map(|hit| (hit.key.to_string(), hit.score)).collect()
+        },
+    );
+    tracer.retrieval(&RetrievalSpan {
+        operation: request.operation.name(),
+        workspace: &call.who.workspace,
+        started,
+        finished: SystemTime::now(),
+        parent: call.origin.traceparent.as_deref(),
+        query: &request.query,
+        hits: &hits,
+        stages: answered.map_or(&[], |answered| answered.served.timings.as_slice()),
+        request_id: &call.origin.request_id,
+        error: answered.err().map(|fault| fault.kind),
+    });
 }
 
 /// Job and subagent as the body names them, else as the headers or the tool's metadata do.

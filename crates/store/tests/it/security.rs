@@ -240,7 +240,8 @@ fn serving_works_for_a_tenant() {
         let progress = Progress::default();
         store.beat_job(&workspace, id, &lease, &progress, at(20), at(5)).unwrap();
         let page = plain("imported", "text");
-        let step = JobStep { id, lease: &lease, checkpoint: "1", done: 1, total: None };
+        let step =
+            JobStep { id, lease: &lease, checkpoint: &|_| "1".to_owned(), done: 1, total: None };
         let write = PageWrite { page: &page, origin: None };
         store.write_pages_in_job(&workspace, &[write], &step, at(6)).unwrap();
         let outcome = Outcome::Done("{}".to_owned());
