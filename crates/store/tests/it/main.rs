@@ -34,4 +34,5 @@ mod settings;
 mod soundness;
 mod tls;
 mod tokens;
+mod upgrade;
 mod windows;

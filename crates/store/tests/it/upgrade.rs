@@ -1,0 +1,117 @@
+//! Databases that an older gbrain wrote: read, and brought up to date with what is in them.
+//!
+//! Migrations never change after a release, so the schema of a sample is made by them.
+
+use gbrain_core::id::{Generation, WorkspaceId};
+use gbrain_core::page::Visibility;
+use gbrain_store::{CaptureFilter, Location, OpenMode, Store, VersionOp};
+
+use crate::captures::read;
+use crate::database::Database;
+use crate::feed::Follower;
+use crate::fixture::*;
+use crate::jobs::{add, claim, new_job};
+use crate::tokens::new_token;
+
+on_both_engines! {
+    a_sample_of_schema_2_is_read,
+    a_sample_of_schema_2_can_be_served,
+    many_bring_one_database_up_to_date,
+}
+
+const ROWS: &str = include_str!("samples/schema_2.sql");
+const SQLITE: [&str; 2] = [
+    include_str!("../../src/sqlite/0001_initial.sql"),
+    include_str!("../../src/sqlite/0002_captures.sql"),
+];
+const POSTGRES: [&str; 2] = [
+    include_str!("../../src/postgres/0001_initial.sql"),
+    include_str!("../../src/postgres/0002_captures.sql"),
+];
+const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 1794814245734), \
+     (2, 'captures', 1794814245734)";
+
+/// Makes the database of schema 2.
+fn sample(db: &Database) {
+    let (migrations, number, rows) = match db.location() {
+        Location::Sqlite(path) => {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            (SQLITE, "INTEGER", ROWS.to_owned())
+        }
+        Location::Postgres(_) => (POSTGRES, "bigint", ROWS.replace("X'", "'\\x")),
+    };
+    let log = format!(
+        "CREATE TABLE gbrain_migrations (number {number} PRIMARY KEY, name TEXT NOT NULL, \
+         applied_at {number} NOT NULL)"
+    );
+    for sql in [log.as_str(), migrations[0], migrations[1], APPLIED, &rows] {
+        db.raw(sql).unwrap();
+    }
+}
+
+fn opened(db: &Database) -> Box<dyn Store> {
+    sample(db);
+    db.try_open(OpenMode::Use).unwrap()
+}
+
+fn a_sample_of_schema_2_is_read(db: &Database) {
+    let store = opened(db);
+    assert_sound(&*store);
+    let team = WorkspaceId::new("team").unwrap();
+    assert_eq!(store.check(&team).unwrap(), []);
+    assert_eq!(store.identity(), "f12cc5c44ebd2261a7b414f853d1fe06");
+    assert_eq!(store.workspaces().unwrap().len(), 2);
+    let head = store.head(&ws()).unwrap();
+    assert_eq!((head.generation, head.pages, head.chunks), (Generation(5), 2, 2));
+    let ada = key("people/ada");
+    let page = store.page(&ws(), &ada).unwrap().unwrap().page;
+    assert_eq!((page.title.as_str(), page.links.len()), ("Ada Quill", 1));
+    let before = store.page_at_version(&ws(), &ada, 1).unwrap().unwrap().page;
+    assert_eq!(
+        (before.tags, before.aliases),
+        (vec!["engineer".into(), "größe".into()], vec!["Ada".into()])
+    );
+    let history = store.history(&ws(), &key("gone")).unwrap();
+    assert_eq!(
+        history.iter().map(|v| v.op).collect::<Vec<_>>(),
+        [VersionOp::Write, VersionOp::Delete]
+    );
+    assert_eq!(store.config_get(&ws(), "search.pool").unwrap().as_deref(), Some("90"));
+    let captures = read(&*store, &ws(), &CaptureFilter::default());
+    assert_eq!((captures.len(), captures[0].fields.query.as_str()), (1, "who is Ada?"));
+    let mut follower = Follower::default();
+    follower.catch_up(&*store, 2);
+    assert_eq!(follower.pages.len(), 2);
+}
+
+fn a_sample_of_schema_2_can_be_served(db: &Database) {
+    let store = opened(db);
+    let visible: Vec<u64> =
+        store.visible_pages(&ws()).unwrap().into_iter().map(|(_, pages)| pages).collect();
+    assert_eq!(visible, [1], "without the private one and the deleted one");
+    let seen = store.visibilities(&ws(), &["secret", "gone", "people/ada"].map(key)).unwrap();
+    assert_eq!(seen, [Visibility::Private, Visibility::World, Visibility::World].map(Some));
+    assert!(!store.has_live_tokens(at(0)).unwrap());
+    store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
+    assert_eq!(add(&*store, 1), 1);
+    assert_eq!(claim(&*store, "w", 2).0.info.id, 1);
+    let team = WorkspaceId::new("team").unwrap();
+    assert_eq!(store.add_job(&team, &new_job("import"), at(1)).unwrap(), 1);
+    store.restore_page(&ws(), &key("gone"), at(3)).unwrap();
+    assert_sound(&*store);
+}
+
+fn many_bring_one_database_up_to_date(db: &Database) {
+    sample(db);
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            scope.spawn(move || {
+                let store = db.try_open(OpenMode::Use).unwrap();
+                store.add_token(&ws(), &new_token(&n.to_string()), at(1)).unwrap();
+            });
+        }
+    });
+    let store = db.try_open(OpenMode::Init).unwrap();
+    assert_eq!(store.tokens(&ws()).unwrap().len(), 6);
+    assert_sound(&*store);
+}
