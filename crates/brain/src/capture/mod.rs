@@ -42,7 +42,9 @@ pub enum Became {
 
 /// Told what became of the captures of a workspace, as it happens.
 #[derive(Clone)]
-pub struct Watch(pub Arc<dyn Fn(&WorkspaceId, Became) + Send + Sync>);
+pub struct Watch(pub Arc<Told>);
+
+type Told = dyn Fn(&WorkspaceId, Became) + Send + Sync;
 
 impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -9,7 +9,11 @@ use gbrain_brain::import::{
     ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch,
 };
 use gbrain_brain::{Brain, wire};
+use gbrain_core::format::serving::QueuedBody;
 use gbrain_core::id::SourceId;
+use gbrain_core::job::JobState;
+use gbrain_server::{ATTEMPTS, ImportFilesSpec};
+use gbrain_store::NewJob;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -31,6 +35,9 @@ pub(crate) struct ImportArgs {
     /// Go on importing whenever a file changes, until interrupted.
     #[arg(long)]
     watch: bool,
+    /// Leave it to `gbrain serve` or `gbrain worker` on this machine, and print the job's number.
+    #[arg(long, conflicts_with = "watch")]
+    background: bool,
     /// Delete the pages of a directory that holds no page any more.
     #[arg(long)]
     allow_empty: bool,
@@ -41,6 +48,9 @@ pub(crate) struct ImportArgs {
 
 /// Imports, and with `--watch` again after every change.
 pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+    if args.background {
+        return start_job(context, args);
+    }
     let brain = context.brain()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
@@ -52,6 +62,34 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
         return keep_watching(context.terminal, &brain, args, &options);
     }
     Ok(if summary.failed.is_empty() { Exit::Pass } else { Exit::NoVerdict })
+}
+
+/// Queues the import. Paths are made absolute: a worker stands elsewhere.
+fn start_job(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+    let absolute =
+        |path: &PathBuf| path.canonicalize().map_err(|error| CliError::io(path.display(), &error));
+    let spec = ImportFilesSpec {
+        source: SourceId::new(&args.source)?.to_string(),
+        paths: args.paths.iter().map(absolute).collect::<Result<_, _>>()?,
+        allow_empty: args.allow_empty,
+    };
+    let spec =
+        serde_json::to_string(&spec).map_err(|error| CliError::internal(error.to_string()))?;
+    let job = NewJob {
+        kind: ImportFilesSpec::KIND.to_owned(),
+        spec,
+        created_by: "command line".to_owned(),
+        max_attempts: ATTEMPTS,
+    };
+    let id = context.store()?.add_job(&context.home.workspace, &job, context.now)?;
+    if context.terminal.is_json() {
+        let (kind, state) = (job.kind, JobState::Queued.name());
+        context.terminal.json(&QueuedBody { id, kind, state });
+    } else {
+        context.terminal.line(format!("job {id} is queued"));
+        context.terminal.remark(format!("see how far it is: gbrain jobs show {id}"));
+    }
+    Ok(Exit::Pass)
 }
 
 fn import_once(

@@ -97,7 +97,7 @@ impl Batch {
             for (page, outcome) in self.pages.iter().zip(outcomes) {
                 count(&mut summary, page, outcome.kind);
             }
-            serde_json::to_string(&Reached { next, summary: &*summary }).unwrap_or_default()
+            serde_json::to_string(&Reached { next, summary: &summary }).unwrap_or_default()
         };
         let step = JobStep {
             id: held.job.info.id,

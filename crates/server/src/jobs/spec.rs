@@ -9,7 +9,7 @@ use crate::moment::Moment;
 use crate::operations::pages::TextFormat;
 
 /// The kinds that change the brain.
-pub(crate) const JOBS: &[&str] = &["import", "import_files", "reindex"];
+pub(crate) const JOBS: &[&str] = &["import", ImportFilesSpec::KIND, "reindex"];
 /// The kinds that measure it.
 pub(crate) const RUNS: &[&str] = &["replay", "gate"];
 
@@ -70,6 +70,11 @@ pub struct ImportFilesSpec {
     /// Whether a directory that holds no page any more deletes the pages it held.
     #[serde(default)]
     pub allow_empty: bool,
+}
+
+impl ImportFilesSpec {
+    /// The kind of job that it is.
+    pub const KIND: &str = "import_files";
 }
 
 /// An index to make again.

@@ -10,7 +10,7 @@ use gbrain_store::{Beat, Claim, Job, Lease, Outcome};
 use jiff::{SignedDuration, Timestamp};
 
 use super::halt::{Going, Halt};
-use super::{JOBS, RUNS, import, measure};
+use super::{ImportFilesSpec, JOBS, RUNS, import, measure};
 use crate::house::House;
 
 /// How long a worker that found nothing waits before it looks again.
@@ -120,7 +120,7 @@ fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Jo
 fn run(held: &Held<'_>) -> Result<String, Fault> {
     match held.job.info.kind.as_str() {
         "import" => import::pages(held),
-        "import_files" => import::files(held),
+        ImportFilesSpec::KIND => import::files(held),
         "reindex" => import::reindex(held),
         "replay" => measure::replay(held),
         "gate" => measure::gate(held),

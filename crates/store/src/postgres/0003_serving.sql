@@ -136,3 +136,17 @@ CREATE POLICY of_directory ON tokens FOR SELECT
 
 CREATE POLICY of_directory ON jobs FOR SELECT
     USING (current_setting('gbrain.workspace', true) = '*');
+
+-- Most brains have one role, which owns the tables: it is held to the policies too. Only a superuser
+-- is not.
+DO $$
+DECLARE
+    own record;
+BEGIN
+    FOR own IN SELECT relname FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relrowsecurity
+    LOOP
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', own.relname);
+    END LOOP;
+END
+$$;

@@ -1,4 +1,4 @@
-//! Row-level security: a role that does not own the tables sees its transaction's workspace only.
+//! Row-level security: a role, the owner of the tables too, sees its transaction's workspace only.
 
 use gbrain_core::capture::FailureReason;
 use gbrain_core::id::WorkspaceId;
@@ -30,6 +30,15 @@ impl<'d> Tenant<'d> {
         ))
         .unwrap();
         Self { db, name }
+    }
+
+    /// The same role as the owner of every table, as brains of one role have it.
+    fn owning(db: &'d Database) -> Self {
+        let tenant = Self::new(db);
+        for (table, _) in tables(db) {
+            db.raw(&format!("ALTER TABLE {table} OWNER TO {}", tenant.name)).unwrap();
+        }
+        tenant
     }
 
     fn client(&self) -> postgres::Client {
@@ -120,14 +129,30 @@ fn every_table_is_of_workspaces_and_secured() {
 fn a_query_without_where_sees_one_workspace() {
     let db = Database::postgres();
     two_workspaces(&db);
-    let tenant = Tenant::new(&db);
-    let mut client = tenant.client();
+    without_where(&db, Tenant::new(&db).client());
+}
+
+#[test]
+fn the_owner_of_the_tables_sees_one_workspace_too() {
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let owner = Tenant::owning(&db);
+    without_where(&db, owner.client());
+    let store = open(&db.location_as(&owner.name), OpenMode::Use, at(2)).unwrap();
+    assert_eq!(store.workspaces().unwrap().len(), 2);
+    assert_eq!(store.head(&other()).unwrap().pages, 3);
+    store.remove_workspace(&other()).unwrap();
+    assert_eq!(store.workspaces().unwrap().len(), 1);
+    db.raw(&format!("REASSIGN OWNED BY {} TO CURRENT_USER", owner.name)).unwrap();
+}
+
+fn without_where(db: &Database, mut client: postgres::Client) {
     let seen = |client: &mut postgres::Client, table: &str, column: &str| -> Vec<String> {
         let sql = format!("SELECT DISTINCT {column} FROM {table} ORDER BY 1");
         client.query(&sql, &[]).unwrap().iter().map(|row| row.get(0)).collect()
     };
     let nothing = Vec::<String>::new();
-    for (table, column) in &owned_tables(&db) {
+    for (table, column) in &owned_tables(db) {
         assert_eq!(seen(&mut client, table, column), nothing, "{table}, nothing set");
         for workspace in ["default", "other"] {
             begin(&mut client, workspace);

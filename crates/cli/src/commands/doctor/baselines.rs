@@ -1,6 +1,6 @@
 //! Baselines and the last gate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gbrain_core::baseline::Baseline;
 use gbrain_eval::{EvalError, Input, read_baseline};
@@ -50,13 +50,24 @@ fn baselines(context: &Context<'_>) -> Finding {
 }
 
 fn files(context: &Context<'_>) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(context.home.baselines_dir()) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ndjson"))
-        .collect();
+    let mut files = Vec::new();
+    collect(&context.home.baselines_dir(), DEEPEST, &mut files);
     files.sort();
     files
+}
+
+/// How deep directories of baselines are looked into.
+const DEEPEST: usize = 4;
+
+fn collect(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() && depth > 0 {
+            collect(&path, depth - 1, files);
+        } else if path.extension().is_some_and(|extension| extension == "ndjson") {
+            files.push(path);
+        }
+    }
 }
 
 /// What the last gate of this home said. A gate that never failed and never passed is no gate.

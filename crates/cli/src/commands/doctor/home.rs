@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::finding::Finding;
 use crate::commands::Context;
+use crate::serving::key_path;
 
 /// Below this many bytes a disk is nearly full.
 const LITTLE_ROOM: u64 = 1 << 30;
@@ -19,7 +20,11 @@ pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
 
 /// Others must not read what is in a brain, nor the password in a database URL.
 fn permissions(context: &Context<'_>, fix: bool) -> Finding {
-    let paths = [(context.home.dir.clone(), 0o700), (context.home.config_path(), 0o600)];
+    let paths = [
+        (context.home.dir.clone(), 0o700),
+        (context.home.config_path(), 0o600),
+        (key_path(&context.home), 0o600),
+    ];
     let open: Vec<_> = paths.iter().filter(|(path, _)| is_open_to_others(path)).collect();
     let Some((first, mode)) = open.first() else {
         return Finding::ok("permissions", "only the owner reads the home");

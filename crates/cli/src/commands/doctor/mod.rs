@@ -7,6 +7,7 @@ mod brain;
 mod captures;
 mod finding;
 mod home;
+mod serving;
 
 use clap::Args;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
         Ok(brain) => {
             findings.extend(brain::check(context, &brain, args.fix, args.deep));
             findings.extend(captures::check(context, &brain, args.fix));
+            findings.extend(serving::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }

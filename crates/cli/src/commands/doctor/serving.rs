@@ -1,0 +1,69 @@
+//! What serving needs: the key of the tokens, and jobs that somebody works on.
+
+use gbrain_core::job::JobState;
+use gbrain_store::{JobFilter, JobInfo, Store, StoreError};
+
+use super::finding::Finding;
+use crate::commands::Context;
+use crate::serving::{key_path, token_key};
+
+/// A job that waited this long has no worker.
+const WAITED_SECONDS: i64 = 600;
+/// Jobs that are looked at.
+const LOOKED_AT: usize = 200;
+
+/// Checks tokens and jobs.
+pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Vec<Finding> {
+    let jobs = jobs(context, store).unwrap_or_else(|error| Finding::unknown("jobs", error));
+    vec![tokens(context, store), jobs]
+}
+
+fn tokens(context: &Context<'_>, store: &dyn Store) -> Finding {
+    let tokens = match store.tokens(&context.home.workspace) {
+        Ok(tokens) => tokens,
+        Err(error) => return Finding::unknown("tokens", error),
+    };
+    let live = tokens.iter().filter(|token| token.is_live(context.now)).count();
+    let finding = match token_key(&context.home) {
+        Err(error) => Finding::unknown("tokens", error),
+        Ok(None) if live > 0 => Finding::warn(
+            "tokens",
+            format!("{live} live, and no key here: a server on this machine lets nobody in"),
+        )
+        .remedy(format!(
+            "bring {} from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
+            key_path(&context.home).display()
+        )),
+        Ok(_) if live == 0 => Finding::ok("tokens", "none: only this machine is served"),
+        Ok(_) => Finding::ok("tokens", format!("{live} live")),
+    };
+    finding.detail("live", live).detail("all", tokens.len())
+}
+
+fn jobs(context: &Context<'_>, store: &dyn Store) -> Result<Finding, StoreError> {
+    let ws = &context.home.workspace;
+    let of = |state| JobFilter { state: Some(state), ..JobFilter::default() };
+    let now = context.now.as_second();
+    let waiting: Vec<JobInfo> = store.jobs(ws, &of(JobState::Queued), LOOKED_AT)?;
+    let running = store.jobs(ws, &of(JobState::Running), LOOKED_AT)?;
+    let failed: Vec<JobInfo> = store
+        .jobs(ws, &of(JobState::Failed), LOOKED_AT)?
+        .into_iter()
+        .filter(|job| job.finished_at.is_some_and(|at| now - at.as_second() < 86_400))
+        .collect();
+    let stuck = |job: &&JobInfo| now - job.run_after.as_second() > WAITED_SECONDS;
+    let message = format!("{} waiting, {} running", waiting.len(), running.len());
+    let finding = if let Some(job) = waiting.iter().find(stuck) {
+        Finding::warn("jobs", format!("{message}; job {} waits for a worker", job.id))
+            .remedy("gbrain worker, or gbrain serve")
+    } else if let Some(job) = failed.first() {
+        let message = format!("{message}; {} failed in the last 24 h", failed.len());
+        Finding::warn("jobs", message).remedy(format!("gbrain jobs show {}", job.id))
+    } else {
+        Finding::ok("jobs", message)
+    };
+    Ok(finding
+        .detail("queued", waiting.len())
+        .detail("running", running.len())
+        .detail("failed_last_24h", failed.len()))
+}
