@@ -94,3 +94,36 @@ impl From<BrainError> for Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_faults_of_a_kind() {
+        let key = |slug: &str| PageKey::parse(slug, &Default::default()).unwrap();
+        let check = |error: BrainError, kind: &str, hint: &str| {
+            let fault = Fault::from(error);
+            assert_eq!(fault.kind, kind, "{fault:?}");
+            assert_eq!(fault.hints.first().map_or("", String::as_str), hint);
+        };
+        let near = vec![key("ada"), key("adb"), key("adc"), key("add")];
+        let missing = Fault::from(BrainError::NoPage { key: key("adx"), near: near.clone() });
+        assert_eq!(missing.hints.len(), NEAR);
+        check(
+            BrainError::NoPage { key: key("adx"), near },
+            "not_found",
+            "did you mean `default::ada`?",
+        );
+        check(BrainError::Store(StoreError::Busy), "busy", "");
+        check(IndexError::Busy { waited: std::time::Duration::ZERO }.into(), "busy", "");
+        let source = std::io::Error::other("gone");
+        let index = IndexError::Io { dir: PathBuf::from("i"), source };
+        let remedy = "the index can be made again from the store at any time: `gbrain reindex`";
+        check(index.into(), "index", remedy);
+        check(BrainError::Threads("none".to_owned()), "io", "");
+        let source = SettingError::Unknown { name: "x".to_owned(), nearest: "y" };
+        let setting = BrainError::Setting { key: "search.x".to_owned(), source };
+        check(setting, "config", "set it again, or `gbrain config unset search.x`");
+    }
+}

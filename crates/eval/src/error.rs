@@ -103,3 +103,26 @@ fn of_baseline(error: &BaselineError) -> Option<&'static str> {
         BaselineError::NoMetadata => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_faults_of_a_kind() {
+        let path = || PathBuf::from("rows.ndjson");
+        let check = |error: EvalError, kind: &str, has_hint: bool| {
+            let fault = Fault::from(error);
+            assert_eq!((fault.kind, !fault.hints.is_empty()), (kind, has_hint), "{fault:?}");
+        };
+        let io = |kind: ErrorKind| EvalError::Io { path: path(), source: kind.into() };
+        check(io(ErrorKind::NotFound), "io", true);
+        check(io(ErrorKind::StorageFull), "io", false);
+        let baseline = |source| EvalError::Baseline { path: path(), source };
+        check(baseline(BaselineError::Empty), "input", true);
+        check(baseline(BaselineError::NoMetadata), "input", false);
+        check(EvalError::NotText { path: path(), line: 3 }, "input", true);
+        check(EvalError::LargeDocument { path: path(), limit: 1 << 20 }, "input", true);
+        check(BrainError::Watch("no".to_owned()).into(), "io", false);
+    }
+}

@@ -8,6 +8,8 @@ mod capture;
 mod commands;
 mod compare;
 mod concurrent;
+#[path = "../../../core/tests/it/conforms.rs"]
+mod conforms;
 mod doctor;
 mod export;
 mod gate;
@@ -16,6 +18,7 @@ mod identity;
 mod kill;
 mod meaning;
 mod replay;
+mod schema;
 mod score;
 mod support;
 mod trust;

@@ -15,6 +15,9 @@ pub struct QrelsFile {
     /// The queries.
     #[schemars(length(min = 1))]
     pub queries: Vec<GateEntry>,
+    /// Remarks.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
 }
 
 /// A page by its whole name.

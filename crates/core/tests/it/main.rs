@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
 mod baseline;
+mod conforms;
 mod gate;
 mod pages;
 mod replay;
+mod schema;
 mod scrub;
 mod split;
 mod trec_eval;
