@@ -11,14 +11,11 @@ use super::reply::JSON;
 
 /// Describes endpoints.
 pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.definitions_path = "/components/schemas".into();
-    settings.meta_schema = None;
-    let mut generator = settings.into_generator();
-    let fault = generator.subschema_for::<FaultBody>();
+    let mut schemas = Schemas::new();
+    let fault = schemas.of_answers.subschema_for::<FaultBody>();
     let mut paths = Map::new();
     for endpoint in endpoints {
-        let described = operation(endpoint, &mut generator, fault.as_value());
+        let described = operation(endpoint, &mut schemas, fault.as_value());
         let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = described;
     }
@@ -34,7 +31,7 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {
-            "schemas": generator.take_definitions(true),
+            "schemas": schemas.of_answers.take_definitions(true),
             "securitySchemes": {
                 "token": {
                     "type": "http", "scheme": "bearer",
@@ -45,11 +42,31 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
     })
 }
 
-fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, fault: &Value) -> Value {
+/// What is read and what is written differ: a key that may be left out of a question is always there
+/// in an answer.
+struct Schemas {
+    of_answers: SchemaGenerator,
+    /// Without references, so that the names of both do not meet.
+    of_questions: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        let mut answers = SchemaSettings::draft2020_12().for_serialize();
+        answers.definitions_path = "/components/schemas".into();
+        answers.meta_schema = None;
+        let mut questions = SchemaSettings::draft2020_12().for_deserialize();
+        questions.inline_subschemas = true;
+        questions.meta_schema = None;
+        Self { of_answers: answers.into_generator(), of_questions: questions.into_generator() }
+    }
+}
+
+fn operation(endpoint: &Endpoint, schemas: &mut Schemas, fault: &Value) -> Value {
     let status = if endpoint.is_accepted { "202" } else { "200" };
     let mut responses = Map::new();
     let mut done = json!({ "description": "Done." });
-    if let Some(content) = content(endpoint.gives, generator) {
+    if let Some(content) = content(endpoint.gives, &mut schemas.of_answers) {
         done["content"] = content;
     }
     responses.insert(status.to_owned(), done);
@@ -64,10 +81,10 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, fault: &Value
         "operationId": endpoint.id,
         "summary": endpoint.summary,
         "description": format!("Needs a token of scope {}.", endpoint.scope),
-        "parameters": parameters(endpoint, generator),
+        "parameters": parameters(endpoint, &mut schemas.of_questions),
         "responses": responses,
     });
-    if let Some(content) = content(endpoint.takes, generator) {
+    if let Some(content) = content(endpoint.takes, &mut schemas.of_questions) {
         described["requestBody"] = json!({ "required": true, "content": content });
     }
     if endpoint.scope == Scope::Read && super::enter::PUBLIC.contains(&endpoint.path) {
