@@ -8,10 +8,9 @@
 //! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
 
 mod address;
-mod backend;
 mod caller;
+mod errand;
 mod handler;
-mod operation;
 mod outcome;
 mod prompts;
 mod resources;
