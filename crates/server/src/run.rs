@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::audit::Audit;
 use crate::house::House;
 use crate::http::{self, Connections, Parts};
 use crate::jobs::{Worker, WorkerOptions};
@@ -21,6 +22,9 @@ use crate::visitor::Visitor;
 /// How often doors that nobody uses are looked for, and how long one stays open without use.
 const SWEEP: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(900);
+
+/// How long one client waits for an answer at most: its first may have to wait for the index.
+const STDIO_PATIENCE: Duration = Duration::from_secs(300);
 
 /// How to serve.
 pub struct Serving {
@@ -88,16 +92,23 @@ pub struct Stdio {
     pub visitor: Visitor,
     /// How wide the lanes are.
     pub sizes: LaneSizes,
+    /// Where changes are written down.
+    pub audit: Audit,
     /// The longest message, in bytes.
     pub max_message: usize,
 }
 
 /// Serves one client until it goes, or the process is told to end.
 pub fn serve_stdio(stdio: Stdio) -> Result<Drained, Fault> {
-    let Stdio { house, visitor, sizes, max_message } = stdio;
+    let Stdio { house, visitor, sizes, audit, max_message } = stdio;
     let runtime = runtime(&sizes)?;
-    let backend = house.clone();
-    let context = crate::mcp::Context { backend, lanes: Lanes::new(sizes), max_message };
+    let context = crate::mcp::Context {
+        house: house.clone(),
+        lanes: Lanes::new(sizes),
+        audit,
+        patience: STDIO_PATIENCE,
+        max_message,
+    };
     let served = runtime.block_on(async {
         let stop = stop_signal()?;
         let served = crate::mcp::serve_stdio(context, visitor, stop).await;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::access::Scope;
-use gbrain_server::{Stdio, Visitor};
+use gbrain_server::{Audit, Stdio, Visitor};
 
 use crate::commands::Context;
 use crate::commands::serve::sizes;
@@ -33,7 +33,8 @@ pub(crate) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Exit, CliErro
     let house = house(context, &args.log)?;
     let scope = if args.read_only { Scope::Read } else { Scope::Write };
     let visitor = Visitor::local(context.home.workspace.clone(), scope, "stdio");
-    let stdio = Stdio { house, visitor, sizes: sizes(None, 64), max_message: MAX_MESSAGE };
+    let audit = Audit { dir: context.home.audit_dir() };
+    let stdio = Stdio { house, visitor, sizes: sizes(None, 64), audit, max_message: MAX_MESSAGE };
     let drained = gbrain_server::serve_stdio(stdio)?;
     if drained.unfinished > 0 {
         context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));

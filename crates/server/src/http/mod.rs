@@ -9,6 +9,7 @@ mod enter;
 mod events;
 mod guard;
 mod listen;
+mod mcp;
 mod openapi;
 mod reply;
 mod routes;
@@ -32,7 +33,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 pub(crate) use endpoint::{Call, NoParameters, Origin};
-pub(crate) use reply::{NDJSON, Reply};
+pub(crate) use enter::RequestId;
+pub(crate) use listen::Peer;
+pub(crate) use reply::{NDJSON, Reply, is_inside};
 
 pub use guard::Guard;
 pub use listen::Connections;
@@ -44,7 +47,7 @@ use crate::lanes::{Lane, Lanes, Refused};
 use crate::telemetry::metrics::{JobCount, Metrics, Outcome, Readings, Visible};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
-use enter::{Action, RequestId, Target};
+use enter::{Action, Target};
 use listen::listen;
 use reply::Refusal;
 
@@ -202,7 +205,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", axum::routing::get(routes::metrics))
         .route("/v1/runs/{id}/events", axum::routing::get(events::of_run))
         .route("/v1/jobs/{id}/events", axum::routing::get(events::of_job))
-        .route_service("/mcp", mcp(&shared))
+        .route("/mcp", mcp_route(&shared))
         .fallback(async || {
             Refusal::from(Fault::not_found("there is nothing at this address")).into_response()
         })
@@ -214,13 +217,11 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     router.layer(cors).layer(entering).with_state(shared)
 }
 
-fn mcp(shared: &Arc<Shared>) -> crate::mcp::HttpService {
-    let context = crate::mcp::Context {
-        backend: shared.house.clone(),
-        lanes: shared.lanes.clone(),
-        max_message: shared.bounds.body,
-    };
-    crate::mcp::http_service(context)
+fn mcp_route(shared: &Shared) -> axum::routing::MethodRouter<Arc<Shared>> {
+    let service = mcp::service(shared);
+    axum::routing::post(async move |State(shared): State<Arc<Shared>>, request: Request| {
+        mcp::answer(shared, service, request).await
+    })
 }
 
 fn json_bytes(bytes: Bytes) -> Response {

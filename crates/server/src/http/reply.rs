@@ -83,6 +83,11 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
     }
 }
 
+/// Whether a fault is about the inside of the server, and so not for the caller to read.
+pub(crate) fn is_inside(fault: &Fault) -> bool {
+    status_of(fault.kind) == StatusCode::INTERNAL_SERVER_ERROR
+}
+
 /// A fault on its way out, and when to come back.
 #[derive(Debug)]
 pub(crate) struct Refusal {

@@ -3,39 +3,45 @@
 //! It holds no state between requests, so any copy of it can answer any of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use gbrain_core::fault::Fault;
-use gbrain_core::request::Caller;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig,
+    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::operation::{Backend, GetPage, ListPages, Operation};
+use super::errand::{self, Sender};
 use super::{address, caller, outcome, prompts, resources, tools};
-use crate::lanes::{Lane, Lanes};
+use crate::audit::Audit;
+use crate::house::House;
+use crate::lanes::{Lanes, Refused};
 use crate::visitor::Visitor;
 
 /// What a handler works with.
 #[derive(Clone)]
 pub(crate) struct Context {
-    /// Who does the operations.
-    pub backend: Arc<dyn Backend>,
-    /// Where they are done.
-    pub lanes: Lanes,
+    /// The brains.
+    pub(crate) house: Arc<House>,
+    /// Where blocking work is done.
+    pub(crate) lanes: Lanes,
+    /// Where changes are written down.
+    pub(crate) audit: Audit,
+    /// How long an answer may take.
+    pub(crate) patience: Duration,
     /// The largest message that is read, in bytes.
-    pub max_message: usize,
+    pub(crate) max_message: usize,
 }
 
 /// Where a handler learns who asks.
 #[derive(Clone)]
-pub(super) enum Door {
+pub(super) enum Entrance {
     /// One visitor for the whole connection.
     Fixed(Visitor),
     /// Each HTTP request carries its own, put there by whoever checked its token.
@@ -46,20 +52,20 @@ pub(super) enum Door {
 #[derive(Clone)]
 pub(crate) struct Handler {
     context: Context,
-    door: Door,
+    entrance: Entrance,
 }
 
 type Asked = RequestContext<RoleServer>;
 
 impl Handler {
-    pub(super) fn new(context: Context, door: Door) -> Self {
-        Self { context, door }
+    pub(super) fn new(context: Context, entrance: Entrance) -> Self {
+        Self { context, entrance }
     }
 
     fn visitor(&self, asked: &Asked) -> Result<Visitor, ErrorData> {
-        let found = match &self.door {
-            Door::Fixed(visitor) => Some(visitor),
-            Door::Request => {
+        let found = match &self.entrance {
+            Entrance::Fixed(visitor) => Some(visitor),
+            Entrance::Request => {
                 asked.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Visitor>())
             }
         };
@@ -67,47 +73,61 @@ impl Handler {
         found.cloned().ok_or_else(|| ErrorData::internal_error("nobody knows who asks", None))
     }
 
-    async fn call(
-        &self,
-        lane: Lane,
-        who: Visitor,
-        caller: Caller,
-        operation: Operation,
-    ) -> Result<Value, Fault> {
-        let backend = self.context.backend.clone();
-        let done = self.context.lanes.run(lane, move || backend.call(&who, caller, operation));
-        done.await.unwrap_or_else(|refused| Err(outcome::of_refusal(refused)))
+    fn sender(&self, asked: &Asked) -> Result<Sender, ErrorData> {
+        let (who, caller) = (self.visitor(asked)?, caller::of(&asked.meta)?);
+        Ok(Sender::new(who, caller, asked.extensions.get::<Parts>()))
     }
 
-    async fn use_tool(
+    /// Sends somebody off with a tool, and waits as long as there is patience.
+    async fn send(
         &self,
-        who: Visitor,
-        caller: Caller,
-        entry: &tools::Entry,
-        request: CallToolRequestParams,
-    ) -> Result<Value, Fault> {
-        if !who.scope.allows(entry.scope) {
-            return Err(Fault::forbidden(format!(
-                "the tool `{}` needs a token of scope {}",
-                entry.tool.name, entry.scope
-            )));
+        sender: Sender,
+        entry: &'static tools::Entry,
+        arguments: JsonObject,
+    ) -> Result<Vec<u8>, Fault> {
+        let context = self.context.clone();
+        let job = move || errand::run(&context, &sender, entry, arguments);
+        let work = self.context.lanes.run(entry.lane, job);
+        match tokio::time::timeout(self.context.patience, work).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(refused)) => Err(self.refused(refused)),
+            Err(_) => {
+                self.context.house.metrics().refused("timeout");
+                Err(Fault::unavailable("it took too long, and may still be going on"))
+            }
         }
-        let operation = entry.operation(request.arguments)?;
-        self.call(entry.lane, who, caller, operation).await
+    }
+
+    fn refused(&self, refused: Refused) -> Fault {
+        match refused {
+            Refused::Full | Refused::Late => {
+                self.context.house.metrics().refused("queue_full");
+                Fault::overloaded(refused.to_string()).hint("try again in a moment")
+            }
+            Refused::Panicked => Fault::internal(refused.to_string()),
+        }
+    }
+
+    /// What a tool says, for a request about resources.
+    async fn look(
+        &self,
+        sender: Sender,
+        tool: &str,
+        arguments: JsonObject,
+    ) -> Result<Value, Fault> {
+        let entry = tools::named(tool).ok_or_else(|| Fault::internal("a tool is missing"))?;
+        outcome::document(&self.send(sender, entry, arguments).await?)
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_prompts()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
         let own = Implementation::new("gbrain", env!("CARGO_PKG_VERSION"))
             .with_title("gbrain")
             .with_description("A memory for agents whose retrieval is proven on every change.");
-        ServerConfig::new(capabilities)
+        ServerConfig::new(capabilities.build())
             .with_server_info(own)
             .with_instructions(prompts::INSTRUCTIONS)
     }
@@ -127,13 +147,12 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         asked: Asked,
     ) -> Result<CallToolResponse, ErrorData> {
-        let who = self.visitor(&asked)?;
+        let sender = self.sender(&asked)?;
         let Some(entry) = tools::named(&request.name) else {
             let unknown = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(unknown, None));
         };
-        let caller = caller::of(&asked.meta)?;
-        let done = self.use_tool(who, caller, entry, request).await;
+        let done = self.send(sender, entry, request.arguments.unwrap_or_default()).await;
         Ok(outcome::of_tool(done).into())
     }
 
@@ -142,13 +161,14 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         asked: Asked,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let who = self.visitor(&asked)?;
-        let caller = caller::of(&asked.meta)?;
-        let after = request.and_then(|request| request.cursor);
-        let operation = Operation::ListPages(ListPages::after(after, resources::PIECE));
-        let body = self.call(Lane::Read, who, caller, operation).await;
+        let sender = self.sender(&asked)?;
+        let mut arguments = rmcp::model::object(json!({ "limit": resources::PIECE }));
+        if let Some(cursor) = request.and_then(|request| request.cursor) {
+            arguments.insert("after".to_owned(), cursor.into());
+        }
+        let body = self.look(sender, "list_pages", arguments).await;
         body.map(|body| resources::list(&body))
-            .map_err(|fault| outcome::of_resource("gbrain://page", fault))
+            .map_err(|fault| outcome::of_resource(address::TEMPLATE, fault))
     }
 
     async fn list_resource_templates(
@@ -164,16 +184,15 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         asked: Asked,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let who = self.visitor(&asked)?;
-        let caller = caller::of(&asked.meta)?;
+        let sender = self.sender(&asked)?;
         let uri = request.uri;
         let Some(key) = address::page(&uri) else {
             let none = Fault::not_found("this is not the address of a page")
                 .hint(format!("pages are at {}", address::TEMPLATE));
             return Err(outcome::of_resource(&uri, none));
         };
-        let operation = Operation::GetPage(GetPage { page: key.to_string(), version: None });
-        let body = self.call(Lane::Read, who, caller, operation).await;
+        let arguments = rmcp::model::object(json!({ "page": key.to_string() }));
+        let body = self.look(sender, "get_page", arguments).await;
         let body = body.map_err(|fault| outcome::of_resource(&uri, fault))?;
         Ok(resources::read(uri, &body).into())
     }

@@ -8,10 +8,9 @@
 //! It leaves out whatever would keep state for a client: sessions, subscriptions, tasks.
 
 mod address;
-mod backend;
 mod caller;
+mod errand;
 mod handler;
-mod operation;
 mod outcome;
 mod prompts;
 mod resources;
@@ -21,8 +20,4 @@ mod tools;
 mod transport;
 
 pub(crate) use handler::Context;
-#[cfg(test)]
-use operation::{Backend, Operation};
-#[cfg(test)]
-use transport::serve;
 pub(crate) use transport::{HttpService, http_service, serve_stdio};

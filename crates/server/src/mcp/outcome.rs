@@ -5,20 +5,27 @@
 
 use gbrain_core::fault::Fault;
 use rmcp::ErrorData;
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use crate::lanes::Refused;
+use crate::http::is_inside;
 
-/// Kinds whose messages are about the inside of the server.
-const INSIDE: [&str; 5] = ["config", "index", "internal", "io", "store"];
-
-/// The result of a tool call.
-pub(super) fn of_tool(outcome: Result<Value, Fault>) -> CallToolResult {
-    match outcome {
-        Ok(body) => CallToolResult::structured(body),
+/// The result of a tool call: the body of the HTTP API as text, and what it says as structure.
+pub(super) fn of_tool(outcome: Result<Vec<u8>, Fault>) -> CallToolResult {
+    match outcome.and_then(|body| document(&body).map(|value| (body, value))) {
+        Ok((body, value)) => {
+            let text = String::from_utf8_lossy(&body).into_owned();
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = Some(value);
+            result
+        }
         Err(fault) => CallToolResult::structured_error(shown(fault).to_json()),
     }
+}
+
+/// What a body says.
+pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
+    serde_json::from_slice(body).map_err(|error| Fault::internal(error.to_string()))
 }
 
 /// The error of a resource that could not be read or listed; there is no other way to say it.
@@ -32,18 +39,8 @@ pub(super) fn of_resource(uri: &str, fault: Fault) -> ErrorData {
     }
 }
 
-/// The fault of work that found no turn.
-pub(super) fn of_refusal(refused: Refused) -> Fault {
-    match refused {
-        Refused::Full | Refused::Late => {
-            Fault::overloaded(refused.to_string()).hint("try again in a moment")
-        }
-        Refused::Panicked => Fault::internal(refused.to_string()),
-    }
-}
-
 fn shown(fault: Fault) -> Fault {
-    if !INSIDE.contains(&fault.kind) {
+    if !is_inside(&fault) {
         return fault;
     }
     tracing::error!(kind = fault.kind, message = %fault.message, "a call failed");
@@ -65,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_inside_is_not_shown() {
-        for kind in INSIDE {
+        for kind in ["config", "index", "internal", "io", "store"] {
             let result = of_tool(Err(Fault::new(kind, "/secret/brain.db is locked").hint("rm it")));
             let text = serde_json::to_string(&result).unwrap();
             assert!(!text.contains("secret") && !text.contains("rm it"), "{text}");
@@ -74,9 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_when_to_come_back() {
-        assert_eq!(of_refusal(Refused::Full).kind, "overloaded");
-        assert_eq!(of_refusal(Refused::Late).hints, ["try again in a moment"]);
-        assert_eq!(of_refusal(Refused::Panicked).kind, "internal");
+    fn a_body_is_text_and_structure() {
+        let result = of_tool(Ok(br#"{"pages":[],"next_after":null}"#.to_vec()));
+        assert_eq!(result.is_error, Some(false));
+        assert_eq!(result.content[0].as_text().unwrap().text, r#"{"pages":[],"next_after":null}"#);
+        let expected = json!({ "pages": [], "next_after": null });
+        assert_eq!(result.structured_content, Some(expected));
     }
 }

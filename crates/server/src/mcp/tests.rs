@@ -1,62 +1,85 @@
-//! The protocol as a client sees it, over streams and over HTTP, with a backend that answers with
-//! what it was asked. What official clients make of it is tested with the binary.
+//! The protocol as a client sees it, over streams and over HTTP. What an official client makes of it
+//! is tested with the binary.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use gbrain_brain::capture::software;
 use gbrain_core::access::Scope;
-use gbrain_core::fault::Fault;
-use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::Caller;
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::Format;
+use gbrain_store::{Location, OpenMode};
 use http_body_util::BodyExt as _;
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower::ServiceExt as _;
 
-use super::{Backend, Context, Operation, http_service, serve};
+use super::transport::serve;
+use super::{Context, http_service};
+use crate::audit::Audit;
+use crate::house::{House, HouseOptions};
 use crate::lanes::{LaneSizes, Lanes};
+use crate::telemetry::metrics::Metrics;
 use crate::visitor::Visitor;
 
-/// Answers with what it was asked, and knows one page.
-struct Echo;
+/// A server with two pages, one of them private.
+struct Server {
+    dir: TempDir,
+    context: Context,
+}
 
-impl Backend for Echo {
-    fn call(&self, who: &Visitor, caller: Caller, operation: Operation) -> Result<Value, Fault> {
-        let page = json!({ "source_id": "wiki", "slug": "ada", "title": "Ada", "type": "person",
-                           "kind": "markdown", "content": "# Ada" });
-        match operation {
-            Operation::GetPage(get) if get.page == "wiki::ada" => Ok(page),
-            Operation::GetPage(get) => Err(Fault::not_found(format!("no page {}", get.page))),
-            Operation::ListPages(list) if list.after.is_none() => {
-                Ok(json!({ "pages": [page], "next_after": "wiki::ada" }))
-            }
-            Operation::ListPages(_) => Ok(json!({ "pages": [], "next_after": null })),
-            Operation::EvalStatus => panic!("on purpose"),
-            operation => Ok(json!({
-                "workspace": who.workspace.as_str(), "operation": format!("{operation:?}"),
-                "remote": caller.remote, "job_id": caller.job_id,
-                "subagent_id": caller.subagent_id,
-            })),
-        }
+impl Server {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(dir.path().join("brain.db"));
+        let store = gbrain_store::open(&location, OpenMode::Init, Timestamp::now()).unwrap();
+        let options = HouseOptions {
+            index_dir: dir.path().join("index"),
+            models: gbrain_brain::built_in_models(),
+            capture: None,
+            metrics: Metrics::new(software(), SystemTime::now()),
+            tracer: crate::telemetry::traces::Tracer::off(),
+        };
+        let house = Arc::new(House::new(store.into(), options));
+        let patience = Duration::from_secs(30);
+        let lanes = Lanes::new(LaneSizes { readers: 2, writers: 1, waiting: 16, patience });
+        let audit = Audit { dir: dir.path().join("audit") };
+        let context = Context { house, lanes, audit, patience, max_message: 1 << 20 };
+        let server = Self { dir, context };
+        server.put("people/ada", "---\ntitle: Ada\ntype: person\n---\nAda paints boats.");
+        server.put("people/ghost", "---\nvisibility: private\n---\nNobody knows the ghost.");
+        server
+    }
+
+    /// Writes a page as its owner does.
+    fn put(&self, slug: &str, text: &str) {
+        let door = self.context.house.door(&WorkspaceId::default()).unwrap();
+        let key = PageKey::parse(slug, &SourceId::default()).unwrap();
+        door.brain().put(&key, text, Format::Markdown, Timestamp::now()).unwrap();
+    }
+
+    /// The lines of the audit log.
+    fn audited(&self) -> Vec<Value> {
+        let Ok(files) = std::fs::read_dir(self.dir.path().join("audit")) else { return Vec::new() };
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let lines: Vec<String> =
+            texts.flat_map(|t| t.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
-fn context() -> Context {
-    let patience = Duration::from_secs(5);
-    let lanes = Lanes::new(LaneSizes { readers: 2, writers: 1, waiting: 8, patience });
-    Context { backend: Arc::new(Echo), lanes, max_message: 1 << 20 }
-}
-
 fn visitor(scope: Scope) -> Visitor {
-    Visitor::local(WorkspaceId::new("team").unwrap(), scope, "test")
+    Visitor::local(WorkspaceId::default(), scope, "test")
 }
 
 /// What a client of this scope is answered to `requests`, in their order.
-async fn talk(scope: Scope, requests: &[Value]) -> Vec<Value> {
-    let (client, server) = tokio::io::duplex(1 << 20);
-    let (input, output) = tokio::io::split(server);
+async fn talk(server: &Server, scope: Scope, requests: &[Value]) -> Vec<Value> {
+    let (client, other) = tokio::io::duplex(1 << 20);
+    let (input, output) = tokio::io::split(other);
     let (mut answers, mut asks) = tokio::io::split(client);
     let begin = json!({ "jsonrpc": "2.0", "id": "begin", "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
@@ -67,7 +90,8 @@ async fn talk(scope: Scope, requests: &[Value]) -> Vec<Value> {
         [begin, begun].into_iter().chain(numbered).map(|line| format!("{line}\n")).collect();
     asks.write_all(lines.concat().as_bytes()).await.unwrap();
     asks.shutdown().await.unwrap();
-    serve(context(), visitor(scope), input, output, std::future::pending()).await.unwrap();
+    let context = server.context.clone();
+    serve(context, visitor(scope), input, output, std::future::pending()).await.unwrap();
     let mut text = String::new();
     answers.read_to_string(&mut text).await.unwrap();
     let answers: Vec<Value> =
@@ -85,92 +109,132 @@ fn call(tool: &str, arguments: Value, meta: Value) -> Value {
     json!({ "method": "tools/call", "params": params })
 }
 
+/// What a tool answered: its structured content, and whether it is an error.
+fn told(answer: &Value) -> (&Value, bool) {
+    let result = &answer["result"];
+    (&result["structuredContent"], result["isError"] == true)
+}
+
 #[tokio::test]
-async fn a_call_carries_who_asks_and_for_whom() {
-    let meta = json!({ "job_id": 7, "subagent_id": "8" });
-    let answers = talk(Scope::Read, &[call("sources", json!({}), meta)]).await;
-    let expected = json!({ "workspace": "team", "operation": "Sources", "remote": true,
-                           "job_id": 7, "subagent_id": 8 });
-    let result = &answers[0]["result"];
-    assert_eq!(result["structuredContent"], expected);
-    assert_eq!(result["isError"], false);
-    let text = result["content"][0]["text"].as_str().unwrap();
-    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), expected);
+async fn a_call_answers_with_the_body_as_text_and_as_structure() {
+    let server = Server::new();
+    let get = call("get_page", json!({ "page": "people/ada" }), json!({ "job_id": 7 }));
+    let answers = talk(&server, Scope::Read, &[get]).await;
+    let (page, failed) = told(&answers[0]);
+    assert!(!failed);
+    assert_eq!(page["title"], "Ada");
+    let text = answers[0]["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), page);
+    assert!(server.audited().is_empty(), "looking is not a change");
+}
+
+#[tokio::test]
+async fn arguments_are_read_strictly_and_faults_say_what_is_wrong() {
+    let server = Server::new();
+    let check = async |tool: &str, arguments: Value, kind: &str, part: &str| {
+        let answers = talk(&server, Scope::Read, &[call(tool, arguments, json!({}))]).await;
+        let (fault, failed) = told(&answers[0]);
+        assert!(failed, "{tool}: {fault}");
+        assert_eq!(fault["error"]["kind"], kind, "{fault}");
+        let message = fault["error"]["message"].as_str().unwrap();
+        assert!(message.contains(part), "{message}");
+    };
+    check("get_page", json!({}), "usage", "missing field `page`").await;
+    check("get_page", json!({ "page": 1 }), "usage", "expected a string").await;
+    check("get_page", json!({ "page": "a", "x": 1 }), "usage", "unknown field `x`").await;
+    check("get_page", json!({ "page": "people/eve" }), "not_found", "people/eve").await;
+    check("get_page", json!({ "page": "people/ghost" }), "not_found", "people/ghost").await;
+    check("links", json!({ "page": "people/ghost" }), "not_found", "people/ghost").await;
+    check("query", json!({ "query": " " }), "usage", "blank").await;
+    check("search", json!({ "query": "a", "limit": 0 }), "usage", "limit").await;
+    check("list_pages", json!({ "limit": 501 }), "usage", "500").await;
+    check("sources", json!({ "x": 1 }), "usage", "unknown field `x`").await;
 }
 
 #[tokio::test]
 async fn a_reader_can_not_write() {
+    let server = Server::new();
     let put = call("put_page", json!({ "page": "a", "content": "b" }), json!({}));
     let list = json!({ "method": "tools/list", "params": {} });
-    let answers = talk(Scope::Read, &[put.clone(), list.clone()]).await;
-    assert_eq!(answers[0]["result"]["isError"], true);
-    assert_eq!(answers[0]["result"]["structuredContent"]["error"]["kind"], "forbidden");
+    let answers = talk(&server, Scope::Read, &[put.clone(), list.clone()]).await;
+    let (fault, failed) = told(&answers[0]);
+    assert!(failed);
+    assert_eq!(fault["error"]["kind"], "forbidden");
     assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 7);
-    let answers = talk(Scope::Write, &[put, list]).await;
-    assert_eq!(answers[0]["result"]["isError"], false);
+    let answers = talk(&server, Scope::Write, &[put, list]).await;
+    assert_eq!(told(&answers[0]).0["outcome"], "added");
     assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 9);
+    let audited = server.audited();
+    let told: Vec<_> = audited.iter().map(|line| (&line["action"], &line["outcome"])).collect();
+    let (put, forbidden, done) = (json!("put_page"), json!("forbidden"), json!("done"));
+    assert_eq!(told, [(&put, &forbidden), (&put, &done)]);
+    assert_eq!(audited[1]["target"], "a");
+    assert_eq!(audited[1]["by"], "test");
 }
 
 #[tokio::test]
 async fn protocol_errors_are_for_requests_that_are_none() {
+    let read = |uri: &str| json!({ "method": "resources/read", "params": { "uri": uri } });
     let requests = [
         call("drop_table", json!({}), json!({})),
         call("sources", json!({}), json!({ "job_id": "seven" })),
-        json!({ "method": "resources/read", "params": { "uri": "file:///etc/passwd" } }),
-        json!({ "method": "resources/read", "params": { "uri": "gbrain://page/wiki/none" } }),
+        read("file:///etc/passwd"),
+        read("gbrain://page/default/people/eve"),
+        read("gbrain://page/default/people/ghost"),
+        json!({ "method": "resources/list", "params": { "cursor": "\u{0}" } }),
         json!({ "method": "prompts/get", "params": { "name": "none" } }),
         json!({ "method": "nothing/at-all", "params": {} }),
     ];
-    let codes: Vec<Value> =
-        talk(Scope::Admin, &requests).await.iter().map(|a| a["error"]["code"].clone()).collect();
-    assert_eq!(codes, [-32602, -32602, -32002, -32002, -32602, -32601]);
-}
-
-#[tokio::test]
-async fn a_panic_is_one_failed_call_and_not_the_end() {
-    let answers = talk(
-        Scope::Read,
-        &[call("eval_status", json!({}), json!({})), call("sources", json!({}), json!({}))],
-    )
-    .await;
-    assert_eq!(answers[0]["result"]["structuredContent"]["error"]["kind"], "internal");
-    assert_eq!(answers[1]["result"]["isError"], false);
+    let answers = talk(&Server::new(), Scope::Admin, &requests).await;
+    let codes: Vec<&Value> = answers.iter().map(|answer| &answer["error"]["code"]).collect();
+    assert_eq!(codes, [-32602, -32602, -32002, -32002, -32002, -32602, -32602, -32601]);
 }
 
 #[tokio::test]
 async fn pages_are_listed_in_pieces_and_read() {
-    let list =
-        |cursor: Value| json!({ "method": "resources/list", "params": { "cursor": cursor } });
+    let server = Server::new();
+    for n in 0..u32::from(super::resources::PIECE) {
+        server.put(&format!("notes/{n:03}"), "A note.");
+    }
+    let list = |cursor: Option<&str>| json!({ "method": "resources/list", "params": { "cursor": cursor } });
     let read = json!({ "method": "resources/read",
-                       "params": { "uri": "gbrain://page/wiki/ada" } });
-    let answers = talk(Scope::Read, &[list(Value::Null), list(json!("wiki::ada")), read]).await;
-    assert_eq!(answers[0]["result"]["resources"][0]["uri"], "gbrain://page/wiki/ada");
-    assert_eq!(answers[0]["result"]["nextCursor"], "wiki::ada");
-    assert_eq!(answers[1]["result"]["resources"], json!([]));
-    assert_eq!(answers[2]["result"]["contents"][0]["text"], "# Ada");
+                       "params": { "uri": "gbrain://page/default/people/ada" } });
+    let requests = [list(None), list(Some("default::notes/099")), read];
+    let answers = talk(&server, Scope::Read, &requests).await;
+    let uris = |answer: &Value| -> Vec<String> {
+        let resources = answer["result"]["resources"].as_array().unwrap();
+        resources.iter().map(|one| one["uri"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(uris(&answers[0]).len(), 100);
+    assert_eq!(answers[0]["result"]["nextCursor"], "default::notes/099");
+    assert_eq!(uris(&answers[1]), ["gbrain://page/default/people/ada"], "and no ghost");
+    assert_eq!(answers[1]["result"]["nextCursor"], Value::Null);
+    let text = answers[2]["result"]["contents"][0]["text"].as_str().unwrap();
+    assert!(text.ends_with("Ada paints boats."), "{text}");
 }
 
 #[tokio::test]
 async fn a_client_that_says_nothing_is_no_error() {
-    let (client, server) = tokio::io::duplex(1 << 10);
+    let (client, other) = tokio::io::duplex(1 << 10);
     drop(client);
-    let (input, output) = tokio::io::split(server);
-    let ended = serve(context(), visitor(Scope::Read), input, output, std::future::pending()).await;
+    let (input, output) = tokio::io::split(other);
+    let context = Server::new().context;
+    let ended = serve(context, visitor(Scope::Read), input, output, std::future::pending()).await;
     assert!(ended.is_ok(), "{ended:?}");
 }
 
 #[tokio::test]
 async fn a_stop_ends_a_client_that_waits() {
-    let (client, server) = tokio::io::duplex(1 << 10);
-    let (input, output) = tokio::io::split(server);
+    let (client, other) = tokio::io::duplex(1 << 10);
+    let (input, output) = tokio::io::split(other);
     let stop = tokio::time::sleep(Duration::from_millis(10));
-    let ended = serve(context(), visitor(Scope::Read), input, output, stop).await;
+    let ended = serve(Server::new().context, visitor(Scope::Read), input, output, stop).await;
     assert!(ended.is_ok(), "{ended:?}");
     drop(client);
 }
 
 /// The status and the body of one HTTP request.
-async fn post(visitor: Option<Visitor>, body: String) -> (StatusCode, Value) {
+async fn post(server: &Server, visitor: Option<Visitor>, body: String) -> (StatusCode, Value) {
     let mut request = Request::post("/mcp")
         .header("host", "brain.example")
         .header("accept", "application/json, text/event-stream")
@@ -180,7 +244,7 @@ async fn post(visitor: Option<Visitor>, body: String) -> (StatusCode, Value) {
         request = request.extension(visitor);
     }
     let request = request.body(Body::from(body)).unwrap();
-    let response = http_service(context()).oneshot(request).await.unwrap();
+    let response = http_service(server.context.clone()).oneshot(request).await.unwrap();
     let status = response.status();
     assert!(!response.headers().contains_key("mcp-session-id"));
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -189,12 +253,13 @@ async fn post(visitor: Option<Visitor>, body: String) -> (StatusCode, Value) {
 
 #[tokio::test]
 async fn each_http_request_stands_for_itself() {
-    let body = numbered(1, &call("sources", json!({}), json!({ "job_id": 3 }))).to_string();
-    let (status, answer) = post(Some(visitor(Scope::Read)), body.clone()).await;
+    let server = Server::new();
+    let body = numbered(1, &call("sources", json!({}), json!({}))).to_string();
+    let (status, answer) = post(&server, Some(visitor(Scope::Read)), body.clone()).await;
     assert_eq!(status, StatusCode::OK);
-    assert_eq!(answer["result"]["structuredContent"]["workspace"], "team");
-    assert_eq!(answer["result"]["structuredContent"]["job_id"], 3);
-    let (_, refused) = post(None, body).await;
+    let sources = &told(&answer).0["sources"];
+    assert_eq!(sources[0]["pages"], 1, "a private page is not counted: {sources}");
+    let (_, refused) = post(&server, None, body).await;
     assert_eq!(refused["error"]["code"], -32603, "nobody gets in unchecked: {refused}");
 }
 
@@ -202,6 +267,6 @@ async fn each_http_request_stands_for_itself() {
 async fn a_body_that_is_too_large_is_refused() {
     let arguments = json!({ "page": "a", "content": "x".repeat(2 << 20) });
     let body = numbered(1, &call("put_page", arguments, json!({}))).to_string();
-    let (status, _) = post(Some(visitor(Scope::Write)), body).await;
+    let (status, _) = post(&Server::new(), Some(visitor(Scope::Write)), body).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
 }

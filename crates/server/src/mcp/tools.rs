@@ -8,37 +8,46 @@ use std::sync::{Arc, LazyLock};
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
 use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
+use gbrain_core::format::serving::EvalStatusBody;
 use gbrain_core::format::sources::SourcesBody;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::operation::{NoArguments, Operation};
+use crate::http::{Call, NoParameters, Reply};
 use crate::lanes::Lane;
+use crate::operations::pages::{PageName, PageText, TextFormat};
+use crate::operations::{ask, pages, sources, status};
 
 /// A tool and what stands behind it.
 pub(super) struct Entry {
+    /// Its name: for clients, in metrics and in the audit log.
+    pub(super) name: &'static str,
     /// What clients see.
     pub(super) tool: Tool,
     /// Who may call it.
     pub(super) scope: Scope,
     /// Where its work is done.
     pub(super) lane: Lane,
-    read: Box<dyn Fn(JsonObject) -> Result<Operation, Fault> + Send + Sync>,
+    run: Box<dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync>,
 }
 
 impl Entry {
-    /// The operation that arguments ask for. Arguments that can't be read are the caller's to set
-    /// right, so they are a fault that it sees and not a protocol error that it does not.
-    pub(super) fn operation(&self, arguments: Option<JsonObject>) -> Result<Operation, Fault> {
-        (self.read)(arguments.unwrap_or_default()).map_err(|fault| {
-            fault.hint(format!("see the input schema of the tool `{}`", self.tool.name))
-        })
+    /// Does what arguments ask for. Arguments that can't be read are the caller's to set right, so
+    /// they are a fault that it sees and not a protocol error that it does not.
+    pub(super) fn run(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Reply, Fault> {
+        if !call.who.scope.allows(self.scope) {
+            let (name, scope) = (self.name, self.scope);
+            return Err(Fault::forbidden(format!("`{name}` needs a token of scope {scope}")));
+        }
+        (self.run)(call, arguments)
     }
 
     /// The same tool, with what it answers.
@@ -47,6 +56,23 @@ impl Entry {
         self.tool.output_schema = Some(schema_of::<O>(settings));
         self
     }
+}
+
+/// A page to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PutPage {
+    /// Its name: `source::slug`, or a bare slug for the source `default`. A slug is a path such as
+    /// `people/ada-quill`.
+    #[schemars(length(min = 1))]
+    page: String,
+    /// The whole new text. It replaces the page's text; earlier versions stay in its history.
+    /// Markdown may start with frontmatter (`title`, `type`, `tags`, `date`, `aliases`), and
+    /// `[[slug]]` links to another page.
+    content: String,
+    /// How `content` is written; markdown unless said otherwise.
+    #[serde(default)]
+    format: Option<TextFormat>,
 }
 
 /// What a call does to the brain; the annotations follow from it.
@@ -69,25 +95,31 @@ pub(super) fn visible(scope: Scope) -> impl Iterator<Item = &'static Entry> {
 
 /// A tool by its name, whoever may call it.
 pub(super) fn named(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.tool.name == name)
+    ALL.iter().find(|entry| entry.name == name)
 }
 
 fn all() -> Vec<Entry> {
     use Effect::{Adds, Destroys, Looks};
+    const NONE: NoParameters = NoParameters {};
     vec![
-        entry("query", "Ask the memory", QUERY, Looks, Operation::Query),
-        entry("search", "Search by words", SEARCH, Looks, Operation::Search),
-        entry("get_page", "Read a page", GET, Looks, Operation::GetPage).gives::<PageBody<'_>>(),
-        entry("list_pages", "List pages", LIST, Looks, Operation::ListPages)
-            .gives::<PagesBody<'_>>(),
-        entry("links", "Links of a page", LINKS, Looks, Operation::Links).gives::<LinksBody<'_>>(),
-        entry("sources", "List sources", SOURCES, Looks, |NoArguments {}| Operation::Sources)
-            .gives::<SourcesBody<'_>>(),
-        entry("eval_status", "State of evaluation", EVAL, Looks, |NoArguments {}| {
-            Operation::EvalStatus
+        entry("query", "Ask the memory", QUERY, Looks, |call, body: AskBody| {
+            ask::query(call, NONE, body)
         }),
-        entry("put_page", "Write a page", PUT, Adds, Operation::PutPage).gives::<PutBody<'_>>(),
-        entry("delete_page", "Delete a page", DELETE, Destroys, Operation::DeletePage)
+        entry("search", "Search by words", SEARCH, Looks, |call, body: AskBody| {
+            ask::search(call, NONE, body)
+        }),
+        entry("get_page", "Read a page", GET, Looks, pages::get).gives::<PageBody<'_>>(),
+        entry("list_pages", "List pages", LIST, Looks, pages::list).gives::<PagesBody<'_>>(),
+        entry("links", "Links of a page", LINKS, Looks, pages::links).gives::<LinksBody<'_>>(),
+        entry("sources", "List sources", SOURCES, Looks, sources::list).gives::<SourcesBody<'_>>(),
+        entry("eval_status", "State of evaluation", EVAL, Looks, status::status)
+            .gives::<EvalStatusBody>(),
+        entry("put_page", "Write a page", PUT, Adds, |call, page: PutPage| {
+            let PutPage { page, content, format } = page;
+            pages::put(call, PageName { page }, PageText { content, format })
+        })
+        .gives::<PutBody<'_>>(),
+        entry("delete_page", "Delete a page", DELETE, Destroys, pages::delete)
             .gives::<DeleteBody>(),
     ]
 }
@@ -138,7 +170,7 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
     title: &str,
     description: &'static str,
     effect: Effect,
-    operation: fn(I) -> Operation,
+    operation: fn(&Call<'_>, I) -> Result<Reply, Fault>,
 ) -> Entry {
     let tool = Tool::new(name, description, input_schema::<I>())
         .with_title(title)
@@ -147,12 +179,14 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
         Effect::Looks => (Scope::Read, Lane::Read),
         Effect::Adds | Effect::Destroys => (Scope::Write, Lane::Write),
     };
-    let read = Box::new(move |arguments| {
-        serde_json::from_value(Value::Object(arguments))
-            .map(operation)
-            .map_err(|error| Fault::usage(format!("the arguments can't be read: {error}")))
+    let run = Box::new(move |call: &Call<'_>, arguments| {
+        let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+            Fault::usage(format!("the arguments can't be read: {error}"))
+                .hint(format!("see the input schema of `{name}`"))
+        })?;
+        operation(call, input)
     });
-    Entry { tool, scope, lane, read }
+    Entry { name, tool, scope, lane, run }
 }
 
 impl Effect {
@@ -187,13 +221,10 @@ fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::super::operation::GetPage;
     use super::*;
 
     fn names(scope: Scope) -> Vec<&'static str> {
-        visible(scope).map(|entry| entry.tool.name.as_ref()).collect()
+        visible(scope).map(|entry| entry.name).collect()
     }
 
     #[test]
@@ -211,40 +242,15 @@ mod tests {
         for entry in visible(Scope::Admin) {
             let annotations = entry.tool.annotations.as_ref().unwrap();
             let looks = entry.scope == Scope::Read;
-            assert_eq!(annotations.read_only_hint, Some(looks), "{}", entry.tool.name);
-            assert_eq!(entry.lane == Lane::Read, looks, "{}", entry.tool.name);
-            let destroys = entry.tool.name == "delete_page";
-            assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.tool.name);
+            assert_eq!(annotations.read_only_hint, Some(looks), "{}", entry.name);
+            assert_eq!(entry.lane == Lane::Read, looks, "{}", entry.name);
+            let destroys = entry.name == "delete_page";
+            assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.name);
             assert_eq!(entry.tool.input_schema["type"], "object");
             assert_eq!(entry.tool.input_schema["additionalProperties"], false);
             assert!(
                 !Value::Object((*entry.tool.input_schema).clone()).to_string().contains("$ref")
             );
         }
-    }
-
-    #[test]
-    fn arguments_are_read_strictly() {
-        let check = |tool: &str, arguments: Value, expected: Result<Operation, &str>| {
-            let Value::Object(arguments) = arguments else { panic!("not an object") };
-            let found = named(tool).unwrap().operation(Some(arguments));
-            match (found, expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(found, expected),
-                (Err(fault), Err(part)) => {
-                    assert_eq!(fault.kind, "usage");
-                    assert!(fault.message.contains(part), "{}", fault.message);
-                }
-                (found, _) => panic!("{tool}: {found:?}"),
-            }
-        };
-        let page = "wiki::people/ada".to_owned();
-        let get = GetPage { page, version: None };
-        check("get_page", json!({ "page": "wiki::people/ada" }), Ok(Operation::GetPage(get)));
-        check("get_page", json!({}), Err("missing field `page`"));
-        check("get_page", json!({ "page": 1 }), Err("expected a string"));
-        check("get_page", json!({ "page": "a", "source": "wiki" }), Err("unknown field `source`"));
-        check("sources", json!({}), Ok(Operation::Sources));
-        check("sources", json!({ "a": 1 }), Err("unknown field `a`"));
-        assert!(named("drop_table").is_none());
     }
 }

@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::handler::{Context, Door, Handler};
+use super::handler::{Context, Entrance, Handler};
 use crate::visitor::Visitor;
 
 /// Why serving one client ended early.
@@ -50,7 +50,7 @@ pub(crate) async fn serve(
 ) -> Result<(), ServeError> {
     let transport =
         AsyncRwTransport::new_server(input, output).with_max_line_length(context.max_message);
-    let handler = Handler::new(context, Door::Fixed(visitor));
+    let handler = Handler::new(context, Entrance::Fixed(visitor));
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
         begun = rmcp::serve_server(handler, transport) => begun,
@@ -89,7 +89,7 @@ pub(crate) fn http_service(context: Context) -> HttpService {
         .with_max_request_body_bytes(context.max_message)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let handler = Handler::new(context, Door::Request);
+    let handler = Handler::new(context, Entrance::Request);
     let sessions = Arc::new(NeverSessionManager::default());
     StreamableHttpService::new(move || Ok(handler.clone()), sessions, config)
 }

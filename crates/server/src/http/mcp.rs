@@ -1,0 +1,43 @@
+//! `/mcp`: the Model Context Protocol, behind the same guard, bounds and patience as the rest.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+
+use super::enter::Action;
+use super::reply::Refusal;
+use super::{Shared, body};
+use crate::mcp::{Context, HttpService, http_service};
+
+/// What answers, made once.
+pub(super) fn service(shared: &Shared) -> HttpService {
+    http_service(Context {
+        house: shared.house.clone(),
+        lanes: shared.lanes.clone(),
+        audit: shared.audit.clone(),
+        patience: shared.bounds.patience,
+        max_message: shared.bounds.body,
+    })
+}
+
+/// Answers one request. The body is read here, because the protocol's own reader would wait for a
+/// slow one for ever.
+pub(super) async fn answer(
+    shared: Arc<Shared>,
+    service: HttpService,
+    request: Request,
+) -> Response {
+    let (head, unread) = request.into_parts();
+    let whole = body(Request::from_parts(head.clone(), unread), &shared.bounds).await;
+    let mut response = match whole {
+        Ok(bytes) => {
+            let request = Request::from_parts(head, Body::from(bytes));
+            service.handle(request).await.map(Body::new)
+        }
+        Err(fault) => Refusal::from(fault).into_response(),
+    };
+    response.extensions_mut().insert(Action("mcp"));
+    response
+}

@@ -1,0 +1,100 @@
+//! One call of a tool, from whoever sent it to what is written down about it.
+//!
+//! It blocks, so it is done in a lane. What it changed or was not allowed to change is in the audit
+//! log before the caller hears of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::request::Parts;
+use gbrain_core::fault::Fault;
+use gbrain_core::request::Caller;
+use jiff::Timestamp;
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::handler::Context;
+use super::tools::Entry;
+use crate::audit::Event;
+use crate::http::{Call, Origin, Peer, Reply, RequestId, is_inside};
+use crate::lanes::Lane;
+use crate::telemetry::metrics::Outcome;
+use crate::visitor::Visitor;
+
+/// Who sent it, and how it came.
+#[derive(Debug, Clone)]
+pub(super) struct Sender {
+    pub(super) who: Visitor,
+    pub(super) caller: Caller,
+    peer: Option<String>,
+    request_id: Option<Arc<str>>,
+    traceparent: Option<String>,
+}
+
+impl Sender {
+    /// A sender whose request came over HTTP if it has `parts`.
+    pub(super) fn new(who: Visitor, caller: Caller, parts: Option<&Parts>) -> Self {
+        let extensions = parts.map(|parts| &parts.extensions);
+        let peer = extensions.and_then(|held| held.get::<Peer>()).map(|peer| peer.0.to_string());
+        let request_id = extensions.and_then(|held| held.get::<RequestId>()).map(|id| id.0.clone());
+        let traceparent = parts.and_then(|parts| parts.headers.get("traceparent"));
+        let traceparent = traceparent.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Self { who, caller, peer, request_id, traceparent }
+    }
+}
+
+/// Does what a tool does, counts it, and writes it down if it was a change. The answer is the body
+/// of the HTTP API.
+pub(super) fn run(
+    context: &Context,
+    sender: &Sender,
+    entry: &Entry,
+    arguments: JsonObject,
+) -> Result<Vec<u8>, Fault> {
+    let clock = Instant::now();
+    let page = arguments.get("page").and_then(Value::as_str).map(str::to_owned);
+    let (house, who, now) = (context.house.as_ref(), &sender.who, Timestamp::now());
+    let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
+    let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
+    let call = Call { house, who, now, caller: sender.caller, origin };
+    let done = entry.run(&call, arguments).and_then(body);
+    let outcome = match &done {
+        Ok(_) => Outcome::Ok,
+        Err(fault) if is_inside(fault) => Outcome::Fault,
+        Err(_) => Outcome::Refused,
+    };
+    house.metrics().workspace(&who.workspace).request(entry.name, outcome, clock.elapsed());
+    if entry.lane == Lane::Write {
+        note(context, sender, entry, page.as_deref(), &done);
+    }
+    done
+}
+
+fn body(reply: Reply) -> Result<Vec<u8>, Fault> {
+    match reply {
+        Reply::Json(bytes) | Reply::Accepted(bytes) => Ok(bytes),
+        Reply::Text { .. } | Reply::Lines(_) => {
+            Err(Fault::internal("a tool answers with one document"))
+        }
+    }
+}
+
+fn note(
+    context: &Context,
+    sender: &Sender,
+    entry: &Entry,
+    page: Option<&str>,
+    done: &Result<Vec<u8>, Fault>,
+) {
+    let event = Event {
+        action: entry.name,
+        workspace: Some(sender.who.workspace.as_str()),
+        by: &sender.who.name,
+        token_id: sender.who.token_id.as_deref(),
+        peer: sender.peer.clone(),
+        target: page,
+        outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done"),
+        request_id: sender.request_id.as_deref(),
+    };
+    context.audit.write(&event, Timestamp::now());
+}
