@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use gbrain_brain::capture::{Became, CaptureOptions, Door, Drained, Watch};
 use gbrain_brain::{Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::job::JobState;
 use gbrain_index::Models;
-use gbrain_store::Store;
+use gbrain_store::{JobFilter, Store};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::jobs::RUNS;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
@@ -77,6 +79,23 @@ impl House {
     /// Whether requests are captured.
     pub(crate) fn is_capturing(&self) -> bool {
         self.options.capture.is_some()
+    }
+
+    /// Counts the last runs that ended before this process began, so that one that no longer comes
+    /// is missed across restarts too.
+    pub fn recall_runs(&self) {
+        for workspace in self.store.workspaces().unwrap_or_default() {
+            for kind in RUNS {
+                let kinds = vec![(*kind).to_owned()];
+                let done = JobFilter { state: Some(JobState::Done), kinds, before: None };
+                let last = self.store.jobs(&workspace.id, &done, 1).unwrap_or_default();
+                let ended = last.first().and_then(|job| Some((job.total, job.finished_at?)));
+                if let Some((rows, at)) = ended {
+                    let metrics = self.options.metrics.workspace(&workspace.id);
+                    metrics.run_finished(kind, rows.unwrap_or(0), at.into());
+                }
+            }
+        }
     }
 
     /// Lets jobs go that ended long ago.

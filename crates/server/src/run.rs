@@ -48,6 +48,7 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     let Serving { listen, parts, sizes, connections, workers, worker } = serving;
     let runtime = runtime(&sizes)?;
     let house = parts.house.clone();
+    house.recall_runs();
     let worker = Worker::start(&house, &worker, workers);
     let sweeper = Sweeper::start(house.clone());
     let served = runtime.block_on(async {
