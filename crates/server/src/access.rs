@@ -9,7 +9,7 @@ use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Store, Token};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::rate::{Limits, Rate};
 use crate::token::{Presented, TokenKey};
@@ -17,6 +17,8 @@ use crate::visitor::Visitor;
 
 /// How long what the store said of tokens is believed: a revoked one is refused that much later.
 const BELIEVED: Duration = Duration::from_secs(1);
+/// How exactly the store knows when a token was last seen.
+const NOTED: SignedDuration = SignedDuration::from_secs(60);
 /// How many tokens are remembered.
 const REMEMBERED: usize = 10_000;
 /// How often one address may present tokens that are none.
@@ -182,7 +184,7 @@ impl Gatekeeper {
             return Ok(token.clone());
         }
         let found = self.store.find_token(id).map_err(|error| Denied::Broken(error.into()))?;
-        if let Some(token) = &found {
+        if let Some(token) = found.as_ref().filter(|token| is_worth_noting(token, now)) {
             // For people who look at the list; not worth failing for.
             let _ = self.store.touch_token(&token.workspace, &token.id, now);
         }
@@ -193,6 +195,12 @@ impl Gatekeeper {
         known.insert(id.to_owned(), (clock, found.clone()));
         Ok(found)
     }
+}
+
+/// Whether a token was last seen long enough ago to be worth a write.
+fn is_worth_noting(token: &Token, now: Timestamp) -> bool {
+    let seen = |at: Timestamp| now.duration_since(at) < NOTED;
+    !token.last_used_at.is_some_and(seen)
 }
 
 fn is_fresh(at: Instant, clock: Instant) -> bool {

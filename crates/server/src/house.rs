@@ -13,10 +13,14 @@ use gbrain_index::Models;
 use gbrain_store::{JobFilter, Store};
 use jiff::{SignedDuration, Timestamp};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use crate::jobs::RUNS;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
+/// How many answers are read as they are sent, at most.
+const STREAMS: usize = 8;
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 
@@ -40,6 +44,8 @@ pub struct House {
     options: HouseOptions,
     doors: Mutex<HashMap<WorkspaceId, Entry>>,
     closed: Mutex<Drained>,
+    /// Places for those whose answer is read as it is sent.
+    streams: Arc<Semaphore>,
 }
 
 struct Entry {
@@ -53,7 +59,13 @@ impl House {
         if let Some(capture) = &mut options.capture {
             capture.watch = Some(watch(options.metrics.clone()));
         }
-        Self { store, options, doors: Mutex::default(), closed: Mutex::default() }
+        Self {
+            store,
+            options,
+            doors: Mutex::default(),
+            closed: Mutex::default(),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+        }
     }
 
     /// The store of all workspaces.
@@ -74,6 +86,11 @@ impl House {
     /// Where spans go.
     pub(crate) fn tracer(&self) -> &Tracer {
         &self.options.tracer
+    }
+
+    /// A place for an answer that is read as it is sent: each has a thread of its own.
+    pub(crate) fn stream(&self) -> Option<OwnedSemaphorePermit> {
+        self.streams.clone().try_acquire_owned().ok()
     }
 
     /// Whether requests are captured.

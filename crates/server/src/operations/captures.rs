@@ -62,6 +62,9 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
         after_id: input.after_id,
         limit: input.limit.map(u64::from),
     };
+    let place = call.house.stream();
+    let place =
+        place.ok_or_else(|| Fault::overloaded("too many captures are being read already"))?;
     let store = call.house.share_store();
     let ws = call.who.workspace.clone();
     // From here on no row can appear in the window: what is read is final.
@@ -75,6 +78,7 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     };
     // Rows come as fast as they are read: that is no work for a turn in a lane.
     std::thread::spawn(move || {
+        let _place = place;
         let mut lines = Vec::with_capacity(CHUNK + 4096);
         let read = store.captures(&ws, &filter, &mut |row| {
             write_line(&row, &mut lines);
