@@ -264,7 +264,8 @@ pub trait Store: Send + Sync {
     /// Gives a worker the oldest job, of whichever workspace, that is due or whose worker let its
     /// lease run out. One that was to be cancelled, or has used up its attempts, is closed instead
     /// (the latter as failed, with an error of kind `attempts_exhausted`). No two workers get one
-    /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL.
+    /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL,
+    /// so none may also mean that others are at it. Looking opens no write transaction.
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>>;
 
     /// Tells how far a job is, and keeps it until `lease_until`.

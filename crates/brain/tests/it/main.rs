@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
-use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind, Judged, Rerank};
+use std::sync::Arc;
+
+use gbrain_brain::{
+    Answered, Ask, Brain, BrainError, BrainOptions, IndexKind, Judged, Rerank, WorkspaceOptions,
+};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::Format;
 use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
-use gbrain_store::{Location, OpenMode};
+use gbrain_store::{Location, OpenMode, StoreError};
 use jiff::Timestamp;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -83,4 +87,28 @@ fn a_judge_that_fails_is_named_and_changes_nothing() {
         let degraded = &answered.ranking.degraded;
         assert!(degraded.iter().any(|d| d.stage == "rerank" && d.reason == reason), "{degraded:?}");
     }
+}
+
+#[test]
+fn brains_of_many_workspaces_share_a_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = brain(dir.path());
+    let store = first.shared_store();
+    let in_workspace = |name: &str| WorkspaceOptions {
+        index: IndexKind::Disk,
+        index_dir: dir.path().join("index"),
+        workspace: WorkspaceId::new(name).unwrap(),
+        models: gbrain_brain::built_in_models(),
+    };
+    let missing = Brain::with_store(store.clone(), in_workspace("team")).err().unwrap();
+    assert!(matches!(missing, BrainError::Store(StoreError::UnknownWorkspace(_))), "{missing:?}");
+    assert!(!dir.path().join("index").exists(), "no index was made for it");
+    store.add_workspace(&WorkspaceId::new("team").unwrap(), NOW).unwrap();
+    let second = Brain::with_store(store.clone(), in_workspace("team")).unwrap();
+    assert!(Arc::ptr_eq(&second.shared_store(), &store));
+    assert!(slugs(&ask(&second, "ferry", None)).is_empty());
+    let key = PageKey::parse("theirs", &SourceId::default()).unwrap();
+    second.put(&key, "another ferry", Format::Markdown, NOW).unwrap();
+    assert_eq!(slugs(&ask(&second, "ferry", None)), ["theirs"]);
+    assert_eq!(slugs(&ask(&first, "ferry quay", None)), ["a", "b", "c"]);
 }

@@ -54,7 +54,7 @@ CREATE TABLE jobs (
     CONSTRAINT job_cancelled CHECK (state <> 'queued' OR NOT cancel_requested)
 );
 
-CREATE INDEX jobs_open ON jobs (created_at, workspace_id, id)
+CREATE INDEX jobs_open ON jobs (workspace_id, created_at, id)
     WHERE state IN ('queued', 'running');
 
 CREATE TABLE documents (

@@ -55,7 +55,7 @@ CREATE TABLE jobs (
     CONSTRAINT job_cancelled CHECK (state <> 'queued' OR NOT cancel_requested)
 ) STRICT;
 
-CREATE INDEX jobs_open ON jobs (created_at, workspace_id, id)
+CREATE INDEX jobs_open ON jobs (workspace_id, created_at, id)
     WHERE state IN ('queued', 'running');
 
 CREATE TABLE documents (
@@ -87,6 +87,7 @@ CREATE TABLE labels (
     CONSTRAINT label_query CHECK (length(CAST(query AS BLOB)) <= 51200)
 ) STRICT;
 
--- What callers who are not trusted may count.
-CREATE INDEX visible_pages ON pages (workspace_id, source_id)
+-- What callers who are not trusted may count. The columns of the condition are in it, or SQLite
+-- would look them up in the table.
+CREATE INDEX visible_pages ON pages (workspace_id, source_id, deleted_at, visibility)
     WHERE deleted_at IS NULL AND visibility = 'world';
