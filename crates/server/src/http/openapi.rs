@@ -6,11 +6,35 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Content, Endpoint};
+use super::endpoint::{Content, Endpoint, SchemaOf};
 use super::reply::JSON;
 
-/// Describes endpoints.
-pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
+/// An address that is answered beside the endpoints, because it is about the process or never ends
+/// at once.
+pub(crate) struct Aside {
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    /// None for what needs no token.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) parameters: SchemaOf,
+    pub(crate) gives: Content,
+}
+
+/// What the document says of one address and method.
+struct Described<'a> {
+    path: &'a str,
+    id: &'a str,
+    summary: &'a str,
+    scope: Option<Scope>,
+    parameters: SchemaOf,
+    takes: Content,
+    gives: Content,
+    status: &'a str,
+}
+
+/// Describes endpoints and what is beside them.
+pub(crate) fn document(endpoints: &[Endpoint], asides: &[Aside]) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
@@ -18,9 +42,13 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
     let fault = generator.subschema_for::<FaultBody>();
     let mut paths = Map::new();
     for endpoint in endpoints {
-        let described = operation(endpoint, &mut generator, fault.as_value());
+        let described = operation(&endpoint.into(), &mut generator, fault.as_value());
         let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = described;
+    }
+    for aside in asides {
+        let described = operation(&aside.into(), &mut generator, fault.as_value());
+        paths.entry(aside.path).or_insert_with(|| json!({}))["get"] = described;
     }
     json!({
         "openapi": "3.1.0",
@@ -45,14 +73,36 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
     })
 }
 
-fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, fault: &Value) -> Value {
-    let status = if endpoint.is_accepted { "202" } else { "200" };
+impl<'a> From<&'a Endpoint> for Described<'a> {
+    fn from(endpoint: &'a Endpoint) -> Self {
+        Self {
+            path: endpoint.path,
+            id: endpoint.id,
+            summary: endpoint.summary,
+            scope: Some(endpoint.scope),
+            parameters: endpoint.parameters,
+            takes: endpoint.takes,
+            gives: endpoint.gives,
+            status: if endpoint.is_accepted { "202" } else { "200" },
+        }
+    }
+}
+
+impl<'a> From<&'a Aside> for Described<'a> {
+    fn from(aside: &'a Aside) -> Self {
+        let Aside { path, id, summary, scope, parameters, gives } = *aside;
+        let (takes, status) = (Content::None, "200");
+        Self { path, id, summary, scope, parameters, takes, gives, status }
+    }
+}
+
+fn operation(about: &Described<'_>, generator: &mut SchemaGenerator, fault: &Value) -> Value {
     let mut responses = Map::new();
     let mut done = json!({ "description": "Done." });
-    if let Some(content) = content(endpoint.gives, generator) {
+    if let Some(content) = content(about.gives, generator) {
         done["content"] = content;
     }
-    responses.insert(status.to_owned(), done);
+    responses.insert(about.status.to_owned(), done);
     responses.insert(
         "default".to_owned(),
         json!({
@@ -60,19 +110,23 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, fault: &Value
             "content": { JSON: { "schema": fault } },
         }),
     );
+    let needs = match about.scope {
+        Some(scope) => format!("Needs a token of scope {scope}."),
+        None => "Needs no token.".to_owned(),
+    };
     let mut described = json!({
-        "operationId": endpoint.id,
-        "summary": endpoint.summary,
-        "description": format!("Needs a token of scope {}.", endpoint.scope),
-        "parameters": parameters(endpoint, generator),
+        "operationId": about.id,
+        "summary": about.summary,
+        "description": needs,
+        "parameters": parameters(about, generator),
         "responses": responses,
     });
-    if let Some(content) = content(endpoint.takes, generator) {
+    if let Some(content) = content(about.takes, generator) {
         described["requestBody"] = json!({ "required": true, "content": content });
     }
-    if endpoint.scope == Scope::Read && super::enter::PUBLIC.contains(&endpoint.path) {
-        described["security"] = json!([{}]);
-        described["description"] = json!("Needs no token.");
+    match about.scope {
+        Some(scope) => described["x-scope"] = json!(scope.name()),
+        None => described["security"] = json!([]),
     }
     described
 }
@@ -88,13 +142,13 @@ fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
 }
 
 /// Path parameters are those that the path names; the others are of the query.
-fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
-    let mut schema = (endpoint.parameters)(generator).to_value();
+fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut schema = (about.parameters)(generator).to_value();
     let required: Vec<String> =
         serde_json::from_value(schema["required"].take()).unwrap_or_default();
     let Value::Object(properties) = schema["properties"].take() else { return Vec::new() };
     let one = |(name, mut schema): (String, Value)| {
-        let is_path = endpoint.path.contains(&format!("{{{name}}}"));
+        let is_path = about.path.contains(&format!("{{{name}}}"));
         leave_out_null(&mut schema);
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter = json!({
