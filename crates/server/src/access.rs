@@ -126,13 +126,13 @@ impl Gatekeeper {
         }
     }
 
-    /// Whether there was a token of this name: whoever guesses must not lock out others behind the
-    /// same address.
+    /// Whether this very token was let in before: whoever guesses must not lock out others behind
+    /// the same address, and must not get further by knowing a token's name.
     fn was_good(&self, header: &str) -> bool {
         let presented = bearer(header).and_then(Presented::parse);
-        presented.is_some_and(|presented| {
-            lock(&self.known).get(&presented.id).is_some_and(|(_, token)| token.is_some())
-        })
+        let (Some(presented), Some(key)) = (presented, &self.key) else { return false };
+        let known = lock(&self.known).get(&presented.id).and_then(|(_, token)| token.clone());
+        known.is_some_and(|token| key.verify(&presented, &token.digest.0))
     }
 
     fn without_token(

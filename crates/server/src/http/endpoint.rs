@@ -47,7 +47,7 @@ pub(crate) struct Input {
 
 pub(crate) type Handler = Arc<dyn Fn(&Call<'_>, Input) -> Result<Reply, Fault> + Send + Sync>;
 
-type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// What a body holds.
 #[derive(Clone, Copy)]

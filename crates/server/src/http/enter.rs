@@ -83,10 +83,23 @@ fn shown(shared: &Shared, request: &Request, peer: Option<Peer>) -> Result<Optio
     }
     let peer = peer.ok_or_else(|| Fault::internal("a request without a peer"))?.0;
     let authorization = authorization(request.headers())?;
-    let is_forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"]
-        .iter()
-        .any(|name| request.headers().contains_key(*name));
+    let is_forwarded = request.headers().keys().any(is_of_proxy);
     Ok(Some(Shown { authorization, peer, is_forwarded }))
+}
+
+/// Headers that tell of somebody behind the sender.
+fn is_of_proxy(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("x-forwarded-")
+        || matches!(
+            name,
+            "forwarded"
+                | "via"
+                | "x-real-ip"
+                | "x-client-ip"
+                | "true-client-ip"
+                | "cf-connecting-ip"
+        )
 }
 
 struct Shown {

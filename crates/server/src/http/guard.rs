@@ -72,9 +72,16 @@ fn host(uri: &Uri, headers: &HeaderMap) -> Result<String, Fault> {
 
 fn without_port(authority: &str) -> &str {
     if authority.starts_with('[') {
-        return authority.find(']').map_or(authority, |end| &authority[..=end]);
+        let name = authority.rsplit_once(':').filter(|(name, _)| name.ends_with(']'));
+        return match name {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => authority,
+        };
     }
-    authority.rsplit_once(':').map_or(authority, |(name, _)| name)
+    match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => authority,
+    }
 }
 
 #[cfg(test)]

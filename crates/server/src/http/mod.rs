@@ -188,7 +188,7 @@ pub(crate) async fn serve(
 
 /// The document that describes the API.
 pub fn openapi() -> serde_json::Value {
-    openapi::document(&routes::endpoints())
+    openapi::document(&routes::endpoints(), &routes::asides())
 }
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {

@@ -6,18 +6,46 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Content, Endpoint};
+use super::endpoint::{Content, Endpoint, SchemaOf};
 use super::reply::JSON;
 
-/// Describes endpoints.
-pub(crate) fn document(endpoints: &[Endpoint]) -> Value {
+/// An address that is answered beside the endpoints, because it is about the process or never ends
+/// at once.
+pub(crate) struct Aside {
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    /// None for what needs no token.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) parameters: SchemaOf,
+    pub(crate) gives: Content,
+}
+
+/// What the document says of one address and method.
+struct Described<'a> {
+    path: &'a str,
+    id: &'a str,
+    summary: &'a str,
+    scope: Option<Scope>,
+    parameters: SchemaOf,
+    takes: Content,
+    gives: Content,
+    status: &'a str,
+}
+
+/// Describes endpoints and what is beside them.
+pub(crate) fn document(endpoints: &[Endpoint], asides: &[Aside]) -> Value {
     let mut schemas = Schemas::new();
     let fault = schemas.of_answers.subschema_for::<FaultBody>();
     let mut paths = Map::new();
     for endpoint in endpoints {
-        let described = operation(endpoint, &mut schemas, fault.as_value());
+        let described = operation(&endpoint.into(), &mut schemas, fault.as_value());
         let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = described;
+    }
+    for aside in asides {
+        let described = operation(&aside.into(), &mut schemas, fault.as_value());
+        paths.entry(aside.path).or_insert_with(|| json!({}))["get"] = described;
     }
     json!({
         "openapi": "3.1.0",
@@ -62,14 +90,36 @@ impl Schemas {
     }
 }
 
-fn operation(endpoint: &Endpoint, schemas: &mut Schemas, fault: &Value) -> Value {
-    let status = if endpoint.is_accepted { "202" } else { "200" };
+impl<'a> From<&'a Endpoint> for Described<'a> {
+    fn from(endpoint: &'a Endpoint) -> Self {
+        Self {
+            path: endpoint.path,
+            id: endpoint.id,
+            summary: endpoint.summary,
+            scope: Some(endpoint.scope),
+            parameters: endpoint.parameters,
+            takes: endpoint.takes,
+            gives: endpoint.gives,
+            status: if endpoint.is_accepted { "202" } else { "200" },
+        }
+    }
+}
+
+impl<'a> From<&'a Aside> for Described<'a> {
+    fn from(aside: &'a Aside) -> Self {
+        let Aside { path, id, summary, scope, parameters, gives } = *aside;
+        let (takes, status) = (Content::None, "200");
+        Self { path, id, summary, scope, parameters, takes, gives, status }
+    }
+}
+
+fn operation(about: &Described<'_>, schemas: &mut Schemas, fault: &Value) -> Value {
     let mut responses = Map::new();
     let mut done = json!({ "description": "Done." });
-    if let Some(content) = content(endpoint.gives, &mut schemas.of_answers) {
+    if let Some(content) = content(about.gives, &mut schemas.of_answers) {
         done["content"] = content;
     }
-    responses.insert(status.to_owned(), done);
+    responses.insert(about.status.to_owned(), done);
     responses.insert(
         "default".to_owned(),
         json!({
@@ -77,19 +127,23 @@ fn operation(endpoint: &Endpoint, schemas: &mut Schemas, fault: &Value) -> Value
             "content": { JSON: { "schema": fault } },
         }),
     );
+    let needs = match about.scope {
+        Some(scope) => format!("Needs a token of scope {scope}."),
+        None => "Needs no token.".to_owned(),
+    };
     let mut described = json!({
-        "operationId": endpoint.id,
-        "summary": endpoint.summary,
-        "description": format!("Needs a token of scope {}.", endpoint.scope),
-        "parameters": parameters(endpoint, &mut schemas.of_questions),
+        "operationId": about.id,
+        "summary": about.summary,
+        "description": needs,
+        "parameters": parameters(about, &mut schemas.of_questions),
         "responses": responses,
     });
-    if let Some(content) = content(endpoint.takes, &mut schemas.of_questions) {
+    if let Some(content) = content(about.takes, &mut schemas.of_questions) {
         described["requestBody"] = json!({ "required": true, "content": content });
     }
-    if endpoint.scope == Scope::Read && super::enter::PUBLIC.contains(&endpoint.path) {
-        described["security"] = json!([{}]);
-        described["description"] = json!("Needs no token.");
+    match about.scope {
+        Some(scope) => described["x-scope"] = json!(scope.name()),
+        None => described["security"] = json!([]),
     }
     described
 }
@@ -105,13 +159,13 @@ fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
 }
 
 /// Path parameters are those that the path names; the others are of the query.
-fn parameters(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Vec<Value> {
-    let mut schema = (endpoint.parameters)(generator).to_value();
+fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut schema = (about.parameters)(generator).to_value();
     let required: Vec<String> =
         serde_json::from_value(schema["required"].take()).unwrap_or_default();
     let Value::Object(properties) = schema["properties"].take() else { return Vec::new() };
     let one = |(name, mut schema): (String, Value)| {
-        let is_path = endpoint.path.contains(&format!("{{{name}}}"));
+        let is_path = about.path.contains(&format!("{{{name}}}"));
         leave_out_null(&mut schema);
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter = json!({

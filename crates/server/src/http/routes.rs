@@ -11,9 +11,11 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
 use gbrain_core::format::{self, Answer};
+use schemars::JsonSchema as _;
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, endpoint};
+use super::endpoint::{Content, Endpoint, NoParameters, SchemaOf, endpoint};
+use super::openapi::Aside;
 use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
@@ -21,6 +23,7 @@ use crate::operations::{ask, captures, compare, documents, jobs, labels, pages, 
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const EVENTS: &str = "text/event-stream";
 
 /// Every endpoint of the document.
 #[rustfmt::skip]
@@ -76,6 +79,26 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::JobBody>(GET, "/v1/jobs/{id}", "show_job", "Show a job.").asks(jobs::show_job),
         endpoint::<Value>(GET, "/v1/jobs/{id}/result", "job_result", "What came of a job.").asks(jobs::job_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/jobs/{id}/cancel", "cancel_job", "Cancel a job.").asks(jobs::cancel_job),
+    ]
+}
+
+/// What is answered beside the endpoints.
+#[rustfmt::skip]
+pub(super) fn asides() -> Vec<Aside> {
+    let (health, none): (Content, SchemaOf) = (
+        Content::Json(|generator| generator.subschema_for::<HealthBody>()),
+        |generator| NoParameters::json_schema(generator),
+    );
+    let number: SchemaOf = |generator| jobs::JobNumber::json_schema(generator);
+    let document = Content::Json(|_| schemars::json_schema!({ "type": "object" }));
+    let aside = |path, id, summary, scope, parameters, gives| Aside { path, id, summary, scope, parameters, gives };
+    vec![
+        aside("/v1/runs/{id}/events", "run_events", "Follow a run: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Text(EVENTS)),
+        aside("/v1/jobs/{id}/events", "job_events", "Follow a job: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Text(EVENTS)),
+        aside("/v1/health", "health", "Whether the process lives.", None, none, health),
+        aside("/v1/ready", "ready", "Whether it can answer.", None, none, health),
+        aside("/v1/openapi.json", "openapi", "This document.", None, none, document),
+        aside("/metrics", "metrics", "The numbers of the process and of the workspace.", Some(Scope::Read), none, Content::Text(OPENMETRICS)),
     ]
 }
 
