@@ -5,3 +5,4 @@
 
 pub mod campaign;
 pub mod cluster;
+pub mod http;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-/// What `/proc` counts processor time in: `USER_HZ`, which Linux has fixed at 100.
-const TICKS_PER_SECOND: f64 = 100.0;
+use gbrain_bench::campaign::vitals;
 
 /// A line of `/proc/self/status` in KiB, such as `VmHWM`, the peak of resident memory.
 pub(crate) fn status_kib(line: &str) -> u64 {
@@ -27,11 +26,7 @@ pub(crate) fn mib(bytes: u64) -> f64 {
 /// Processor time that this process has used, its ended threads included, to a hundredth of a
 /// second.
 pub(crate) fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, in parentheses, may hold anything; what follows it is the third field.
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks = fields.split_whitespace().skip(11).take(2);
-    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
+    vitals::cpu_seconds(std::process::id())
 }
 
 /// Processor time that this thread has used.

@@ -26,6 +26,7 @@ mod report;
 pub(crate) mod score;
 mod scrub;
 mod search;
+mod serve;
 mod vectors;
 mod whole;
 
@@ -35,7 +36,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate";
+                     scrub, score, capture, gate, serve";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -53,6 +54,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "score" => score::run(&parse(name, args)?),
         "capture" => capture::run(&parse(name, args)?),
         "gate" => gate::run(&parse(name, args)?),
+        "serve" => serve::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

@@ -12,7 +12,9 @@ pub mod kill;
 pub mod load;
 pub mod process;
 pub mod replay;
+pub mod served;
 pub mod tree;
+pub mod vitals;
 
 use std::io::Write as _;
 use std::process::ExitCode;

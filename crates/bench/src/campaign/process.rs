@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -94,18 +95,7 @@ impl Gbrain {
 
     /// Starts a command with this text on its stdin.
     pub fn spawn(&self, args: &[&str], input: &str) -> Result<Running> {
-        // Files and not pipes: what was written before a kill is there to read after it, and nobody
-        // has to drain them.
-        let (stdout, stderr, mut stdin) =
-            (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
-        stdin.write_all(input.as_bytes())?;
-        stdin.rewind()?;
-        let mut command = self.command(args);
-        command.stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-        let started = Instant::now();
-        let child =
-            command.spawn().with_context(|| format!("{} can't be run", self.program.display()))?;
-        Ok(Running { child, stdout, stderr, started })
+        Running::start(self.command(args), input)
     }
 
     /// Runs a command to its end.
@@ -148,14 +138,71 @@ impl Gbrain {
 }
 
 impl Running {
+    /// Starts a command with this text on its stdin.
+    pub fn start(mut command: Command, input: &str) -> Result<Self> {
+        // Files and not pipes: what was written before a kill is there to read after it, and nobody
+        // has to drain them.
+        let (stdout, stderr, mut stdin) =
+            (tempfile::tempfile()?, tempfile::tempfile()?, tempfile::tempfile()?);
+        stdin.write_all(input.as_bytes())?;
+        stdin.rewind()?;
+        command.stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+        let started = Instant::now();
+        let child = command.spawn().with_context(|| format!("{command:?} can't be run"))?;
+        Ok(Self { child, stdout, stderr, started })
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the process has ended.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// The first line it prints, waited for. One that ends without a word is an error.
+    pub fn first_line(&mut self) -> Result<String> {
+        let begun = Instant::now();
+        loop {
+            let has_ended = self.has_ended()?;
+            let mut bytes = [0; 4096];
+            // Read in place: the offset is the child's too.
+            let length = self.stdout.read_at(&mut bytes, 0)?;
+            let text = String::from_utf8_lossy(&bytes[..length]);
+            if let Some((line, _)) = text.split_once('\n') {
+                return Ok(line.to_owned());
+            }
+            if has_ended || begun.elapsed() > PATIENCE {
+                let mut said = [0; 4096];
+                let length = self.stderr.read_at(&mut said, 0)?;
+                bail!("a process said nothing but {}", String::from_utf8_lossy(&said[..length]));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Tells the process to end; `wait` waits for it.
+    pub fn terminate(&self) -> Result<()> {
+        let pid = self.pid().to_string();
+        let mut kill = Command::new("/bin/sh");
+        kill.args(["-c", "kill -s TERM \"$1\"", "kill", &pid]);
+        if !kill.status()?.success() {
+            bail!("process {pid} can't be told to end");
+        }
+        Ok(())
+    }
+
     /// Waits for the process. One that hangs is an error.
     pub fn wait(mut self) -> Result<Output> {
+        let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 let took = self.started.elapsed();
                 return self.output(status.code(), took);
             }
-            if self.started.elapsed() > PATIENCE {
+            if begun.elapsed() > PATIENCE {
                 self.child.kill()?;
                 self.child.wait()?;
                 bail!("a process hung for {} s and was killed", PATIENCE.as_secs());
@@ -184,6 +231,14 @@ impl Running {
         }
         let [stdout, stderr] = texts;
         Ok(Output { code, stdout, stderr, took })
+    }
+}
+
+impl Drop for Running {
+    /// What nobody waits for any more must not go on. One that has ended is left alone.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

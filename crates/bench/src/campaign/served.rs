@@ -1,0 +1,66 @@
+//! `gbrain serve` as a process of its own, on a free port of this machine.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::process::{Output, Running};
+use super::vitals::{Vitals, cpu_seconds};
+use crate::http::Caller;
+
+/// A server that takes requests.
+#[derive(Debug)]
+pub struct Served {
+    running: Running,
+    address: SocketAddr,
+}
+
+impl Served {
+    /// Starts `gbrain serve`, ready made but for its address, and waits until it listens.
+    pub fn start(mut command: Command) -> Result<Self> {
+        command.args(["--listen", "127.0.0.1:0"]);
+        let mut running = Running::start(command, "")?;
+        let line = running.first_line()?;
+        let address = line.rsplit_once("http://").and_then(|(_, address)| address.parse().ok());
+        let address = address.with_context(|| format!("no address in {line:?}"))?;
+        Ok(Self { running, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A new connection to it.
+    pub fn connect(&self) -> Result<Caller> {
+        Caller::connect(self.address).context("the server does not take connections")
+    }
+
+    /// What the machine says of it.
+    pub fn vitals(&self) -> Result<Vitals> {
+        Vitals::of(self.running.pid())
+    }
+
+    /// Processor time that it has used.
+    pub fn cpu_seconds(&self) -> f64 {
+        cpu_seconds(self.running.pid())
+    }
+
+    /// Whether it has ended, as it should not by itself.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        self.running.has_ended()
+    }
+
+    /// Tells it to end, and waits for that.
+    pub fn stop(self) -> Result<Output> {
+        self.running.terminate()?;
+        self.running.wait()
+    }
+
+    /// Ends it without a warning.
+    pub fn kill(self) -> Result<Output> {
+        self.running.kill(Duration::ZERO)
+    }
+}
