@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +16,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
+
+use super::impatient::Impatient;
 
 /// How connections are held.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +39,7 @@ pub(crate) async fn listen(
     listener: TcpListener,
     app: Router,
     connections: Connections,
-    on_count: impl Fn(usize),
+    open: Arc<AtomicUsize>,
     shutdown: impl Future<Output = ()>,
 ) {
     let places = Arc::new(Semaphore::new(connections.most));
@@ -47,7 +50,6 @@ pub(crate) async fn listen(
             place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
             () = &mut shutdown => break,
         };
-        on_count(connections.most - places.available_permits() - 1);
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -61,9 +63,12 @@ pub(crate) async fn listen(
             () = &mut shutdown => break,
         };
         let connection = graceful.watch(connection(stream, peer.ip(), app.clone(), &connections));
+        open.fetch_add(1, Ordering::Relaxed);
+        let open = open.clone();
         tokio::spawn(async move {
             // A connection that breaks off is the business of its other end.
             let _ = connection.await;
+            open.fetch_sub(1, Ordering::Relaxed);
             drop(place);
         });
     }
@@ -74,7 +79,7 @@ pub(crate) async fn listen(
 }
 
 type Served =
-    http1::Connection<TokioIo<TcpStream>, hyper_util::service::TowerToHyperService<Answering>>;
+    http1::Connection<TokioIo<Impatient>, hyper_util::service::TowerToHyperService<Answering>>;
 
 fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connections) -> Served {
     let _ = stream.set_nodelay(true);
@@ -83,7 +88,7 @@ fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connec
         .timer(TokioTimer::new())
         .header_read_timeout(connections.header_patience)
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Impatient::new(stream)), service)
 }
 
 /// The router, told who is on the other end.

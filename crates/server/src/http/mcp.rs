@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::enter::Action;
 use super::reply::Refusal;
-use super::{Shared, body};
+use super::{Shared, Whole, body};
 use crate::mcp::{Context, HttpService, http_service};
 
 /// What answers, made once.
@@ -30,11 +30,13 @@ pub(super) async fn answer(
     request: Request,
 ) -> Response {
     let (head, unread) = request.into_parts();
-    let whole = body(Request::from_parts(head.clone(), unread), &shared.bounds).await;
+    let whole = body(Request::from_parts(head.clone(), unread), &shared).await;
     let mut response = match whole {
-        Ok(bytes) => {
+        Ok(Whole { bytes, held }) => {
             let request = Request::from_parts(head, Body::from(bytes));
-            service.handle(request).await.map(Body::new)
+            let answered = service.handle(request).await.map(Body::new);
+            drop(held);
+            answered
         }
         Err(fault) => Refusal::from(fault).into_response(),
     };

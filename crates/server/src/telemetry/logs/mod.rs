@@ -91,7 +91,9 @@ pub fn subscriber(
 /// Reads a filter. A word without a level is refused, because it would be taken for a target: a
 /// misspelt `inof` would silence everything.
 fn filter(text: &str) -> Result<Targets, LogError> {
-    let mut targets = Targets::new();
+    // The protocol's library logs what it receives and answers: that is for those who ask for it by
+    // its name.
+    let mut targets = Targets::new().with_target("rmcp", LevelFilter::ERROR);
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let wrong = || LogError::Filter { part: part.to_owned() };
         let (target, level) = part.rsplit_once('=').unwrap_or(("", part));
