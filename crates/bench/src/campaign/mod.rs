@@ -9,12 +9,15 @@ pub mod engine;
 pub mod fuzz;
 pub mod identity;
 pub mod kill;
+pub mod ledger;
 pub mod load;
 pub mod process;
 pub mod replay;
 pub mod served;
 pub mod tree;
+pub mod violations;
 pub mod vitals;
+pub mod workers;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -29,7 +32,8 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "load" => load::run(&parse(name, args)?),
         "fuzz" => fuzz::run(&parse(name, args)?),
         "replay" => replay::run(&parse(name, args)?),
-        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay"),
+        "workers" => workers::run(&parse(name, args)?),
+        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay, workers"),
     }
 }
 

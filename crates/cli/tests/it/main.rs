@@ -22,4 +22,5 @@ mod schema;
 mod score;
 mod support;
 mod trust;
+mod workers;
 mod workflow;

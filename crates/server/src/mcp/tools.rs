@@ -36,8 +36,10 @@ pub(super) struct Entry {
     pub(super) scope: Scope,
     /// Where its work is done.
     pub(super) lane: Lane,
-    run: Box<dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync>,
+    run: Box<Run>,
 }
+
+type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync;
 
 impl Entry {
     /// Does what arguments ask for. Arguments that can't be read are the caller's to set right, so
