@@ -67,6 +67,8 @@ pub(crate) struct ServeArgs {
 const DRAIN: Duration = Duration::from_secs(10);
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a caller may take nothing of its answer.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// Writers of one SQLite file queue anyway; those of a server are many.
 const WRITERS: usize = 4;
 /// How long a request waits for its turn.
@@ -109,6 +111,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
         connections: Connections {
             most: usize::from(args.connections),
             header_patience: HEADER_PATIENCE,
+            write_patience: WRITE_PATIENCE,
             drain: DRAIN,
         },
         workers: usize::from(args.jobs),

@@ -26,6 +26,8 @@ pub struct Connections {
     pub most: usize,
     /// How long a connection may take to send its headers, also between two requests.
     pub header_patience: Duration,
+    /// How long the other end may take nothing of what it is sent.
+    pub write_patience: Duration,
     /// How long requests that were begun may take at the end.
     pub drain: Duration,
 }
@@ -88,7 +90,7 @@ fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connec
         .timer(TokioTimer::new())
         .header_read_timeout(connections.header_patience)
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(Impatient::new(stream)), service)
+        .serve_connection(TokioIo::new(Impatient::new(stream, connections.write_patience)), service)
 }
 
 /// The router, told who is on the other end.
