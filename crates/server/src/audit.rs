@@ -10,6 +10,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+/// How much is written of what a caller names; names of pages are shorter. A caller that may not
+/// even write could fill the disk otherwise.
+const LONGEST: usize = 1024;
+
 /// Something that was done or refused.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
@@ -57,6 +61,8 @@ impl Audit {
 
     fn append(&self, event: &Event, now: Timestamp) -> std::io::Result<()> {
         std::fs::create_dir_all(&self.dir)?;
+        let target = event.target.as_deref().map(|target| start_of(target).to_owned());
+        let event = &Event { target, ..event.clone() };
         let line = Line { schema_version: 1, ts: format!("{now:.3}"), event };
         let mut line = serde_json::to_vec(&line)?;
         line.push(b'\n');
@@ -68,9 +74,20 @@ impl Audit {
     }
 }
 
+fn start_of(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_callers_name_is_cut() {
+        assert_eq!(start_of("default::people/ada"), "default::people/ada");
+        assert_eq!(start_of(&"é".repeat(1_000)), "é".repeat(512));
+        assert_eq!(start_of(&format!("a{}", "é".repeat(1_000))).len(), 1_023);
+    }
 
     #[test]
     fn lines_are_whole_and_for_the_owner_only() {

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
@@ -106,10 +107,12 @@ fn all() -> Vec<Entry> {
     vec![
         entry("query", "Ask the memory", QUERY, Looks, |call, body: AskBody| {
             ask::query(call, NONE, body)
-        }),
+        })
+        .gives::<Answer<'_>>(),
         entry("search", "Search by words", SEARCH, Looks, |call, body: AskBody| {
             ask::search(call, NONE, body)
-        }),
+        })
+        .gives::<Answer<'_>>(),
         entry("get_page", "Read a page", GET, Looks, pages::get).gives::<PageBody<'_>>(),
         entry("list_pages", "List pages", LIST, Looks, pages::list).gives::<PagesBody<'_>>(),
         entry("links", "Links of a page", LINKS, Looks, pages::links).gives::<LinksBody<'_>>(),
@@ -250,6 +253,8 @@ mod tests {
             assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.name);
             assert_eq!(entry.tool.input_schema["type"], "object");
             assert_eq!(entry.tool.input_schema["additionalProperties"], false);
+            let output = entry.tool.output_schema.as_ref().unwrap();
+            assert_eq!(output["type"], "object", "{}", entry.name);
             assert!(
                 !Value::Object((*entry.tool.input_schema).clone()).to_string().contains("$ref")
             );

@@ -88,12 +88,14 @@ pub fn subscriber(
     Ok(Registry::default().with(lines.with_filter(filter)))
 }
 
+/// A library whose lines quote whole messages of clients: questions, pages, whatever they send. Its
+/// errors do not, so they are all that is written of it, unless a filter names it.
+const QUOTING: &str = "rmcp";
+
 /// Reads a filter. A word without a level is refused, because it would be taken for a target: a
 /// misspelt `inof` would silence everything.
 fn filter(text: &str) -> Result<Targets, LogError> {
-    // The protocol's library logs what it receives and answers: that is for those who ask for it by
-    // its name.
-    let mut targets = Targets::new().with_target("rmcp", LevelFilter::ERROR);
+    let mut targets = Targets::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let wrong = || LogError::Filter { part: part.to_owned() };
         let (target, level) = part.rsplit_once('=').unwrap_or(("", part));
@@ -105,7 +107,11 @@ fn filter(text: &str) -> Result<Targets, LogError> {
             _ => return Err(wrong()),
         };
     }
-    Ok(targets)
+    let is_named = targets.iter().any(|(target, _)| target == QUOTING);
+    Ok(match targets.default_level() {
+        Some(level) if !is_named => targets.with_target(QUOTING, level.min(LevelFilter::ERROR)),
+        _ => targets,
+    })
 }
 
 fn is_of_a_target(c: char) -> bool {
