@@ -21,6 +21,7 @@ mod meaning;
 mod replay;
 mod schema;
 mod score;
+mod serve;
 mod support;
 mod trust;
 mod workers;

@@ -58,6 +58,8 @@ pub(crate) enum Content {
     Json(SchemaOf),
     /// Text of this type.
     Text(&'static str),
+    /// Server-sent events, which OpenAPI 3.1 has no schema for.
+    Events,
 }
 
 /// One endpoint.

@@ -155,6 +155,7 @@ fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
         Content::Text(content_type) => {
             Some(json!({ content_type: { "schema": { "type": "string" } } }))
         }
+        Content::Events => Some(json!({ "text/event-stream": {} })),
     }
 }
 

@@ -24,7 +24,6 @@ use crate::operations::{ask, captures, compare, documents, jobs, labels, pages, 
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
 const TEXT: &str = "text/plain; charset=utf-8";
-const EVENTS: &str = "text/event-stream";
 
 /// Every endpoint of the document.
 #[rustfmt::skip]
@@ -94,8 +93,8 @@ pub(super) fn asides() -> Vec<Aside> {
     let document = Content::Json(|_| schemars::json_schema!({ "type": "object" }));
     let aside = |path, id, summary, scope, parameters, gives| Aside { path, id, summary, scope, parameters, gives };
     vec![
-        aside("/v1/runs/{id}/events", "run_events", "Follow a run: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Text(EVENTS)),
-        aside("/v1/jobs/{id}/events", "job_events", "Follow a job: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Text(EVENTS)),
+        aside("/v1/runs/{id}/events", "run_events", "Follow a run: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Events),
+        aside("/v1/jobs/{id}/events", "job_events", "Follow a job: its state whenever it changed, until it is over.", Some(Scope::Read), number, Content::Events),
         aside("/v1/health", "health", "Whether the process lives.", None, none, health),
         aside("/v1/ready", "ready", "Whether it can answer.", None, none, health),
         aside("/v1/openapi.json", "openapi", "This document.", None, none, document),

@@ -15,7 +15,7 @@ use crate::jobs::{ATTEMPTS, JOBS, JobBody, RUNS, RunBody};
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListJobs {
     /// queued, running, done, failed or cancelled.
-    state: Option<String>,
+    state: Option<JobState>,
     /// Jobs with a lower number than this.
     before: Option<i64>,
     /// How many.
@@ -36,10 +36,7 @@ pub(crate) struct JobNumber {
 pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Result<Reply, Fault> {
     match &body {
         JobBody::Import(spec) => {
-            let pages = spec.pages.len();
-            if pages == 0 || pages > 10_000 {
-                return Err(Fault::usage("an import takes 1 to 10000 pages"));
-            }
+            spec.check()?;
             start(call, "import", spec)
         }
         JobBody::Reindex(spec) => start(call, "reindex", spec),
@@ -49,8 +46,14 @@ pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Resu
 /// Starts a measurement.
 pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Result<Reply, Fault> {
     match &body {
-        RunBody::Replay(spec) => start(call, "replay", spec),
-        RunBody::Gate(spec) => start(call, "gate", spec),
+        RunBody::Replay(spec) => {
+            spec.check()?;
+            start(call, "replay", spec)
+        }
+        RunBody::Gate(spec) => {
+            spec.check()?;
+            start(call, "gate", spec)
+        }
     }
 }
 
@@ -82,21 +85,13 @@ fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault
     if !(1..=200).contains(&limit) {
         return Err(Fault::usage("a limit is 1 to 200"));
     }
-    let state = input.state.as_deref().map(state_of).transpose()?;
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    let filter = JobFilter { state, kinds, before: input.before };
+    let filter = JobFilter { state: input.state, kinds, before: input.before };
     let mut jobs = call.house.store().jobs(&call.who.workspace, &filter, limit + 1)?;
     let more = jobs.len() > limit;
     jobs.truncate(limit);
     let next_before = jobs.last().filter(|_| more).map(|job| job.id);
     Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
-}
-
-fn state_of(name: &str) -> Result<JobState, Fault> {
-    JobState::from_name(name).ok_or_else(|| {
-        Fault::usage(format!("`{name}` is no state"))
-            .hint("queued, running, done, failed or cancelled")
-    })
 }
 
 /// A job.

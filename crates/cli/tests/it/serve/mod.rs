@@ -1,0 +1,4 @@
+//! `gbrain serve` as its callers meet it: decent ones, curious ones and hostile ones.
+
+mod client;
+mod isolation;
