@@ -62,8 +62,8 @@ async fn events(
     let who = who?;
     let place = shared.listeners.clone().try_acquire_owned();
     let place = place.map_err(|_| Fault::overloaded("too many are listening already"))?;
-    let watching = Watching { shared, who, id, kinds, last: None, is_over: false };
-    let (first, watching) = watching.next().await?;
+    let mut watching = Watching { shared, who, id, kinds, last: None, is_over: false };
+    let first = watching.next().await?;
     let rest =
         stream::unfold((first, Some(watching), place), |(event, watching, place)| async move {
             if let Some(event) = event {
@@ -87,7 +87,7 @@ struct Watching {
 
 impl Watching {
     /// What there is to say now, if it is new.
-    async fn next(mut self) -> Result<(Option<Event>, Self), Refusal> {
+    async fn next(&mut self) -> Result<Option<Event>, Refusal> {
         let (house, who, id, kinds) =
             (self.shared.house.clone(), self.who.clone(), self.id, self.kinds);
         let look = move || {
@@ -105,13 +105,13 @@ impl Watching {
         let body = shown(&job);
         self.is_over = !matches!(job.state, JobState::Queued | JobState::Running);
         if self.last.as_ref() == Some(&body) {
-            return Ok((None, self));
+            return Ok(None);
         }
         let name = if self.is_over { "end" } else { "progress" };
         let event = Event::default().event(name).json_data(&body);
         self.last = Some(body);
         let event = event.map_err(|error| Fault::internal(error.to_string()))?;
-        Ok((Some(event), self))
+        Ok(Some(event))
     }
 
     /// Waits for the next change; none when there is nothing more to hear. The last event comes
@@ -119,10 +119,12 @@ impl Watching {
     async fn changed(mut self) -> Option<(Event, Option<Self>)> {
         while !self.is_over && !self.shared.is_stopping() {
             tokio::time::sleep(EVERY).await;
-            let (event, watching) = self.next().await.ok()?;
-            self = watching;
-            if let Some(event) = event {
-                return Some((event, Some(self)));
+            match self.next().await {
+                Ok(Some(event)) => return Some((event, Some(self))),
+                Ok(None) => {}
+                // Too much is asked of the server: a listener waits, and does not take it for the end.
+                Err(refusal) if refusal.retry_after.is_some() => {}
+                Err(_) => return None,
             }
         }
         None
