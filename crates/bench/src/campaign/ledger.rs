@@ -60,6 +60,13 @@ impl Ledger {
         }
     }
 
+    /// The change that was asked for last was refused: it must never be seen.
+    pub fn withdraw(&mut self, page: &str) {
+        if let Some(changes) = self.pages.get_mut(page) {
+            changes.pop();
+        }
+    }
+
     /// What a page is for certain, if its last change was acknowledged.
     pub fn certain(&self, page: &str) -> Option<Change> {
         let (change, heard) = self.pages.get(page)?.last()?;
@@ -206,5 +213,9 @@ mod tests {
         assert!(ledger.check("p", &at(2), |_| false).is_empty());
         assert_eq!(ledger.check("p", &at(1), |_| false).len(), 1);
         assert_eq!(ledger.counts(), (1, 0));
+        ledger.begin("p", Change::Put(text(2)));
+        ledger.withdraw("p");
+        let seen = Version { number: 3, op: VersionOp::Write, hash: text(2) };
+        assert_eq!(ledger.check("p", &[at(2)[0], seen], |_| false).len(), 1);
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: retries. What fails once has failed.
 
+pub mod aftermath;
 pub mod engine;
 pub mod fuzz;
 pub mod identity;
@@ -13,6 +14,7 @@ pub mod ledger;
 pub mod load;
 pub mod process;
 pub mod replay;
+pub mod serve;
 pub mod served;
 pub mod tree;
 pub mod violations;
@@ -32,8 +34,11 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "load" => load::run(&parse(name, args)?),
         "fuzz" => fuzz::run(&parse(name, args)?),
         "replay" => replay::run(&parse(name, args)?),
+        "serve" => serve::run(&parse(name, args)?),
         "workers" => workers::run(&parse(name, args)?),
-        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay, workers"),
+        _ => {
+            anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay, serve, workers")
+        }
     }
 }
 

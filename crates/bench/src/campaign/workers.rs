@@ -8,7 +8,6 @@
 //!
 //! Deliberately absent: captures. What a killed process had not stored yet is lost, as promised.
 
-mod check;
 mod gate;
 mod load;
 
@@ -22,8 +21,9 @@ use clap::Parser;
 use fastrand::Rng;
 
 use gate::Gate;
-use load::{Imports, WRITERS};
+use load::WRITERS;
 
+use super::aftermath::{self, Aftermath, Asked};
 use super::engine::{Engine, Engines};
 use super::ledger::Ledger;
 use super::process::{Gbrain, Running, built_program};
@@ -98,16 +98,10 @@ pub struct Report {
     pub unheard: usize,
     /// Questions that were answered.
     pub answers: usize,
-    /// Jobs.
-    pub jobs: usize,
     /// Imports whose number was never heard.
     pub unheard_imports: usize,
-    /// Jobs that were claimed more than once.
-    pub resumed: usize,
-    /// How often a job was claimed at most.
-    pub most_attempts: u32,
-    /// Versions of pages compared with what was told.
-    pub versions: usize,
+    /// What there was in the end.
+    pub aftermath: Aftermath,
     /// What should not have been.
     pub violations: Vec<String>,
 }
@@ -124,16 +118,10 @@ pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
         say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
         report.print();
         // Kills that no job was resumed after have shown nothing.
-        let is_idle = report.resumed == 0 || report.count() < kills;
+        let is_idle = report.aftermath.resumed == 0 || report.count() < kills;
         violations += report.violations.len() + usize::from(is_idle);
     }
     Ok(exit(violations))
-}
-
-/// What everybody asked for, and was told.
-struct Asked {
-    ledger: Ledger,
-    imports: Imports,
 }
 
 /// Kills until there were enough kills, and looks what is left.
@@ -162,16 +150,18 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
             ledger.join(writer.join().expect("writers go on")?);
         }
         report.answers = asker.join().expect("askers go on")?;
-        let imports = importer.join().expect("importers go on")?;
-        killed.map(|()| Asked { ledger, imports })
+        let mut asked = importer.join().expect("importers go on")?;
+        asked.ledger = ledger;
+        killed.map(|()| asked)
     })?;
     wait_for_jobs(&brain, &violations)?;
     crew.end(&violations)?;
     brain.settle()?;
-    report.violations = violations.into_list();
     (report.acknowledged, report.unheard) = asked.ledger.counts();
-    report.unheard_imports = asked.imports.imports.iter().filter(|i| i.id.is_none()).count();
-    check::check(&brain, &asked, &mut report)?;
+    report.unheard_imports = asked.imports.iter().filter(|import| import.id.is_none()).count();
+    report.violations = violations.into_list();
+    report.aftermath = aftermath::look(&brain, &asked)?;
+    report.violations.append(&mut report.aftermath.violations);
     if !report.violations.is_empty() {
         say(format!("the brain is kept in {}", brain.keep().display()));
     }
@@ -310,6 +300,7 @@ impl Report {
     }
 
     fn print(&self) {
+        let Aftermath { versions, jobs, resumed, most_attempts, violations: _ } = &self.aftermath;
         let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
         say(format!(
             "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
@@ -323,9 +314,9 @@ impl Report {
         ));
         say(format!(
             "  {} jobs, {} claimed more than once, {} times at most; {} imports not heard of",
-            self.jobs, self.resumed, self.most_attempts, self.unheard_imports
+            jobs, resumed, most_attempts, self.unheard_imports
         ));
-        say(format!("  {} versions compared, {} violations", self.versions, self.violations.len()));
+        say(format!("  {} versions compared, {} violations", versions, self.violations.len()));
         for violation in self.violations.iter().take(20) {
             say(format!("  violation: {violation}"));
         }

@@ -16,6 +16,7 @@ mod gate;
 mod hermetic_gate;
 mod identity;
 mod kill;
+mod load_served;
 mod mcp;
 mod meaning;
 mod replay;

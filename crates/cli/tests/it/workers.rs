@@ -7,7 +7,10 @@ fn kills(engine: Engine) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();
     let report = hunt(&Hunt { program, engine, kills: 6, seed: 3, pages: 250 }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
-    assert!(report.count() >= 6 && report.acknowledged > 0 && report.jobs > 0, "{report:?}");
+    assert!(
+        report.count() >= 6 && report.acknowledged > 0 && report.aftermath.jobs > 0,
+        "{report:?}"
+    );
 }
 
 #[test]

@@ -97,8 +97,8 @@ async fn events(
     let who = who?;
     let place = shared.listeners.take(who.token_id.clone());
     let place = place.ok_or_else(|| Fault::overloaded("too many are listening already"))?;
-    let watching = Watching { shared, who, id, kinds, last: None, is_over: false };
-    let (first, watching) = watching.next().await?;
+    let mut watching = Watching { shared, who, id, kinds, last: None, is_over: false };
+    let first = watching.next().await?;
     let rest =
         stream::unfold((first, Some(watching), place), |(event, watching, place)| async move {
             if let Some(event) = event {
@@ -122,10 +122,9 @@ struct Watching {
 
 impl Watching {
     /// What there is to say now, if it is new.
-    async fn next(mut self) -> Result<(Option<Event>, Self), Refusal> {
+    async fn next(&mut self) -> Result<Option<Event>, Refusal> {
         let found = self.look().await?;
-        let event = self.hear(found)?;
-        Ok((event, self))
+        Ok(self.hear(&found)?)
     }
 
     /// The job now, for somebody who may still see it.
@@ -152,8 +151,8 @@ impl Watching {
         Ok(in_time(&self.shared, Lane::Read, look).await??)
     }
 
-    fn hear(&mut self, job: JobInfo) -> Result<Option<Event>, Fault> {
-        let body = shown(&job);
+    fn hear(&mut self, job: &JobInfo) -> Result<Option<Event>, Fault> {
+        let body = shown(job);
         self.is_over = job.state.is_over();
         if self.last.as_ref() == Some(&body) {
             return Ok(None);
@@ -169,14 +168,12 @@ impl Watching {
     async fn changed(mut self) -> Option<(Event, Option<Self>)> {
         while !self.is_over && !self.shared.is_stopping() {
             tokio::time::sleep(EVERY).await;
-            let found = match self.look().await {
-                Ok(found) => found,
-                // Busy: the next look may be luckier.
-                Err(refusal) if refusal.retry_after.is_some() => continue,
+            match self.next().await {
+                Ok(Some(event)) => return Some((event, Some(self))),
+                Ok(None) => {}
+                // Too much is asked of the server: a listener waits, and does not take it for the end.
+                Err(refusal) if refusal.retry_after.is_some() => {}
                 Err(_) => return None,
-            };
-            if let Some(event) = self.hear(found).ok()? {
-                return Some((event, Some(self)));
             }
         }
         None

@@ -9,6 +9,7 @@ use gbrain_core::hash::Hash;
 use serde_json::json;
 
 use super::gate::{Gate, Line};
+use crate::campaign::aftermath::{Asked, Import};
 use crate::campaign::ledger::{Change, Ledger};
 use crate::campaign::tree;
 use crate::campaign::violations::Violations;
@@ -26,24 +27,6 @@ const REINDEXES: usize = 8;
 /// A page that both writers and imports write.
 pub(super) fn shared_page(number: usize) -> String {
     format!("shared/page-{number}")
-}
-
-/// An import that was asked for.
-#[derive(Debug)]
-pub(super) struct Import {
-    /// Its number, if the answer was heard.
-    pub(super) id: Option<i64>,
-    /// What it writes.
-    pub(super) texts: BTreeMap<String, Hash>,
-}
-
-/// What one importer asked for.
-#[derive(Debug, Default)]
-pub(super) struct Imports {
-    /// Imports.
-    pub(super) imports: Vec<Import>,
-    /// Jobs of another kind whose number was heard.
-    pub(super) others: Vec<i64>,
 }
 
 /// Puts pages, and deletes some, until it is time to go home.
@@ -116,8 +99,8 @@ pub(super) fn import(
     violations: &Violations,
     mut rng: Rng,
     pages: usize,
-) -> Result<Imports> {
-    let mut done = Imports::default();
+) -> Result<Asked> {
+    let mut done = Asked::default();
     let mut line = Line::new(gate);
     let mut open: Vec<i64> = Vec::new();
     while !gate.is_over() {
