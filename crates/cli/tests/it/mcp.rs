@@ -124,6 +124,17 @@ fn everything() -> Vec<(&'static str, Value)> {
         ("get private", call("get_page", page("wiki::people/ghost"))),
         ("links of private", call("links", page("wiki::people/ghost"))),
         ("delete private", call("delete_page", page("wiki::people/ghost"))),
+        (
+            "put private",
+            call(
+                "put_page",
+                json!({ "page": "journal/mine", "content": "---\nvisibility: private\n---\nMine." }),
+            ),
+        ),
+        (
+            "put over private",
+            call("put_page", json!({ "page": "wiki::people/ghost", "content": "Boo." })),
+        ),
         ("get of others", call("get_page", page("wiki::people/eve"))),
         ("no argument", call("get_page", json!({}))),
         ("wrong type", call("get_page", json!({ "page": 7 }))),
@@ -205,6 +216,8 @@ fn check_faults(talk: &Talk) {
     for step in ["links of private", "delete private"] {
         assert_eq!(talk.fault(step).0, "not_found", "{step}");
     }
+    assert_eq!(talk.fault("put private").0, "forbidden");
+    assert_eq!(talk.fault("put over private").0, "forbidden");
     for (step, part) in [
         ("no argument", "missing field `page`"),
         ("wrong type", "expected a string"),
@@ -386,7 +399,7 @@ fn check(home: Home, enter: fn(&Home) -> Entrance<'_>) {
     };
     assert_eq!(count("put_page", "done"), 4);
     assert_eq!(count("delete_page", "done"), 2);
-    assert_eq!((count("put_page", "forbidden"), count("delete_page", "forbidden")), (1, 1));
+    assert_eq!((count("put_page", "forbidden"), count("delete_page", "forbidden")), (5, 1));
 }
 
 fn over_stdio(home: &Home) -> Entrance<'_> {

@@ -5,8 +5,8 @@
 //! input is the end, with code 0 and every capture stored. Stdout holds answers and nothing else, and
 //! stderr nothing that a client sent.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -35,7 +35,11 @@ fn line(message: Value) -> Vec<u8> {
 }
 
 fn begin() -> Vec<u8> {
-    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+    begin_with("2025-06-18")
+}
+
+fn begin_with(version: &str) -> Vec<u8> {
+    let params = json!({ "protocolVersion": version, "capabilities": {},
                          "clientInfo": { "name": "test", "version": "0" } });
     request(0, "initialize", params)
 }
@@ -193,18 +197,77 @@ fn the_end_of_the_input_is_the_end_wherever_it_is() {
     assert_eq!(exported(&home).len(), 1, "what was asked is captured, though the client is gone");
 }
 
-#[test]
-fn a_client_that_does_not_wait_for_its_answer_is_captured() {
-    let home = home();
-    let mut child = spawn(&home);
-    // Nobody will read.
-    drop(child.stdout.take());
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(&[begin(), query(1), query(2)].concat()).unwrap();
-    drop(input);
+/// The next line that a client is told.
+fn hear(output: &mut impl BufRead) -> Value {
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?}"))
+}
+
+/// Waits for a process that should end well, and of its own.
+#[track_caller]
+fn check_end(mut child: Child) {
     let code = wait(&mut child);
     let mut log = String::new();
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert_eq!(code, Some(0), "{log}");
     assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_its_answer_is_captured() {
+    let home = home();
+    let mut child = spawn(&home);
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    input.write_all(&begin()).unwrap();
+    assert_eq!(hear(&mut output)["id"], 0);
+    drop(output);
+    input.write_all(&query(1)).unwrap();
+    drop(input);
+    check_end(child);
+    assert_eq!(exported(&home).len(), 1);
+}
+
+#[test]
+fn a_client_that_never_listens_is_no_fault() {
+    let home = home();
+    let mut child = spawn(&home);
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    // Whoever sees that nobody listens may stop reading.
+    let _ = input.write_all(&[begin(), query(1)].concat());
+    drop(input);
+    check_end(child);
+}
+
+#[test]
+fn a_process_that_is_told_to_end_stores_what_it_heard() {
+    let home = home();
+    let mut child = spawn(&home);
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    input.write_all(&[begin(), query(1)].concat()).unwrap();
+    assert_eq!(hear(&mut output)["id"], 0);
+    assert_eq!(hear(&mut output)["id"], 1);
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    check_end(child);
+    assert_eq!(exported(&home).len(), 1);
+}
+
+#[test]
+fn every_version_of_the_protocol_with_a_handshake_is_spoken() {
+    let home = home();
+    for (asked, expected) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+    ] {
+        let answers = answers(&feed(&home, &[begin_with(asked), query(1)].concat()));
+        assert_eq!(answers[0]["result"]["protocolVersion"], expected);
+        assert_eq!(answered(&answers), [0, 1], "{asked}");
+    }
 }
