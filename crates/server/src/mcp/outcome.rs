@@ -29,7 +29,7 @@ pub(super) fn of_resource(uri: &str, fault: Fault) -> ErrorData {
     let data = Some(json!({ "uri": uri, "fault": fault.to_json()["error"] }));
     match fault.kind {
         "not_found" | "unknown_source" => ErrorData::resource_not_found(fault.message, data),
-        "usage" => ErrorData::invalid_params(fault.message, data),
+        "usage" | "input" => ErrorData::invalid_params(fault.message, data),
         _ => ErrorData::internal_error(fault.message, data),
     }
 }
