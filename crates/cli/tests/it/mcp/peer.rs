@@ -106,6 +106,8 @@ pub(super) fn talk(
         .expect("GBRAIN_TEST_PYTHON is not set: run `cargo xtask test`");
     let mut client = Command::new(python);
     client.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_client.py"));
+    // Importing the SDK takes longer than all that it is asked for, if nothing is kept of it.
+    client.env_remove("PYTHONDONTWRITEBYTECODE");
     let todo: Vec<&Value> = steps.iter().map(|(_, step)| step).collect();
     let job = json!({ "connect": entrance.connect(role), "mode": era.mode, "steps": todo });
     let output = Running::start(client, &job.to_string()).unwrap().wait().unwrap();
