@@ -6,6 +6,7 @@
 //! Deliberately absent: retries. What fails once has failed.
 
 pub mod aftermath;
+pub mod api;
 pub mod engine;
 pub mod fuzz;
 pub mod identity;
@@ -27,6 +28,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api";
+
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
@@ -36,9 +39,8 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "replay" => replay::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
         "workers" => workers::run(&parse(name, args)?),
-        _ => {
-            anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay, serve, workers")
-        }
+        "api" => api::run(&parse(name, args)?),
+        _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }
 }
 

@@ -202,19 +202,16 @@ fn moment(text: &str) -> Result<Timestamp, Fault> {
     })
 }
 
-/// Reads a body, a question or another; a body that is something else is a fault that says where.
-pub fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::input("the body can't be read", &error))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::body;
 
     fn ask(body: serde_json::Value) -> Result<Request, Fault> {
-        let body: AskBody = read(body.to_string().as_bytes())?;
+        let body: AskBody = body::read(body.to_string().as_bytes())
+            .map_err(|error| Fault::input("the body can't be read", &error))?;
         body.request(Operation::Query, Settings::default(), Trust::Untrusted, Timestamp::UNIX_EPOCH)
     }
 

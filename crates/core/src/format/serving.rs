@@ -187,6 +187,7 @@ pub struct NewLabelBody {
 #[serde(deny_unknown_fields)]
 pub struct NewLabelsBody {
     /// The judgements.
+    #[serde(deserialize_with = "super::body::objects")]
     #[schemars(length(min = 1, max = 1_000))]
     pub labels: Vec<NewLabelBody>,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gbrain_core::baseline::Thresholds;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::body;
 use gbrain_core::gate::{Confidence, CorrectnessThresholds};
 use gbrain_core::id::SourceId;
 use schemars::JsonSchema;
@@ -48,6 +49,7 @@ pub(crate) struct ImportSpec {
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     pub source: Option<String>,
     /// The pages, in the order in which they are written.
+    #[serde(deserialize_with = "body::objects")]
     #[schemars(length(min = 1, max = 10_000))]
     pub pages: Vec<NewPage>,
 }
@@ -114,6 +116,7 @@ pub(crate) struct Rows {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplaySpec {
     /// Which rows are asked again.
+    #[serde(deserialize_with = "body::object")]
     pub against: Rows,
     /// Which corpus is asked: `now`, or each row's own (`capture`).
     #[serde(default)]

@@ -10,6 +10,7 @@ use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
+use gbrain_core::format::body;
 use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
 use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
@@ -185,7 +186,7 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
         Effect::Adds | Effect::Destroys => (Scope::Write, Lane::Write),
     };
     let run = Box::new(move |call: &Call<'_>, arguments| {
-        let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        let input = body::of_object(arguments).map_err(|error| {
             Fault::usage(format!("the arguments can't be read: {error}"))
                 .hint(format!("see the input schema of `{name}`"))
         })?;

@@ -2,6 +2,7 @@
 
 use gbrain_core::compare::compare as compare_results;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, read};
 use gbrain_core::job::JobState;
@@ -46,6 +47,7 @@ fn one_of_run_and_body() -> Value {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
     /// The results; the first is the reference.
+    #[serde(deserialize_with = "body::objects")]
     #[schemars(length(min = 2, max = 20))]
     results: Vec<OneResult>,
     /// The name of stored judgements that runs are measured against.

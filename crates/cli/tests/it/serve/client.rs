@@ -50,11 +50,6 @@ impl Server {
         Reply::read(stream)
     }
 
-    /// Where it listens, as an address of HTTP.
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.0.address())
-    }
-
     /// Tells it to end, waits for that, and gives what it printed and logged.
     #[track_caller]
     pub(crate) fn stop(self) -> Output {

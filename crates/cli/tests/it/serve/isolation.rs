@@ -125,7 +125,7 @@ fn operations(server: &Server) -> Vec<String> {
 
 fn nobody_hears_of_others(home: Home, seed: u64) {
     let town = Town::build(home);
-    let server = Server::start(&town.home, &["--jobs", "2"]);
+    let server = Server::start(&town.home, &["--jobs", "2", "--log", "debug"]);
     let mut watch = Watch::new(&town, &server);
     watch.prepare();
     let mut kinds = operations(&server);
