@@ -202,11 +202,14 @@ impl Running {
         Ok(())
     }
 
-    /// Sends SIGKILL now, and waits until the process is gone.
-    pub fn strike(&mut self) -> Result<()> {
+    /// Sends SIGKILL now, waits until the process is gone, and tells what it said until then.
+    pub fn strike(&mut self) -> Result<String> {
         self.child.kill()?;
         self.child.wait()?;
-        Ok(())
+        self.stderr.rewind()?;
+        let mut said = Vec::new();
+        self.stderr.read_to_end(&mut said)?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// Waits for the process. One that hangs is an error.

@@ -58,8 +58,8 @@ impl Served {
         self.running.wait()
     }
 
-    /// Ends it without a warning, and waits until it is gone.
-    pub fn strike(&mut self) -> Result<()> {
+    /// Ends it without a warning, waits until it is gone, and tells what it said until then.
+    pub fn strike(&mut self) -> Result<String> {
         self.running.strike()
     }
 }

@@ -28,6 +28,13 @@ impl Violations {
         if let Some(complaint) = output.complaint() {
             self.add(format!("{what} {complaint}"));
         }
+        self.calm(what, &output.stderr);
+    }
+
+    /// Adds what somebody would have to look at in the log of a process, however it ended.
+    pub fn calm(&self, what: &str, log: &str) {
+        let is_alarm = |line: &&str| line.contains(" ERROR ") || line.contains("panicked");
+        log.lines().filter(is_alarm).for_each(|line| self.add(format!("{what} said: {line}")));
     }
 
     /// Whether there is any.

@@ -221,26 +221,8 @@ impl<'a> Crew<'a> {
 
     fn kill_server(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
         self.strike_server(violations, report)?;
-        self.gate.open(self.server.address());
-        Ok(())
-    }
-
-    /// Nobody is left to go on with a job until the next ones are there.
-    fn kill_all(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
-        for worker in 0..WORKERS {
-            self.kill_worker(worker, violations, report)?;
-        }
-        self.kill_server(violations, report)
-    }
-
-    fn strike_server(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
-        if self.server.has_ended()? {
-            violations.add("the server has ended by itself");
-        }
-        self.gate.close();
-        self.server.strike()?;
-        report.count_kill(Victim::Server);
         self.server = serve(self.brain)?;
+        self.gate.open(self.server.address());
         Ok(())
     }
 
@@ -250,12 +232,42 @@ impl<'a> Crew<'a> {
         violations: &Violations,
         report: &mut Report,
     ) -> Result<()> {
+        self.strike_worker(worker, violations, report)?;
+        self.workers[worker] = work(self.brain)?;
+        Ok(())
+    }
+
+    /// Nobody is left who could go on with a job until new ones have begun.
+    fn kill_all(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
+        for worker in 0..WORKERS {
+            self.strike_worker(worker, violations, report)?;
+        }
+        self.kill_server(violations, report)?;
+        self.workers = (0..WORKERS).map(|_| work(self.brain)).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    fn strike_server(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
+        if self.server.has_ended()? {
+            violations.add("the server has ended by itself");
+        }
+        self.gate.close();
+        violations.calm("a server that was killed", &self.server.strike()?);
+        report.count_kill(Victim::Server);
+        Ok(())
+    }
+
+    fn strike_worker(
+        &mut self,
+        worker: usize,
+        violations: &Violations,
+        report: &mut Report,
+    ) -> Result<()> {
         if self.workers[worker].has_ended()? {
             violations.add("a worker has ended by itself");
         }
-        self.workers[worker].strike()?;
+        violations.calm("a worker that was killed", &self.workers[worker].strike()?);
         report.count_kill(Victim::Worker);
-        self.workers[worker] = work(self.brain)?;
         Ok(())
     }
 

@@ -83,8 +83,7 @@ pub(super) fn write(site: &Site, name: &str, mut rng: Rng) -> Result<Ledger> {
             delete(&mut client, &mut ledger, &page)?;
         } else {
             let text = tree::page(&mut rng, &page, &format!("{name}x{count}"));
-            put(&mut client, "put", &mut ledger, &page, &text)?;
-            if let Some(Change::Put(_)) = ledger.certain(&page) {
+            if put(&mut client, "put", &mut ledger, &page, &text)? {
                 read_back(site, &mut client, &page, &text, rng.u8(..4) == 0)?;
             }
         }
@@ -93,20 +92,22 @@ pub(super) fn write(site: &Site, name: &str, mut rng: Rng) -> Result<Ledger> {
     Ok(ledger)
 }
 
+/// Puts a page, and tells whether that was acknowledged.
 fn put(
     client: &mut Client<'_>,
     what: &'static str,
     ledger: &mut Ledger,
     page: &str,
     text: &str,
-) -> Result<()> {
+) -> Result<bool> {
     let body = json!({ "content": text }).to_string();
     ledger.begin(page, Change::Put(Hash::of(text.as_bytes())));
-    match client.call(what, ("PUT", &address(page), &body), 200)? {
+    let answer = client.call(what, ("PUT", &address(page), &body), 200)?;
+    match &answer {
         Some(answer) => ledger.acknowledge(page, version(&answer.json())),
         None => ledger.withdraw(page),
     }
-    Ok(())
+    Ok(answer.is_some())
 }
 
 fn delete(client: &mut Client<'_>, ledger: &mut Ledger, page: &str) -> Result<()> {
@@ -221,5 +222,6 @@ fn come(
     }
     let page = format!("crowd/note-{number}");
     let text = tree::page(&mut rng, &page, &format!("crowd{number}x{count}"));
-    put(&mut client, "put of a crowd", ledger, &page, &text)
+    put(&mut client, "put of a crowd", ledger, &page, &text)?;
+    Ok(())
 }
