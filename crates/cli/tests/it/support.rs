@@ -104,6 +104,20 @@ impl Home {
         connect(self.url()).batch_execute(sql).unwrap();
     }
 
+    /// Every row of the database as text, on PostgreSQL; an SQLite file lies in the home.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let Some(database) = &self.database else { return Vec::new() };
+        let mut client = connect(&database.url);
+        let tables = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
+                      WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
+        let tables = client.query(tables, &[]).unwrap();
+        let rows = tables.iter().flat_map(|table| {
+            let all = format!("SELECT t::text FROM {} t", table.get::<_, String>(0));
+            client.query(&all, &[]).unwrap()
+        });
+        rows.map(|row| row.get(0)).collect()
+    }
+
     /// The hits of an answer as `source::slug`.
     #[track_caller]
     pub(crate) fn hits(&self, args: &[&str]) -> Vec<String> {

@@ -1,6 +1,11 @@
 //! `gbrain serve` as its callers meet it: decent ones, curious ones and hostile ones.
 
+mod background;
+mod bodies;
 mod client;
+mod guard;
 mod hostile;
 mod isolation;
 mod schemathesis;
+mod shutdown;
+mod tokens;
