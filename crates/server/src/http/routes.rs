@@ -113,8 +113,7 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
     }
     let house = shared.house.clone();
-    let looked =
-        in_time(&shared, Lane::Read, move || house.store().job_counts().map_err(Fault::from));
+    let looked = in_time(&shared, Lane::Read, move || house.store().clock().map_err(Fault::from));
     match looked.await {
         Ok(Ok(_)) => body_of_health(&shared).into_response(),
         Ok(Err(_)) => {

@@ -74,8 +74,12 @@ pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
 fn claim(house: &House, options: &WorkerOptions) -> Result<Option<Job>, Fault> {
     let kinds = JOBS.iter().chain(RUNS).map(|kind| (*kind).to_owned()).collect();
     let now = Timestamp::now();
-    let claim =
-        Claim { worker: options.name.clone(), kinds, lease_until: later(now, options.lease) };
+    let claim = Claim {
+        worker: options.name.clone(),
+        kinds,
+        lease_until: later(now, options.lease),
+        last: None,
+    };
     Ok(house.store().claim_job(&claim, now)?)
 }
 
