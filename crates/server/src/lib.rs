@@ -20,6 +20,7 @@ mod operations;
 mod rate;
 mod run;
 pub mod telemetry;
+mod threads;
 mod token;
 mod visitor;
 

@@ -20,6 +20,7 @@ mod meaning;
 mod replay;
 mod schema;
 mod score;
+mod stopping;
 mod support;
 mod trust;
 mod workflow;
