@@ -1,7 +1,9 @@
 //! What a job is asked to do, as it is sent and stored.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use gbrain_core::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +176,32 @@ pub(crate) struct GateSpec {
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 100))]
     pub repeats: u16,
+}
+
+impl ReplaySpec {
+    /// Refuses what is out of range.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if let Some(limit) = self.against.limit {
+            within("limit", limit, 1..=100_000)?;
+        }
+        within("repeats", self.repeats.into(), 1..=100)?;
+        within("top_regressions", self.top_regressions.into(), 0..=1000)
+    }
+}
+
+impl GateSpec {
+    /// Refuses what is out of range.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        within("k", self.k.into(), 1..=1000)?;
+        within("repeats", self.repeats.into(), 1..=100)
+    }
+}
+
+fn within(name: &str, value: u32, range: RangeInclusive<u32>) -> Result<(), Fault> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("`{name}` is {} to {}", range.start(), range.end())))
 }
 
 /// Which corpus is asked.
