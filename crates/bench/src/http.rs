@@ -154,7 +154,6 @@ mod tests {
 
     use super::*;
 
-    #[expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
     fn check(sent: &'static str, expected: &[(u16, Option<u64>, &str)]) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -205,13 +205,23 @@ pub(crate) fn create_private(dir: &Path) -> std::io::Result<()> {
 
 /// Writes a file that only its owner may read, whole or not at all.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    private(path, text)?.persist(path)?;
+    Ok(())
+}
+
+/// The same, unless there is one.
+pub(crate) fn write_private_new(path: &Path, text: &str) -> std::io::Result<()> {
+    private(path, text)?.persist_noclobber(path)?;
+    Ok(())
+}
+
+fn private(path: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
     use std::io::Write as _;
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    Ok(file)
 }
 
 fn directory(flags: &HomeFlags, environment: &Environment) -> Result<PathBuf, CliError> {

@@ -13,7 +13,7 @@ use gbrain_server::{House, HouseOptions, TokenKey};
 use crate::capture;
 use crate::commands::Context;
 use crate::error::CliError;
-use crate::home::{Home, write_private};
+use crate::home::{Home, write_private_new};
 use crate::models::models;
 
 /// Flags of every process that is left running.
@@ -30,7 +30,7 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
     /// Put what was asked into the spans; without it they have its length only.
-    #[arg(long, requires = "otlp")]
+    #[arg(long)]
     otlp_queries: bool,
 }
 
@@ -103,9 +103,14 @@ pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
     }
     let key = TokenKey::random().map_err(|error| CliError::config(error.to_string()))?;
     let path = key_path(home);
-    write_private(&path, &format!("{}\n", key.to_hex()))
-        .map_err(|error| CliError::io(path.display(), &error))?;
-    Ok(key)
+    match write_private_new(&path, &format!("{}\n", key.to_hex())) {
+        Ok(()) => Ok(key),
+        // Another process was quicker: its key is the key.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            token_key(home)?.ok_or_else(|| CliError::io(path.display(), &error))
+        }
+        Err(error) => Err(CliError::io(path.display(), &error)),
+    }
 }
 
 /// What this process calls itself among workers.

@@ -85,6 +85,8 @@ kinds! {
     attempts_exhausted = attempts_exhausted;
     /// The service is starting or ending: try again later.
     unavailable = unavailable;
+    /// The database does not answer: try again later.
+    unreachable;
     /// Another process held what was needed for too long: try again.
     busy;
     /// The database has no schema yet.

@@ -84,6 +84,11 @@ pub struct Caller {
     pub subagent_id: Option<i64>,
 }
 
+impl Caller {
+    /// What numbers jobs and subagents have: those that every JSON reader keeps.
+    pub const NUMBERS: std::ops::RangeInclusive<i64> = 0..=(1 << 53) - 1;
+}
+
 /// A versioned record of everything a retrieval depends on besides the corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {

@@ -23,13 +23,16 @@ const NOTED: SignedDuration = SignedDuration::from_secs(60);
 const REMEMBERED: usize = 10_000;
 /// How often one address may present tokens that are none.
 const FAILURES: Rate = Rate { per_second: 0.2, burst: 10.0 };
+/// How often a token that was not seen before is looked at for an address that presented too many.
+const SECOND_LOOKS: Rate = Rate { per_second: 20.0, burst: 100.0 };
 
 /// Whether callers on this machine need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loopback {
     /// Never.
     Open,
-    /// As soon as there is a token.
+    /// As soon as there is a token, and from then on: when the last one is revoked or runs out, the
+    /// door stays closed.
     OpenWithoutTokens,
     /// Always: the server listens to other machines too.
     Closed,
@@ -68,6 +71,7 @@ pub struct Gatekeeper {
     any: Mutex<Option<(Instant, bool)>>,
     limits: Limits<String>,
     failures: Limits<IpAddr>,
+    second_looks: Limits<IpAddr>,
 }
 
 impl Gatekeeper {
@@ -87,6 +91,7 @@ impl Gatekeeper {
             any: Mutex::default(),
             limits: Limits::default(),
             failures: Limits::default(),
+            second_looks: Limits::default(),
         }
     }
 
@@ -99,12 +104,16 @@ impl Gatekeeper {
         now: Timestamp,
     ) -> Result<Visitor, Denied> {
         let Some(header) = shown.authorization else {
-            return self.without_token(shown, clock, now);
+            return self.without_token(shown, clock);
         };
-        if self.failures.is_empty(&shown.peer, FAILURES, clock) && !self.was_good(header) {
-            return Err(Denied::TooOften(Duration::from_secs(5)));
+        let is_slowed = self.failures.is_empty(&shown.peer, FAILURES, clock);
+        if is_slowed && !self.is_looked_at(header, shown.peer, clock) {
+            return Err(SLOW);
         }
         let Some(token) = self.token(header, clock, now)? else {
+            if is_slowed {
+                return Err(SLOW);
+            }
             let _ = self.failures.take(&shown.peer, FAILURES, clock);
             return Err(unauthorised("this token is not known here, or it was revoked or ran out"));
         };
@@ -126,41 +135,54 @@ impl Gatekeeper {
         }
     }
 
-    /// Whether this very token was let in before: whoever guesses must not lock out others behind
-    /// the same address, and must not get further by knowing a token's name.
-    fn was_good(&self, header: &str) -> bool {
+    /// Whether a token is looked at although its sender guesses: one that was let in before always
+    /// is, others now and then, so that nobody is locked out by whoever shares an address with him,
+    /// and nobody gets further by knowing a token's name.
+    fn is_looked_at(&self, header: &str, peer: IpAddr, clock: Instant) -> bool {
         let presented = bearer(header).and_then(Presented::parse);
         let (Some(presented), Some(key)) = (presented, &self.key) else { return false };
         let known = lock(&self.known).get(&presented.id).and_then(|(_, token)| token.clone());
         known.is_some_and(|token| key.verify(&presented, &token.digest.0))
+            || self.second_looks.take(&peer, SECOND_LOOKS, clock).is_ok()
     }
 
-    fn without_token(
+    /// Whether somebody who was let in still would be. The call blocks, once a second.
+    pub fn still_admits(
         &self,
-        shown: &Credentials<'_>,
+        who: &Visitor,
         clock: Instant,
         now: Timestamp,
-    ) -> Result<Visitor, Denied> {
+    ) -> Result<bool, Denied> {
+        match &who.token_id {
+            Some(id) => Ok(self.kept(id, clock, now)?.is_some_and(|token| token.is_live(now))),
+            None => self.is_open(clock),
+        }
+    }
+
+    fn without_token(&self, shown: &Credentials<'_>, clock: Instant) -> Result<Visitor, Denied> {
         let is_here = shown.peer.to_canonical().is_loopback() && !shown.is_forwarded;
-        let is_open = is_here
-            && match self.loopback {
-                Loopback::Open => true,
-                Loopback::OpenWithoutTokens => !self.has_tokens(clock, now)?,
-                Loopback::Closed => false,
-            };
-        if is_open {
+        if is_here && self.is_open(clock)? {
             return Ok(Visitor::local(self.home.clone(), Scope::Admin, "loopback"));
         }
         Err(unauthorised("a token is needed"))
     }
 
-    fn has_tokens(&self, clock: Instant, now: Timestamp) -> Result<bool, Denied> {
+    /// Whether callers on this machine need no token.
+    fn is_open(&self, clock: Instant) -> Result<bool, Denied> {
+        match self.loopback {
+            Loopback::Open => Ok(true),
+            Loopback::OpenWithoutTokens => Ok(!self.has_tokens(clock)?),
+            Loopback::Closed => Ok(false),
+        }
+    }
+
+    fn has_tokens(&self, clock: Instant) -> Result<bool, Denied> {
         if let Some((at, any)) = *lock(&self.any)
             && is_fresh(at, clock)
         {
             return Ok(any);
         }
-        let any = self.store.has_live_tokens(now).map_err(|error| Denied::Broken(error.into()))?;
+        let any = self.store.has_tokens().map_err(|error| Denied::Broken(error.into()))?;
         *lock(&self.any) = Some((clock, any));
         Ok(any)
     }
@@ -196,6 +218,9 @@ impl Gatekeeper {
         Ok(found)
     }
 }
+
+/// What whoever guesses hears.
+const SLOW: Denied = Denied::TooOften(Duration::from_secs(5));
 
 /// Whether a token was last seen long enough ago to be worth a write.
 fn is_worth_noting(token: &Token, now: Timestamp) -> bool {

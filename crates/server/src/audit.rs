@@ -10,25 +10,29 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+/// How much is written of what a caller names; names of pages are shorter. A caller that may not
+/// even write could fill the disk otherwise.
+const LONGEST: usize = 1024;
+
 /// Something that was done or refused.
-#[derive(Debug, Serialize)]
-pub struct Event<'a> {
+#[derive(Debug, Clone, Serialize)]
+pub struct Event {
     /// What: the endpoint's or the command's name.
-    pub action: &'a str,
+    pub action: String,
     /// In which workspace.
-    pub workspace: Option<&'a str>,
+    pub workspace: Option<String>,
     /// By whom: the name of a token, or how it came.
-    pub by: &'a str,
+    pub by: String,
     /// The token's id.
-    pub token_id: Option<&'a str>,
+    pub token_id: Option<String>,
     /// From which address.
     pub peer: Option<String>,
     /// What it was about: a page's name, a job's number.
-    pub target: Option<&'a str>,
+    pub target: Option<String>,
     /// What became of it: a status, or a word.
-    pub outcome: &'a str,
+    pub outcome: String,
     /// The request it was.
-    pub request_id: Option<&'a str>,
+    pub request_id: Option<String>,
 }
 
 /// Where events go.
@@ -43,20 +47,22 @@ struct Line<'a> {
     schema_version: u32,
     ts: String,
     #[serde(flatten)]
-    event: &'a Event<'a>,
+    event: &'a Event,
 }
 
 impl Audit {
     /// Appends an event. A log that can't be written is said once to the process's own log; it does
     /// not stop the work.
-    pub fn write(&self, event: &Event<'_>, now: Timestamp) {
+    pub fn write(&self, event: &Event, now: Timestamp) {
         if let Err(error) = self.append(event, now) {
-            tracing::error!(%error, action = event.action, "the audit log can't be written");
+            tracing::error!(%error, action = %event.action, "the audit log can't be written");
         }
     }
 
-    fn append(&self, event: &Event<'_>, now: Timestamp) -> std::io::Result<()> {
+    fn append(&self, event: &Event, now: Timestamp) -> std::io::Result<()> {
         std::fs::create_dir_all(&self.dir)?;
+        let target = event.target.as_deref().map(|target| start_of(target).to_owned());
+        let event = &Event { target, ..event.clone() };
         let line = Line { schema_version: 1, ts: format!("{now:.3}"), event };
         let mut line = serde_json::to_vec(&line)?;
         line.push(b'\n');
@@ -68,9 +74,20 @@ impl Audit {
     }
 }
 
+fn start_of(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_callers_name_is_cut() {
+        assert_eq!(start_of("default::people/ada"), "default::people/ada");
+        assert_eq!(start_of(&"é".repeat(1_000)), "é".repeat(512));
+        assert_eq!(start_of(&format!("a{}", "é".repeat(1_000))).len(), 1_023);
+    }
 
     #[test]
     fn lines_are_whole_and_for_the_owner_only() {
@@ -78,13 +95,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let audit = Audit { dir: dir.path().join("audit") };
         let event = Event {
-            action: "put_page",
-            workspace: Some("default"),
-            by: "ci",
+            action: "put_page".to_owned(),
+            workspace: Some("default".to_owned()),
+            by: "ci".to_owned(),
             token_id: None,
             peer: Some("127.0.0.1".to_owned()),
-            target: Some("default::a\nb"),
-            outcome: "200",
+            target: Some("default::a\nb".to_owned()),
+            outcome: "200".to_owned(),
             request_id: None,
         };
         let now = "2026-11-16T03:00:00Z".parse().unwrap();

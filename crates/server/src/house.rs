@@ -20,7 +20,7 @@ use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
 /// How many answers are read as they are sent, at most.
-const STREAMS: usize = 8;
+const STREAMS: usize = 2;
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 

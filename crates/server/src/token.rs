@@ -31,7 +31,7 @@ pub struct Minted {
 pub struct NoRandomness(String);
 
 /// A token as it was presented.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct Presented {
     /// Whose it says it is.
     pub id: String,
@@ -78,6 +78,12 @@ impl TokenKey {
 impl std::fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("TokenKey(..)")
+    }
+}
+
+impl std::fmt::Debug for Presented {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Presented({}, ..)", self.id)
     }
 }
 

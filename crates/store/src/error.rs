@@ -213,8 +213,8 @@ impl From<StoreError> for Fault {
             | StoreError::Protected { .. } => "conflict",
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",
-            StoreError::Down { .. }
-            | StoreError::RowSecurity { .. }
+            StoreError::Down { .. } => "unreachable",
+            StoreError::RowSecurity { .. }
             | StoreError::Denied { .. }
             | StoreError::Constraint { .. }
             | StoreError::DiskFull

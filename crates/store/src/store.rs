@@ -250,6 +250,9 @@ pub trait Store: Send + Sync {
     /// Whether any workspace has a token that is neither revoked nor past its end.
     fn has_live_tokens(&self, now: Timestamp) -> Result<bool>;
 
+    /// Whether there was ever a token, in any workspace, also one that was revoked or ran out.
+    fn has_tokens(&self) -> Result<bool>;
+
     /// Ends a token; whether there was one that nobody had ended.
     fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool>;
 

@@ -5,22 +5,30 @@
 //!
 //! Deliberately absent: retries. What fails once has failed.
 
+pub mod aftermath;
+pub mod api;
 pub mod engine;
 pub mod fuzz;
 pub mod identity;
 pub mod kill;
+pub mod ledger;
 pub mod load;
 pub mod process;
 pub mod replay;
+pub mod serve;
 pub mod served;
 pub mod tree;
+pub mod violations;
 pub mod vitals;
+pub mod workers;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -29,7 +37,10 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "load" => load::run(&parse(name, args)?),
         "fuzz" => fuzz::run(&parse(name, args)?),
         "replay" => replay::run(&parse(name, args)?),
-        _ => anyhow::bail!("there is no campaign `{name}`: kill, load, fuzz, replay"),
+        "serve" => serve::run(&parse(name, args)?),
+        "workers" => workers::run(&parse(name, args)?),
+        "api" => api::run(&parse(name, args)?),
+        _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }
 }
 

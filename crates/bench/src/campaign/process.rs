@@ -1,8 +1,8 @@
 //! The real binary on a brain of its own.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -73,7 +73,10 @@ impl Gbrain {
             Engine::Sqlite => None,
             Engine::Postgres => Some(Database::create()?),
         };
-        let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
+        // As `gbrain init` makes it, or `doctor` would complain.
+        let private = Permissions::from_mode(0o700);
+        let home =
+            tempfile::Builder::new().prefix("gbrain-home-").permissions(private).tempdir()?;
         Ok(Self { program: program.to_owned(), home, database })
     }
 
@@ -185,13 +188,28 @@ impl Running {
 
     /// Tells the process to end; `wait` waits for it.
     pub fn terminate(&self) -> Result<()> {
+        self.signal("TERM")
+    }
+
+    /// Sends a signal, by its name.
+    pub fn signal(&self, name: &str) -> Result<()> {
         let pid = self.pid().to_string();
         let mut kill = Command::new("/bin/sh");
-        kill.args(["-c", "kill -s TERM \"$1\"", "kill", &pid]);
+        kill.args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, &pid]);
         if !kill.status()?.success() {
-            bail!("process {pid} can't be told to end");
+            bail!("process {pid} can't be sent {name}");
         }
         Ok(())
+    }
+
+    /// Sends SIGKILL now, waits until the process is gone, and tells what it said until then.
+    pub fn strike(&mut self) -> Result<String> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.stderr.rewind()?;
+        let mut said = Vec::new();
+        self.stderr.read_to_end(&mut said)?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// Waits for the process. One that hangs is an error.

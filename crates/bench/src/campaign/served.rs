@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -59,8 +58,8 @@ impl Served {
         self.running.wait()
     }
 
-    /// Ends it without a warning.
-    pub fn kill(self) -> Result<Output> {
-        self.running.kill(Duration::ZERO)
+    /// Ends it without a warning, waits until it is gone, and tells what it said until then.
+    pub fn strike(&mut self) -> Result<String> {
+        self.running.strike()
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use gbrain_server::{
     Audit, Bounds, Connections, Gatekeeper, Guard, LaneSizes, Lanes, Loopback, Parts, Serving,
-    WorkerOptions,
+    TokenKey, WorkerOptions,
 };
 use gbrain_store::Store;
 use serde_json::json;
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use crate::serving::{LogArgs, house, token_key, worker_name};
+use crate::serving::{LogArgs, house, make_token_key, token_key, worker_name};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -67,6 +67,8 @@ pub(crate) struct ServeArgs {
 const DRAIN: Duration = Duration::from_secs(10);
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a caller may take nothing of its answer.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// Writers of one SQLite file queue anyway; those of a server are many.
 const WRITERS: usize = 4;
 /// How long a request waits for its turn.
@@ -89,7 +91,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
     let store = house.share_store();
     let loopback = loopback(context, args, store.as_ref())?;
     let workspace = context.home.workspace.clone();
-    let keeper = Gatekeeper::new(store, token_key(&context.home)?, loopback, workspace);
+    let keeper = Gatekeeper::new(store, key(context, house.store())?, loopback, workspace);
     let sizes = sizes(args.readers, args.queue);
     let serving = Serving {
         listen: args.listen,
@@ -109,6 +111,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
         connections: Connections {
             most: usize::from(args.connections),
             header_patience: HEADER_PATIENCE,
+            write_patience: WRITE_PATIENCE,
             drain: DRAIN,
         },
         workers: usize::from(args.jobs),
@@ -144,15 +147,25 @@ pub(crate) fn sizes(readers: Option<u16>, queue: u16) -> LaneSizes {
     }
 }
 
+/// The key that tokens are checked with, also those that are made while the server runs: it is made
+/// now if there is none.
+fn key(context: &Context<'_>, store: &dyn Store) -> Result<Option<TokenKey>, CliError> {
+    match token_key(&context.home)? {
+        // Another machine has the key of the tokens that are there.
+        None if store.has_tokens()? => Ok(None),
+        None => make_token_key(&context.home).map(Some),
+        found => Ok(found),
+    }
+}
+
 /// Who needs no token. Other machines always do, so there must be one.
 fn loopback(
     context: &Context<'_>,
     args: &ServeArgs,
     store: &dyn Store,
 ) -> Result<Loopback, CliError> {
-    let has_tokens = store.has_live_tokens(context.now)?;
     let is_loopback = args.listen.ip().to_canonical().is_loopback();
-    if !is_loopback && !has_tokens {
+    if !is_loopback && !store.has_live_tokens(context.now)? {
         return Err(CliError::usage(format!(
             "{} can be reached by other machines, and there is no token that they could show",
             args.listen
@@ -160,7 +173,7 @@ fn loopback(
         .hint("make one: gbrain tokens create --name team --scope read")
         .hint("or listen to this machine only: --listen 127.0.0.1:7727"));
     }
-    if has_tokens && token_key(&context.home)?.is_none() && !args.open_loopback {
+    if store.has_tokens()? && token_key(&context.home)?.is_none() && !args.open_loopback {
         return Err(CliError::config("there are tokens and no key here: nobody could be let in")
             .hint(
                 "bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",

@@ -209,13 +209,13 @@ fn revoke(context: &Context<'_>, id: &str) -> Result<Exit, CliError> {
 fn note(context: &Context<'_>, action: &str, id: &str) {
     let audit = Audit { dir: context.home.audit_dir() };
     let event = Event {
-        action,
-        workspace: Some(context.home.workspace.as_str()),
-        by: "command line",
-        token_id: Some(id),
+        action: action.to_owned(),
+        workspace: Some(context.home.workspace.to_string()),
+        by: "command line".to_owned(),
+        token_id: Some(id.to_owned()),
         peer: None,
         target: None,
-        outcome: "done",
+        outcome: "done".to_owned(),
         request_id: None,
     };
     audit.write(&event, context.now);

@@ -23,9 +23,6 @@ pub const MAX_LIMIT: u16 = 1_000;
 /// How many sources, types or tags a filter names at most.
 pub const MAX_NAMES: usize = 100;
 
-/// The largest number that every reader of JSON holds exactly.
-const MAX_NUMBER: i64 = (1 << 53) - 1;
-
 /// A question to the brain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -159,9 +156,10 @@ impl AskBody {
             return Err(Fault::usage(format!("`{name}` has {length} names, at most {MAX_NAMES}")));
         }
         let numbers = [("job_id", self.job_id), ("subagent_id", self.subagent_id)];
-        match numbers.into_iter().find(|(_, n)| n.is_some_and(|n| !(0..=MAX_NUMBER).contains(&n))) {
+        match numbers.into_iter().find(|(_, n)| n.is_some_and(|n| !Caller::NUMBERS.contains(&n))) {
             Some((name, _)) => {
-                Err(Fault::usage(format!("`{name}` takes a number from 0 to {MAX_NUMBER}")))
+                let most = Caller::NUMBERS.end();
+                Err(Fault::usage(format!("`{name}` takes a number from 0 to {most}")))
             }
             None => Ok(()),
         }
@@ -204,19 +202,16 @@ fn moment(text: &str) -> Result<Timestamp, Fault> {
     })
 }
 
-/// Reads a body, a question or another; a body that is something else is a fault that says where.
-pub fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::input("the body can't be read", &error))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::body;
 
     fn ask(body: serde_json::Value) -> Result<Request, Fault> {
-        let body: AskBody = read(body.to_string().as_bytes())?;
+        let body: AskBody = body::read(body.to_string().as_bytes())
+            .map_err(|error| Fault::input("the body can't be read", &error))?;
         body.request(Operation::Query, Settings::default(), Trust::Untrusted, Timestamp::UNIX_EPOCH)
     }
 

@@ -169,10 +169,10 @@ pub struct QrelsStoredBody {
 #[serde(deny_unknown_fields)]
 pub struct NewLabelBody {
     /// What was asked.
-    #[schemars(length(min = 1, max = 10_000))]
+    #[schemars(length(min = 1, max = 51_200), regex(pattern = r"\S"))]
     pub query: String,
     /// The page: a slug, or `source::slug`.
-    #[schemars(length(min = 1, max = 512))]
+    #[schemars(length(min = 1, max = 546))]
     pub page: String,
     /// How well it answers: 0 is not at all, 1 is relevant, more is better.
     #[schemars(range(min = 0, max = 10))]
@@ -188,6 +188,7 @@ pub struct NewLabelBody {
 #[serde(deny_unknown_fields)]
 pub struct NewLabelsBody {
     /// The judgements.
+    #[serde(deserialize_with = "super::body::objects")]
     #[schemars(length(min = 1, max = 1_000))]
     pub labels: Vec<NewLabelBody>,
 }

@@ -7,6 +7,7 @@ use axum::http::Method;
 use bytes::Bytes;
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::body;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -58,6 +59,8 @@ pub(crate) enum Content {
     Json(SchemaOf),
     /// Text of this type.
     Text(&'static str),
+    /// Server-sent events, which OpenAPI 3.1 has no schema for.
+    Events,
 }
 
 /// One endpoint.
@@ -211,7 +214,7 @@ fn document<B: DeserializeOwned>(input: &Input) -> Result<B, Fault> {
         return Err(Fault::unsupported_media_type("the body must be JSON")
             .hint("send `content-type: application/json`"));
     }
-    serde_json::from_slice(&input.body)
+    body::read(&input.body)
         .map_err(|error| Fault::usage(format!("the body can't be read: {error}")))
 }
 

@@ -17,7 +17,7 @@ use super::Shared;
 use super::listen::Peer;
 use super::reply::Refusal;
 use crate::access::{Credentials, Denied};
-use crate::audit::Event;
+use crate::audit::{Audit, Event};
 use crate::lanes::Lane;
 use crate::visitor::Visitor;
 
@@ -61,7 +61,9 @@ pub(super) async fn enter(
     };
     let seen =
         Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
-    note(&shared, &seen, &path, &response);
+    if let Some(event) = noted(&shared, &seen, &path, &response) {
+        write(shared.audit.clone(), event).await;
+    }
     dress(&id.0, response.headers_mut());
     response
 }
@@ -176,31 +178,49 @@ fn request_id(headers: &HeaderMap, shared: &Shared) -> String {
     given.filter(is_decent).map_or_else(|| shared.next_request_id(), str::to_owned)
 }
 
-fn note(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) {
+/// Writes a request to the log, and says what of it belongs into the audit log.
+fn noted(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) -> Option<Event> {
     let status = response.status().as_u16();
     let action = response.extensions().get::<Action>().map_or("none", |action| action.0);
     let by = seen.visitor.map_or("nobody", |visitor| &visitor.name);
     let millis = seen.took.as_secs_f64() * 1000.0;
-    tracing::info!(
+    tracing::debug!(
         request_id = seen.id, method = %seen.method, action, status, by, millis, "request"
     );
-    let is_denied = matches!(status, 401 | 403);
-    let is_change =
-        seen.method != Method::GET && seen.visitor.is_some() && shared.is_audited(action);
+    let is_denied = matches!(status, 401 | 403) && shared.is_denial_noted(seen.peer);
+    let is_change = !seen.method.is_safe() && seen.visitor.is_some() && is_audited(action);
     if !is_denied && !is_change {
-        return;
+        return None;
     }
     let target = response.extensions().get::<Target>();
-    shared.audit(&Event {
-        action: if action == "none" { path } else { action },
-        workspace: seen.visitor.map(|visitor| visitor.workspace.as_str()),
-        by,
-        token_id: seen.visitor.and_then(|visitor| visitor.token_id.as_deref()),
+    Some(Event {
+        action: if action == "none" { start_of(path) } else { action }.to_owned(),
+        workspace: seen.visitor.map(|visitor| visitor.workspace.to_string()),
+        by: by.to_owned(),
+        token_id: seen.visitor.and_then(|visitor| visitor.token_id.clone()),
         peer: seen.peer.map(|peer| peer.0.to_string()),
-        target: target.map(|target| target.0.as_str()),
-        outcome: response.status().as_str(),
-        request_id: Some(seen.id),
-    });
+        target: target.map(|target| target.0.clone()),
+        outcome: response.status().as_str().to_owned(),
+        request_id: Some(seen.id.to_owned()),
+    })
+}
+
+/// The caller hears of a change after it is written down, and the reactor does not wait.
+async fn write(audit: Audit, event: Event) {
+    let written = tokio::task::spawn_blocking(move || audit.write(&event, Timestamp::now()));
+    // A log that can't be written says so itself.
+    let _ = written.await;
+}
+
+/// Questions are not changes, though they come with a body; what a tool does is noted there.
+fn is_audited(action: &str) -> bool {
+    !matches!(action, "search" | "query" | "compare" | "mcp" | "none")
+}
+
+/// As much of an address as tells what somebody was after.
+fn start_of(path: &str) -> &str {
+    const MOST: usize = 200;
+    &path[..path.floor_char_boundary(MOST)]
 }
 
 /// Headers that keep a browser from making more of an answer than it is.

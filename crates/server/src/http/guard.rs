@@ -26,6 +26,12 @@ impl Guard {
             return Err(Fault::forbidden("the Host header names a host that is not this one")
                 .hint("name it with --allow-host"));
         }
+        // A browser sends no Origin with an image or a link, and says this of them.
+        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
+            && !headers.contains_key(ORIGIN)
+        {
+            return Err(Fault::forbidden("pages of other sites may not call this server"));
+        }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(()),
@@ -143,6 +149,18 @@ mod tests {
         ] {
             assert!(!check(&guard, host, Some(origin)), "{origin}");
         }
+    }
+
+    #[test]
+    fn links_and_images_of_other_sites_are_refused() {
+        let ask = |site: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost".parse().unwrap());
+            headers.insert("sec-fetch-site", site.parse().unwrap());
+            Guard::default().check(&Uri::from_static("/v1/captures"), &headers).is_ok()
+        };
+        assert!(!ask("cross-site"));
+        assert!(ask("none") && ask("same-origin"));
     }
 
     #[test]

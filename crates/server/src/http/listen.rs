@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,6 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
+use super::impatient::Impatient;
+
 /// How connections are held.
 #[derive(Debug, Clone, Copy)]
 pub struct Connections {
@@ -23,6 +26,8 @@ pub struct Connections {
     pub most: usize,
     /// How long a connection may take to send its headers, also between two requests.
     pub header_patience: Duration,
+    /// How long the other end may take nothing of what it is sent.
+    pub write_patience: Duration,
     /// How long requests that were begun may take at the end.
     pub drain: Duration,
 }
@@ -36,7 +41,7 @@ pub(crate) async fn listen(
     listener: TcpListener,
     app: Router,
     connections: Connections,
-    on_count: impl Fn(usize),
+    open: Arc<AtomicUsize>,
     shutdown: impl Future<Output = ()>,
 ) {
     let places = Arc::new(Semaphore::new(connections.most));
@@ -47,7 +52,6 @@ pub(crate) async fn listen(
             place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
             () = &mut shutdown => break,
         };
-        on_count(connections.most - places.available_permits() - 1);
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -61,9 +65,12 @@ pub(crate) async fn listen(
             () = &mut shutdown => break,
         };
         let connection = graceful.watch(connection(stream, peer.ip(), app.clone(), &connections));
+        open.fetch_add(1, Ordering::Relaxed);
+        let open = open.clone();
         tokio::spawn(async move {
             // A connection that breaks off is the business of its other end.
             let _ = connection.await;
+            open.fetch_sub(1, Ordering::Relaxed);
             drop(place);
         });
     }
@@ -74,7 +81,7 @@ pub(crate) async fn listen(
 }
 
 type Served =
-    http1::Connection<TokioIo<TcpStream>, hyper_util::service::TowerToHyperService<Answering>>;
+    http1::Connection<TokioIo<Impatient>, hyper_util::service::TowerToHyperService<Answering>>;
 
 fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connections) -> Served {
     let _ = stream.set_nodelay(true);
@@ -83,7 +90,7 @@ fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connec
         .timer(TokioTimer::new())
         .header_read_timeout(connections.header_patience)
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Impatient::new(stream, connections.write_patience)), service)
 }
 
 /// The router, told who is on the other end.

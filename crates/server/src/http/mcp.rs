@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use gbrain_core::fault::Fault;
 
 use super::enter::Action;
 use super::reply::Refusal;
-use super::{Shared, body};
+use super::{Shared, Whole, body};
 use crate::mcp::{Context, HttpService, http_service};
 
 /// What answers, made once.
@@ -30,14 +33,29 @@ pub(super) async fn answer(
     request: Request,
 ) -> Response {
     let (head, unread) = request.into_parts();
-    let whole = body(Request::from_parts(head.clone(), unread), &shared.bounds).await;
+    let whole = body(Request::from_parts(head.clone(), unread), &shared).await;
     let mut response = match whole {
-        Ok(bytes) => {
+        Ok(Whole { bytes, held }) => {
+            let is_json = is_json(&head.headers);
             let request = Request::from_parts(head, Body::from(bytes));
-            service.handle(request).await.map(Body::new)
+            let answered = service.handle(request).await.map(Body::new);
+            drop(held);
+            // The protocol's reader says of a body that is no message that it is no JSON.
+            if is_json && answered.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+                Refusal::from(Fault::usage("the body is not a message of the protocol"))
+                    .into_response()
+            } else {
+                answered
+            }
         }
         Err(fault) => Refusal::from(fault).into_response(),
     };
     response.extensions_mut().insert(Action("mcp"));
     response
+}
+
+/// Whether a body is said to be JSON, by the same rule as the protocol's reader.
+fn is_json(headers: &HeaderMap) -> bool {
+    let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    named.is_some_and(|value| value.starts_with("application/json"))
 }

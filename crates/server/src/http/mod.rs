@@ -8,46 +8,54 @@ mod endpoint;
 mod enter;
 mod events;
 mod guard;
+mod impatient;
 mod listen;
 mod mcp;
 mod openapi;
 mod reply;
 mod routes;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use gbrain_store::JobCounts;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub(crate) use endpoint::{Call, NoParameters, Origin};
 pub(crate) use enter::RequestId;
 pub(crate) use listen::Peer;
-pub(crate) use reply::{NDJSON, Reply, is_inside};
+pub(crate) use reply::{NDJSON, Reply, is_inside, masked};
 
 pub use guard::Guard;
 pub use listen::Connections;
 
 use crate::access::Gatekeeper;
-use crate::audit::{Audit, Event};
+use crate::audit::Audit;
 use crate::house::House;
 use crate::lanes::{Lane, Lanes, Refused};
+use crate::rate::{Limits, Rate};
 use crate::telemetry::metrics::{JobCount, Metrics, Outcome, Readings, Visible};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
 use enter::{Action, Target};
+use events::Listeners;
 use listen::listen;
 use reply::Refusal;
 
@@ -90,10 +98,19 @@ pub(crate) struct Shared {
     /// What the request ids of this process begin with.
     prefix: String,
     is_stopping: AtomicBool,
-    open: AtomicUsize,
+    open: Arc<AtomicUsize>,
     /// Places for those who listen to events.
-    listeners: Arc<Semaphore>,
+    listeners: Listeners,
+    denials: Limits<Option<IpAddr>>,
+    /// What bodies that were read take, in KiB.
+    memory: Arc<Semaphore>,
+    readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
+
+/// How many refusals of one sender are written down.
+const DENIALS_NOTED: Rate = Rate { per_second: 0.2, burst: 20.0 };
+/// How much bodies may take together, in KiB.
+const MEMORY_KIB: usize = 256 << 10;
 
 impl Shared {
     fn new(parts: Parts) -> Self {
@@ -113,8 +130,11 @@ impl Shared {
             requests: AtomicU64::new(0),
             prefix: seed.iter().map(|byte| format!("{byte:02x}")).collect(),
             is_stopping: AtomicBool::new(false),
-            open: AtomicUsize::new(0),
-            listeners: Arc::new(Semaphore::new(events::LISTENERS)),
+            open: Arc::default(),
+            listeners: Listeners::default(),
+            denials: Limits::default(),
+            memory: Arc::new(Semaphore::new(MEMORY_KIB)),
+            readiness: tokio::sync::Mutex::default(),
         }
     }
 
@@ -153,13 +173,11 @@ impl Shared {
         }
     }
 
-    /// Questions are not changes, though they come with a body.
-    fn is_audited(&self, action: &str) -> bool {
-        !matches!(action, "search" | "query" | "compare" | "mcp" | "none")
-    }
-
-    fn audit(&self, event: &Event<'_>) {
-        self.audit.write(event, Timestamp::now());
+    /// Whether one more refusal of this sender is worth a line: whoever knocks without end would
+    /// fill the disk.
+    fn is_denial_noted(&self, peer: Option<Peer>) -> bool {
+        let (peer, clock) = (peer.map(|peer| peer.0), Instant::now());
+        self.denials.take(&peer, DENIALS_NOTED, clock).is_ok()
     }
 }
 
@@ -181,9 +199,7 @@ pub(crate) async fn serve(
         shutdown.await;
         stopping.is_stopping.store(true, Ordering::Release);
     };
-    let counted = shared.clone();
-    let on_count = move |open| counted.open.store(open, Ordering::Relaxed);
-    listen(listener, app, connections, on_count, until).await;
+    listen(listener, app, connections, shared.open.clone(), until).await;
 }
 
 /// The document that describes the API.
@@ -196,7 +212,6 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     for endpoint in routes::endpoints() {
         router = router.route(endpoint.path, method(endpoint));
     }
-    let cors = cors(&shared.guard);
     let document: Bytes = openapi().to_string().into();
     router = router
         .route("/v1/openapi.json", axum::routing::get(async move || json_bytes(document)))
@@ -214,7 +229,13 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
                 .into_response()
         });
     let entering = axum::middleware::from_fn_with_state(shared.clone(), enter::enter);
-    router.layer(cors).layer(entering).with_state(shared)
+    let origins = shared.guard.origins.clone();
+    let router = router.layer(entering).with_state(shared);
+    match origins.as_slice() {
+        [] => router,
+        // Outermost, so that a page reads refusals too.
+        origins => router.layer(cors(origins)),
+    }
 }
 
 fn mcp_route(shared: &Shared) -> axum::routing::MethodRouter<Arc<Shared>> {
@@ -228,17 +249,24 @@ fn json_bytes(bytes: Bytes) -> Response {
     ([(CONTENT_TYPE, reply::JSON)], bytes).into_response()
 }
 
-fn cors(guard: &Guard) -> tower_http::cors::CorsLayer {
-    let origins: Vec<_> = guard.origins.iter().filter_map(|origin| origin.parse().ok()).collect();
-    let layer = tower_http::cors::CorsLayer::new();
-    if origins.is_empty() {
-        return layer;
-    }
-    use axum::http::Method;
-    layer
+fn cors(origins: &[String]) -> tower_http::cors::CorsLayer {
+    let origins: Vec<_> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    let named = HeaderName::from_static;
+    tower_http::cors::CorsLayer::new()
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers([axum::http::header::AUTHORIZATION, CONTENT_TYPE])
+        .allow_headers([
+            AUTHORIZATION,
+            CONTENT_TYPE,
+            enter::REQUEST_ID.clone(),
+            named(JOB_HEADER),
+            named(SUBAGENT_HEADER),
+            named("mcp-protocol-version"),
+            named("mcp-method"),
+            named("mcp-name"),
+            named("traceparent"),
+        ])
+        .expose_headers([enter::REQUEST_ID.clone(), RETRY_AFTER, WWW_AUTHENTICATE])
         .max_age(Duration::from_secs(600))
 }
 
@@ -302,11 +330,12 @@ async fn answer_at(
     let origin = origin(&request);
     let content_type = request.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = body(request, &shared.bounds).await?;
+    let Whole { bytes: body, held } = body(request, shared).await?;
     let input = Input { parameters, body, content_type };
     let house = shared.house.clone();
     let lane = endpoint.lane;
     let job = move || {
+        let _held = held;
         let call = Call { house: &house, who: &who, now: Timestamp::now(), caller, origin };
         (endpoint.call)(&call, input)
     };
@@ -355,18 +384,18 @@ fn parameters(path: &RawPathParams, query: &str) -> String {
     }
 }
 
+const JOB_HEADER: &str = "x-gbrain-job-id";
+const SUBAGENT_HEADER: &str = "x-gbrain-subagent-id";
+
 /// The job and the subagent on whose behalf a caller asks.
 fn caller(headers: &HeaderMap) -> Result<Caller, Fault> {
     let number = |name: &str| {
         let Some(value) = headers.get(name) else { return Ok(None) };
         let number = value.to_str().ok().and_then(|text| text.trim().parse::<i64>().ok());
+        let number = number.filter(|number| Caller::NUMBERS.contains(number));
         number.map(Some).ok_or_else(|| Fault::usage(format!("the header {name} is not a number")))
     };
-    Ok(Caller {
-        remote: true,
-        job_id: number("x-gbrain-job-id")?,
-        subagent_id: number("x-gbrain-subagent-id")?,
-    })
+    Ok(Caller { remote: true, job_id: number(JOB_HEADER)?, subagent_id: number(SUBAGENT_HEADER)? })
 }
 
 fn origin(request: &Request) -> Origin {
@@ -378,29 +407,52 @@ fn origin(request: &Request) -> Origin {
     }
 }
 
-/// The body, if it is not too large and comes in time.
-async fn body(request: Request, bounds: &Bounds) -> Result<Bytes, Fault> {
-    let too_large = || Fault::too_large(format!("the body is larger than {} bytes", bounds.body));
+/// A body, and the memory that is counted for it until it is dropped.
+struct Whole {
+    bytes: Bytes,
+    held: Vec<OwnedSemaphorePermit>,
+}
+
+/// The body, if it is not too large, comes in time, and there is memory for it.
+async fn body(request: Request, shared: &Shared) -> Result<Whole, Fault> {
+    let bounds = &shared.bounds;
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > bounds.body as u64) {
-        return Err(too_large());
+        return Err(too_large(bounds));
     }
-    let reading = axum::body::to_bytes(request.into_body(), bounds.body);
+    let reading = read(request.into_body(), shared);
     match tokio::time::timeout(bounds.body_patience, reading).await {
         Err(_) => Err(Fault::timeout("the body did not arrive in time")),
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_length(&error) => Err(too_large()),
-        Ok(Err(_)) => Err(Fault::usage("the body broke off")),
+        Ok(read) => read,
     }
 }
 
-fn is_length(error: &axum::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if error.is::<http_body_util::LengthLimitError>() {
-            return true;
+fn too_large(bounds: &Bounds) -> Fault {
+    Fault::too_large(format!("the body is larger than {} bytes", bounds.body))
+}
+
+/// Reads piece by piece, so that somebody who is slow holds no more than what he sent.
+async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
+    let mut pieces = body.into_data_stream();
+    let (mut bytes, mut held) = (BytesMut::new(), Vec::new());
+    let mut counted_kib = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Fault::usage("the body broke off"))?;
+        if bytes.len() + piece.len() > shared.bounds.body {
+            return Err(too_large(&shared.bounds));
         }
-        cause = error.source();
+        bytes.extend_from_slice(&piece);
+        let kib = (bytes.len() >> 10) as u32;
+        if kib > counted_kib {
+            let more = shared.memory.clone().try_acquire_many_owned(kib - counted_kib);
+            held.push(more.map_err(|_| no_memory(shared))?);
+            counted_kib = kib;
+        }
     }
-    false
+    Ok(Whole { bytes: bytes.freeze(), held })
+}
+
+fn no_memory(shared: &Shared) -> Fault {
+    shared.metrics().refused("memory");
+    Fault::overloaded("bodies of other requests take all the memory there is for them")
 }

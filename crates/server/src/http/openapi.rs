@@ -138,7 +138,8 @@ fn operation(about: &Described<'_>, schemas: &mut Schemas, fault: &Value) -> Val
         "parameters": parameters(about, &mut schemas.of_questions),
         "responses": responses,
     });
-    if let Some(content) = content(about.takes, &mut schemas.of_questions) {
+    if let Some(mut content) = content(about.takes, &mut schemas.of_questions) {
+        bound(&mut content);
         described["requestBody"] = json!({ "required": true, "content": content });
     }
     match about.scope {
@@ -155,6 +156,7 @@ fn content(content: Content, generator: &mut SchemaGenerator) -> Option<Value> {
         Content::Text(content_type) => {
             Some(json!({ content_type: { "schema": { "type": "string" } } }))
         }
+        Content::Events => Some(json!({ "text/event-stream": {} })),
     }
 }
 
@@ -167,6 +169,7 @@ fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Val
     let one = |(name, mut schema): (String, Value)| {
         let is_path = about.path.contains(&format!("{{{name}}}"));
         leave_out_null(&mut schema);
+        bound(&mut schema);
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter = json!({
             "name": name,
@@ -180,6 +183,27 @@ fn parameters(about: &Described<'_>, generator: &mut SchemaGenerator) -> Vec<Val
         parameter
     };
     properties.into_iter().map(one).collect()
+}
+
+/// Says how large numbers may be: their format does, but few read it.
+fn bound(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            let bounds = match object.get("format").and_then(Value::as_str) {
+                Some("uint16") => Some((json!(0), json!(u16::MAX))),
+                Some("uint32") => Some((json!(0), json!(u32::MAX))),
+                Some("int64") => Some((json!(i64::MIN), json!(i64::MAX))),
+                _ => None,
+            };
+            if let Some((least, most)) = bounds {
+                object.entry("minimum").or_insert(least);
+                object.entry("maximum").or_insert(most);
+            }
+            object.values_mut().for_each(bound);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bound),
+        _ => {}
+    }
 }
 
 /// A parameter is there or it is not: it is never null.

@@ -78,7 +78,7 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
         "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
-        "busy" | "not_initialised" | "unavailable" | "attempts_exhausted" => {
+        "busy" | "not_initialised" | "unavailable" | "unreachable" | "attempts_exhausted" => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -87,7 +87,15 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
 
 /// Whether a fault is about the inside of the server, and so not for the caller to read.
 pub(crate) fn is_inside(fault: &Fault) -> bool {
-    status_of(fault.kind) == StatusCode::INTERNAL_SERVER_ERROR
+    fault.kind == "unreachable" || status_of(fault.kind) == StatusCode::INTERNAL_SERVER_ERROR
+}
+
+/// What a caller reads of a fault of the inside.
+pub(crate) fn masked(fault: &Fault) -> Fault {
+    match fault.kind {
+        "unreachable" => Fault::unavailable("the database does not answer: try again later"),
+        _ => Fault::internal("the server could not do this; its log says why"),
+    }
 }
 
 /// A fault on its way out, and when to come back.
@@ -113,9 +121,9 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self { fault, retry_after } = self;
         let status = status_of(fault.kind);
-        let shown = if status == StatusCode::INTERNAL_SERVER_ERROR {
+        let shown = if is_inside(&fault) {
             tracing::error!(kind = fault.kind, message = %fault.message, "a request failed");
-            Fault::internal("the server could not do this; its log says why")
+            masked(&fault)
         } else {
             fault
         };

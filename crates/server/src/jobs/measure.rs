@@ -264,12 +264,7 @@ fn gated_baseline(
     spec: &GateSpec,
 ) -> Result<(Baseline, Thresholds), Fault> {
     let baseline = baseline(held.house, held.workspace(), name)?;
-    let own = baseline.metadata.thresholds;
-    let thresholds = Thresholds {
-        jaccard: spec.threshold_jaccard.unwrap_or(own.jaccard),
-        top1: spec.threshold_top1.unwrap_or(own.top1),
-        latency_multiplier: spec.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
-    };
+    let thresholds = spec.regression(baseline.metadata.thresholds);
     thresholds.check().map_err(|error| Fault::of("usage", &error))?;
     Ok((baseline, thresholds))
 }
@@ -283,12 +278,7 @@ fn gated_qrels(
     if let Some(query) = qrels.queries.iter().find(|query| query.text.is_none()) {
         return Err(Fault::usage(format!("query `{}` has no text to ask", query.id)));
     }
-    let own = CorrectnessThresholds::default();
-    let thresholds = CorrectnessThresholds {
-        recall_at_k: spec.threshold_recall_at_k.unwrap_or(own.recall_at_k),
-        first_relevant_hit: spec.threshold_first_relevant_hit.unwrap_or(own.first_relevant_hit),
-        expected_top1: spec.threshold_expected_top1.unwrap_or(own.expected_top1),
-    };
+    let thresholds = spec.correctness();
     thresholds.check().map_err(|error| Fault::of("usage", &error))?;
     Ok((qrels, thresholds))
 }

@@ -1,13 +1,18 @@
 //! What a job is asked to do, as it is sent and stored.
 
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use gbrain_core::baseline::Thresholds;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::body;
+use gbrain_core::gate::{Confidence, CorrectnessThresholds};
+use gbrain_core::id::SourceId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
+use crate::operations::bounds::within;
+use crate::operations::documents::{MOST_ROWS, NAME_PATTERN, checked};
 use crate::operations::pages::TextFormat;
 
 /// The kinds that change the brain.
@@ -41,8 +46,10 @@ pub(crate) enum RunBody {
 pub(crate) struct ImportSpec {
     /// The source of pages that do not name theirs.
     #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     pub source: Option<String>,
     /// The pages, in the order in which they are written.
+    #[serde(deserialize_with = "body::objects")]
     #[schemars(length(min = 1, max = 10_000))]
     pub pages: Vec<NewPage>,
 }
@@ -52,7 +59,7 @@ pub(crate) struct ImportSpec {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPage {
     /// Its name: a slug, or `source::slug`.
-    #[schemars(length(min = 1, max = 512))]
+    #[schemars(length(min = 1, max = 546))]
     pub slug: String,
     /// Its whole text, frontmatter included.
     pub content: String,
@@ -90,6 +97,7 @@ pub(crate) struct ReindexSpec {}
 pub(crate) struct Rows {
     /// The name of a stored baseline; the captures of the window if it is not said.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub baseline: Option<String>,
     /// Captures at or after this moment.
     #[serde(default)]
@@ -108,6 +116,7 @@ pub(crate) struct Rows {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplaySpec {
     /// Which rows are asked again.
+    #[serde(deserialize_with = "body::object")]
     pub against: Rows,
     /// Which corpus is asked: `now`, or each row's own (`capture`).
     #[serde(default)]
@@ -137,9 +146,11 @@ pub(crate) struct ReplaySpec {
 pub(crate) struct GateSpec {
     /// The name of a stored baseline: did it change?
     #[serde(default)]
+    #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub baseline: Option<String>,
     /// The name of stored judgements: is it any good?
     #[serde(default)]
+    #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     pub qrels: Option<String>,
     /// How many pages of a judged query count.
     #[serde(default = "ten")]
@@ -147,24 +158,31 @@ pub(crate) struct GateSpec {
     pub k: u16,
     /// Least mean overlap with the baseline, instead of the baseline's own threshold.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub threshold_jaccard: Option<f64>,
     /// Least share of rows with the same first page.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub threshold_top1: Option<f64>,
     /// How many times as long an answer may take.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub threshold_latency_multiplier: Option<f64>,
     /// Least mean recall at k of judged queries.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub threshold_recall_at_k: Option<f64>,
     /// Least share of judged queries whose first page is relevant.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub threshold_first_relevant_hit: Option<f64>,
     /// Least share of judged queries whose first page is the expected one.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     pub threshold_expected_top1: Option<f64>,
     /// Call a breach a failure only when it is this sure.
     #[serde(default)]
+    #[schemars(range(min = 0.5), extend("exclusiveMaximum" = 1))]
     pub confidence: Option<f64>,
     /// Ask judged queries with the time as it is, instead of the fixed pipeline.
     #[serde(default)]
@@ -176,32 +194,6 @@ pub(crate) struct GateSpec {
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 100))]
     pub repeats: u16,
-}
-
-impl ReplaySpec {
-    /// Refuses what is out of range.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        if let Some(limit) = self.against.limit {
-            within("limit", limit, 1..=100_000)?;
-        }
-        within("repeats", self.repeats.into(), 1..=100)?;
-        within("top_regressions", self.top_regressions.into(), 0..=1000)
-    }
-}
-
-impl GateSpec {
-    /// Refuses what is out of range.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        within("k", self.k.into(), 1..=1000)?;
-        within("repeats", self.repeats.into(), 1..=100)
-    }
-}
-
-fn within(name: &str, value: u32, range: RangeInclusive<u32>) -> Result<(), Fault> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    Err(Fault::usage(format!("`{name}` is {} to {}", range.start(), range.end())))
 }
 
 /// Which corpus is asked.
@@ -224,6 +216,79 @@ pub(crate) enum Whose {
     Live,
     /// Those of each capture.
     Capture,
+}
+
+impl ImportSpec {
+    /// Refuses what the schema does not allow. A page that can't be taken in is the job's business.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if !(1..=10_000).contains(&self.pages.len()) {
+            return Err(Fault::usage("an import takes 1 to 10000 pages"));
+        }
+        self.source.as_deref().map(SourceId::new).transpose()?;
+        let is_name = |page: &NewPage| (1..=546).contains(&page.slug.chars().count());
+        match self.pages.iter().position(|page| !is_name(page)) {
+            Some(at) => {
+                Err(Fault::usage(format!("page {} has no name of 1 to 546 characters", at + 1)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Rows {
+    fn check(&self) -> Result<(), Fault> {
+        self.baseline.clone().map(checked).transpose()?;
+        within("limit", self.limit, 1..=MOST_ROWS)
+    }
+}
+
+impl ReplaySpec {
+    /// Refuses what the schema does not allow.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        self.against.check()?;
+        within("repeats", Some(self.repeats), 1..=100)?;
+        within("top_regressions", Some(self.top_regressions), 0..=1000)
+    }
+}
+
+impl GateSpec {
+    /// Refuses what the schema does not allow, and a gate on nothing.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        for name in [&self.baseline, &self.qrels] {
+            name.clone().map(checked).transpose()?;
+        }
+        within("k", Some(self.k), 1..=1000)?;
+        within("repeats", Some(self.repeats), 1..=100)?;
+        let wrong = |error: &dyn std::error::Error| Fault::of("usage", error);
+        self.confidence.map(Confidence::new).transpose().map_err(|error| wrong(&error))?;
+        self.regression(Thresholds::default()).check().map_err(|error| wrong(&error))?;
+        self.correctness().check().map_err(|error| wrong(&error))?;
+        if self.baseline.is_none() && self.qrels.is_none() {
+            return Err(
+                Fault::new("input", "nothing to gate on").hint("name a baseline, qrels, or both")
+            );
+        }
+        Ok(())
+    }
+
+    /// What is asked of a baseline whose own thresholds are these.
+    pub(crate) fn regression(&self, own: Thresholds) -> Thresholds {
+        Thresholds {
+            jaccard: self.threshold_jaccard.unwrap_or(own.jaccard),
+            top1: self.threshold_top1.unwrap_or(own.top1),
+            latency_multiplier: self.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
+        }
+    }
+
+    /// What is asked of judged queries.
+    pub(crate) fn correctness(&self) -> CorrectnessThresholds {
+        let own = CorrectnessThresholds::default();
+        CorrectnessThresholds {
+            recall_at_k: self.threshold_recall_at_k.unwrap_or(own.recall_at_k),
+            first_relevant_hit: self.threshold_first_relevant_hit.unwrap_or(own.first_relevant_hit),
+            expected_top1: self.threshold_expected_top1.unwrap_or(own.expected_top1),
+        }
+    }
 }
 
 fn three() -> u16 {

@@ -244,7 +244,7 @@ pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Faul
 
 /// Whether trying again may help.
 pub(super) fn is_passing(fault: &Fault) -> bool {
-    matches!(fault.kind, "busy" | "store" | "unavailable" | "index" | "io")
+    matches!(fault.kind, "busy" | "store" | "unavailable" | "unreachable" | "index" | "io")
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

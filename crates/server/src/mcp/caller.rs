@@ -23,8 +23,10 @@ fn number(meta: &RequestMetaObject, key: &str) -> Result<Option<i64>, ErrorData>
         Some(Value::String(text)) => text.parse().ok(),
         Some(_) => None,
     };
+    let number = number.filter(|number| Caller::NUMBERS.contains(number));
     number.map(Some).ok_or_else(|| {
-        ErrorData::invalid_params(format!("`{key}` in _meta must be a whole number"), None)
+        let wrong = format!("`{key}` in _meta must be a whole number that is not negative");
+        ErrorData::invalid_params(wrong, None)
     })
 }
 
@@ -45,10 +47,19 @@ mod tests {
             assert_eq!(found, expected, "{meta:?}");
         };
         check(json!({}), Some((None, None)));
-        check(json!({ "job_id": 7, "subagent_id": "-8" }), Some((Some(7), Some(-8))));
+        check(json!({ "job_id": 7, "subagent_id": "8" }), Some((Some(7), Some(8))));
         check(json!({ "job_id": null }), Some((None, None)));
-        check(json!({ "job_id": 9_223_372_036_854_775_807_i64 }), Some((Some(i64::MAX), None)));
-        for bad in [json!(1.5), json!("a"), json!(""), json!([1]), json!(true), json!(u64::MAX)] {
+        check(json!({ "job_id": (1_i64 << 53) - 1 }), Some((Some((1 << 53) - 1), None)));
+        for bad in [
+            json!(1.5),
+            json!("a"),
+            json!(""),
+            json!([1]),
+            json!(true),
+            json!(u64::MAX),
+            json!(i64::MAX),
+            json!(-8),
+        ] {
             check(json!({ "job_id": bad }), None);
             check(json!({ "subagent_id": bad }), None);
         }

@@ -44,20 +44,20 @@ impl Sender {
 }
 
 /// Does what a tool does, counts it, and writes it down if it was a change. The answer is the body
-/// of the HTTP API.
+/// of the HTTP API, and what it says: both are made here, off the reactor.
 pub(super) fn run(
     context: &Context,
     sender: &Sender,
     entry: &Entry,
     arguments: JsonObject,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Said, Fault> {
     let clock = Instant::now();
     let page = arguments.get("page").and_then(Value::as_str).map(str::to_owned);
     let (house, who, now) = (context.house.as_ref(), &sender.who, Timestamp::now());
     let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
     let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
     let call = Call { house, who, now, caller: sender.caller, origin };
-    let done = entry.run(&call, arguments).and_then(body);
+    let done = entry.run(&call, arguments).and_then(said);
     let outcome = match &done {
         Ok(_) => Outcome::Ok,
         Err(fault) if is_inside(fault) => Outcome::Fault,
@@ -70,9 +70,28 @@ pub(super) fn run(
     done
 }
 
-fn body(reply: Reply) -> Result<Vec<u8>, Fault> {
+/// The answer of a tool.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// The body of the HTTP API.
+    pub(super) text: String,
+    /// The same as structure.
+    pub(super) document: Value,
+}
+
+impl Said {
+    /// What a body says.
+    pub(super) fn of(body: Vec<u8>) -> Result<Self, Fault> {
+        let unreadable = |error: &dyn std::error::Error| Fault::internal(error.to_string());
+        let document = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
+        let text = String::from_utf8(body).map_err(|error| unreadable(&error))?;
+        Ok(Self { text, document })
+    }
+}
+
+fn said(reply: Reply) -> Result<Said, Fault> {
     match reply {
-        Reply::Json(bytes) | Reply::Accepted(bytes) => Ok(bytes),
+        Reply::Json(bytes) | Reply::Accepted(bytes) => Said::of(bytes),
         Reply::Text { .. } | Reply::Lines(_) => {
             Err(Fault::internal("a tool answers with one document"))
         }
@@ -84,17 +103,17 @@ fn note(
     sender: &Sender,
     entry: &Entry,
     page: Option<&str>,
-    done: &Result<Vec<u8>, Fault>,
+    done: &Result<Said, Fault>,
 ) {
     let event = Event {
-        action: entry.name,
-        workspace: Some(sender.who.workspace.as_str()),
-        by: &sender.who.name,
-        token_id: sender.who.token_id.as_deref(),
+        action: entry.name.to_owned(),
+        workspace: Some(sender.who.workspace.to_string()),
+        by: sender.who.name.clone(),
+        token_id: sender.who.token_id.clone(),
         peer: sender.peer.clone(),
-        target: page,
-        outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done"),
-        request_id: sender.request_id.as_deref(),
+        target: page.map(str::to_owned),
+        outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done").to_owned(),
+        request_id: sender.request_id.as_deref().map(str::to_owned),
     };
     context.audit.write(&event, Timestamp::now());
 }

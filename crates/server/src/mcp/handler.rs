@@ -17,7 +17,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-use super::errand::{self, Sender};
+use super::errand::{self, Said, Sender};
 use super::{address, caller, outcome, prompts, resources, tools};
 use crate::audit::Audit;
 use crate::house::House;
@@ -84,7 +84,7 @@ impl Handler {
         sender: Sender,
         entry: &'static tools::Entry,
         arguments: JsonObject,
-    ) -> Result<Vec<u8>, Fault> {
+    ) -> Result<Said, Fault> {
         let context = self.context.clone();
         let job = move || errand::run(&context, &sender, entry, arguments);
         let work = self.context.lanes.run(entry.lane, job);
@@ -116,7 +116,7 @@ impl Handler {
         arguments: JsonObject,
     ) -> Result<Value, Fault> {
         let entry = tools::named(tool).ok_or_else(|| Fault::internal("a tool is missing"))?;
-        outcome::document(&self.send(sender, entry, arguments).await?)
+        self.send(sender, entry, arguments).await.map(|said| said.document)
     }
 }
 

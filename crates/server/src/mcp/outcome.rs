@@ -6,26 +6,21 @@
 use gbrain_core::fault::Fault;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::http::is_inside;
+use super::errand::Said;
+use crate::http::{is_inside, masked};
 
 /// The result of a tool call: the body of the HTTP API as text, and what it says as structure.
-pub(super) fn of_tool(outcome: Result<Vec<u8>, Fault>) -> CallToolResult {
-    match outcome.and_then(|body| document(&body).map(|value| (body, value))) {
-        Ok((body, value)) => {
-            let text = String::from_utf8_lossy(&body).into_owned();
+pub(super) fn of_tool(outcome: Result<Said, Fault>) -> CallToolResult {
+    match outcome {
+        Ok(Said { text, document }) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-            result.structured_content = Some(value);
+            result.structured_content = Some(document);
             result
         }
         Err(fault) => CallToolResult::structured_error(shown(fault).to_json()),
     }
-}
-
-/// What a body says.
-pub(super) fn document(body: &[u8]) -> Result<Value, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::internal(error.to_string()))
 }
 
 /// The error of a resource that could not be read or listed; there is no other way to say it.
@@ -34,7 +29,7 @@ pub(super) fn of_resource(uri: &str, fault: Fault) -> ErrorData {
     let data = Some(json!({ "uri": uri, "fault": fault.to_json()["error"] }));
     match fault.kind {
         "not_found" | "unknown_source" => ErrorData::resource_not_found(fault.message, data),
-        "usage" => ErrorData::invalid_params(fault.message, data),
+        "usage" | "input" => ErrorData::invalid_params(fault.message, data),
         _ => ErrorData::internal_error(fault.message, data),
     }
 }
@@ -44,7 +39,7 @@ fn shown(fault: Fault) -> Fault {
         return fault;
     }
     tracing::error!(kind = fault.kind, message = %fault.message, "a call failed");
-    Fault::internal("the server could not do this; its log says why")
+    masked(&fault)
 }
 
 #[cfg(test)]
@@ -72,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_body_is_text_and_structure() {
-        let result = of_tool(Ok(br#"{"pages":[],"next_after":null}"#.to_vec()));
+        let result = of_tool(Said::of(br#"{"pages":[],"next_after":null}"#.to_vec()));
         assert_eq!(result.is_error, Some(false));
         assert_eq!(result.content[0].as_text().unwrap().text, r#"{"pages":[],"next_after":null}"#);
         let expected = json!({ "pages": [], "next_after": null });

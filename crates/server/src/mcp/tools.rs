@@ -8,7 +8,9 @@ use std::sync::{Arc, LazyLock};
 
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
+use gbrain_core::format::body;
 use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
 use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
@@ -36,8 +38,10 @@ pub(super) struct Entry {
     pub(super) scope: Scope,
     /// Where its work is done.
     pub(super) lane: Lane,
-    run: Box<dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync>,
+    run: Box<Run>,
 }
+
+type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<Reply, Fault> + Send + Sync;
 
 impl Entry {
     /// Does what arguments ask for. Arguments that can't be read are the caller's to set right, so
@@ -104,10 +108,12 @@ fn all() -> Vec<Entry> {
     vec![
         entry("query", "Ask the memory", QUERY, Looks, |call, body: AskBody| {
             ask::query(call, NONE, body)
-        }),
+        })
+        .gives::<Answer<'_>>(),
         entry("search", "Search by words", SEARCH, Looks, |call, body: AskBody| {
             ask::search(call, NONE, body)
-        }),
+        })
+        .gives::<Answer<'_>>(),
         entry("get_page", "Read a page", GET, Looks, pages::get).gives::<PageBody<'_>>(),
         entry("list_pages", "List pages", LIST, Looks, pages::list).gives::<PagesBody<'_>>(),
         entry("links", "Links of a page", LINKS, Looks, pages::links).gives::<LinksBody<'_>>(),
@@ -180,7 +186,7 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
         Effect::Adds | Effect::Destroys => (Scope::Write, Lane::Write),
     };
     let run = Box::new(move |call: &Call<'_>, arguments| {
-        let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        let input = body::of_object(arguments).map_err(|error| {
             Fault::usage(format!("the arguments can't be read: {error}"))
                 .hint(format!("see the input schema of `{name}`"))
         })?;
@@ -248,6 +254,8 @@ mod tests {
             assert_eq!(annotations.destructive_hint, Some(destroys), "{}", entry.name);
             assert_eq!(entry.tool.input_schema["type"], "object");
             assert_eq!(entry.tool.input_schema["additionalProperties"], false);
+            let output = entry.tool.output_schema.as_ref().unwrap();
+            assert_eq!(output["type"], "object", "{}", entry.name);
             assert!(
                 !Value::Object((*entry.tool.input_schema).clone()).to_string().contains("$ref")
             );

@@ -5,11 +5,14 @@
 //! checked before a request gets here.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::RoleServer;
+use rmcp::model::JsonRpcMessage;
+use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, stdio_pipes};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transport, stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::handler::{Context, Entrance, Handler};
@@ -48,8 +51,10 @@ pub(crate) async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let transport =
+    let lines =
         AsyncRwTransport::new_server(input, output).with_max_line_length(context.max_message);
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let transport = Patient { lines, has_begun: has_begun.clone() };
     let handler = Handler::new(context, Entrance::Fixed(visitor));
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
@@ -58,10 +63,14 @@ pub(crate) async fn serve(
     };
     let service = match begun {
         Ok(service) => service,
-        // A client that goes before it said anything has no complaint.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        // A client that goes before it has begun has no complaint.
+        Err(
+            ServerInitializeError::ConnectionClosed(_)
+            | ServerInitializeError::TransportError { .. },
+        ) => return Ok(()),
         Err(error) => return Err(ServeError::Begin(Box::new(error))),
     };
+    has_begun.store(true, Ordering::Release);
     let ending = service.cancellation_token();
     let mut waiting = std::pin::pin!(service.waiting());
     let ended = tokio::select! {
@@ -74,6 +83,38 @@ pub(crate) async fn serve(
     match ended {
         Ok(QuitReason::JoinError(_)) | Err(_) => Err(ServeError::Panicked),
         Ok(_) => Ok(()),
+    }
+}
+
+/// Messages on streams. Only a request can begin a conversation, so whatever else comes before that
+/// is passed over: the cancellation of a probe that took too long is no reason to hang up.
+struct Patient<T> {
+    lines: T,
+    has_begun: Arc<AtomicBool>,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        self.lines.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let message = self.lines.receive().await?;
+            let is_request = matches!(message, JsonRpcMessage::Request(_));
+            if is_request || self.has_begun.load(Ordering::Acquire) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), T::Error> {
+        self.lines.close().await
     }
 }
 

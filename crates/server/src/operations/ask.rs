@@ -6,9 +6,9 @@ use gbrain_brain::{Answered, Ask};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::request::{Caller, Operation, Request, Trust};
 
+use super::pages::named;
 use crate::http::{Call, NoParameters, Reply};
 use crate::telemetry::traces::RetrievalSpan;
 
@@ -26,7 +26,7 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
     let door = call.house.door(&call.who.workspace)?;
     let settings = door.brain().settings()?;
     let request = body.request(operation, settings, Trust::Untrusted, call.now)?;
-    let why_not = body.why_not.as_deref().map(|text| PageKey::parse(text, &SourceId::default()));
+    let why_not = body.why_not.as_deref().map(named);
     let options = Ask {
         explain: body.explains(),
         why_not: why_not.transpose()?,

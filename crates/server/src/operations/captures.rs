@@ -29,7 +29,7 @@ pub(crate) struct ExportCaptures {
     /// Stored before this moment.
     until: Option<Moment>,
     /// query or search.
-    tool: Option<String>,
+    tool: Option<Operation>,
     /// With a higher number than this.
     after_id: Option<i64>,
     /// At most this many, the newest.
@@ -47,9 +47,6 @@ pub(crate) struct PruneCaptures {
 
 /// Streams captures, newest first: what `gbrain eval export --remote` prints.
 pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fault> {
-    let tool = input.tool.as_deref().map(|name| {
-        Operation::from_name(name).ok_or_else(|| Fault::usage("a tool is query or search"))
-    });
     if input.limit == Some(0) {
         return Err(Fault::usage("a limit is at least 1"));
     }
@@ -57,7 +54,7 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     let filter = CaptureFilter {
         since: input.since.map(|moment| moment.0),
         until: Some(until),
-        tool: tool.transpose()?,
+        tool: input.tool,
         remote: Some(true),
         after_id: input.after_id,
         limit: input.limit.map(u64::from),

@@ -3,21 +3,24 @@
 use gbrain_core::access::Scope;
 use gbrain_core::compare::compare as compare_results;
 use gbrain_core::fault::Fault;
+use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, read};
 use gbrain_core::job::JobState;
 use gbrain_core::measure::{Measure, defaults};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::documents::qrels;
+use super::bounds::at_most;
+use super::documents::{NAME_PATTERN, qrels};
 use crate::http::{Call, NoParameters, Reply};
 use crate::jobs::RUNS;
 
 /// A result: that of a run of this server, or one that is sent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = one_of_run_and_body()))]
 pub(crate) struct OneResult {
     /// What to call it.
     #[serde(default)]
@@ -31,15 +34,26 @@ pub(crate) struct OneResult {
     body: Option<Value>,
 }
 
+/// What the schema says of a result: the number of a run or a body, one of them.
+fn one_of_run_and_body() -> Value {
+    let (given, not) = (json!({ "not": { "type": "null" } }), json!({ "type": "null" }));
+    json!([
+        { "required": ["run"], "properties": { "run": given, "body": not } },
+        { "required": ["body"], "properties": { "body": given, "run": not } },
+    ])
+}
+
 /// What to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
     /// The results; the first is the reference.
+    #[serde(deserialize_with = "body::objects")]
     #[schemars(length(min = 2, max = 20))]
     results: Vec<OneResult>,
     /// The name of stored judgements that runs are measured against.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     qrels: Option<String>,
     /// What to measure of runs, separated by blanks.
     #[serde(default)]
@@ -55,11 +69,12 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
     if !(2..=20).contains(&body.results.len()) {
         return Err(Fault::usage("2 to 20 results are compared"));
     }
+    at_most("the list of measures", body.measures.as_deref(), 1000)?;
     let judged = body.qrels.as_deref().map(|name| qrels(call.house, &call.who.workspace, name));
     let judged = judged.transpose()?;
     let measures = match &body.measures {
         None => defaults(),
-        Some(names) => Measure::parse_list(names).map_err(|error| Fault::of("usage", &error))?,
+        Some(names) => Measure::parse_list(names).map_err(|error| Fault::of("input", &error))?,
     };
     let judge = judged.as_ref().map(|qrels| Judge { qrels, measures: &measures });
     let mut results = Vec::with_capacity(body.results.len());
@@ -71,13 +86,14 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
     let comparison =
         compare_results(reference, others, body.force_incomparable).map_err(|reasons| {
             let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            Fault::usage(format!("not comparable: {}", told.join("; ")))
+            Fault::new("input", format!("not comparable: {}", told.join("; ")))
         })?;
     Reply::json(&CompareReport::new(&comparison))
 }
 
 fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<u8>), Fault> {
     let place = at + 1;
+    at_most("the name of a result", one.name.as_deref(), 200)?;
     match (one.run, &one.body) {
         (Some(_), None) if call.who.scope < Scope::Admin => Err(Fault::forbidden(
             "results of runs hold what was asked: this token may not see them",

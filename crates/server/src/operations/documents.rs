@@ -18,20 +18,24 @@ use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::bounds::{at_most, within};
 use crate::house::House;
 use crate::http::{Call, NDJSON, NoParameters, Reply};
 use crate::jobs::{Rows, refuse_trusted};
 use crate::moment::Moment;
 
 /// The most rows that are read from captures at once.
-const MOST_ROWS: u64 = 100_000;
+pub(crate) const MOST_ROWS: u32 = 100_000;
+
+/// What names of documents look like.
+pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z0-9][A-Za-z0-9._-]*$";
 
 /// A document by its name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Name {
     /// Its name: letters, digits, `-`, `_` and `.`.
-    #[schemars(length(min = 1, max = 100), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"))]
+    #[schemars(length(min = 1, max = 100), regex(pattern = NAME_PATTERN))]
     name: String,
 }
 
@@ -59,12 +63,15 @@ pub(crate) struct PublishBaseline {
     limit: Option<u32>,
     /// Least mean overlap that a gate accepts.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     threshold_jaccard: Option<f64>,
     /// Least share of rows with the same first page.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
     threshold_top1: Option<f64>,
     /// How many times as long an answer may take.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     threshold_latency_multiplier: Option<f64>,
 }
 
@@ -119,6 +126,9 @@ pub(crate) fn publish_baseline(
         latency_multiplier: body.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
     };
     thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    at_most("a label", body.label.as_deref(), 200)?;
+    at_most("a reason", body.why.as_deref(), 2000)?;
+    within("limit", body.limit, 1..=MOST_ROWS)?;
     let window = Rows { baseline: None, since: body.since, until: body.until, limit: body.limit };
     let lines = lines_of(call.house, &call.who.workspace, &window)?;
     let rows = read_publishable(Input::new(Path::new("captures"), Cursor::new(lines)))?;
@@ -208,7 +218,7 @@ pub(crate) fn captures_of(
 
 /// Captures of callers over the wire: what the owner asked at the keyboard is not theirs to see.
 fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, Fault> {
-    let limit = window.limit.map_or(MOST_ROWS, u64::from).min(MOST_ROWS);
+    let limit = u64::from(window.limit.unwrap_or(MOST_ROWS).min(MOST_ROWS));
     let filter = CaptureFilter {
         since: window.since.map(|moment| moment.0),
         until: window.until.map(|moment| moment.0),
@@ -245,7 +255,7 @@ fn nothing(kind: DocumentKind, name: &str) -> Fault {
 }
 
 /// A name that is decent in an address and as a file.
-fn checked(name: String) -> Result<String, Fault> {
+pub(crate) fn checked(name: String) -> Result<String, Fault> {
     let is_decent = (1..=100).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && name.as_bytes()[0].is_ascii_alphanumeric();

@@ -22,7 +22,7 @@ const SEEN: &[&str] = &["import", "reindex"];
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListJobs {
     /// queued, running, done, failed or cancelled.
-    state: Option<String>,
+    state: Option<JobState>,
     /// Jobs with a lower number than this.
     before: Option<i64>,
     /// How many.
@@ -43,10 +43,7 @@ pub(crate) struct JobNumber {
 pub(crate) fn start_job(call: &Call<'_>, _: NoParameters, body: JobBody) -> Result<Reply, Fault> {
     match &body {
         JobBody::Import(spec) => {
-            let pages = spec.pages.len();
-            if pages == 0 || pages > 10_000 {
-                return Err(Fault::usage("an import takes 1 to 10000 pages"));
-            }
+            spec.check()?;
             start(call, "import", spec)
         }
         JobBody::Reindex(spec) => start(call, "reindex", spec),
@@ -101,21 +98,13 @@ fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault
     if !(1..=200).contains(&limit) {
         return Err(Fault::usage("a limit is 1 to 200"));
     }
-    let state = input.state.as_deref().map(state_of).transpose()?;
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    let filter = JobFilter { state, kinds, before: input.before };
+    let filter = JobFilter { state: input.state, kinds, before: input.before };
     let mut jobs = call.house.store().jobs(&call.who.workspace, &filter, limit + 1)?;
     let more = jobs.len() > limit;
     jobs.truncate(limit);
     let next_before = jobs.last().filter(|_| more).map(|job| job.id);
     Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
-}
-
-fn state_of(name: &str) -> Result<JobState, Fault> {
-    JobState::from_name(name).ok_or_else(|| {
-        Fault::usage(format!("`{name}` is no state"))
-            .hint("queued, running, done, failed or cancelled")
-    })
 }
 
 /// A job.
@@ -167,9 +156,11 @@ fn result(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
 
 /// The job of a number, if it is of one of these kinds.
 pub(crate) fn find(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<JobInfo, Fault> {
-    let job = call.house.store().job(&call.who.workspace, id)?;
-    let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
-    job.map(|job| job.info).filter(|job| is_wanted(&job.kind)).ok_or_else(|| no_job(id))
+    // The list is without the long texts that a job has.
+    let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    let filter = JobFilter { state: None, kinds, before: Some(id.saturating_add(1)) };
+    let found = call.house.store().jobs(&call.who.workspace, &filter, 1)?;
+    found.into_iter().find(|job| job.id == id).ok_or_else(|| no_job(id))
 }
 
 fn no_job(id: i64) -> Fault {

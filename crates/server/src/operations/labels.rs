@@ -6,12 +6,13 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::{
     LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
 };
-use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::id::PageKey;
 use gbrain_store::{Label, NewLabel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::pages::named;
 use crate::http::{Call, NoParameters, Reply};
 
 /// The most labels that one answer holds.
@@ -61,7 +62,7 @@ fn label(body: &NewLabelBody) -> Result<NewLabel, Fault> {
     if note.as_ref().is_some_and(|note| note.chars().count() > 2_000) {
         return Err(Fault::usage("a note is at most 2000 characters"));
     }
-    let key = PageKey::parse(page, &SourceId::default())?;
+    let key = named(page)?;
     Ok(NewLabel { query: query.clone(), key, grade: *grade, note: note.clone() })
 }
 

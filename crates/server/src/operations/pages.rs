@@ -18,7 +18,7 @@ use crate::http::{Call, Reply};
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageName {
     /// The page: a slug, or `source::slug`.
-    #[schemars(length(min = 1, max = 512))]
+    #[schemars(length(min = 1, max = 546))]
     pub page: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct PageName {
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetPage {
     /// The page: a slug, or `source::slug`.
-    #[schemars(length(min = 1, max = 512))]
+    #[schemars(length(min = 1, max = 546))]
     pub page: String,
     /// An older version of it.
     #[serde(default)]
@@ -77,6 +77,7 @@ impl From<TextFormat> for Format {
 pub(crate) struct ListPages {
     /// Only pages of this source.
     #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     pub source: Option<String>,
     /// Only pages of this type.
     #[serde(default, rename = "type")]
@@ -92,6 +93,7 @@ pub(crate) struct ListPages {
     pub deleted: Option<bool>,
     /// Only pages after this one (`source::slug`): where the last list ended.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 546))]
     pub after: Option<String>,
     /// How many.
     #[serde(default)]
@@ -113,8 +115,7 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
         include_deleted: input.deleted.unwrap_or(false),
         visibility: Some(Visibility::World),
     };
-    let after = input.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default()));
-    let after = after.transpose()?;
+    let after = input.after.as_deref().map(named).transpose()?;
     let store = call.house.store();
     let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
     let next = wire::cut(&mut pages, limit);
@@ -161,7 +162,7 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
 
 /// Writes a page; when it is answered, the page is safe.
 pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Reply, Fault> {
-    let key = PageKey::parse(&input.page, &SourceId::default())?;
+    let key = named(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
     let page = parsed(call.house, &call.who.workspace, &key, &text.content, format)?;
     let write = PageWrite { page: &page, origin: None };
@@ -210,9 +211,15 @@ pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     Reply::json(&wire::restored(&key, &outcome))
 }
 
+/// The page that a text names. The schema can't say all that the rules of names do, so a text that
+/// breaks them is a document that can't be understood, and not a request.
+pub(crate) fn named(text: &str) -> Result<PageKey, Fault> {
+    PageKey::parse(text, &SourceId::default()).map_err(|error| Fault::of("input", &error))
+}
+
 /// The page of a name, if there is one that may be seen, deleted or not.
 fn visible(house: &House, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault> {
-    let key = PageKey::parse(text, &SourceId::default())?;
+    let key = named(text)?;
     let keys = if text.contains("::") {
         vec![key.clone()]
     } else {

@@ -8,6 +8,7 @@ use gbrain_store::Trust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::bounds::at_most;
 use crate::http::{Call, NoParameters, Reply};
 
 /// A source to add.
@@ -15,7 +16,7 @@ use crate::http::{Call, NoParameters, Reply};
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddSource {
     /// Its id: lower-case letters, digits, hyphens.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     id: String,
     /// What people call it.
     #[serde(default)]
@@ -37,6 +38,7 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
 /// Adds a source, or changes whether it is trusted.
 pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<Reply, Fault> {
     let id = SourceId::new(&body.id)?;
+    at_most("the name of a source", body.name.as_deref(), 200)?;
     let trust = if body.trusted { Trust::Trusted } else { Trust::Untrusted };
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let is_known = store.sources(ws)?.iter().any(|source| source.id == id);

@@ -141,3 +141,25 @@ fn only_what_the_filter_asks_for_is_written() {
     let error = subscriber(&bad, std::io::sink()).err().unwrap();
     assert!(error.to_string().starts_with("\"verbose\" is not a log filter; it takes a level"));
 }
+
+#[test]
+fn what_quotes_clients_is_written_only_if_it_is_named() {
+    let log = || {
+        error!(target: "rmcp::transport", "a line was too long");
+        warn!(target: "rmcp::service", error = "no tool `who is ada`", "response error");
+        info!(target: "rmcp::service", notification = "who is ada", "received notification");
+        debug!(target: "rmcp::service", request = "who is ada", "received request");
+    };
+    let written = |filter: &str| lines(LogFormat::Text, filter, log).len();
+    for (filter, expected) in [
+        ("info", 1),
+        ("trace", 1),
+        ("off", 0),
+        ("hyper=info", 0),
+        ("rmcp=debug", 4),
+        ("rmcp=warn,trace", 2),
+        ("off,rmcp::service=info", 2),
+    ] {
+        assert_eq!(written(filter), expected, "{filter}");
+    }
+}

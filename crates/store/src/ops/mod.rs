@@ -303,6 +303,10 @@ impl<D: Driver> Store for D {
         self.read(Scope::Directory, |session| tokens::has_live(session, now))
     }
 
+    fn has_tokens(&self) -> Result<bool> {
+        self.read(Scope::Directory, tokens::has_any)
+    }
+
     fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool> {
         self.write_beside(ws, |session| tokens::revoke(session, ws, id, now))
     }

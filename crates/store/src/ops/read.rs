@@ -112,6 +112,9 @@ pub(super) fn list(
     limit: usize,
 ) -> Result<Vec<PageInfo>> {
     workspaces::ledger(session, ws)?;
+    for text in [&filter.page_type, &filter.tag, &filter.prefix].into_iter().flatten() {
+        write::refuse_nul_in(text, || "the filter".to_owned())?;
+    }
     let start = list_start(filter, after);
     let last = filter.source.as_ref().map_or(LAST_SOURCE, SourceId::as_str);
     let mut sql = LIST.to_owned();

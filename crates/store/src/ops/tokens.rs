@@ -14,6 +14,7 @@ const ADD: &str = "INSERT INTO tokens (workspace_id, id, name, scope, digest, ra
      created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 const LIVE: &str = "SELECT count(*) FROM (SELECT 1 FROM tokens WHERE revoked_at IS NULL \
      AND (expires_at IS NULL OR expires_at > $1) LIMIT 1) AS live";
+const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM tokens LIMIT 1) AS tokens_there";
 const REVOKE: &str = "UPDATE tokens SET revoked_at = $3 \
      WHERE workspace_id = $1 AND id = $2 AND revoked_at IS NULL";
 const TOUCH: &str = "UPDATE tokens SET last_used_at = $3 WHERE workspace_id = $1 AND id = $2 \
@@ -52,6 +53,11 @@ pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<To
 
 pub(super) fn find(session: &mut dyn Session, id: &str) -> Result<Option<Token>> {
     first(session, &format!("{COLUMNS} WHERE id = $1"), &[id.into()], row::token)
+}
+
+pub(super) fn has_any(session: &mut dyn Session) -> Result<bool> {
+    let some = first(session, ANY, &[], |row| row.int(0))?;
+    Ok(some.is_some_and(|count| count > 0))
 }
 
 pub(super) fn has_live(session: &mut dyn Session, now: Timestamp) -> Result<bool> {

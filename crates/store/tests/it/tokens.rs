@@ -39,7 +39,7 @@ fn tokens_come_back_as_they_were(db: &Database) {
     let store = db.open();
     store.add_workspace(&other(), at(0)).unwrap();
     assert!(store.tokens(&ws()).unwrap().is_empty());
-    assert!(!store.has_live_tokens(at(0)).unwrap());
+    assert!(!store.has_live_tokens(at(0)).unwrap() && !store.has_tokens().unwrap());
     for (n, scope) in Scope::ALL.iter().enumerate() {
         let digest = TokenDigest(std::array::from_fn(|at| (at + n) as u8));
         let expires_at = (n == 1).then(|| at(50));
@@ -89,6 +89,7 @@ fn tokens_end(db: &Database) {
     assert!(find(&*store, "b").is_live(at(9)) && !find(&*store, "b").is_live(at(10)));
     assert!(store.has_live_tokens(at(9)).unwrap());
     assert!(!store.has_live_tokens(at(10)).unwrap());
+    assert!(store.has_tokens().unwrap(), "one that ran out was there");
     assert_eq!(store.tokens(&other()).unwrap().len(), 1, "dead ones are listed too");
 }
 

@@ -88,6 +88,10 @@ pub fn subscriber(
     Ok(Registry::default().with(lines.with_filter(filter)))
 }
 
+/// A library whose lines quote whole messages of clients: questions, pages, whatever they send. Its
+/// errors do not, so they are all that is written of it, unless a filter names it.
+const QUOTING: &str = "rmcp";
+
 /// Reads a filter. A word without a level is refused, because it would be taken for a target: a
 /// misspelt `inof` would silence everything.
 fn filter(text: &str) -> Result<Targets, LogError> {
@@ -103,7 +107,11 @@ fn filter(text: &str) -> Result<Targets, LogError> {
             _ => return Err(wrong()),
         };
     }
-    Ok(targets)
+    let is_named = targets.iter().any(|(target, _)| target == QUOTING);
+    Ok(match targets.default_level() {
+        Some(level) if !is_named => targets.with_target(QUOTING, level.min(LevelFilter::ERROR)),
+        _ => targets,
+    })
 }
 
 fn is_of_a_target(c: char) -> bool {

@@ -1,0 +1,174 @@
+//! `campaign api`: requests that a fuzzer makes of the OpenAPI document.
+//!
+//! The fuzzer is schemathesis, which we did not write: it reads `/v1/openapi.json` from a running
+//! server, sends what the document allows and what it does not, and compares each answer with what
+//! the document says. Nothing may be a 5xx, break a schema, take what does not fit or refuse what
+//! does. What it is told to overlook, and why, is in `api/schemathesis.toml`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Parser;
+use serde_json::{Value, json};
+
+use super::engine::{Engine, Engines};
+use super::process::{Gbrain, built_program};
+use super::served::Served;
+use super::violations::Violations;
+use super::{exit, say, seed};
+
+const CONFIG: &str = include_str!("api/schemathesis.toml");
+/// Names a Python that has schemathesis beside it; `cargo xtask` sets it.
+const PYTHON: &str = "GBRAIN_TEST_PYTHON";
+
+/// Arguments of `campaign api`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign api")]
+pub struct ApiArgs {
+    /// Random requests for each operation, in each phase.
+    #[arg(long, default_value_t = 200)]
+    examples: usize,
+    /// Repeats the requests.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which engines.
+    #[arg(long, value_enum, default_value = "both")]
+    engine: Engines,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct Hunt {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// Ways of making requests, as schemathesis calls them: coverage, fuzzing, stateful.
+    pub phases: &'static str,
+    /// Random requests for each operation.
+    pub examples: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What a hunt did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Operations that were tried.
+    pub operations: u64,
+    /// Requests.
+    pub requests: u64,
+    /// What should not have been.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign on the engines that were asked for.
+pub fn run(args: &ApiArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let mut violations = 0;
+    for &engine in args.engine.list() {
+        let phases = "coverage,fuzzing,stateful";
+        let examples = args.examples;
+        let hunted = hunt(&Hunt { program: program.clone(), engine, phases, examples, seed })?;
+        let (operations, requests) = (hunted.operations, hunted.requests);
+        let found = hunted.violations.len();
+        say(format!(
+            "{}: {requests} requests to {operations} operations, {found} violations",
+            engine.name()
+        ));
+        for violation in hunted.violations.iter().take(50) {
+            say(format!("  violation: {violation}"));
+        }
+        violations += found;
+    }
+    Ok(exit(violations))
+}
+
+/// Hunts on one engine.
+pub fn hunt(hunt: &Hunt) -> Result<Report> {
+    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+    let config = json!({ "format": "gbrain/1", "eval": { "capture": true } });
+    let violations = Violations::default();
+    violations.expect("init", &brain.run(&["init"])?);
+    std::fs::write(brain.home().join("config.json"), config.to_string())?;
+    let server = Served::start(brain.command(&["serve", "--log", "debug"]))?;
+    // Nobody needs a token until there is one.
+    furnish(&server)?;
+    let token = token(&brain)?;
+    let (summary, said) = schemathesis(hunt, &server, &token)?;
+    for failure in summary["failures"].as_array().into_iter().flatten() {
+        violations.add(format!("{} at {}", failure["title"], failure["operations"]));
+    }
+    let ended = server.stop()?;
+    violations.expect("serve", &ended);
+    for line in ended.stderr.lines().filter(|line| line.contains(" status=5")) {
+        violations.add(format!("a server error: {line}"));
+    }
+    if violations.any() {
+        violations.add(said);
+    }
+    Ok(Report {
+        operations: count(&summary["operations"]["tested"])?,
+        requests: count(&summary["test_cases"]["generated"])?,
+        violations: violations.into_list(),
+    })
+}
+
+/// A token that opens everything, and may ask as fast as it can.
+fn token(brain: &Gbrain) -> Result<String> {
+    let args = ["tokens", "create", "--name", "fuzzer", "--scope", "admin", "--rate", "1000000"];
+    let made = brain.run(&[&args[..], &["--json"]].concat())?.json()?;
+    Ok(made["token"].as_str().context("no token was made")?.to_owned())
+}
+
+/// Puts something of each kind into the brain, so that not everything is missing.
+fn furnish(server: &Served) -> Result<()> {
+    let mut caller = server.connect()?;
+    let question = json!({ "query": "crane" });
+    let label = json!({ "query": "crane", "page": "0", "grade": 1 });
+    let import = json!({ "kind": "import", "pages": [{ "slug": "00", "content": "Two cranes." }] });
+    let steps = [
+        ("PUT", "/v1/pages/0", json!({ "content": "# Crane\n\nA crane at the berth. [[00]]" })),
+        ("POST", "/v1/query", question.clone()),
+        ("POST", "/v1/search", question),
+        ("POST", "/v1/labels", json!({ "labels": [label] })),
+        ("POST", "/v1/jobs", import),
+    ];
+    for (method, path, body) in steps {
+        let answer = caller.send(method, path, &body)?;
+        ensure!(answer.status < 300, "{method} {path}: {} {}", answer.status, answer.text());
+    }
+    Ok(())
+}
+
+/// Lets schemathesis loose; what it counted, and what it said.
+fn schemathesis(hunt: &Hunt, server: &Served, token: &str) -> Result<(Value, String)> {
+    let Ok(python) = std::env::var(PYTHON) else {
+        bail!("{PYTHON} is not set: run `cargo xtask test` or `cargo xtask campaign`");
+    };
+    let dir = tempfile::Builder::new().prefix("gbrain-api-").tempdir()?;
+    let (config, report) = (dir.path().join("schemathesis.toml"), dir.path().join("report.json"));
+    std::fs::write(&config, CONFIG)?;
+    let mut command = Command::new(Path::new(&python).with_file_name("schemathesis"));
+    command.arg("--config-file").arg(&config).args(["--no-color", "run"]);
+    command.arg(format!("http://{}/v1/openapi.json", server.address()));
+    command.args(["--header", &format!("Authorization: Bearer {token}")]);
+    command.args(["--phases", hunt.phases, "--continue-on-failure", "--workers", "2"]);
+    command.args(["--request-timeout", "60", "--suppress-health-check", "all"]);
+    command.args(["--seed", &hunt.seed.to_string(), "--max-examples", &hunt.examples.to_string()]);
+    command.arg("--report-json-path").arg(&report).current_dir(dir.path());
+    let output = command.output().with_context(|| format!("{command:?} can't be run"))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let text = std::fs::read_to_string(&report)
+        .with_context(|| format!("{} {}", said(&output.stdout), said(&output.stderr)))?;
+    Ok((serde_json::from_str(&text)?, said(&output.stdout)))
+}
+
+fn count(value: &Value) -> Result<u64> {
+    value.as_u64().context("schemathesis did not count")
+}

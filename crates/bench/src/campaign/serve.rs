@@ -1,0 +1,369 @@
+//! `campaign serve`: one server under mixed load, for as long as one likes.
+//!
+//! Services ask, read, put and delete over HTTP, an agent calls tools over MCP, imports, replays and
+//! gates run, captures are collected, and now and then a crowd asks more than can be answered. No
+//! answer is a fault, nobody is refused but while there is a crowd, memory, descriptors, threads and
+//! files stay as they are. In the end every acknowledged write is there and no refused one, every job
+//! ended once, and every question that was answered is captured or counted as a failure.
+
+mod background;
+mod callers;
+mod site;
+mod trend;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+use fastrand::Rng;
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::CaptureFilter;
+use serde_json::json;
+
+use background::Collector;
+use site::{Client, Site};
+use trend::{Sample, trends};
+
+pub use site::{Tallies, Tally};
+pub use trend::Trend;
+
+use super::aftermath::{self, Aftermath, Asked};
+use super::engine::{Engine, Engines};
+use super::process::{Gbrain, built_program};
+use super::served::Served;
+use super::tree::{Change, Tree};
+use super::{exit, say, seed};
+
+const ASKERS: usize = 4;
+const WRITERS: usize = 2;
+/// How long stored captures may be behind answers when nobody asks any more.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a load must last before its figures can be held to stay as they are.
+const LONG: Duration = Duration::from_secs(60);
+/// How many times as large as one made anew an index may be.
+const DEAD_WEIGHT: u64 = 3;
+
+/// Arguments of `campaign serve`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign serve")]
+pub struct ServeArgs {
+    /// Minutes on each engine.
+    #[arg(long, default_value_t = 30)]
+    minutes: u64,
+    /// Repeats the pages and what is asked.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which engines.
+    #[arg(long, value_enum, default_value = "both")]
+    engine: Engines,
+    /// Pages that never change.
+    #[arg(long, default_value_t = 2_000)]
+    pages: usize,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// For how long.
+    pub time: Duration,
+    /// How often a crowd comes, at least.
+    pub crowds: Duration,
+    /// The seed.
+    pub seed: u64,
+    /// Pages that never change.
+    pub pages: usize,
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What became of every kind of request.
+    pub tallies: Tallies,
+    /// What should stay as it is.
+    pub trends: Vec<Trend>,
+    /// Questions that were answered.
+    pub questions: u64,
+    /// Captures that were stored.
+    pub captures: u64,
+    /// Captures that were counted as failures.
+    pub failures: u64,
+    /// Captures that were collected over the wire.
+    pub collected: u64,
+    /// Writes that were acknowledged.
+    pub acknowledged: usize,
+    /// The index in the end, and made anew, in MiB.
+    pub index: (u64, u64),
+    /// What there was in the end.
+    pub aftermath: Aftermath,
+    /// What should not have been.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign on the engines that were asked for.
+pub fn run(args: &ServeArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let mut violations = 0;
+    for &engine in args.engine.list() {
+        let (time, crowds) = (Duration::from_secs(60 * args.minutes), Duration::from_secs(20));
+        let load = Load { program: program.clone(), engine, time, crowds, seed, pages: args.pages };
+        let report = serve(&load)?;
+        say(format!("{}: {} minutes", engine.name(), args.minutes));
+        report.print();
+        violations += report.violations.len();
+    }
+    Ok(exit(violations))
+}
+
+/// Loads one engine.
+pub fn serve(load: &Load) -> Result<Report> {
+    let mut rng = Rng::with_seed(load.seed);
+    let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
+    let mut stable = Tree::new(dir.path(), "stable")?;
+    stable.change(&mut rng, Change { edits: 0, additions: load.pages, deletions: 0 })?;
+    let brain = Gbrain::new(&load.program, load.engine)?;
+    let mut server = begin(&brain, &stable)?;
+    let site = Site::new(server.address());
+    let mut report = Report::default();
+
+    let mut collector = Collector::new(&site)?;
+    let (asked, samples) = under_load(load, &site, &stable, &brain, &mut server, |site, rng| {
+        collector.collect(site, rng)
+    })?;
+    settle(&site, &mut collector, &mut report)?;
+    site.violations.expect("a server that was told to end", &server.stop()?);
+    again(&brain, &site)?;
+
+    report.collected = collector.rows;
+    report.questions = site.questions() + 1;
+    let (tallies, violations) = site.close();
+    (report.tallies, report.violations) = (tallies, violations);
+    report.trends = trends(&samples);
+    report.acknowledged = asked.ledger.counts().0;
+    report.check(load, &brain, &asked)?;
+    if !report.violations.is_empty() {
+        say(format!("the brain is kept in {}", brain.keep().display()));
+    }
+    Ok(report)
+}
+
+/// A brain that holds the pages that never change, and a server for it that captures.
+fn begin(brain: &Gbrain, stable: &Tree) -> Result<Served> {
+    for args in [&["init"][..], &["import", stable.root()]] {
+        let output = brain.run(args)?;
+        anyhow::ensure!(output.complaint().is_none(), "{args:?} {:?}", output.complaint());
+    }
+    start(brain)
+}
+
+fn start(brain: &Gbrain) -> Result<Served> {
+    let mut command = brain.command(&["serve"]);
+    command.env("GBRAIN_CONTRIBUTOR_MODE", "1");
+    Served::start(command)
+}
+
+/// Lets everybody in, and watches the server until the time is over.
+fn under_load<'s>(
+    load: &Load,
+    site: &'s Site,
+    stable: &Tree,
+    brain: &Gbrain,
+    server: &mut Served,
+    collect: impl FnOnce(&'s Site, Rng) -> Result<()> + Send,
+) -> Result<(Asked, Vec<Sample>)> {
+    let mut rng = Rng::with_seed(load.seed ^ 1);
+    let mut fork = || rng.fork();
+    std::thread::scope(|scope| {
+        for _ in 0..ASKERS {
+            let rng = fork();
+            scope.spawn(|| site.violations.note("an asker", callers::ask(site, stable, rng)));
+        }
+        let (reading, collecting) = (fork(), fork());
+        scope.spawn(|| site.violations.note("a reader", callers::read(site, stable, reading)));
+        scope.spawn(|| site.violations.note("a collector", collect(site, collecting)));
+        let mut writers = Vec::new();
+        for number in 0..WRITERS {
+            let rng = fork();
+            writers.push(scope.spawn(move || callers::write(site, &format!("desk{number}"), rng)));
+        }
+        let (talk, come, import, measure) = (fork(), fork(), fork(), fork());
+        writers.push(scope.spawn(|| callers::converse(site, stable, talk)));
+        writers.push(scope.spawn(|| callers::crowd(site, load.crowds, come)));
+        let importer = scope.spawn(|| background::import(site, import));
+        let measurer = scope.spawn(|| background::measure(site, measure));
+
+        let watched = watch(load.time, site, brain, server);
+        site.end();
+        let mut asked = importer.join().expect("importers go on")?;
+        for writer in writers {
+            asked.ledger.join(writer.join().expect("writers go on")?);
+        }
+        asked.others = measurer.join().expect("who measures goes on")?;
+        Ok((asked, watched?))
+    })
+}
+
+/// Looks at the server every second.
+fn watch(time: Duration, site: &Site, brain: &Gbrain, server: &mut Served) -> Result<Vec<Sample>> {
+    let (begun, mut samples) = (Instant::now(), Vec::new());
+    while begun.elapsed() < time && !site.violations.any() {
+        std::thread::sleep(Duration::from_secs(1).min(time / 8));
+        if server.has_ended()? {
+            site.violations.add("the server has ended by itself");
+            break;
+        }
+        samples.push(Sample::take(server, brain.home())?);
+    }
+    Ok(samples)
+}
+
+/// Waits until every answer is captured, and collects the rest: what the server counts, stores and
+/// gives must agree.
+fn settle(site: &Site, collector: &mut Collector<'_>, report: &mut Report) -> Result<()> {
+    let mut client = Client::connect(site)?;
+    let begun = Instant::now();
+    let (captures, failures) = loop {
+        let text = client.get("metrics", "/metrics")?.map(|answer| answer.text());
+        let text = text.unwrap_or_default();
+        let counted =
+            (total(&text, "gbrain_captures_total"), total(&text, "gbrain_capture_failures_total"));
+        if counted.0 + counted.1 >= site.questions() || begun.elapsed() > PATIENCE {
+            break counted;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    collector.take(site)?;
+    let status = client.get("eval status", "/v1/eval/status")?.map(|answer| answer.json());
+    let status = status.unwrap_or_default();
+    let stored = (status["captures"].as_u64(), status["capture_failures_24h"].as_u64());
+    let questions = site.questions();
+    if captures + failures != questions {
+        site.violations.add(format!(
+            "{questions} questions were answered, {captures} counted as captured, {failures} as failed"
+        ));
+    }
+    if stored != (Some(captures), Some(failures)) || collector.rows != captures {
+        site.violations.add(format!(
+            "{captures} captures and {failures} failures were counted, {stored:?} are stored, {} \
+             collected",
+            collector.rows
+        ));
+    }
+    (report.captures, report.failures) = (captures, failures);
+    Ok(())
+}
+
+/// The sum of a counter's series.
+fn total(metrics: &str, name: &str) -> u64 {
+    let series = metrics.lines().filter(|line| line.starts_with(&format!("{name}{{")));
+    let values = series.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+    values.sum::<f64>() as u64
+}
+
+/// A server that was ended in order begins again: ready, and with everything.
+fn again(brain: &Gbrain, site: &Site) -> Result<()> {
+    let server = start(brain)?;
+    let mut caller = server.connect()?;
+    let ready = caller.get("/v1/ready")?;
+    let body = json!({ "query": "harbour" });
+    let answer = caller.send("POST", "/v1/query", &body)?;
+    if ready.status != 200 || answer.status != 200 || answer.json()["served"]["behind"] != 0 {
+        site.violations.add(format!("a server that began again says {}", answer.text()));
+    }
+    site.violations.expect("a server that began again", &server.stop()?);
+    Ok(())
+}
+
+impl Report {
+    /// What must hold when nothing runs any more.
+    fn check(&mut self, load: &Load, brain: &Gbrain, asked: &Asked) -> Result<()> {
+        self.check_captures(brain)?;
+        if load.time >= LONG {
+            self.violations.extend(self.trends.iter().filter_map(Trend::complaint));
+            if !self.tallies.values().any(|tally| tally.refused > 0) {
+                self.violations.push("no crowd was large enough to be refused".to_owned());
+            }
+        }
+        self.aftermath = aftermath::look(brain, asked)?;
+        self.violations.append(&mut self.aftermath.violations);
+        self.check_index(brain)
+    }
+
+    fn check_captures(&mut self, brain: &Gbrain) -> Result<()> {
+        let (store, ws) = (brain.store()?, WorkspaceId::default());
+        let captures = store.count_captures(&ws, &CaptureFilter::default())?;
+        let failures = store.count_capture_failures(&ws, None, None)?;
+        if captures + failures != self.questions {
+            self.violations.push(format!(
+                "{} questions were answered, {captures} are captured and {failures} failed",
+                self.questions
+            ));
+        }
+        (self.captures, self.failures) = (captures, failures);
+        Ok(())
+    }
+
+    /// The index holds little that is dead: it is not much larger than one made anew.
+    fn check_index(&mut self, brain: &Gbrain) -> Result<()> {
+        let dir = brain.home().join("index");
+        let held = trend::bytes(&dir);
+        let output = brain.run(&["reindex"])?;
+        self.violations.extend(output.complaint());
+        let anew = trend::bytes(&dir);
+        if held > DEAD_WEIGHT * anew {
+            self.violations.push(format!("the index has {held} bytes, made anew {anew}"));
+        }
+        self.index = (held >> 20, anew >> 20);
+        Ok(())
+    }
+
+    fn print(&self) {
+        say(
+            "  | request | answered | refused | p50 ms | p99 ms | max ms |\n  |---|---|---|---|---|---|",
+        );
+        for (what, Tally { times, refused }) in &self.tallies {
+            let mut sorted = times.clone();
+            sorted.sort_by(f64::total_cmp);
+            let at = |share: f64| {
+                let last = sorted.len().saturating_sub(1);
+                sorted.get((last as f64 * share).round() as usize).copied().unwrap_or(0.0)
+            };
+            say(format!(
+                "  | {what} | {} | {refused} | {:.1} | {:.1} | {:.1} |",
+                times.len(),
+                at(0.5),
+                at(0.99),
+                at(1.0)
+            ));
+        }
+        say("  | figure | second quarter | last quarter | peak | bound |\n  |---|---|---|---|---|");
+        for Trend { name, early, late, peak, bound } in &self.trends {
+            say(format!("  | {name} | {early:.1} | {late:.1} | {peak:.1} | {bound:.1} |"));
+        }
+        let Aftermath { versions, jobs, most_attempts, .. } = &self.aftermath;
+        say(format!(
+            "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, each tried {most_attempts} \
+             time(s) at most",
+            self.acknowledged
+        ));
+        say(format!(
+            "  {} questions answered, {} captured, {} failures; {} collected over the wire",
+            self.questions, self.captures, self.failures, self.collected
+        ));
+        let (held, anew) = self.index;
+        say(format!("  index {held} MiB, made anew {anew} MiB"));
+        say(format!("  {} violations", self.violations.len()));
+        for violation in self.violations.iter().take(20) {
+            say(format!("  violation: {violation}"));
+        }
+    }
+}

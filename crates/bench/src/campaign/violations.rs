@@ -1,0 +1,49 @@
+//! What should not have been, as seen by many threads at once.
+
+use std::sync::Mutex;
+
+use anyhow::Result;
+
+use super::process::Output;
+
+/// Everything that was found, in the order in which it was seen.
+#[derive(Debug, Default)]
+pub struct Violations(Mutex<Vec<String>>);
+
+impl Violations {
+    /// Adds one.
+    pub fn add(&self, text: impl Into<String>) {
+        self.0.lock().expect("nobody panics while holding it").push(text.into());
+    }
+
+    /// Adds what kept somebody from going on.
+    pub fn note(&self, who: &str, done: Result<()>) {
+        if let Err(error) = done {
+            self.add(format!("{who}: {error:#}"));
+        }
+    }
+
+    /// Adds what is wrong with a process that should have done its work whole.
+    pub fn expect(&self, what: &str, output: &Output) {
+        if let Some(complaint) = output.complaint() {
+            self.add(format!("{what} {complaint}"));
+        }
+        self.calm(what, &output.stderr);
+    }
+
+    /// Adds what somebody would have to look at in the log of a process, however it ended.
+    pub fn calm(&self, what: &str, log: &str) {
+        let is_alarm = |line: &&str| line.contains(" ERROR ") || line.contains("panicked");
+        log.lines().filter(is_alarm).for_each(|line| self.add(format!("{what} said: {line}")));
+    }
+
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        !self.0.lock().expect("nobody panics while holding it").is_empty()
+    }
+
+    /// All of them.
+    pub fn into_list(self) -> Vec<String> {
+        self.0.into_inner().expect("nobody panics while holding it")
+    }
+}

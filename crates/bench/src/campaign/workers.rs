@@ -1,0 +1,340 @@
+//! `campaign workers`: SIGKILL of the server and of workers at random moments, under load.
+//!
+//! Callers put and delete pages, start imports that write the same pages, and ask; meanwhile a server
+//! and two workers with short leases are killed and started again, and workers are stopped for longer
+//! than their lease and let go on. In the end every acknowledged write is there, in order, under the
+//! version that was told; every job ended once and wrote each of its pages once, so that no put is
+//! undone by a job that was resumed; `doctor --deep` has nothing to say.
+//!
+//! Deliberately absent: captures. What a killed process had not stored yet is lost, as promised.
+
+mod gate;
+mod load;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+use fastrand::Rng;
+
+use gate::Gate;
+use load::WRITERS;
+
+use super::aftermath::{self, Aftermath, Asked};
+use super::engine::{Engine, Engines};
+use super::ledger::Ledger;
+use super::process::{Gbrain, Running, built_program};
+use super::served::Served;
+use super::violations::Violations;
+use super::{exit, say, seed};
+
+/// Workers beside the server, which works too.
+const WORKERS: usize = 2;
+/// How long everything is left alone before the next kill, at most.
+const CALM_MILLIS: u64 = 1_200;
+/// How long a worker is stopped: longer than its lease of a second.
+const STOPPED: Duration = Duration::from_millis(1_600);
+/// How long jobs may take when nobody is killed any more.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Arguments of `campaign workers`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign workers")]
+pub struct WorkersArgs {
+    /// Kills, on each engine.
+    #[arg(long, default_value_t = 100)]
+    kills: usize,
+    /// Repeats a run, as far as the machine's timing can be repeated.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which engines.
+    #[arg(long, value_enum, default_value = "both")]
+    engine: Engines,
+    /// Pages of each import.
+    #[arg(long, default_value_t = 600)]
+    pages: usize,
+    /// The program to kill [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct Hunt {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// Kills.
+    pub kills: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Pages of each import.
+    pub pages: usize,
+}
+
+/// A process that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Victim {
+    /// `gbrain serve`.
+    Server,
+    /// `gbrain worker`.
+    Worker,
+}
+
+/// What a hunt did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Kills, by process.
+    pub kills: BTreeMap<Victim, usize>,
+    /// Times a worker was stopped for longer than its lease.
+    pub stops: usize,
+    /// Puts and deletions that were acknowledged.
+    pub acknowledged: usize,
+    /// Puts and deletions whose answer was never heard.
+    pub unheard: usize,
+    /// Questions that were answered.
+    pub answers: usize,
+    /// Imports whose number was never heard.
+    pub unheard_imports: usize,
+    /// What there was in the end.
+    pub aftermath: Aftermath,
+    /// What should not have been.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign on the engines that were asked for.
+pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let mut violations = 0;
+    for &engine in args.engine.list() {
+        let start = Instant::now();
+        let (kills, pages) = (args.kills, args.pages);
+        let report = hunt(&Hunt { program: program.clone(), engine, kills, seed, pages })?;
+        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
+        report.print();
+        // Kills that no job was resumed after have shown nothing.
+        let is_idle = report.aftermath.resumed == 0 || report.count() < kills;
+        violations += report.violations.len() + usize::from(is_idle);
+    }
+    Ok(exit(violations))
+}
+
+/// Kills until there were enough kills, and looks what is left.
+pub fn hunt(hunt: &Hunt) -> Result<Report> {
+    let mut rng = Rng::with_seed(hunt.seed);
+    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+    let (gate, violations) = (Gate::default(), Violations::default());
+    violations.expect("init", &brain.run(&["init"])?);
+    let mut report = Report::default();
+    let mut crew = Crew::start(&brain, &gate)?;
+    let asked = std::thread::scope(|scope| -> Result<Asked> {
+        let (gate, violations) = (&gate, &violations);
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|n| {
+                let rng = rng.fork();
+                scope.spawn(move || load::write(gate, violations, rng, n, hunt.pages))
+            })
+            .collect();
+        let (imports, questions) = (rng.fork(), rng.fork());
+        let importer = scope.spawn(move || load::import(gate, violations, imports, hunt.pages));
+        let asker = scope.spawn(move || load::ask(gate, violations, questions));
+        let killed = crew.kill(hunt.kills, &mut rng, violations, &mut report);
+        gate.end();
+        let mut ledger = Ledger::default();
+        for writer in writers {
+            ledger.join(writer.join().expect("writers go on")?);
+        }
+        report.answers = asker.join().expect("askers go on")?;
+        let mut asked = importer.join().expect("importers go on")?;
+        asked.ledger = ledger;
+        killed.map(|()| asked)
+    })?;
+    wait_for_jobs(&brain, &violations)?;
+    crew.end(&violations)?;
+    brain.settle()?;
+    (report.acknowledged, report.unheard) = asked.ledger.counts();
+    report.unheard_imports = asked.imports.iter().filter(|import| import.id.is_none()).count();
+    report.violations = violations.into_list();
+    report.aftermath = aftermath::look(&brain, &asked)?;
+    report.violations.append(&mut report.aftermath.violations);
+    if !report.violations.is_empty() {
+        say(format!("the brain is kept in {}", brain.keep().display()));
+    }
+    Ok(report)
+}
+
+/// Waits until every job is over: the processes that live have nothing else to do.
+fn wait_for_jobs(brain: &Gbrain, violations: &Violations) -> Result<()> {
+    let (store, begun) = (brain.store()?, Instant::now());
+    while begun.elapsed() < PATIENCE {
+        let mut open = 0;
+        for workspace in store.workspaces()? {
+            let counts = store.job_counts_of(&workspace.id)?;
+            open += counts.queued + counts.running;
+        }
+        if open == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    violations.add(format!("jobs are not over after {} s", PATIENCE.as_secs()));
+    Ok(())
+}
+
+/// The processes that are killed.
+struct Crew<'a> {
+    brain: &'a Gbrain,
+    gate: &'a Gate,
+    server: Served,
+    workers: Vec<Running>,
+}
+
+impl<'a> Crew<'a> {
+    fn start(brain: &'a Gbrain, gate: &'a Gate) -> Result<Self> {
+        let server = serve(brain)?;
+        gate.open(server.address());
+        let workers = (0..WORKERS).map(|_| work(brain)).collect::<Result<_>>()?;
+        Ok(Self { brain, gate, server, workers })
+    }
+
+    /// Kills one process or all, now and then, until there were so many kills.
+    fn kill(
+        &mut self,
+        kills: usize,
+        rng: &mut Rng,
+        violations: &Violations,
+        report: &mut Report,
+    ) -> Result<()> {
+        while report.count() < kills && !violations.any() {
+            std::thread::sleep(Duration::from_millis(rng.u64(..CALM_MILLIS)));
+            let worker = rng.usize(..WORKERS);
+            match rng.u8(..20) {
+                0..9 => self.kill_server(violations, report)?,
+                9..16 => self.kill_worker(worker, violations, report)?,
+                16..18 => self.kill_all(violations, report)?,
+                _ => self.stop_worker(worker, report)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn kill_server(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
+        self.strike_server(violations, report)?;
+        self.server = serve(self.brain)?;
+        self.gate.open(self.server.address());
+        Ok(())
+    }
+
+    fn kill_worker(
+        &mut self,
+        worker: usize,
+        violations: &Violations,
+        report: &mut Report,
+    ) -> Result<()> {
+        self.strike_worker(worker, violations, report)?;
+        self.workers[worker] = work(self.brain)?;
+        Ok(())
+    }
+
+    /// Nobody is left who could go on with a job until new ones have begun.
+    fn kill_all(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
+        for worker in 0..WORKERS {
+            self.strike_worker(worker, violations, report)?;
+        }
+        self.kill_server(violations, report)?;
+        self.workers = (0..WORKERS).map(|_| work(self.brain)).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    fn strike_server(&mut self, violations: &Violations, report: &mut Report) -> Result<()> {
+        if self.server.has_ended()? {
+            violations.add("the server has ended by itself");
+        }
+        self.gate.close();
+        violations.calm("a server that was killed", &self.server.strike()?);
+        report.count_kill(Victim::Server);
+        Ok(())
+    }
+
+    fn strike_worker(
+        &mut self,
+        worker: usize,
+        violations: &Violations,
+        report: &mut Report,
+    ) -> Result<()> {
+        if self.workers[worker].has_ended()? {
+            violations.add("a worker has ended by itself");
+        }
+        violations.calm("a worker that was killed", &self.workers[worker].strike()?);
+        report.count_kill(Victim::Worker);
+        Ok(())
+    }
+
+    /// Another worker takes its job meanwhile; what it does when it wakes up must not count.
+    fn stop_worker(&mut self, worker: usize, report: &mut Report) -> Result<()> {
+        self.workers[worker].signal("STOP")?;
+        std::thread::sleep(STOPPED);
+        self.workers[worker].signal("CONT")?;
+        report.stops += 1;
+        Ok(())
+    }
+
+    /// Ends everything in order.
+    fn end(self, violations: &Violations) -> Result<()> {
+        for worker in self.workers {
+            worker.signal("TERM")?;
+            violations.expect("a worker that was told to end", &worker.wait()?);
+        }
+        violations.expect("a server that was told to end", &self.server.stop()?);
+        Ok(())
+    }
+}
+
+fn serve(brain: &Gbrain) -> Result<Served> {
+    let mut command = brain.command(&["serve", "--jobs", "1", "--lease", "1"]);
+    command.env("GBRAIN_CONTRIBUTOR_MODE", "1");
+    Served::start(command)
+}
+
+fn work(brain: &Gbrain) -> Result<Running> {
+    brain.spawn(&["worker", "--lease", "1"], "")
+}
+
+impl Report {
+    /// All kills.
+    pub fn count(&self) -> usize {
+        self.kills.values().sum()
+    }
+
+    fn count_kill(&mut self, victim: Victim) {
+        *self.kills.entry(victim).or_default() += 1;
+    }
+
+    fn print(&self) {
+        let Aftermath { versions, jobs, resumed, most_attempts, violations: _ } = &self.aftermath;
+        let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
+        say(format!(
+            "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
+            kills(Victim::Server),
+            kills(Victim::Worker),
+            self.stops
+        ));
+        say(format!(
+            "  {} puts and deletions acknowledged, {} not heard of, {} answers",
+            self.acknowledged, self.unheard, self.answers
+        ));
+        say(format!(
+            "  {} jobs, {} claimed more than once, {} times at most; {} imports not heard of",
+            jobs, resumed, most_attempts, self.unheard_imports
+        ));
+        say(format!("  {} versions compared, {} violations", versions, self.violations.len()));
+        for violation in self.violations.iter().take(20) {
+            say(format!("  violation: {violation}"));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Random requests to every endpoint of the document and to all of the Model Context Protocol.
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use super::town::{Page, Tenant, Town};
+use crate::serve::client::Call;
+
+/// What the protocol is asked beside the endpoints.
+pub(super) const PROTOCOL: &[&str] = &[
+    "tool query",
+    "tool search",
+    "tool get_page",
+    "tool list_pages",
+    "tool links",
+    "tool sources",
+    "tool eval_status",
+    "tool put_page",
+    "tool delete_page",
+    "initialize",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+];
+
+/// Somebody of a workspace who tries things.
+pub(super) struct Caller<'a> {
+    pub(super) town: &'a Town,
+    pub(super) tenant: &'a Tenant,
+    pub(super) rng: &'a mut Rng,
+}
+
+impl Caller<'_> {
+    /// A request of this kind: an operation of the document, or one of [`PROTOCOL`].
+    pub(super) fn call(&mut self, kind: &str) -> Call {
+        if let Some(tool) = kind.strip_prefix("tool ") {
+            let arguments = self.arguments(tool);
+            return Call::mcp("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        }
+        if PROTOCOL.contains(&kind) {
+            let params = self.params(kind);
+            return Call::mcp(kind, &params);
+        }
+        self.http(kind)
+    }
+
+    fn http(&mut self, operation: &str) -> Call {
+        let page = |caller: &mut Self| encoded(&caller.page());
+        match operation {
+            "search" => Call::json("POST", "/v1/search", &self.question()),
+            "query" => Call::json("POST", "/v1/query", &self.question()),
+            "list_pages" => Call::get(format!("/v1/pages?{}", self.filter())),
+            "get_page" => match self.rng.u8(..4) {
+                0 => Call::get(format!("/v1/pages/{}?version=1", page(self))),
+                1 => Call::get("/v1/pages/shared%2Fopened?version=1"),
+                _ => Call::get(format!("/v1/pages/{}", page(self))),
+            },
+            "put_page" => {
+                let body = json!({ "content": self.content() });
+                Call::json("PUT", format!("/v1/pages/{}", page(self)), &body)
+            }
+            "delete_page" => Call::new("DELETE", format!("/v1/pages/{}", page(self))),
+            "restore_page" => Call::new("POST", format!("/v1/pages/{}/restore", page(self))),
+            "page_history" => Call::get(format!("/v1/pages/{}/history", page(self))),
+            "links" => Call::get(format!("/v1/pages/{}/links", page(self))),
+            "list_sources" => Call::get("/v1/sources"),
+            "add_source" => {
+                let id = format!("made-{}", self.rng.u8(..5));
+                Call::json("POST", "/v1/sources", &json!({ "id": id, "trusted": self.rng.bool() }))
+            }
+            "eval_status" => Call::get("/v1/eval/status"),
+            "health" => Call::get("/v1/health"),
+            "ready" => Call::get("/v1/ready"),
+            "openapi" => Call::get("/v1/openapi.json"),
+            "metrics" => Call::get("/metrics"),
+            _ => self.measuring(operation),
+        }
+    }
+
+    fn measuring(&mut self, operation: &str) -> Call {
+        let name = self.rng.choice(["main", "main", "spare"]).unwrap();
+        match operation {
+            "export_captures" => Call::get("/v1/captures?limit=50"),
+            "prune_captures" => Call::new("DELETE", "/v1/captures?until=2020-01-01T00:00:00Z"),
+            "list_baselines" => Call::get("/v1/baselines"),
+            "get_baseline" => Call::get(format!("/v1/baselines/{name}")),
+            "publish_baseline" => {
+                Call::json("PUT", format!("/v1/baselines/{name}"), &json!({ "limit": 5 }))
+            }
+            "delete_baseline" => Call::new("DELETE", "/v1/baselines/spare"),
+            "list_qrels" => Call::get("/v1/qrels"),
+            "get_qrels" => Call::get(format!("/v1/qrels/{name}")),
+            "put_qrels" => {
+                let judged = format!("q1 0 {} 1\n", self.own().slug);
+                Call::new("PUT", format!("/v1/qrels/{name}")).body("text/plain", judged)
+            }
+            "delete_qrels" => Call::new("DELETE", "/v1/qrels/spare"),
+            "list_labels" => Call::get("/v1/labels?limit=1000"),
+            "add_labels" => {
+                let label = json!({ "query": self.words(), "page": self.page(), "grade": 1 });
+                Call::json("POST", "/v1/labels", &json!({ "labels": [label] }))
+            }
+            "remove_label" => Call::new("DELETE", format!("/v1/labels/{}", self.rng.u8(1..4))),
+            "labels_as_qrels" => Call::get("/v1/labels/qrels"),
+            "compare" => Call::json("POST", "/v1/compare", &self.results()),
+            _ => self.working(operation),
+        }
+    }
+
+    fn working(&mut self, operation: &str) -> Call {
+        let id = self.rng.choice([1, 1, 2, 2, 3, 4, 5, 6]).unwrap();
+        match operation {
+            "start_run" => Call::json("POST", "/v1/runs", &self.run()),
+            "list_runs" => Call::get("/v1/runs?limit=200"),
+            "show_run" => Call::get(format!("/v1/runs/{id}")),
+            "run_result" => Call::get(format!("/v1/runs/{id}/result")),
+            "cancel_run" => Call::new("POST", format!("/v1/runs/{id}/cancel")),
+            "run_events" => Call::get(format!("/v1/runs/{id}/events")),
+            "start_job" => Call::json("POST", "/v1/jobs", &self.job()),
+            "list_jobs" => Call::get("/v1/jobs?limit=200"),
+            "show_job" => Call::get(format!("/v1/jobs/{id}")),
+            "job_result" => Call::get(format!("/v1/jobs/{id}/result")),
+            "cancel_job" => Call::new("POST", format!("/v1/jobs/{id}/cancel")),
+            "job_events" => Call::get(format!("/v1/jobs/{id}/events")),
+            other => panic!("the document has an operation that nobody tries here: {other}"),
+        }
+    }
+
+    fn arguments(&mut self, tool: &str) -> Value {
+        match tool {
+            "query" | "search" => self.question(),
+            "list_pages" => json!({ "limit": 500, "deleted": self.rng.bool() }),
+            "sources" | "eval_status" => json!({}),
+            "put_page" => json!({ "page": self.page(), "content": self.content() }),
+            _ => json!({ "page": self.page() }),
+        }
+    }
+
+    fn params(&mut self, method: &str) -> Value {
+        match method {
+            "initialize" => json!({
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": { "name": "curious", "version": "1" },
+            }),
+            "resources/read" => {
+                let page = self.page();
+                let (source, slug) = page.split_once("::").unwrap_or(("default", &page));
+                json!({ "uri": format!("gbrain://page/{source}/{slug}") })
+            }
+            "prompts/get" => json!({ "name": "use-memory", "arguments": { "task": self.words() } }),
+            _ => json!({}),
+        }
+    }
+
+    fn question(&mut self) -> Value {
+        let mut question = json!({
+            "query": self.words(), "limit": self.rng.u16(1..200), "explain": self.rng.bool(),
+        });
+        let mode = self.rng.choice(["hybrid", "graph", "knowledge"]).unwrap();
+        match self.rng.u8(..4) {
+            0 => question["why_not"] = self.page().into(),
+            1 => question["retrieval_mode"] = mode.into(),
+            2 => question["detail"] = "high".into(),
+            _ => question["tags"] = json!(["harbour"]),
+        }
+        question
+    }
+
+    fn filter(&mut self) -> String {
+        let filters =
+            ["limit=500", "deleted=true&limit=500", "prefix=people", "tag=harbour", "type=note"];
+        self.rng.choice(filters).unwrap().to_owned()
+    }
+
+    fn run(&mut self) -> Value {
+        let against = self.rng.choice(["main", "spare"]).unwrap();
+        match self.rng.u8(..4) {
+            0 => json!({ "kind": "gate", "qrels": against, "repeats": 1 }),
+            1 => json!({ "kind": "gate", "baseline": against, "repeats": 1 }),
+            2 => json!({
+                "kind": "replay", "against": { "baseline": against }, "repeats": 1, "blame": true,
+                "verbose": true,
+            }),
+            _ => json!({
+                "kind": "replay", "against": { "limit": 5 }, "repeats": 1, "verbose": true,
+            }),
+        }
+    }
+
+    fn job(&mut self) -> Value {
+        if self.rng.u8(..4) == 0 {
+            return json!({ "kind": "reindex" });
+        }
+        let pages: Vec<Value> = (0..self.rng.usize(1..4))
+            .map(|_| json!({ "slug": self.page(), "content": self.content() }))
+            .collect();
+        json!({ "kind": "import", "pages": pages })
+    }
+
+    fn results(&mut self) -> Value {
+        let line = format!("q1 Q0 {} 1 1.0 mine\n", self.own().slug);
+        let run = if self.rng.bool() { json!({ "run": 2 }) } else { json!({ "body": line }) };
+        json!({ "results": [{ "body": line }, run], "qrels": "main" })
+    }
+
+    /// What is written: the caller's own words, never others', so that those can't come back.
+    fn content(&mut self) -> String {
+        let page = self.own();
+        format!("# {}\n\nThe harbour crane {} again. See [[shared/plan]].\n", page.title, page.text)
+    }
+
+    /// What is asked: words that all pages have, or words of one page.
+    fn words(&mut self) -> String {
+        let common = ["harbour crane", "who works at shared/plan?", "berth cargo", "The ledger"];
+        match self.rng.u8(..4) {
+            0 => self.guess().text.clone(),
+            1 => self.guess().name().to_owned(),
+            2 => self.own().title.clone(),
+            _ => self.rng.choice(common).unwrap().to_owned(),
+        }
+    }
+
+    /// The name of a page: one's own, one that is nobody's business, or one that all have.
+    fn page(&mut self) -> String {
+        let shared = ["shared/plan", "shared/vault", "shared/opened", "shared/closed"];
+        match self.rng.u8(..8) {
+            0..4 => self.own().slug.clone(),
+            4 => self.guess().slug.clone(),
+            5 => format!("default::{}", self.guess().slug),
+            6 => format!("made/{}", self.rng.u8(..10)),
+            _ => self.rng.choice(shared).unwrap().to_owned(),
+        }
+    }
+
+    /// A public page of one's own.
+    fn own(&mut self) -> Page {
+        let pages: Vec<&Page> = self.tenant.pages.iter().filter(|page| !page.is_private).collect();
+        self.rng.choice(pages).unwrap().clone()
+    }
+
+    /// A page that the caller must not see, and may ask for.
+    fn guess(&mut self) -> Page {
+        let tenant = self.rng.choice(&self.town.tenants).unwrap();
+        let is_own = tenant.name == self.tenant.name;
+        let hidden = tenant.pages.iter().filter(|page| !is_own || page.is_private);
+        let pages: Vec<&Page> = hidden.filter(|page| page.is_asked_for).collect();
+        self.rng.choice(pages).unwrap().clone()
+    }
+}
+
+fn encoded(page: &str) -> String {
+    page.replace('/', "%2F")
+}

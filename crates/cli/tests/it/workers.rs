@@ -1,0 +1,24 @@
+//! The short form of `cargo xtask campaign workers`.
+
+use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::workers::{Hunt, hunt};
+
+fn kills(engine: Engine) {
+    let program = env!("CARGO_BIN_EXE_gbrain").into();
+    let report = hunt(&Hunt { program, engine, kills: 6, seed: 3, pages: 250 }).unwrap();
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    assert!(
+        report.count() >= 6 && report.acknowledged > 0 && report.aftermath.jobs > 0,
+        "{report:?}"
+    );
+}
+
+#[test]
+fn killed_servers_and_workers_lose_nothing_on_sqlite() {
+    kills(Engine::Sqlite);
+}
+
+#[test]
+fn killed_servers_and_workers_lose_nothing_on_postgres() {
+    kills(Engine::Postgres);
+}
