@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::Generation;
-use gbrain_index::{Corpus, IndexError, View, Writer};
+use gbrain_index::{Corpus, Index, IndexError, View, Writer};
 use gbrain_store::ChangeBatch;
 
 use crate::import::ImportProgress;
@@ -22,6 +22,8 @@ pub(crate) const BATCH_BYTES: usize = 32 << 20;
 const ANSWER_WAIT: Duration = Duration::from_millis(250);
 /// How long work that must end with a fresh index waits.
 pub(crate) const WORK_WAIT: Duration = Duration::from_secs(600);
+/// How often whoever waits for the index is asked whether to go on.
+const LOOK_UP: Duration = Duration::from_millis(500);
 /// While importing, how often what is indexed becomes visible. A commit costs syncs and small
 /// segments, so not often.
 const COMMIT_EVERY: Duration = Duration::from_secs(20);
@@ -47,7 +49,26 @@ pub(crate) struct Fresh {
     pub(crate) head: Generation,
 }
 
-type OnProgress<'a> = &'a dyn Fn(i64, i64);
+/// Told how many changes of how many are indexed; may say that the work must stop.
+pub(crate) type OnProgress<'a> = &'a dyn Fn(i64, i64) -> Result<(), BrainError>;
+
+/// What somebody who is told of progress says to it: nothing, or that the work must stop.
+pub trait Onward {
+    /// Whether to go on.
+    fn onward(self) -> Result<(), BrainError>;
+}
+
+impl Onward for () {
+    fn onward(self) -> Result<(), BrainError> {
+        Ok(())
+    }
+}
+
+impl Onward for Result<(), BrainError> {
+    fn onward(self) -> Result<(), BrainError> {
+        self
+    }
+}
 
 impl Brain {
     /// A view of the newest corpus. When another process is indexing and does not finish soon, an
@@ -77,15 +98,20 @@ impl Brain {
         wait: Duration,
         progress: OnProgress<'_>,
     ) -> Result<Corpus, BrainError> {
-        let mut writer = self.index.writer(wait)?;
+        let mut writer = patient_writer(self.index.as_ref(), wait, progress)?;
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
         Ok(corpus)
     }
 
-    /// Throws the index's content away and makes it again.
-    pub fn reindex(&self, progress: OnProgress<'_>) -> Result<Corpus, BrainError> {
-        let mut writer = self.index.writer(WORK_WAIT)?;
+    /// Throws the index's content away and makes it again. One that is stopped half-way changes
+    /// nothing.
+    pub fn reindex<P: Onward>(
+        &self,
+        progress: &dyn Fn(i64, i64) -> P,
+    ) -> Result<Corpus, BrainError> {
+        let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
+        let mut writer = patient_writer(self.index.as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
         let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
         writer.settle()?;
@@ -127,7 +153,7 @@ impl Brain {
             writer.apply(&batch.upserts, &batch.removals)?;
             let is_last = batch.upto >= batch.head || batch.upto == at;
             at = batch.upto;
-            progress(at.0, batch.head.0);
+            progress(at.0, batch.head.0)?;
             if is_last {
                 let corpus = corpus_of(&batch);
                 // What is already committed and nothing was added to needs no commit.
@@ -142,7 +168,7 @@ impl Brain {
     /// Runs `work`, which writes to the store, while a thread indexes what it writes.
     pub(crate) fn while_indexing<T>(
         &self,
-        progress: &(dyn Fn(ImportProgress) + Sync),
+        progress: &(dyn Fn(ImportProgress) -> Result<(), BrainError> + Sync),
         work: impl FnOnce(&Self) -> Result<T, BrainError>,
     ) -> Result<T, BrainError> {
         let stop = AtomicBool::new(false);
@@ -166,7 +192,7 @@ impl Brain {
             Err(IndexError::Busy { .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        let mut corpus = self.follow_feed(writer.as_mut(), &|_, _| ())?;
+        let mut corpus = self.follow_feed(writer.as_mut(), &|_, _| Ok(()))?;
         let mut committed = Instant::now();
         let mut is_dirty = false;
         while !stop.load(Ordering::Acquire) {
@@ -190,10 +216,29 @@ impl Brain {
             }
         }
         if is_dirty {
-            self.follow_from(writer.as_mut(), corpus.generation, &|_, _| ())?;
+            self.follow_from(writer.as_mut(), corpus.generation, &|_, _| Ok(()))?;
         }
         writer.settle()?;
         Ok(())
+    }
+}
+
+/// The writer of an index, after whoever has it now. Whoever waits for it may change their mind.
+pub(crate) fn patient_writer(
+    index: &dyn Index,
+    wait: Duration,
+    progress: OnProgress<'_>,
+) -> Result<Box<dyn Writer>, BrainError> {
+    let started = Instant::now();
+    loop {
+        let left = wait.saturating_sub(started.elapsed());
+        match index.writer(left.min(LOOK_UP)) {
+            Err(IndexError::Busy { .. }) if left > LOOK_UP => progress(0, 0)?,
+            Err(IndexError::Busy { .. }) => {
+                return Err(IndexError::Busy { waited: started.elapsed() }.into());
+            }
+            taken => return Ok(taken?),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
 pub use error::BrainError;
-pub use freshness::IndexReport;
+pub use freshness::{IndexReport, Onward};
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Judged, Rerank};
@@ -120,11 +120,6 @@ impl Brain {
     /// The store.
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
-    }
-
-    /// The store, to share.
-    pub fn shared_store(&self) -> Arc<dyn Store> {
-        self.store.clone()
     }
 
     /// Whose brain it is.

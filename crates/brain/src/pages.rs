@@ -90,7 +90,7 @@ impl Brain {
 
     /// The edges out of and into a page, as far as a caller may see them.
     pub fn links(&self, key: &PageKey, trust: Trust) -> Result<PageLinks, BrainError> {
-        let fresh = self.fresh_view(&|_, _| ())?;
+        let fresh = self.fresh_view(&|_, _| Ok(()))?;
         let sources = self.sources_at(fresh.head)?;
         let mut graph = Graph::new(fresh.view.as_ref(), &sources, trust);
         match fresh.view.entry_by_key(key, trust)? {

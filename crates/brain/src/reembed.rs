@@ -45,7 +45,7 @@ impl Brain {
 
     /// Makes the vectors of the wanted model for everything, then switches to them.
     pub fn reembed(&self, progress: &dyn Fn(u64, u64)) -> Result<VectorReport, BrainError> {
-        self.catch_up(WORK_WAIT, &|_, _| ())?;
+        self.catch_up(WORK_WAIT, &|_, _| Ok(()))?;
         self.index.make_wanted_vectors(progress)?;
         let mut writer = self.index.writer(WORK_WAIT)?;
         writer.adopt_wanted_model()?;

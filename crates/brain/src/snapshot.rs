@@ -8,7 +8,9 @@ use gbrain_core::ranking::CorpusPrint;
 use gbrain_index::{Corpus, Index, MemoryIndex, View, Writer};
 use gbrain_store::{FeedRange, Source};
 
-use crate::freshness::{BATCH_BYTES, BATCH_CHANGES, WORK_WAIT, corpus_of};
+use crate::freshness::{
+    BATCH_BYTES, BATCH_CHANGES, OnProgress, Onward, WORK_WAIT, corpus_of, patient_writer,
+};
 use crate::{Brain, BrainError, open_disk, past_path, remove_dir};
 
 /// Up to this many chunks a past corpus is indexed in memory: quicker than making files.
@@ -51,8 +53,11 @@ impl Snapshot {
 
 impl Brain {
     /// The newest corpus. When another process is indexing and does not finish soon, an older one.
-    pub fn snapshot(&self, progress: &dyn Fn(i64, i64)) -> Result<Snapshot, BrainError> {
-        let fresh = self.fresh_view(progress)?;
+    pub fn snapshot<P: Onward>(
+        &self,
+        progress: &dyn Fn(i64, i64) -> P,
+    ) -> Result<Snapshot, BrainError> {
+        let fresh = self.fresh_view(&|done, total| progress(done, total).onward())?;
         let sources = self.sources_at(fresh.head)?;
         Ok(Snapshot::new(self, fresh.view, sources, fresh.behind))
     }
@@ -91,18 +96,19 @@ impl Past<'_> {
     /// The corpus at a generation; none for one that has not been.
     ///
     /// Sources are as they are now: what a source is believed has no history.
-    pub fn at(
+    pub fn at<P: Onward>(
         &self,
         generation: Generation,
-        progress: &dyn Fn(i64, i64),
+        progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Option<Snapshot>, BrainError> {
+        let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
         let brain = self.brain;
         let Some(head) = brain.store().head_at(brain.workspace(), generation)? else {
             return Ok(None);
         };
         let index = self.index()?;
         // Taken under the writer's lock: another process may want another generation next.
-        let mut writer = index.writer(WORK_WAIT)?;
+        let mut writer = patient_writer(index.as_ref(), WORK_WAIT, progress)?;
         let held = writer.corpus();
         if (held.generation, held.root) != (generation, head.root) {
             self.go_to(writer.as_mut(), generation, progress)?;
@@ -124,7 +130,7 @@ impl Past<'_> {
         &self,
         writer: &mut dyn Writer,
         until: Generation,
-        progress: &dyn Fn(i64, i64),
+        progress: OnProgress<'_>,
     ) -> Result<(), BrainError> {
         let (store, workspace) = (self.brain.store(), self.brain.workspace());
         let held = writer.corpus();
@@ -147,7 +153,7 @@ impl Past<'_> {
             writer.apply(&batch.upserts, &batch.removals)?;
             let is_last = batch.upto >= until || batch.upto == at;
             at = batch.upto;
-            progress(at.0, until.0);
+            progress(at.0, until.0)?;
             if is_last {
                 return Ok(writer.commit(corpus_of(&batch))?);
             }

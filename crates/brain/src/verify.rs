@@ -44,7 +44,10 @@ impl Brain {
         for finding in self.store().check(self.workspace())? {
             report.find(&format!("store {}", finding.invariant), finding.detail);
         }
-        let fresh = self.fresh_view(progress)?;
+        let fresh = self.fresh_view(&|done, total| {
+            progress(done, total);
+            Ok(())
+        })?;
         if fresh.behind > 0 {
             report.find(
                 "index",

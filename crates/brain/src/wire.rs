@@ -267,6 +267,16 @@ pub fn imported(summary: &ImportSummary) -> ImportBody {
     }
 }
 
+/// The same, read back.
+pub fn import_summary(body: ImportBody) -> ImportSummary {
+    let ImportBody { added, changed, unchanged, deleted, failed, warnings } = body;
+    let failure =
+        |remark: FileRemark| ImportFailure { path: remark.path.into(), reason: remark.reason };
+    let failures = |remarks: Vec<FileRemark>| remarks.into_iter().map(failure).collect();
+    let (failed, warnings) = (failures(failed), failures(warnings));
+    ImportSummary { added, changed, unchanged, deleted, failed, warnings }
+}
+
 fn remark(failure: &ImportFailure) -> FileRemark {
     let ImportFailure { path, reason } = failure;
     FileRemark { path: path.display().to_string(), reason: reason.clone() }

@@ -81,6 +81,8 @@ kinds! {
     timeout = timeout;
     /// It was cancelled.
     cancelled = cancelled;
+    /// Every worker that tried was lost.
+    attempts_exhausted = attempts_exhausted;
     /// The service is starting or ending: try again later.
     unavailable = unavailable;
     /// The database does not answer: try again later.

@@ -30,9 +30,6 @@ named! {
     }
 }
 
-/// The kind of the error of a job whose worker was lost in every attempt.
-pub const ATTEMPTS_EXHAUSTED: &str = "attempts_exhausted";
-
 impl JobState {
     /// Whether nothing can happen to the job any more.
     pub fn is_over(self) -> bool {

@@ -1,7 +1,7 @@
 //! The local brain as a target.
 
 use gbrain_brain::capture::software;
-use gbrain_brain::{Answered, Ask, Brain, Past, Snapshot};
+use gbrain_brain::{Answered, Ask, Brain, BrainError, Onward, Past, Snapshot};
 use gbrain_core::capture::keys;
 use gbrain_core::id::{Generation, PageKey};
 use gbrain_core::provenance::{CorpusAt, Provenance};
@@ -18,17 +18,18 @@ pub struct LocalTarget<'a> {
     newest: Snapshot,
     past: Past<'a>,
     live: Live,
-    progress: &'a (dyn Fn(i64, i64) + Sync),
+    progress: Box<dyn Fn(i64, i64) -> Result<(), BrainError> + Sync + 'a>,
 }
 
 impl<'a> LocalTarget<'a> {
-    /// A brain as it is now. `progress` is called while a corpus is indexed.
-    pub fn new(
+    /// A brain as it is now. `progress` is called while a corpus is indexed, and may end that.
+    pub fn new<P: Onward + 'a>(
         brain: &'a Brain,
         live: Live,
-        progress: &'a (dyn Fn(i64, i64) + Sync),
+        progress: &'a (dyn Fn(i64, i64) -> P + Sync),
     ) -> Result<Self, EvalError> {
         let newest = brain.snapshot(&|done, total| progress(done, total))?;
+        let progress = Box::new(move |done, total| progress(done, total).onward());
         Ok(Self { brain, newest, past: brain.past(), live, progress })
     }
 

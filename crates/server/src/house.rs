@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gbrain_brain::capture::{Became, CaptureOptions, Door, Drained, Watch};
+use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch};
 use gbrain_brain::{Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
@@ -49,8 +49,26 @@ pub struct House {
 }
 
 struct Entry {
-    door: Arc<Mutex<Option<Arc<Door>>>>,
+    place: Arc<Place>,
     used: Instant,
+}
+
+/// Where a door is, once it was opened.
+#[derive(Default)]
+struct Place {
+    door: OnceLock<Arc<Door>>,
+    /// Held by whoever opens it.
+    opening: Mutex<()>,
+}
+
+impl Entry {
+    fn open(&self) -> Option<Arc<Door>> {
+        self.place.door.get().cloned()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.place.door.get().is_none_or(|door| Arc::strong_count(door) == 1)
+    }
 }
 
 impl House {
@@ -128,8 +146,8 @@ impl House {
     pub fn door(&self, ws: &WorkspaceId) -> Result<Arc<Door>, BrainError> {
         // Opening takes its time: only those who want the same workspace wait for it.
         let place = self.place(ws);
-        let mut slot = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(door) = &*slot {
+        let _opening = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(door) = place.door.get() {
             return Ok(door.clone());
         }
         let options = WorkspaceOptions {
@@ -140,44 +158,65 @@ impl House {
         };
         let brain = Brain::with_store(self.store.clone(), options)?;
         let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
-        *slot = Some(door.clone());
-        Ok(door)
+        Ok(place.door.get_or_init(|| door).clone())
     }
 
-    fn place(&self, ws: &WorkspaceId) -> Arc<Mutex<Option<Arc<Door>>>> {
+    fn place(&self, ws: &WorkspaceId) -> Arc<Place> {
         let mut doors = self.doors();
         let used = Instant::now();
-        let entry = doors.entry(ws.clone()).or_insert_with(|| Entry { door: Arc::default(), used });
+        let entry =
+            doors.entry(ws.clone()).or_insert_with(|| Entry { place: Arc::default(), used });
         entry.used = used;
-        entry.door.clone()
+        entry.place.clone()
     }
 
-    /// Closes doors that nobody used for a while, and stores their captures.
+    /// Closes doors that nobody used for a while and nobody is inside of, and stores their captures.
     pub fn close_idle(&self, idle: Duration) {
         let now = Instant::now();
         let old = |entry: &Entry| now.saturating_duration_since(entry.used) > idle;
-        let gone: Vec<Entry> =
-            self.doors().extract_if(|_, entry| old(entry)).map(|(_, entry)| entry).collect();
-        gone.into_iter().for_each(|entry| self.shut(entry));
+        let gone: Vec<Entry> = self
+            .doors()
+            .extract_if(|_, entry| old(entry) && entry.is_empty())
+            .map(|(_, entry)| entry)
+            .collect();
+        let doors = gone.iter().filter_map(Entry::open);
+        self.count(&doors.map(|door| door.close()).collect::<Vec<_>>());
+    }
+
+    /// Captures no more, and stores what waits; whoever is inside is still answered.
+    pub fn store_captures(&self) {
+        self.end_captures(&self.open_doors());
     }
 
     /// Closes every door, stores what is not stored yet, and says what became of all captures.
     pub fn close(&self) -> Drained {
-        let all: Vec<Entry> = self.doors().drain().map(|(_, entry)| entry).collect();
-        all.into_iter().for_each(|entry| self.shut(entry));
+        let doors = self.open_doors();
+        self.doors().clear();
+        self.count(&self.end_captures(&doors));
         self.options.tracer.shutdown();
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn shut(&self, entry: Entry) {
-        let door = entry.door.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Somebody who is still inside keeps it open; its captures are stored when they leave.
-        let Some(door) = door.and_then(Arc::into_inner) else { return };
-        let drained = door.close();
+    /// All doors at once: none waits for the captures of another.
+    fn end_captures(&self, doors: &[Arc<Door>]) -> Vec<Drained> {
+        for door in doors {
+            door.end_capture();
+        }
+        let until = Instant::now() + DRAIN;
+        doors.iter().map(|door| door.close_until(until)).collect()
+    }
+
+    fn open_doors(&self) -> Vec<Arc<Door>> {
+        self.doors().values().filter_map(Entry::open).collect()
+    }
+
+    fn count(&self, drained: &[Drained]) {
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        closed.stored += drained.stored;
-        closed.failed += drained.failed;
-        closed.unfinished += drained.unfinished;
+        for Drained { stored, failed, unfinished } in drained {
+            closed.stored += stored;
+            closed.failed += failed;
+            closed.unfinished += unfinished;
+        }
     }
 
     fn doors(&self) -> MutexGuard<'_, HashMap<WorkspaceId, Entry>> {
@@ -194,4 +233,23 @@ fn watch(metrics: Metrics) -> Watch {
             Became::Failed(reason, times) => metrics.capture_failed(reason, times),
         }
     }))
+}
+
+#[cfg(test)]
+impl House {
+    /// A house on SQLite, for tests, that captures nothing.
+    pub(crate) fn in_dir(dir: &std::path::Path) -> Self {
+        let location = gbrain_store::Location::Sqlite(dir.join("brain.db"));
+        let mode = gbrain_store::OpenMode::Init;
+        let store = gbrain_store::open(&location, mode, Timestamp::now()).expect("a new database");
+        let software = gbrain_brain::capture::software();
+        let options = HouseOptions {
+            index_dir: dir.join("index"),
+            models: gbrain_brain::built_in_models(),
+            capture: None,
+            metrics: Metrics::new(software, std::time::SystemTime::now()),
+            tracer: Tracer::off(),
+        };
+        Self::new(store.into(), options)
+    }
 }

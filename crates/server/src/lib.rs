@@ -20,6 +20,7 @@ mod operations;
 mod rate;
 mod run;
 pub mod telemetry;
+mod threads;
 mod token;
 mod visitor;
 
@@ -29,7 +30,7 @@ pub use house::{House, HouseOptions};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
 pub use lanes::{LaneSizes, Lanes};
-pub use operations::jobs::shown as job_shown;
+pub use operations::jobs::shown_to_owner as job_shown;
 pub use run::{Serving, Stdio, serve, serve_stdio, work};
 pub use token::{Minted, NoRandomness, TokenKey};
 pub use visitor::Visitor;

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gbrain_brain::capture::Drained;
 use gbrain_core::fault::Fault;
@@ -17,6 +17,7 @@ use crate::house::House;
 use crate::http::{self, Connections, Parts};
 use crate::jobs::{Worker, WorkerOptions};
 use crate::lanes::{LaneSizes, Lanes};
+use crate::threads::wait_for;
 use crate::visitor::Visitor;
 
 /// How often doors that nobody uses are looked for, and how long one stays open without use.
@@ -25,6 +26,12 @@ const IDLE: Duration = Duration::from_secs(900);
 
 /// How long one client waits for an answer at most: its first may have to wait for the index.
 const STDIO_PATIENCE: Duration = Duration::from_secs(300);
+
+/// How long a worker that ends waits for its jobs to be let go.
+const LET_GO: Duration = Duration::from_secs(10);
+
+/// How a process ends that was told so twice, as shells count it.
+const INTERRUPTED: i32 = 130;
 
 /// How to serve.
 pub struct Serving {
@@ -56,15 +63,22 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
             Fault::io(format!("can't listen on {listen}"), &error)
                 .hint("another process may have this address: try --listen 127.0.0.1:0")
         })?;
-        let stop = stop_signal()?;
+        let (stop, tell_worker) = (stop_signal()?, worker.teller());
+        let stop = async move {
+            stop.await;
+            tell_worker();
+        };
         on_listening(listener.local_addr().unwrap_or(listen));
         http::serve(listener, parts, stop, connections).await;
         Ok(())
     });
-    worker.stop();
-    sweeper.stop();
-    // Work that nobody waits for any more may still run: it is given the time of a drain.
-    runtime.shutdown_timeout(connections.drain);
+    // Captures first: what comes afterwards may take longer than whoever ends us waits.
+    house.store_captures();
+    // Jobs, and work that nobody waits for any more, are given the time of a drain together.
+    let until = Instant::now() + connections.drain;
+    worker.stop(until);
+    sweeper.stop(until);
+    runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
     let drained = house.close();
     served.map(|()| drained)
 }
@@ -79,8 +93,9 @@ pub fn work(house: &Arc<House>, options: &WorkerOptions, threads: usize) -> Resu
         stop_signal()?.await;
         Ok(())
     });
-    worker.stop();
-    sweeper.stop();
+    let until = Instant::now() + LET_GO;
+    worker.stop(until);
+    sweeper.stop(until);
     let drained = house.close();
     stopped.map(|()| drained)
 }
@@ -130,17 +145,38 @@ fn runtime(sizes: &LaneSizes) -> Result<Runtime, Fault> {
     runtime.map_err(|error| Fault::io("a reactor", &error))
 }
 
-/// Resolves when the process is told to end, by a terminal or by whoever started it.
+/// Resolves when the process is told to end, by a terminal or by whoever started it. Told so again,
+/// it ends at once: leases give its jobs to others, and the store is whole at any moment.
 fn stop_signal() -> Result<impl Future<Output = ()>, Fault> {
-    let listening = |kind| signal(kind).map_err(|error| Fault::io("signals", &error));
-    let (mut interrupt, mut terminate) =
-        (listening(SignalKind::interrupt())?, listening(SignalKind::terminate())?);
-    Ok(async move {
+    let failed = |error| Fault::io("signals", &error);
+    // In a thread of its own, which goes on when the reactor has ended.
+    let listener = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let listener = listener.map_err(failed)?;
+    let entered = listener.enter();
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    drop(entered);
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let mut next = async move || {
         tokio::select! {
             _ = interrupt.recv() => (),
             _ = terminate.recv() => (),
         }
-        tracing::info!("stopping");
+    };
+    std::thread::spawn(move || {
+        listener.block_on(async {
+            next().await;
+            tracing::info!("stopping");
+            // Whoever waited for it may have ended by itself.
+            let _ = tell.send(());
+            next().await;
+            tracing::warn!("stopping at once");
+            std::process::exit(INTERRUPTED);
+        });
+    });
+    Ok(async move {
+        // The thread only ends by telling.
+        let _ = told.await;
     })
 }
 
@@ -164,10 +200,9 @@ impl Sweeper {
         Self { stop, thread }
     }
 
-    fn stop(self) {
+    fn stop(self, until: Instant) {
         self.stop.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        // A sweep that panicked has nothing left to wait for.
-        let _ = self.thread.join();
+        wait_for(vec![self.thread], until);
     }
 }

@@ -23,6 +23,9 @@ pub(crate) trait Driver: Send + Sync {
     /// another transaction has locked.
     fn skip_locked(&self) -> &'static str;
 
+    /// SQL that gives the time, in milliseconds since 1970.
+    fn clock_query(&self) -> &'static str;
+
     /// SQL that gives the bytes the database takes.
     fn size_query(&self) -> &'static str;
 

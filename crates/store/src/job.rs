@@ -67,9 +67,9 @@ pub struct JobInfo {
 pub struct Job {
     /// All but the long texts.
     pub info: JobInfo,
-    /// What is to be done (JSON).
+    /// What is to be done (JSON); empty when it is over.
     pub spec: String,
-    /// Where to go on (as the worker wrote it).
+    /// Where to go on (as the worker wrote it); none when it is over.
     pub checkpoint: Option<String>,
     /// What came of it (JSON).
     pub result: Option<String>,
@@ -95,6 +95,8 @@ pub struct Claim {
     pub kinds: Vec<String>,
     /// Until when it has what it gets, unless it says more.
     pub lease_until: Timestamp,
+    /// The workspace of its last job: among equals, those after it come first.
+    pub last: Option<WorkspaceId>,
 }
 
 /// The right to speak of a running job. It holds until another worker claims the job, not until a
@@ -129,15 +131,15 @@ pub enum Beat {
     Lost,
 }
 
-/// A step of a job that goes together with writing pages.
+/// A step of a job that goes together with writing or deleting pages; `T` is what became of one.
 #[derive(Clone, Copy)]
-pub struct JobStep<'a> {
+pub struct JobStep<'a, T = WriteOutcome> {
     /// The job's number.
     pub id: i64,
     /// Who has it.
     pub lease: &'a Lease,
     /// Where to go on after these pages, made of what became of them.
-    pub checkpoint: &'a (dyn Fn(&[WriteOutcome]) -> String + Sync),
+    pub checkpoint: &'a (dyn Fn(&[T]) -> String + Sync),
     /// How much is done with them.
     pub done: u64,
     /// Of how much, if that is known.
@@ -162,14 +164,6 @@ pub struct JobCounts {
     pub queued: u64,
     /// With a worker.
     pub running: u64,
-}
-
-impl JobInfo {
-    /// The lease on a running job.
-    pub fn lease(&self) -> Option<Lease> {
-        let worker = self.worker.clone().filter(|_| self.state == JobState::Running)?;
-        Some(Lease { worker, attempt: self.attempt })
-    }
 }
 
 impl Outcome {

@@ -35,6 +35,10 @@ pub trait Store: Send + Sync {
     /// Which database holds the rows.
     fn engine(&self) -> Engine;
 
+    /// The time by the database's clock, which is the same for everybody who works on it. Also the
+    /// least that can be asked, to see whether it answers.
+    fn clock(&self) -> Result<Timestamp>;
+
     /// All workspaces, by name.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
 
@@ -264,8 +268,9 @@ pub trait Store: Send + Sync {
     /// Jobs, newest first, at most `limit`.
     fn jobs(&self, ws: &WorkspaceId, filter: &JobFilter, limit: usize) -> Result<Vec<JobInfo>>;
 
-    /// Gives a worker the oldest job, of whichever workspace, that is due or whose worker let its
-    /// lease run out. One that was to be cancelled, or has used up its attempts, is closed instead
+    /// Gives a worker a job that is due or whose worker let its lease run out: of the workspaces that
+    /// have one, that with the fewest jobs at work, and among equals the next after
+    /// [`Claim::last`] by name; of its jobs the oldest. One that was to be cancelled, or has used up its attempts, is closed instead
     /// (the latter as failed, with an error of kind `attempts_exhausted`). No two workers get one
     /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL,
     /// so none may also mean that others are at it. Looking opens no write transaction.
@@ -282,16 +287,6 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Beat>;
 
-    /// Keeps where the next worker is to go on; false if the job is not this worker's any more.
-    fn checkpoint_job(
-        &self,
-        ws: &WorkspaceId,
-        id: i64,
-        lease: &Lease,
-        checkpoint: &str,
-        now: Timestamp,
-    ) -> Result<bool>;
-
     /// [`Store::write_pages`], and the job's checkpoint moves with the pages: both or neither. A
     /// worker that lost its job writes nothing, which is
     /// [`LeaseLost`](crate::StoreError::LeaseLost); so the pages of a step are written once, and
@@ -306,6 +301,15 @@ pub trait Store: Send + Sync {
         step: &JobStep<'_>,
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>>;
+
+    /// [`Store::delete_pages`] in the same way.
+    fn delete_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        step: &JobStep<'_, DeleteOutcome>,
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>>;
 
     /// Ends a job; false if it is not this worker's any more.
     fn finish_job(
@@ -341,9 +345,6 @@ pub trait Store: Send + Sync {
 
     /// Erases jobs that ended before `until`, and says how many.
     fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
-
-    /// Jobs of all workspaces that are not over.
-    fn job_counts(&self) -> Result<JobCounts>;
 
     /// Jobs of a workspace that are not over.
     fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts>;

@@ -172,8 +172,12 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
 fn wait_for_jobs(brain: &Gbrain, violations: &Violations) -> Result<()> {
     let (store, begun) = (brain.store()?, Instant::now());
     while begun.elapsed() < PATIENCE {
-        let counts = store.job_counts()?;
-        if counts.queued + counts.running == 0 {
+        let mut open = 0;
+        for workspace in store.workspaces()? {
+            let counts = store.job_counts_of(&workspace.id)?;
+            open += counts.queued + counts.running;
+        }
+        if open == 0 {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -110,8 +110,21 @@ impl Door {
         Ok(answered)
     }
 
-    /// Stores what is not stored yet, for [`DRAIN`] at most, and says what became of it.
-    pub fn close(self) -> Drained {
-        self.recorder.map_or_else(Drained::default, |recorder| recorder.drain(DRAIN))
+    /// Captures no more: what is asked from now on counts as failed.
+    pub fn end_capture(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.end();
+        }
+    }
+
+    /// Stores what is not stored yet, for [`DRAIN`] at most, and says what became of all that was
+    /// captured here. Whoever is still inside is answered.
+    pub fn close(&self) -> Drained {
+        self.close_until(Instant::now() + DRAIN)
+    }
+
+    /// [`close`](Self::close), until a moment.
+    pub fn close_until(&self, until: Instant) -> Drained {
+        self.recorder.as_ref().map_or_else(Drained::default, |recorder| recorder.drain(until))
     }
 }

@@ -1,8 +1,8 @@
 //! The thread that scrubs and stores what was observed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -50,9 +50,9 @@ struct Item {
 
 /// Takes observations and stores them, in a thread of its own.
 pub struct Recorder {
-    queue: Sender<Item>,
-    counters: Arc<Counters>,
-    sample_rate: f64,
+    /// None when it has ended.
+    queue: RwLock<Option<Sender<Item>>>,
+    keeper: Arc<Keeper>,
     worker: JoinHandle<()>,
 }
 
@@ -60,44 +60,54 @@ impl Recorder {
     /// Starts the thread.
     pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
         let (queue, items) = bounded(options.queue);
-        let counters = Arc::new(Counters::default());
-        let sample_rate = options.sample_rate;
-        let mut worker = Worker { brain, options, counters: counters.clone(), reported: 0 };
+        let keeper = Arc::new(Keeper { brain, options, counters: Counters::default() });
+        let mut worker = Worker { keeper: keeper.clone(), reported: 0 };
         let worker = std::thread::spawn(move || worker.run(&items));
-        Self { queue, counters, sample_rate, worker }
+        Self { queue: RwLock::new(Some(queue)), keeper, worker }
     }
 
-    /// Takes an observation, or counts it as lost when the queue is full.
+    /// Takes an observation, or counts it as lost when the queue is full or nobody empties it any
+    /// more.
     pub(super) fn offer(&self, observed: Observed, snapshot: Snapshot) {
         if !self.is_sampled() {
             return;
         }
-        self.counters.offered.fetch_add(1, Ordering::Relaxed);
-        match self.queue.try_send(Item { observed, snapshot }) {
+        let counters = &self.keeper.counters;
+        counters.offered.fetch_add(1, Ordering::AcqRel);
+        let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(queue) = &*queue else {
+            return self.keeper.fail(FailureReason::Other, 1, "the recorder had ended");
+        };
+        match queue.try_send(Item { observed, snapshot }) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.counters.overflowed.fetch_add(1, Ordering::Relaxed);
+                counters.overflowed.fetch_add(1, Ordering::AcqRel);
             }
         }
     }
 
     /// Draws by a hash, so that processes that ask one thing each keep their share too.
     fn is_sampled(&self) -> bool {
-        if self.sample_rate >= 1.0 {
+        let sample_rate = self.keeper.options.sample_rate;
+        if sample_rate >= 1.0 {
             return true;
         }
-        let n = self.counters.drawn.fetch_add(1, Ordering::Relaxed);
-        draw(Timestamp::now(), n) < self.sample_rate
+        let n = self.keeper.counters.drawn.fetch_add(1, Ordering::Relaxed);
+        draw(Timestamp::now(), n) < sample_rate
     }
 
-    /// Stores what is waiting, for so long at most.
-    pub(super) fn drain(self, bound: Duration) -> Drained {
-        let Self { queue, counters, worker, .. } = self;
-        drop(queue);
-        let until = Instant::now() + bound;
-        while !worker.is_finished() && Instant::now() < until {
+    /// Takes nothing any more; what waits is still stored.
+    pub(super) fn end(&self) {
+        *self.queue.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Ends, and waits until what was waiting is stored. Says what became of everything so far.
+    pub(super) fn drain(&self, until: Instant) -> Drained {
+        self.end();
+        while !self.worker.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        let counters = &self.keeper.counters;
         let stored = counters.stored.load(Ordering::Acquire);
         let failed = counters.failed.load(Ordering::Acquire);
         let offered = counters.offered.load(Ordering::Acquire);
@@ -105,34 +115,50 @@ impl Recorder {
     }
 }
 
-struct Worker {
+/// Keeps what becomes of captures: rows, and failures.
+struct Keeper {
     brain: Arc<Brain>,
     options: CaptureOptions,
-    counters: Arc<Counters>,
+    counters: Counters,
+}
+
+struct Worker {
+    keeper: Arc<Keeper>,
     /// How many overflows are kept as failures.
     reported: u64,
 }
 
 impl Worker {
     fn run(&mut self, items: &Receiver<Item>) {
-        self.tidy();
+        self.keeper.tidy();
         let mut tidied = Instant::now();
         loop {
             match items.recv_timeout(TIDY) {
-                Ok(first) => self.store(gather(items, first)),
+                Ok(first) => self.keeper.store(gather(items, first)),
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.report_overflow();
             // A process that is left running would otherwise keep what it found when it began.
             if tidied.elapsed() >= TIDY {
-                self.tidy();
+                self.keeper.tidy();
                 tidied = Instant::now();
             }
         }
         self.report_overflow();
     }
 
+    fn report_overflow(&mut self) {
+        let overflowed = self.keeper.counters.overflowed.load(Ordering::Acquire);
+        let new = overflowed - self.reported;
+        if new > 0 {
+            self.reported = overflowed;
+            self.keeper.fail(FailureReason::Other, new, "the queue was full");
+        }
+    }
+}
+
+impl Keeper {
     /// Stores failures that waited in files, and lets old captures go.
     fn tidy(&self) {
         self.options.audit.store_waiting(&self.brain);
@@ -194,15 +220,6 @@ impl Worker {
     fn fail_by(&self, error: &StoreError) {
         // Messages of the store never hold page text or queries.
         self.fail(error.failure_reason(), 1, &error.to_string());
-    }
-
-    fn report_overflow(&mut self) {
-        let overflowed = self.counters.overflowed.load(Ordering::Acquire);
-        let new = overflowed - self.reported;
-        if new > 0 {
-            self.reported = overflowed;
-            self.fail(FailureReason::Other, new, "the queue was full");
-        }
     }
 
     /// Keeps failures in the database, or where it can't take them, in the audit log.

@@ -5,24 +5,27 @@
 //! files are taken in order of their paths, whichever thread reads them.
 //!
 //! A page whose file has vanished from an imported directory is deleted (softly: `restore` brings
-//! it back). A file that can't be read keeps the page it had.
+//! it back), unless somebody wrote it meanwhile. A file that can't be read keeps the page it had.
 
 mod collect;
+mod destination;
 mod read;
 mod watch;
 
 use std::path::{Path, PathBuf};
 
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_store::{PageDigest, PageWrite, StoreError, WriteKind};
+use gbrain_store::{PageDigest, PageWrite, StoreError, WriteKind, WriteOutcome};
 use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Brain, BrainError};
 
-use collect::{FileJob, collect};
+use collect::{Collected, FileJob, collect};
+use destination::Straight;
 use read::{Outcome, Parsed};
 
+pub use destination::Destination;
 pub use watch::watch;
 
 /// How many files are read and parsed between two store transactions, and how many bytes at most.
@@ -38,7 +41,7 @@ pub struct ImportOptions {
     pub threads: Option<usize>,
     /// Whether a directory that holds no page any more deletes the pages it held before.
     pub allow_empty: bool,
-    /// Asked between batches: whether to stop here. What is written stays.
+    /// Asked between batches, and while indexing: whether to stop here. What is written stays.
     pub halt: Option<Halt>,
 }
 
@@ -49,6 +52,15 @@ pub struct Halt(pub std::sync::Arc<dyn Fn() -> bool + Send + Sync>);
 impl std::fmt::Debug for Halt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Halt(..)")
+    }
+}
+
+impl ImportOptions {
+    fn refuse_if_halted(&self) -> Result<(), BrainError> {
+        match &self.halt {
+            Some(Halt(halt)) if halt() => Err(BrainError::Halted),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -94,6 +106,15 @@ pub struct ImportSummary {
     pub warnings: Vec<ImportFailure>,
 }
 
+/// Where an import stands: what another one needs to go on from there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// The last file that is done; files are done in the order of their paths.
+    pub after: Option<PathBuf>,
+    /// What was done.
+    pub summary: ImportSummary,
+}
+
 /// Imports files and directories.
 pub fn import(
     brain: &Brain,
@@ -102,15 +123,33 @@ pub fn import(
     now: Timestamp,
     progress: &(dyn Fn(ImportProgress) + Sync),
 ) -> Result<ImportSummary, BrainError> {
+    import_from(brain, paths, options, Reached::default(), &Straight { brain, now }, progress)
+}
+
+/// Goes on with an import that was broken off. Files that it had done are not looked at again: what
+/// somebody wrote over their pages since stays.
+pub fn import_from(
+    brain: &Brain,
+    paths: &[PathBuf],
+    options: &ImportOptions,
+    mut reached: Reached,
+    to: &dyn Destination,
+    progress: &(dyn Fn(ImportProgress) + Sync),
+) -> Result<ImportSummary, BrainError> {
     let collected = collect(paths)?;
     progress(ImportProgress::Found(collected.jobs.len()));
     let digests = digests(brain, &options.source)?;
-    let mut summary = ImportSummary { failed: collected.failures, ..ImportSummary::default() };
-    brain.while_indexing(progress, |brain| {
-        let run = Run { brain, options, now, digests: &digests, progress };
-        run.take_in(&collected.jobs, &mut summary)?;
-        run.delete_vanished(&collected.roots, &collected.jobs, &mut summary)
+    let on_progress = |step: ImportProgress| {
+        progress(step);
+        options.refuse_if_halted()
+    };
+    brain.while_indexing(&on_progress, |brain| {
+        let run = Run { brain, options, to, digests: &digests, progress };
+        run.take_in(&collected.jobs, &mut reached)?;
+        run.delete_vanished(&collected, &mut reached)
     })?;
+    let Reached { after: _, mut summary } = reached;
+    summary.failed.splice(0..0, collected.failures);
     Ok(summary)
 }
 
@@ -122,19 +161,22 @@ fn digests(brain: &Brain, source: &SourceId) -> Result<FxHashMap<String, PageDig
 struct Run<'a> {
     brain: &'a Brain,
     options: &'a ImportOptions,
-    now: Timestamp,
+    to: &'a dyn Destination,
     digests: &'a FxHashMap<String, PageDigest>,
     progress: &'a (dyn Fn(ImportProgress) + Sync),
 }
 
 impl Run<'_> {
     /// Reads ahead by one batch while the last one is written.
-    fn take_in(&self, jobs: &[FileJob], summary: &mut ImportSummary) -> Result<(), BrainError> {
+    fn take_in(&self, jobs: &[FileJob], reached: &mut Reached) -> Result<(), BrainError> {
         let pool = read::pool(self.options.threads)?;
-        let batches = batches(jobs);
+        let is_done = |job: &FileJob| reached.after.as_ref().is_some_and(|last| job.path <= *last);
+        let mut done = jobs.partition_point(is_done);
+        let batches = batches(&jobs[done..]);
         let (sender, receiver) = crossbeam_channel::bounded::<Vec<Outcome>>(1);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let batches = &batches;
+            scope.spawn(move || {
                 let sender = sender;
                 for batch in batches {
                     let outcomes =
@@ -144,83 +186,59 @@ impl Run<'_> {
                     }
                 }
             });
-            let mut done = 0;
-            for outcomes in receiver {
-                if self.options.halt.as_ref().is_some_and(|Halt(halt)| halt()) {
-                    return Err(BrainError::Halted);
-                }
-                done += outcomes.len();
-                self.write(outcomes, summary)?;
+            for (batch, outcomes) in batches.iter().zip(receiver) {
+                self.options.refuse_if_halted()?;
+                self.write(batch, &outcomes, reached)?;
+                done += batch.len();
                 (self.progress)(ImportProgress::Done(done));
             }
             Ok(())
         })
     }
 
-    fn write(&self, outcomes: Vec<Outcome>, summary: &mut ImportSummary) -> Result<(), BrainError> {
-        let mut parsed = Vec::with_capacity(outcomes.len());
-        for outcome in outcomes {
-            match outcome {
-                Outcome::Unchanged => summary.unchanged += 1,
-                Outcome::Failed(failure) => summary.failed.push(failure),
-                Outcome::Parsed(page) => parsed.push(*page),
-            }
-        }
-        match self.write_batch(&parsed) {
-            Ok(kinds) => {
-                for (page, kind) in parsed.iter().zip(kinds) {
-                    summary.count(page, kind);
-                }
-                Ok(())
-            }
-            Err(error) if concerns_one_page(&error) => self.write_one_by_one(&parsed, summary),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn write_batch(&self, parsed: &[Parsed]) -> Result<Vec<WriteKind>, StoreError> {
-        if parsed.is_empty() {
-            return Ok(Vec::new());
-        }
-        let writes: Vec<PageWrite<'_>> = parsed
-            .iter()
-            .map(|parsed| PageWrite { page: &parsed.page, origin: Some(&parsed.origin) })
-            .collect();
-        let outcomes = self.brain.store().write_pages(self.brain.workspace(), &writes, self.now)?;
-        Ok(outcomes.into_iter().map(|outcome| outcome.kind).collect())
-    }
-
-    /// A page that the store refuses must not take its batch with it.
-    fn write_one_by_one(
+    /// Writes what was read of some files.
+    fn write(
         &self,
-        parsed: &[Parsed],
-        summary: &mut ImportSummary,
+        jobs: &[FileJob],
+        outcomes: &[Outcome],
+        reached: &mut Reached,
     ) -> Result<(), BrainError> {
-        for page in parsed {
-            match self.write_batch(std::slice::from_ref(page)) {
-                Ok(kinds) => kinds.into_iter().for_each(|kind| summary.count(page, kind)),
-                Err(error) if concerns_one_page(&error) => {
-                    summary
-                        .failed
-                        .push(ImportFailure { path: page.path.clone(), reason: error.to_string() });
+        let writes: Vec<PageWrite<'_>> = outcomes.iter().filter_map(Outcome::write).collect();
+        if writes.is_empty() {
+            *reached = reached.beyond(jobs, outcomes, &[]);
+            return Ok(());
+        }
+        match self.to.write(&writes, &|written| reached.beyond(jobs, outcomes, written)) {
+            Ok(written) => *reached = reached.beyond(jobs, outcomes, &written),
+            // A page that the store refuses must not take its batch with it.
+            Err(error) if concerns_one_page(&error) && jobs.len() > 1 => {
+                for (job, outcome) in jobs.iter().zip(outcomes) {
+                    let (job, outcome) = (std::slice::from_ref(job), std::slice::from_ref(outcome));
+                    self.write(job, outcome, reached)?;
                 }
-                Err(error) => return Err(error.into()),
             }
+            Err(error) if concerns_one_page(&error) => {
+                let (path, reason) = (jobs[0].path.clone(), error.to_string());
+                *reached = reached.beyond(jobs, &[], &[]);
+                reached.summary.failed.push(ImportFailure { path, reason });
+            }
+            Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
     fn delete_vanished(
         &self,
-        roots: &[PathBuf],
-        jobs: &[FileJob],
-        summary: &mut ImportSummary,
+        collected: &Collected,
+        reached: &mut Reached,
     ) -> Result<(), BrainError> {
+        self.options.refuse_if_halted()?;
+        let jobs = &collected.jobs;
         let seen: FxHashSet<&str> = jobs.iter().map(|job| job.slug.as_str()).collect();
-        let failed: FxHashSet<&Path> =
-            summary.failed.iter().map(|failure| failure.path.as_path()).collect();
+        let failures = collected.failures.iter().chain(&reached.summary.failed);
+        let failed: FxHashSet<&Path> = failures.map(|failure| failure.path.as_path()).collect();
         let mut vanished = Vec::new();
-        for root in roots {
+        for root in &collected.roots {
             let gone = self.vanished_from(root, &seen, &failed);
             let is_empty = !jobs.iter().any(|job| job.path.starts_with(root));
             if is_empty && !gone.is_empty() && !self.options.allow_empty {
@@ -228,18 +246,34 @@ impl Run<'_> {
                     "holds no page now, but {} were imported from it: nothing was deleted (say --allow-empty to delete them)",
                     gone.len()
                 );
-                summary.failed.push(ImportFailure { path: root.clone(), reason });
+                reached.summary.failed.push(ImportFailure { path: root.clone(), reason });
                 return Ok(());
             }
             vanished.extend(gone);
         }
         vanished.sort();
         vanished.dedup();
+        self.delete(&self.untouched(vanished)?, reached)
+    }
+
+    fn delete(&self, vanished: &[PageKey], reached: &mut Reached) -> Result<(), BrainError> {
         for keys in vanished.chunks(BATCH_FILES) {
-            self.brain.store().delete_pages(self.brain.workspace(), keys, self.now)?;
-            summary.deleted += keys.len();
+            self.options.refuse_if_halted()?;
+            let mut next = reached.clone();
+            next.summary.deleted += keys.len();
+            self.to.delete(keys, &next)?;
+            *reached = next;
         }
         Ok(())
+    }
+
+    /// Those of the pages that nobody wrote since the import began.
+    fn untouched(&self, mut keys: Vec<PageKey>) -> Result<Vec<PageKey>, BrainError> {
+        if !keys.is_empty() {
+            let now = digests(self.brain, &self.options.source)?;
+            keys.retain(|key| now.get(key.slug.as_str()) == self.digests.get(key.slug.as_str()));
+        }
+        Ok(keys)
     }
 
     fn vanished_from(
@@ -276,6 +310,25 @@ impl ImportSummary {
             self.warnings
                 .push(ImportFailure { path: parsed.path.clone(), reason: warning.clone() });
         }
+    }
+}
+
+impl Reached {
+    /// Where it stands after these files, whose pages were written with these outcomes.
+    fn beyond(&self, jobs: &[FileJob], outcomes: &[Outcome], written: &[WriteOutcome]) -> Self {
+        let mut next = self.clone();
+        let mut written = written.iter();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Unchanged => next.summary.unchanged += 1,
+                Outcome::Failed(failure) => next.summary.failed.push(failure.clone()),
+                Outcome::Parsed(page) => {
+                    written.next().into_iter().for_each(|of| next.summary.count(page, of.kind));
+                }
+            }
+        }
+        next.after = jobs.last().map(|job| job.path.clone());
+        next
     }
 }
 

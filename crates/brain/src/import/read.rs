@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{DERIVE_VERSION, Page, PageInput, parse};
-use gbrain_store::PageDigest;
+use gbrain_store::{PageDigest, PageWrite};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -31,6 +31,14 @@ pub(super) enum Outcome {
     Unchanged,
     Parsed(Box<Parsed>),
     Failed(ImportFailure),
+}
+
+impl Outcome {
+    /// The page to write, if it became one.
+    pub(super) fn write(&self) -> Option<PageWrite<'_>> {
+        let Self::Parsed(parsed) = self else { return None };
+        Some(PageWrite { page: &parsed.page, origin: Some(&parsed.origin) })
+    }
 }
 
 /// The threads that read; a pool of its own, so that nobody's settings leak into it.

@@ -81,7 +81,8 @@ fn start_job(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError>
         created_by: "command line".to_owned(),
         max_attempts: ATTEMPTS,
     };
-    let id = context.store()?.add_job(&context.home.workspace, &job, context.now)?;
+    let store = context.store()?;
+    let id = store.add_job(&context.home.workspace, &job, store.clock()?)?;
     if context.terminal.is_json() {
         let (kind, state) = (job.kind, JobState::Queued.name());
         context.terminal.json(&QueuedBody { id, kind, state });

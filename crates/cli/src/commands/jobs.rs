@@ -135,9 +135,7 @@ fn show(context: &Context<'_>, id: i64, wants_result: bool) -> Result<Exit, CliE
         terminal.line(format!("worker {worker}"));
     }
     if let Some(error) = &shown.error {
-        let message =
-            error["error"]["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-        terminal.line(format!("error: {message}"));
+        terminal.line(format!("error: {}", error.error.message));
     }
     Ok(Exit::Pass)
 }

@@ -332,6 +332,23 @@ fn a_full_queue_costs_captures_and_not_answers() {
 }
 
 #[test]
+fn a_door_is_closed_although_somebody_is_inside() {
+    let dir = tempfile::tempdir().unwrap();
+    let brain = open(Location::Sqlite(dir.path().join("brain.db")), dir.path());
+    let door = Arc::new(door(&brain, dir.path(), 8));
+    let inside = door.clone();
+    answer(&inside);
+    let drained = door.close();
+    assert_eq!((drained.stored, drained.failed, drained.unfinished), (1, 0, 0));
+    answer(&inside);
+    let drained = door.close();
+    assert_eq!((drained.stored, drained.failed, drained.unfinished), (1, 1, 0), "counted");
+    let kept = brain.store().capture_failures(brain.workspace(), None, 10).unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept[0].reason, FailureReason::Other);
+}
+
+#[test]
 fn the_switch_lives_in_the_file_and_says_so() {
     let home = Home::sqlite();
     let ran = home.run(&["config", "set", "eval.capture", "false"]);

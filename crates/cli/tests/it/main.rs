@@ -23,6 +23,7 @@ mod replay;
 mod schema;
 mod score;
 mod serve;
+mod stopping;
 mod support;
 mod trust;
 mod workers;

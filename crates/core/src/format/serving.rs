@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use crate::fault::FaultBody;
 
 /// A job without what it was given and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -26,8 +27,8 @@ pub struct JobBody {
     /// Whether somebody asked for its end.
     pub cancel_requested: bool,
     /// What went wrong last.
-    pub error: Option<Value>,
-    /// Who has it or had it last.
+    pub error: Option<FaultBody>,
+    /// Who has it or had it last; not told over a wire.
     pub worker: Option<String>,
     /// Who asked for it.
     pub created_by: String,

@@ -78,7 +78,7 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
         "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
         "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
-        "busy" | "not_initialised" | "unavailable" | "unreachable" => {
+        "busy" | "not_initialised" | "unavailable" | "unreachable" | "attempts_exhausted" => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         _ => StatusCode::INTERNAL_SERVER_ERROR,

@@ -67,12 +67,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::LabelRemovedBody>(DELETE, "/v1/labels/{id}", "remove_label", "Remove a label.").asks(labels::remove),
         endpoint::<Value>(GET, "/v1/labels/qrels", "labels_as_qrels", "All labels as qrels.").asks(labels::qrels),
 
-        endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").accepted().takes(jobs::start_run),
+        endpoint::<serving::QueuedBody>(POST, "/v1/runs", "start_run", "Start a replay or a gate.").scope(Scope::Admin).accepted().takes(jobs::start_run),
         endpoint::<serving::JobsBody>(GET, "/v1/runs", "list_runs", "List replays and gates, newest first.").asks(jobs::list_runs),
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
-        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints.").asks(jobs::run_result),
+        endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints, with what was asked.").scope(Scope::Admin).asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
@@ -129,7 +129,7 @@ async fn reaches_store(shared: &Shared) -> bool {
         return reached;
     }
     let house = shared.house.clone();
-    let look = tokio::task::spawn_blocking(move || house.store().job_counts().is_ok());
+    let look = tokio::task::spawn_blocking(move || house.store().clock().is_ok());
     let looked = tokio::time::timeout(shared.bounds.patience, look).await;
     let reached = matches!(looked, Ok(Ok(true)));
     *last = Some((Instant::now(), reached));
@@ -158,5 +158,26 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>, request: Request)
     match in_time(&shared, Lane::Read, render).await {
         Ok(text) => ([(CONTENT_TYPE, OPENMETRICS)], text).into_response(),
         Err(refusal) => refusal.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_is_for_admin() {
+        let endpoints = endpoints();
+        let scope = |id: &str| endpoints.iter().find(|endpoint| endpoint.id == id).unwrap().scope;
+        for id in ["export_captures", "get_baseline", "publish_baseline", "start_run", "run_result"]
+        {
+            assert_eq!(scope(id), Scope::Admin, "{id}");
+        }
+        for id in ["list_runs", "show_run", "list_jobs", "show_job", "job_result", "compare"] {
+            assert_eq!(scope(id), Scope::Read, "{id}");
+        }
+        for id in ["start_job", "cancel_job", "cancel_run"] {
+            assert_eq!(scope(id), Scope::Write, "{id}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use gbrain_brain::BrainError;
 use gbrain_store::Progress;
 
 /// Why a job stops before its end.
@@ -40,6 +41,11 @@ impl Going {
     /// Whether the job must stop; cheap.
     pub(super) fn is_halted(&self) -> bool {
         self.is_halted.load(Ordering::Acquire)
+    }
+
+    /// Refuses to go on if the job must stop.
+    pub(super) fn onward(&self) -> Result<(), BrainError> {
+        if self.is_halted() { Err(BrainError::Halted) } else { Ok(()) }
     }
 
     /// Why it must stop.

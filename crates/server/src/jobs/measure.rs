@@ -7,26 +7,74 @@ use gbrain_core::capture::CapturedRow;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
 use gbrain_core::format::replay::ReplayReport;
-use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
+use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status, Verdict};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_core::request::Trust;
 use gbrain_eval::{
-    AsOf, GateInputs, LocalTarget, Pipeline, ReplayOptions, gate as run_gate, replay as run_replay,
+    AsOf, GateInputs, GateOutcome, LocalTarget, Pipeline, ReplayOptions, gate as run_gate,
+    replay as run_replay,
 };
 use jiff::Timestamp;
 
 use super::outside::Outside;
 use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
-use super::worker::Held;
+use super::worker::{Done, Held};
 use crate::operations::documents::{baseline, captures_of, qrels};
 use crate::telemetry::traces::{EvaluationResult, EvaluationSpan};
 
 /// Up to this many chunks a gate finds out by itself what moved a row.
 const BLAME_CHUNKS: u64 = 50_000;
 
+/// A measurement that is over, for those who count.
+pub(super) struct Measured {
+    kind: &'static str,
+    rows: usize,
+    verdict: Option<Verdict>,
+    checks: Vec<Check>,
+    began: SystemTime,
+    ended: SystemTime,
+}
+
+impl Measured {
+    /// Counts it and makes its span. Only what was kept is told of: a run that was stopped, or that
+    /// another worker has by now, says nothing about the brain.
+    pub(super) fn tell(&self, held: &Held<'_>) {
+        let metrics = held.house.metrics().workspace(held.workspace());
+        metrics.run_finished(self.kind, self.rows as u64, self.ended);
+        let Some(verdict) = self.verdict else { return };
+        metrics.verdict(self.kind, verdict);
+        let compared = self.checks.iter().filter(|check| check.status != Status::NotCompared);
+        let compared: Vec<(&Check, String)> =
+            compared.map(|check| (check, threshold(check))).collect();
+        let results = compared.iter().map(|(check, threshold)| EvaluationResult {
+            name: check.metric,
+            value: check.observed,
+            verdict: check.verdict(),
+            explanation: Some(threshold),
+        });
+        held.house.tracer().evaluation(&EvaluationSpan {
+            kind: self.kind,
+            workspace: held.workspace(),
+            started: self.began,
+            finished: self.ended,
+            run_id: &held.job.info.id.to_string(),
+            rows: self.rows as u64,
+            verdict,
+            results: &results.collect::<Vec<_>>(),
+        });
+    }
+}
+
+fn threshold(check: &Check) -> String {
+    match check.bound {
+        Bound::Floor => format!("at least {}", check.threshold),
+        Bound::Ceiling => format!("at most {}", check.threshold),
+    }
+}
+
 /// Asks rows again.
-pub(super) fn replay(held: &Held<'_>) -> Result<String, Fault> {
+pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: ReplaySpec = held.spec()?;
     let rows = rows(held, &spec.against)?;
     let options = ReplayOptions {
@@ -40,93 +88,110 @@ pub(super) fn replay(held: &Held<'_>) -> Result<String, Fault> {
         blame: spec.blame,
         explain: usize::from(spec.top_regressions),
     };
-    measured(held, rows.len(), |target| {
-        let replayed = run_replay(target, &rows, &options, &|n| held.going.add(n))?;
-        let metrics = held.house.metrics().workspace(held.workspace());
-        metrics.run_finished("replay", replayed.rows.len() as u64, SystemTime::now());
-        let worst = usize::from(spec.top_regressions);
-        json(&ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose))
-    })
+    let began = SystemTime::now();
+    let replayed = measured(held, rows.len(), |target| {
+        Ok(run_replay(target, &rows, &options, &|n| held.going.add(n))?)
+    })?;
+    let worst = usize::from(spec.top_regressions);
+    let report = ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose);
+    let measured = Measured {
+        kind: "replay",
+        rows: replayed.rows.len(),
+        verdict: None,
+        checks: Vec::new(),
+        began,
+        ended: SystemTime::now(),
+    };
+    Ok(Done { measured: Some(measured), ..Done::with(&report)? })
 }
 
 /// Pass or fail.
-pub(super) fn gate(held: &Held<'_>) -> Result<String, Fault> {
+pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: GateSpec = held.spec()?;
     let inputs = Inputs::read(held, &spec)?;
     let count = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
         + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
-    measured(held, count, |target| {
-        let (started, began) = (Instant::now(), SystemTime::now());
-        let gated = GateInputs {
-            baseline: inputs.baseline.as_ref().map(|(baseline, by)| (baseline, *by)),
-            judged: inputs.qrels.as_ref().map(|(qrels, by)| (qrels.queries.as_slice(), *by)),
-            k: usize::from(spec.k),
-            confidence: inputs.confidence,
-            pipeline: pipeline(&spec),
-            replay: ReplayOptions {
-                settings: settings_from(spec.settings),
-                repeats: usize::from(spec.repeats),
-                explain: 5,
-                blame: is_small(held)?,
-                ..ReplayOptions::default()
-            },
-        };
-        let outcome = run_gate(target, &gated, &|n| held.going.add(n))?;
-        let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
-        note(held, outcome.verdict, count, began);
-        let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
-        let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
-        json(&GateReport::new(&GateParts {
-            verdict: outcome.verdict,
-            regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
-                path: spec.baseline.as_deref().unwrap_or_default(),
-                metadata: &baseline.metadata,
-                integrity: baseline.integrity,
-                thresholds: *thresholds,
-                found,
-                rows,
-            }),
-            correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
-                path: spec.qrels.as_deref().unwrap_or_default(),
-                thresholds: *thresholds,
-                pipeline: if spec.production { "production" } else { "fixed" },
-                found,
-            }),
-            confidence: inputs.confidence,
-            provenance: None,
-            elapsed_ms,
-        }))
-    })
+    let gated = GateInputs {
+        baseline: inputs.baseline.as_ref().map(|(baseline, by)| (baseline, *by)),
+        judged: inputs.qrels.as_ref().map(|(qrels, by)| (qrels.queries.as_slice(), *by)),
+        k: usize::from(spec.k),
+        confidence: inputs.confidence,
+        pipeline: pipeline(&spec),
+        replay: ReplayOptions {
+            settings: settings_from(spec.settings),
+            repeats: usize::from(spec.repeats),
+            explain: 5,
+            blame: is_small(held)?,
+            ..ReplayOptions::default()
+        },
+    };
+    let (started, began) = (Instant::now(), SystemTime::now());
+    let outcome =
+        measured(held, count, |target| Ok(run_gate(target, &gated, &|n| held.going.add(n))?))?;
+    let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
+    let measured = Measured {
+        kind: "gate",
+        rows: count,
+        verdict: Some(outcome.verdict),
+        checks: checks(&outcome),
+        began,
+        ended: SystemTime::now(),
+    };
+    let done = Done::with(&GateReport::new(&parts(&spec, &inputs, &outcome, elapsed_ms)))?;
+    Ok(Done { measured: Some(measured), ..done })
 }
 
-fn note(held: &Held<'_>, verdict: Verdict, rows: usize, began: SystemTime) {
-    let metrics = held.house.metrics().workspace(held.workspace());
-    metrics.verdict("gate", verdict);
-    metrics.run_finished("gate", rows as u64, SystemTime::now());
-    let name = "gate";
-    let results = [EvaluationResult { name, value: None, verdict, explanation: None }];
-    held.house.tracer().evaluation(&EvaluationSpan {
-        kind: "gate",
-        workspace: held.workspace(),
-        started: began,
-        finished: SystemTime::now(),
-        run_id: &held.job.info.id.to_string(),
-        rows: rows as u64,
-        verdict,
-        results: &results,
-    });
+fn checks(outcome: &GateOutcome) -> Vec<Check> {
+    let regression = outcome.regression.iter();
+    let of_regression =
+        regression.flat_map(|(found, _)| found.checks.iter().chain([&found.latency]));
+    let of_correctness = outcome.correctness.iter().flat_map(|found| &found.checks);
+    of_regression.chain(of_correctness).cloned().collect()
+}
+
+fn parts<'a>(
+    spec: &'a GateSpec,
+    inputs: &'a Inputs,
+    outcome: &'a GateOutcome,
+    elapsed_ms: f64,
+) -> GateParts<'a> {
+    let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
+    let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
+    GateParts {
+        verdict: outcome.verdict,
+        regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
+            path: spec.baseline.as_deref().unwrap_or_default(),
+            metadata: &baseline.metadata,
+            integrity: baseline.integrity,
+            thresholds: *thresholds,
+            found,
+            rows,
+        }),
+        correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
+            path: spec.qrels.as_deref().unwrap_or_default(),
+            thresholds: *thresholds,
+            pipeline: if spec.production { "production" } else { "fixed" },
+            found,
+        }),
+        confidence: inputs.confidence,
+        provenance: None,
+        elapsed_ms,
+    }
 }
 
 /// Runs a measurement on the brain as outsiders see it; one that was stopped half-way gives nothing.
-fn measured(
+fn measured<T>(
     held: &Held<'_>,
     rows: usize,
-    measure: impl FnOnce(&Outside<'_>) -> Result<String, Fault>,
-) -> Result<String, Fault> {
+    measure: impl FnOnce(&Outside<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let door = held.house.door(held.workspace())?;
     let live = Live { settings: door.brain().settings()?, now: Timestamp::now() };
     held.going.say("indexing");
-    let indexing = |done: i64, total: i64| held.going.at(done.unsigned_abs(), total.unsigned_abs());
+    let indexing = |done: i64, total: i64| {
+        held.going.at(done.unsigned_abs(), total.unsigned_abs());
+        held.going.onward()
+    };
     let target = LocalTarget::new(door.brain(), live, &indexing)?;
     held.going.say("asking");
     held.going.at(0, rows as u64);
@@ -140,11 +205,7 @@ fn measured(
 /// The rows to ask again: none that a trusted caller asked, for what it saw is not for outsiders.
 fn rows(held: &Held<'_>, against: &Rows) -> Result<Vec<CapturedRow>, Fault> {
     let mut rows = match &against.baseline {
-        Some(name) => {
-            let rows = baseline(held.house, held.workspace(), name)?.rows;
-            refuse_trusted(&rows)?;
-            rows
-        }
+        Some(name) => baseline(held.house, held.workspace(), name)?.rows,
         None => captures_of(held.house, held.workspace(), against)?,
     };
     if let Some(limit) = against.limit {
@@ -203,7 +264,6 @@ fn gated_baseline(
     spec: &GateSpec,
 ) -> Result<(Baseline, Thresholds), Fault> {
     let baseline = baseline(held.house, held.workspace(), name)?;
-    refuse_trusted(&baseline.rows)?;
     let thresholds = spec.regression(baseline.metadata.thresholds);
     thresholds.check().map_err(|error| Fault::of("usage", &error))?;
     Ok((baseline, thresholds))
@@ -236,8 +296,4 @@ fn settings_from(whose: Whose) -> SettingsFrom {
 
 fn is_small(held: &Held<'_>) -> Result<bool, Fault> {
     Ok(held.house.store().head(held.workspace())?.chunks <= BLAME_CHUNKS)
-}
-
-fn json(body: &impl serde::Serialize) -> Result<String, Fault> {
-    serde_json::to_string(body).map_err(|error| Fault::internal(error.to_string()))
 }

@@ -1,16 +1,19 @@
 //! Background jobs: work that outlives the request that asked for it.
 //!
 //! A job is a row of the store. A worker claims it under a lease, beats while it works, and ends it
-//! under the same lease: a worker that was thought dead can neither end a job nor write a page for
-//! it. What it had done stays done; whoever claims the job next goes on from there.
+//! under the same lease: a worker that was thought dead can neither end a job nor write or delete a
+//! page for it. What it had done stays done; whoever claims the job next goes on from there.
 //!
 //! Deliberately absent: schedules, and jobs that change something outside the store.
 
+mod files;
 mod halt;
 mod import;
 mod measure;
 mod outside;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use spec::ImportFilesSpec;

@@ -40,7 +40,11 @@ impl Retriever for FromOutside<'_> {
         if self.going.is_halted() {
             return Err(RetrieveError("the run was stopped".to_owned()));
         }
-        self.inner.retrieve(&untrusted(request))
+        self.inner.retrieve(&untrusted(request)).map_err(|RetrieveError(why)| {
+            // It may name files; what is told is read over a wire.
+            tracing::warn!(message = %why, "a row could not be asked again");
+            RetrieveError("the brain could not answer; the worker's log says why".to_owned())
+        })
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {

@@ -2,21 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gbrain_core::fault::Fault;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Beat, Claim, Job, Lease, Outcome};
+use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 use super::halt::{Going, Halt};
-use super::{ImportFilesSpec, JOBS, RUNS, import, measure};
+use super::measure::Measured;
+use super::{ImportFilesSpec, JOBS, RUNS, files, import, measure};
 use crate::house::House;
+use crate::threads::wait_for;
 
 /// How long a worker that found nothing waits before it looks again.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long a job that failed for a passing reason waits, for each attempt it has had.
 const BACKOFF: SignedDuration = SignedDuration::from_secs(2);
+
+/// How long somebody who cancels a job waits for its worker to hear of it.
+const BEAT: Duration = Duration::from_secs(2);
 
 /// How jobs are worked on.
 #[derive(Debug, Clone)]
@@ -47,21 +52,32 @@ impl Worker {
         Self { stop, threads }
     }
 
-    /// Lets the jobs at hand go to another worker, and waits for the threads.
-    pub(crate) fn stop(self) {
-        self.stop.store(true, Ordering::Release);
-        for thread in self.threads {
-            // A thread that panicked has nothing left to wait for.
-            let _ = thread.join();
+    /// Tells the threads to claim nothing more and to let go of what they have at hand.
+    pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
+        let stop = self.stop.clone();
+        move || stop.store(true, Ordering::Release)
+    }
+
+    /// Lets the jobs at hand go to another worker, and waits for the threads, but not for ever: a
+    /// job that can't be let go in time is another's when its lease has run out.
+    pub(crate) fn stop(self, until: Instant) {
+        self.teller()();
+        let at_work = wait_for(self.threads, until);
+        if at_work > 0 {
+            tracing::warn!(jobs = at_work, "jobs could not be let go in time");
         }
     }
 }
 
 /// Works on one job after the other until told to stop.
 pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
+    let mut last = None;
     while !stop.load(Ordering::Acquire) {
-        match claim(house, options) {
-            Ok(Some(job)) => carry_out(house, options, stop, &job),
+        match claim(house, options, last.clone()) {
+            Ok(Some(job)) => {
+                carry_out(house, options, stop, &job);
+                last = Some(job.info.workspace);
+            }
             Ok(None) => std::thread::sleep(PAUSE),
             Err(fault) => {
                 tracing::warn!(kind = fault.kind, message = %fault.message, "no job could be claimed");
@@ -71,11 +87,15 @@ pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
     }
 }
 
-fn claim(house: &House, options: &WorkerOptions) -> Result<Option<Job>, Fault> {
+fn claim(
+    house: &House,
+    options: &WorkerOptions,
+    last: Option<WorkspaceId>,
+) -> Result<Option<Job>, Fault> {
     let kinds = JOBS.iter().chain(RUNS).map(|kind| (*kind).to_owned()).collect();
-    let now = Timestamp::now();
-    let claim =
-        Claim { worker: options.name.clone(), kinds, lease_until: later(now, options.lease) };
+    let now = house.store().clock()?;
+    let lease_until = later(now, options.lease);
+    let claim = Claim { worker: options.name.clone(), kinds, lease_until, last };
     Ok(house.store().claim_job(&claim, now)?)
 }
 
@@ -97,6 +117,29 @@ impl Held<'_> {
         serde_json::from_str(&self.job.spec)
             .map_err(|error| Fault::usage(format!("the job can't be read: {error}")))
     }
+
+    /// Where to go on; none for a job that nobody began.
+    pub(super) fn checkpoint<T: serde::de::DeserializeOwned>(&self) -> Result<Option<T>, Fault> {
+        let read = self.job.checkpoint.as_deref().map(serde_json::from_str).transpose();
+        read.map_err(|error| Fault::internal(format!("the checkpoint can't be read: {error}")))
+    }
+}
+
+/// What came of a job.
+pub(super) struct Done {
+    /// What is kept of it (JSON).
+    pub(super) result: String,
+    /// What was measured, to be told once it is kept.
+    pub(super) measured: Option<Measured>,
+}
+
+impl Done {
+    /// The result of a job that measures nothing.
+    pub(super) fn with(result: &impl serde::Serialize) -> Result<Self, Fault> {
+        let result = serde_json::to_string(result);
+        let result = result.map_err(|error| Fault::internal(error.to_string()))?;
+        Ok(Self { result, measured: None })
+    }
 }
 
 /// Works while a thread beside it beats; then ends the job, if it is still its own.
@@ -117,10 +160,10 @@ fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Jo
     }
 }
 
-fn run(held: &Held<'_>) -> Result<String, Fault> {
+pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
     match held.job.info.kind.as_str() {
         "import" => import::pages(held),
-        ImportFilesSpec::KIND => import::files(held),
+        ImportFilesSpec::KIND => files::import_files(held),
         "reindex" => import::reindex(held),
         "replay" => measure::replay(held),
         "gate" => measure::gate(held),
@@ -129,26 +172,20 @@ fn run(held: &Held<'_>) -> Result<String, Fault> {
 }
 
 fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &AtomicBool) {
-    let every = options.lease / 4;
+    let every = (options.lease / 4).min(BEAT);
     let mut left = every;
     let tick = Duration::from_millis(50).min(every);
     while !is_over.load(Ordering::Acquire) {
         if stop.load(Ordering::Acquire) {
             held.going.stop(Halt::Stopping);
         }
+        std::thread::sleep(tick);
         if left > tick {
             left -= tick;
-            std::thread::sleep(tick);
             continue;
         }
         left = every;
-        std::thread::sleep(tick);
-        let now = Timestamp::now();
-        let until = later(now, options.lease);
-        let progress = held.going.progress();
-        let store = held.house.store();
-        match store.beat_job(held.workspace(), held.job.info.id, &held.lease, &progress, until, now)
-        {
+        match beat_once(held, options) {
             Ok(Beat::Go) => (),
             Ok(Beat::Cancel) => held.going.stop(Halt::Cancelled),
             Ok(Beat::Lost) => held.going.stop(Halt::Lost),
@@ -158,39 +195,47 @@ fn beat(held: &Held<'_>, options: &WorkerOptions, stop: &AtomicBool, is_over: &A
     }
 }
 
-/// Ends the job as it deserves.
-fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
+fn beat_once(held: &Held<'_>, options: &WorkerOptions) -> Result<Beat, StoreError> {
+    let store = held.house.store();
+    let now = store.clock()?;
+    let (id, progress, until) =
+        (held.job.info.id, held.going.progress(), later(now, options.lease));
+    store.beat_job(held.workspace(), id, &held.lease, &progress, until, now)
+}
+
+/// Ends the job as it deserves. What is told of it is what was heard: a job that is another's by
+/// now is lost, whatever this worker made of it.
+pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Fault> {
     let (store, ws, id, lease) =
         (held.house.store(), held.workspace(), held.job.info.id, &held.lease);
-    let now = Timestamp::now();
+    let now = store.clock()?;
+    let finish = |outcome: Outcome| store.finish_job(ws, id, lease, &outcome, now);
+    if let Err(fault) = &done
+        && held.going.halt().is_none()
+    {
+        tracing::warn!(job = id, kind = fault.kind, message = %fault.message, "a job failed");
+    }
     // What was done whole is done, whatever was asked for meanwhile.
-    let state = match (held.going.halt(), done) {
-        (_, Ok(result)) => {
-            store.finish_job(ws, id, lease, &Outcome::Done(result), now)?;
-            "done"
+    let (state, was_heard) = match (held.going.halt(), done) {
+        (_, Ok(Done { result, measured })) => {
+            let was_heard = finish(Outcome::Done(result))?;
+            measured.iter().filter(|_| was_heard).for_each(|measured| measured.tell(held));
+            ("done", was_heard)
         }
-        (Some(Halt::Lost), Err(_)) => "lost",
-        (Some(Halt::Stopping), Err(_)) => {
-            store.release_job(ws, id, lease, now)?;
-            "released"
-        }
-        (Some(Halt::Cancelled), Err(_)) => {
-            store.finish_job(ws, id, lease, &Outcome::Cancelled, now)?;
-            "cancelled"
-        }
+        (Some(Halt::Lost), Err(_)) => ("lost", false),
+        (Some(Halt::Stopping), Err(_)) => ("released", store.release_job(ws, id, lease, now)?),
+        (Some(Halt::Cancelled), Err(_)) => ("cancelled", finish(Outcome::Cancelled)?),
         (None, Err(fault))
             if is_passing(&fault) && held.job.info.attempt < held.job.info.max_attempts =>
         {
             let wait = BACKOFF * i32::try_from(held.job.info.attempt.min(30)).unwrap_or(30);
             let after = now.checked_add(wait).unwrap_or(now);
-            store.retry_job(ws, id, lease, &fault.to_json().to_string(), after, now)?;
-            "retried"
+            let error = fault.to_json().to_string();
+            ("retried", store.retry_job(ws, id, lease, &error, after, now)?)
         }
-        (None, Err(fault)) => {
-            store.finish_job(ws, id, lease, &Outcome::Failed(fault.to_json().to_string()), now)?;
-            "failed"
-        }
+        (None, Err(fault)) => ("failed", finish(Outcome::Failed(fault.to_json().to_string()))?),
     };
+    let state = if was_heard { state } else { "lost" };
     tracing::info!(job = id, job_kind = held.job.info.kind, state, "job");
     let known = JOBS.iter().chain(RUNS).find(|kind| **kind == held.job.info.kind);
     held.house.metrics().workspace(ws).job(known.copied().unwrap_or("other"), state);
@@ -198,8 +243,8 @@ fn end(held: &Held<'_>, done: Result<String, Fault>) -> Result<(), Fault> {
 }
 
 /// Whether trying again may help.
-fn is_passing(fault: &Fault) -> bool {
-    matches!(fault.kind, "busy" | "store" | "unavailable" | "index" | "io")
+pub(super) fn is_passing(fault: &Fault) -> bool {
+    matches!(fault.kind, "busy" | "store" | "unavailable" | "unreachable" | "index" | "io")
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

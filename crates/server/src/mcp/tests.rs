@@ -2,15 +2,13 @@
 //! is tested with the binary.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use gbrain_brain::capture::software;
 use gbrain_core::access::Scope;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::Format;
-use gbrain_store::{Location, OpenMode};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -21,9 +19,8 @@ use tower::ServiceExt as _;
 use super::transport::serve;
 use super::{Context, http_service};
 use crate::audit::Audit;
-use crate::house::{House, HouseOptions};
+use crate::house::House;
 use crate::lanes::{LaneSizes, Lanes};
-use crate::telemetry::metrics::Metrics;
 use crate::visitor::Visitor;
 
 /// A server with two pages, one of them private.
@@ -35,16 +32,7 @@ struct Server {
 impl Server {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store = gbrain_store::open(&location, OpenMode::Init, Timestamp::now()).unwrap();
-        let options = HouseOptions {
-            index_dir: dir.path().join("index"),
-            models: gbrain_brain::built_in_models(),
-            capture: None,
-            metrics: Metrics::new(software(), SystemTime::now()),
-            tracer: crate::telemetry::traces::Tracer::off(),
-        };
-        let house = Arc::new(House::new(store.into(), options));
+        let house = Arc::new(House::in_dir(dir.path()));
         let patience = Duration::from_secs(30);
         let lanes = Lanes::new(LaneSizes { readers: 2, writers: 1, waiting: 16, patience });
         let audit = Audit { dir: dir.path().join("audit") };

@@ -68,6 +68,7 @@ fn observe(
         finished: SystemTime::now(),
         parent: call.origin.traceparent.as_deref(),
         query: &request.query,
+        top_k: request.limit,
         hits: &hits,
         stages: answered.map_or(&[], |answered| answered.served.timings.as_slice()),
         request_id: &call.origin.request_id,

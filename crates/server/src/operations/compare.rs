@@ -1,5 +1,6 @@
 //! Results against results, query by query.
 
+use gbrain_core::access::Scope;
 use gbrain_core::compare::compare as compare_results;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
@@ -25,7 +26,7 @@ pub(crate) struct OneResult {
     #[serde(default)]
     #[schemars(length(max = 200))]
     name: Option<String>,
-    /// The number of a run that is done.
+    /// The number of a run that is done; for admin only, as its result is.
     #[serde(default)]
     run: Option<i64>,
     /// A result as `--json` prints it, or the text of a TREC run.
@@ -94,6 +95,10 @@ fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<
     let place = at + 1;
     at_most("the name of a result", one.name.as_deref(), 200)?;
     match (one.run, &one.body) {
+        (Some(_), None) if call.who.scope < Scope::Admin => Err(Fault::forbidden(
+            "results of runs hold what was asked: this token may not see them",
+        )
+        .hint("use a token of scope admin, or send the result")),
         (Some(id), None) => {
             let name = one.name.clone().unwrap_or_else(|| format!("run {id}"));
             let job = call.house.store().job(&call.who.workspace, id)?;

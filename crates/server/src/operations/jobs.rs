@@ -1,14 +1,21 @@
 //! Jobs and runs: start, look, cancel, fetch what came of it.
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, KINDS};
 use gbrain_core::format::serving::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
 use gbrain_core::job::JobState;
-use gbrain_store::{JobFilter, JobInfo, NewJob};
+use gbrain_store::{JobCounts, JobFilter, JobInfo, NewJob};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::{Call, NoParameters, Reply};
+use crate::http::{Call, NoParameters, Reply, is_inside};
 use crate::jobs::{ATTEMPTS, JOBS, JobBody, RUNS, RunBody};
+
+/// How many jobs of a workspace may wait or be worked on before more are refused. Each may be as
+/// large as a body.
+const OPEN_JOBS: u64 = 100;
+/// The kinds whose results callers over a wire may see. What became of files is for their owner: it
+/// names them, private ones too.
+const SEEN: &[&str] = &["import", "reindex"];
 
 /// Which jobs to list.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,6 +65,12 @@ pub(crate) fn start_run(call: &Call<'_>, _: NoParameters, body: RunBody) -> Resu
 }
 
 fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fault> {
+    let (store, ws) = (call.house.store(), &call.who.workspace);
+    let JobCounts { queued, running } = store.job_counts_of(ws)?;
+    if queued + running >= OPEN_JOBS {
+        return Err(Fault::overloaded(format!("{OPEN_JOBS} jobs are not over yet"))
+            .hint("try again when some are, or cancel some"));
+    }
     let spec = serde_json::to_string(spec).map_err(|error| Fault::internal(error.to_string()))?;
     let job = NewJob {
         kind: kind.to_owned(),
@@ -65,7 +78,7 @@ fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fa
         created_by: call.who.name.clone(),
         max_attempts: ATTEMPTS,
     };
-    let id = call.house.store().add_job(&call.who.workspace, &job, call.now)?;
+    let id = store.add_job(ws, &job, store.clock()?)?;
     let state = JobState::Queued.name();
     Reply::accepted(&QueuedBody { id, kind: kind.to_owned(), state })
 }
@@ -128,7 +141,7 @@ pub(crate) fn run_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fau
 
 /// What came of a job.
 pub(crate) fn job_result(call: &Call<'_>, input: JobNumber) -> Result<Reply, Fault> {
-    result(call, input.id, JOBS)
+    result(call, input.id, SEEN)
 }
 
 fn result(call: &Call<'_>, id: i64, kinds: &[&str]) -> Result<Reply, Fault> {
@@ -154,8 +167,29 @@ fn no_job(id: i64) -> Fault {
     Fault::not_found(format!("there is no such job: {id}"))
 }
 
-/// A job as it is shown.
-pub fn shown(job: &JobInfo) -> JobShown {
+/// A job as callers over a wire see it: without the machine of its worker, and without what went
+/// wrong inside, which may name files and hosts. What the rows of a run hold is not for all of them.
+pub(crate) fn shown(job: &JobInfo) -> JobShown {
+    let mut shown = shown_to_owner(job);
+    shown.worker = None;
+    if let Some(error) = &shown.error {
+        let is_of_rows = error.error.kind == "input" && RUNS.contains(&job.kind.as_str());
+        if is_of_rows || is_of_the_inside(&error.error.kind) {
+            let general = Fault::internal("the job could not be done; its worker's log says why");
+            shown.error = Some(general.body());
+        }
+    }
+    shown
+}
+
+/// Kinds that nobody knows are of the inside too.
+fn is_of_the_inside(kind: &str) -> bool {
+    let known = KINDS.iter().find(|known| **known == kind);
+    known.is_none_or(|kind| is_inside(&Fault::new(kind, "")))
+}
+
+/// A job as its owner sees it.
+pub fn shown_to_owner(job: &JobInfo) -> JobShown {
     let JobInfo {
         workspace: _,
         id,

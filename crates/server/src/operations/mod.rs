@@ -13,3 +13,6 @@ pub(crate) mod labels;
 pub(crate) mod pages;
 pub(crate) mod sources;
 pub(crate) mod status;
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ fn options(endpoint: &str) -> TraceOptions {
         headers: vec![("x-scope".to_owned(), "brains".to_owned())],
         service_name: "gbrain-test".to_owned(),
         attributes: vec![("deployment.environment.name".to_owned(), "lab".to_owned())],
-        include_query: false,
+        include_content: false,
     }
 }
 
@@ -49,6 +49,7 @@ fn retrieve(tracer: &Tracer, parent: Option<&str>, error: Option<&str>) {
         finished: at(800),
         parent,
         query: "who is ada?",
+        top_k: 10,
         hits: &[("notes::people/ada".to_owned(), 0.75), ("notes::b".to_owned(), 0.5)],
         stages: &stages(),
         request_id: "r-1",
@@ -83,7 +84,7 @@ fn a_retrieval_is_a_span_with_a_child_for_every_stage() {
     let retrieval = find(&spans, "retrieval acme");
     assert_eq!(retrieval["traceId"], TRACE);
     assert_eq!(retrieval["parentSpanId"], CALLER);
-    assert_eq!(retrieval["kind"], 2, "a server's span");
+    assert_eq!(retrieval["kind"], 3, "a client's span, as the conventions say");
     assert_eq!(retrieval["startTimeUnixNano"], nanos(0));
     assert_eq!(retrieval["endTimeUnixNano"], nanos(800));
     let expected = BTreeMap::from(
@@ -91,13 +92,7 @@ fn a_retrieval_is_a_span_with_a_child_for_every_stage() {
             ("gen_ai.operation.name", json!("retrieval")),
             ("gen_ai.provider.name", json!("gbrain")),
             ("gen_ai.data_source.id", json!("acme")),
-            (
-                "gen_ai.retrieval.documents",
-                json!(
-                    "[{\"id\":\"notes::people/ada\",\"score\":0.75},\
-                      {\"id\":\"notes::b\",\"score\":0.5}]"
-                ),
-            ),
+            ("gen_ai.request.top_k", json!("10")),
             ("openinference.span.kind", json!("RETRIEVER")),
             ("gbrain.operation", json!("query")),
             ("gbrain.request_id", json!("r-1")),
@@ -118,7 +113,7 @@ fn a_retrieval_is_a_span_with_a_child_for_every_stage() {
 }
 
 #[test]
-fn a_batch_says_whose_it_is_and_holds_no_query() {
+fn a_batch_says_whose_it_is_and_not_what_was_asked_or_found() {
     let collector = Collector::start(OK);
     let tracer = Tracer::start(&options(&collector.endpoint)).unwrap();
     retrieve(&tracer, None, None);
@@ -127,17 +122,22 @@ fn a_batch_says_whose_it_is_and_holds_no_query() {
     assert!(request.head.starts_with("post /v1/traces "), "{}", request.head);
     assert!(request.head.contains("\r\nx-scope: brains\r\n"), "{}", request.head);
     assert!(request.head.contains("\r\ncontent-type: application/json\r\n"), "{}", request.head);
-    assert!(!request.body.to_string().contains("who is"), "{}", request.body);
+    for private in ["who is", "people/ada"] {
+        assert!(!request.body.to_string().contains(private), "{}", request.body);
+    }
     let service = attributes(&request.body["resourceSpans"][0]["resource"]);
     assert_eq!(service["service.name"], "gbrain-test");
     assert_eq!(service["deployment.environment.name"], "lab");
 
-    let asked = TraceOptions { include_query: true, ..options(&collector.endpoint) };
+    let asked = TraceOptions { include_content: true, ..options(&collector.endpoint) };
     let tracer = Tracer::start(&asked).unwrap();
     retrieve(&tracer, None, None);
     tracer.shutdown();
-    let last = collector.received()[1].body.to_string();
-    assert!(last.contains("gen_ai.retrieval.query.text") && last.contains("who is ada?"));
+    let spans = collector.spans();
+    let last = attributes(spans.iter().rfind(|span| span["name"] == "retrieval acme").unwrap());
+    assert_eq!(last["gen_ai.retrieval.query.text"], "who is ada?");
+    let found = r#"[{"id":"notes::people/ada","score":0.75},{"id":"notes::b","score":0.5}]"#;
+    assert_eq!(last["gen_ai.retrieval.documents"], found);
 }
 
 #[test]

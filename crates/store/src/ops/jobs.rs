@@ -17,6 +17,14 @@ macro_rules! info {
          updated_at, finished_at"
     };
 }
+/// What a job needs to go on is of no use when it is over, and may be long.
+macro_rules! emptied {
+    () => {
+        "spec = '', checkpoint = NULL"
+    };
+}
+pub(super) use emptied;
+
 const ADD: &str = "INSERT INTO jobs (workspace_id, id, kind, state, attempt, max_attempts, \
      run_after, done, note, cancel_requested, created_by, created_at, updated_at, spec) \
      VALUES ($1, $2, $3, 'queued', 0, $4, $5, 0, '', FALSE, $6, $5, $5, $7)";
@@ -28,7 +36,9 @@ const GET: &str = concat!(
 const LIST: &str = concat!("SELECT ", info!(), " FROM jobs WHERE workspace_id = $1");
 const CANCEL: &str = "UPDATE jobs SET cancel_requested = TRUE, updated_at = $3, \
      state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END, \
-     finished_at = CASE WHEN state = 'queued' THEN CAST($3 AS bigint) END \
+     finished_at = CASE WHEN state = 'queued' THEN CAST($3 AS bigint) END, \
+     spec = CASE WHEN state = 'queued' THEN '' ELSE spec END, \
+     checkpoint = CASE WHEN state = 'queued' THEN NULL ELSE checkpoint END \
      WHERE workspace_id = $1 AND id = $2 AND state IN ('queued', 'running') RETURNING state";
 const STATE: &str = "SELECT state FROM jobs WHERE workspace_id = $1 AND id = $2";
 const PRUNE: &str = "DELETE FROM jobs WHERE workspace_id = $1 AND finished_at < $2";
@@ -107,11 +117,6 @@ pub(super) fn cancel(
 pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
     workspaces::ledger(session, ws)?;
     session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
-}
-
-/// Over all workspaces.
-pub(super) fn counts(session: &mut dyn Session) -> Result<JobCounts> {
-    Ok(first(session, COUNTS, &[], row::job_counts)?.unwrap_or_default())
 }
 
 pub(super) fn counts_of(session: &mut dyn Session, ws: &WorkspaceId) -> Result<JobCounts> {

@@ -4,31 +4,49 @@
 //! same attempt, and changes nothing otherwise. The number of an attempt is never used again, so an
 //! attempt that is given back is given as one more that is allowed.
 
+use gbrain_core::fault::Fault;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::job::ATTEMPTS_EXHAUSTED;
 use jiff::Timestamp;
 
-use super::{jobs, workspaces};
+use super::jobs::{self, emptied};
+use super::workspaces;
 use crate::driver::{Session, Value, collect, first};
 use crate::job::{Beat, Claim, Job, JobStep, Lease, Outcome, Progress};
-use crate::types::WriteOutcome;
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, row};
 
 /// What a worker may take at the moment `$1`.
 const CLAIMABLE: &str = "state IN ('queued', 'running') \
      AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1))";
+/// How many jobs of a workspace somebody works on.
+const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
+     AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
 /// Whose job it is. The first four parameters of what a worker says.
 const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
      AND state = 'running'";
 const CLAIM: &str = "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $3, \
      lease_until = $4, started_at = coalesce(started_at, $5), updated_at = $5 \
      WHERE workspace_id = $1 AND id = $2";
-const CLOSE_CANCELLED: &str = "UPDATE jobs SET state = 'cancelled', lease_until = NULL, \
-     finished_at = $3, updated_at = $3 WHERE workspace_id = $1 AND id = $2";
-const CLOSE_EXHAUSTED: &str = "UPDATE jobs SET state = 'failed', lease_until = NULL, \
-     finished_at = $3, updated_at = $3, error = $4 WHERE workspace_id = $1 AND id = $2";
+const EMPTIED: &str = emptied!();
+const CLOSE_CANCELLED: &str = concat!(
+    "UPDATE jobs SET state = 'cancelled', lease_until = NULL, finished_at = $3, updated_at = $3, ",
+    emptied!(),
+    " WHERE workspace_id = $1 AND id = $2"
+);
+const CLOSE_EXHAUSTED: &str = concat!(
+    "UPDATE jobs SET state = 'failed', lease_until = NULL, finished_at = $3, updated_at = $3, \
+     error = $4, ",
+    emptied!(),
+    " WHERE workspace_id = $1 AND id = $2"
+);
 
-/// Workspaces with something to claim, that of the oldest job first.
+/// The time by which leases run out.
+pub(super) fn clock(session: &mut dyn Session, sql: &str) -> Result<Timestamp> {
+    let time = first(session, sql, &[], |row| row::timestamp(row.int(0)?))?;
+    time.ok_or_else(|| StoreError::corrupt("the database has no time"))
+}
+
+/// Workspaces with something to claim: those with the fewest jobs at work first, and among equals
+/// in turn, so that nobody's queue keeps another's waiting for long.
 pub(super) fn claimable(
     session: &mut dyn Session,
     claim: &Claim,
@@ -38,10 +56,14 @@ pub(super) fn claimable(
     if claim.kinds.is_empty() {
         return Ok(Vec::new());
     }
+    let last = claim.last.as_ref().map_or("", WorkspaceId::as_str);
     let mut sql = format!("SELECT workspace_id FROM jobs WHERE {CLAIMABLE}");
-    let mut params = vec![now.as_millisecond().into()];
+    let mut params = vec![now.as_millisecond().into(), last.into()];
     jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
-    sql.push_str(" GROUP BY workspace_id ORDER BY min(created_at), workspace_id");
+    sql.push_str(&format!(
+        " GROUP BY workspace_id ORDER BY ({AT_WORK}), \
+         CASE WHEN workspace_id > $2 THEN 0 ELSE 1 END, workspace_id"
+    ));
     collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
 }
 
@@ -106,7 +128,7 @@ fn oldest(
 
 fn exhausted(attempts: i64) -> String {
     let message = format!("all {attempts} attempts ended without a word from their worker");
-    serde_json::json!({ "kind": ATTEMPTS_EXHAUSTED, "message": message, "hints": [] }).to_string()
+    Fault::attempts_exhausted(message).to_json().to_string()
 }
 
 pub(super) fn beat(
@@ -139,26 +161,11 @@ pub(super) fn beat(
     })
 }
 
-pub(super) fn checkpoint(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    lease: &Lease,
-    checkpoint: &str,
-    now: Timestamp,
-) -> Result<bool> {
-    jobs::refuse_nul(&[checkpoint])?;
-    let sql = format!("UPDATE jobs SET checkpoint = $5, updated_at = $6 {FENCE}");
-    let mut params = fence(session, ws, id, lease)?;
-    params.extend([checkpoint.into(), now.as_millisecond().into()]);
-    Ok(session.execute(&sql, &params)? > 0)
-}
-
 /// Refuses early what [`step`] would refuse after the work.
-pub(super) fn require(
+pub(super) fn require<T>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
-    step: &JobStep<'_>,
+    step: &JobStep<'_, T>,
 ) -> Result<()> {
     let params = fence(session, ws, step.id, step.lease)?;
     first(session, &format!("SELECT 1 FROM jobs {FENCE}"), &params, |_| Ok(()))?
@@ -167,22 +174,27 @@ pub(super) fn require(
 
 /// Moves the checkpoint, or fails and with it the transaction. From here to the commit nobody can
 /// claim the job.
-pub(super) fn step(
+pub(super) fn step<T>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
-    step: &JobStep<'_>,
-    outcomes: &[WriteOutcome],
+    step: &JobStep<'_, T>,
+    outcomes: &[T],
     now: Timestamp,
 ) -> Result<()> {
-    let JobStep { id, lease, checkpoint, done, total } = *step;
+    let JobStep { id, lease, checkpoint, done, total } = step;
     let checkpoint = checkpoint(outcomes);
     jobs::refuse_nul(&[&checkpoint])?;
     let sql =
         format!("UPDATE jobs SET checkpoint = $5, done = $6, total = $7, updated_at = $8 {FENCE}");
-    let mut params = fence(session, ws, id, lease)?;
-    params.extend([checkpoint.into(), done.into(), total.into(), now.as_millisecond().into()]);
+    let mut params = fence(session, ws, *id, lease)?;
+    params.extend([
+        checkpoint.into(),
+        (*done).into(),
+        (*total).into(),
+        now.as_millisecond().into(),
+    ]);
     match session.execute(&sql, &params)? {
-        0 => Err(StoreError::LeaseLost { job: id }),
+        0 => Err(StoreError::LeaseLost { job: *id }),
         _ => Ok(()),
     }
 }
@@ -203,7 +215,7 @@ pub(super) fn finish(
     jobs::refuse_nul(&[result.or(error).unwrap_or("")])?;
     let sql = format!(
         "UPDATE jobs SET state = $5, result = $6, error = $7, lease_until = NULL, \
-         finished_at = $8, updated_at = $8 {FENCE}"
+         finished_at = $8, updated_at = $8, {EMPTIED} {FENCE}"
     );
     let mut params = fence(session, ws, id, lease)?;
     params.extend([
@@ -225,11 +237,13 @@ pub(super) fn retry(
     now: Timestamp,
 ) -> Result<bool> {
     jobs::refuse_nul(&[error])?;
+    let over = "cancel_requested OR attempt >= max_attempts";
     let sql = format!(
         "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' \
          WHEN attempt >= max_attempts THEN 'failed' ELSE 'queued' END, \
-         finished_at = CASE WHEN cancel_requested OR attempt >= max_attempts \
-         THEN CAST($7 AS bigint) END, \
+         finished_at = CASE WHEN {over} THEN CAST($7 AS bigint) END, \
+         spec = CASE WHEN {over} THEN '' ELSE spec END, \
+         checkpoint = CASE WHEN {over} THEN NULL ELSE checkpoint END, \
          error = $5, run_after = $6, lease_until = NULL, updated_at = $7 {FENCE}"
     );
     let mut params = fence(session, ws, id, lease)?;
@@ -247,6 +261,8 @@ pub(super) fn release(
     let sql = format!(
         "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END, \
          finished_at = CASE WHEN cancel_requested THEN CAST($5 AS bigint) END, \
+         spec = CASE WHEN cancel_requested THEN '' ELSE spec END, \
+         checkpoint = CASE WHEN cancel_requested THEN NULL ELSE checkpoint END, \
          max_attempts = max_attempts + 1, run_after = $5, lease_until = NULL, \
          updated_at = $5 {FENCE}"
     );

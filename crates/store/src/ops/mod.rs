@@ -50,6 +50,10 @@ impl<D: Driver> Store for D {
         Driver::engine(self)
     }
 
+    fn clock(&self) -> Result<Timestamp> {
+        self.read(Scope::Directory, |session| leases::clock(session, self.clock_query()))
+    }
+
     fn workspaces(&self) -> Result<Vec<Workspace>> {
         self.read(Scope::Directory, workspaces::list)
     }
@@ -350,17 +354,6 @@ impl<D: Driver> Store for D {
         })
     }
 
-    fn checkpoint_job(
-        &self,
-        ws: &WorkspaceId,
-        id: i64,
-        lease: &Lease,
-        checkpoint: &str,
-        now: Timestamp,
-    ) -> Result<bool> {
-        self.write_beside(ws, |session| leases::checkpoint(session, ws, id, lease, checkpoint, now))
-    }
-
     fn write_pages_in_job(
         &self,
         ws: &WorkspaceId,
@@ -379,6 +372,21 @@ impl<D: Driver> Store for D {
             leases::require(session, ws, step)?;
             let outcomes = write::pages(session, ws, writes, now)?;
             // Last, so that the worker's beats do not wait for its own pages.
+            leases::step(session, ws, step, &outcomes, now)?;
+            Ok(outcomes)
+        })
+    }
+
+    fn delete_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        step: &JobStep<'_, DeleteOutcome>,
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>> {
+        self.write(ws, |session| {
+            leases::require(session, ws, step)?;
+            let outcomes = write::deletions(session, ws, keys, now)?;
             leases::step(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
         })
@@ -425,10 +433,6 @@ impl<D: Driver> Store for D {
 
     fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
         self.write_beside(ws, |session| jobs::prune(session, ws, until))
-    }
-
-    fn job_counts(&self) -> Result<JobCounts> {
-        self.read(Scope::Directory, jobs::counts)
     }
 
     fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts> {

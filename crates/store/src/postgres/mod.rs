@@ -110,6 +110,10 @@ impl Driver for PostgresStore {
         "FOR UPDATE SKIP LOCKED"
     }
 
+    fn clock_query(&self) -> &'static str {
+        "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint)"
+    }
+
     fn size_query(&self) -> &'static str {
         "SELECT pg_database_size(current_database())"
     }

@@ -93,6 +93,10 @@ impl Driver for SqliteStore {
         ""
     }
 
+    fn clock_query(&self) -> &'static str {
+        "SELECT CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)"
+    }
+
     fn size_query(&self) -> &'static str {
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     }

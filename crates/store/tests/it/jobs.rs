@@ -1,10 +1,11 @@
 //! Background jobs as everybody sees them: queued, listed, claimed, ended, cancelled, pruned.
 
+use gbrain_core::fault::{FaultBody, KINDS};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::job::{ATTEMPTS_EXHAUSTED, JobState};
+use gbrain_core::job::JobState;
 use gbrain_store::{
-    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, Lease, NewJob, Outcome, Progress, Store,
-    StoreError,
+    Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
+    Store, StoreError,
 };
 
 use crate::database::Database;
@@ -14,6 +15,9 @@ on_both_engines! {
     a_job_goes_from_queue_to_result,
     lists_are_newest_first,
     the_oldest_due_job_comes_first,
+    workspaces_take_turns,
+    what_a_job_was_given_goes_when_it_is_over,
+    the_clock_is_right,
     a_failed_attempt_is_tried_again,
     attempts_end,
     a_job_given_back_has_lost_nothing,
@@ -49,6 +53,7 @@ pub(crate) fn claim_by(worker: &str, second: i64) -> Claim {
         worker: worker.to_owned(),
         kinds: vec!["import".to_owned(), "reindex".to_owned()],
         lease_until: at(second + 10),
+        last: None,
     }
 }
 
@@ -59,8 +64,32 @@ pub(crate) fn try_claim(store: &dyn Store, worker: &str, second: i64) -> Option<
 /// Claims a job that must be there.
 pub(crate) fn claim(store: &dyn Store, worker: &str, second: i64) -> (Job, Lease) {
     let job = try_claim(store, worker, second).expect("a job is due");
-    let lease = job.info.lease().expect("a claimed job is running");
+    let lease = lease_of(&job.info).expect("a claimed job is running");
     (job, lease)
+}
+
+/// The lease on a running job.
+pub(crate) fn lease_of(job: &JobInfo) -> Option<Lease> {
+    let worker = job.worker.clone().filter(|_| job.state == JobState::Running)?;
+    Some(Lease { worker, attempt: job.attempt })
+}
+
+/// Jobs of all workspaces that are not over.
+pub(crate) fn open_jobs(store: &dyn Store) -> JobCounts {
+    let mut all = JobCounts::default();
+    for workspace in store.workspaces().unwrap() {
+        let of_it = store.job_counts_of(&workspace.id).unwrap();
+        all.queued += of_it.queued;
+        all.running += of_it.running;
+    }
+    all
+}
+
+/// Moves a job's checkpoint without pages.
+pub(crate) fn checkpoint(store: &dyn Store, id: i64, lease: &Lease, text: &str, second: i64) {
+    let text = text.to_owned();
+    let step = JobStep { id, lease, checkpoint: &|_| text.clone(), done: 3, total: Some(9) };
+    store.write_pages_in_job(&ws(), &[], &step, at(second)).unwrap();
 }
 
 pub(crate) fn info(store: &dyn Store, id: i64) -> JobInfo {
@@ -103,7 +132,7 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
     };
     assert_eq!(queued.info, expected);
     assert_eq!((queued.spec.as_str(), &queued.checkpoint), (r#"{"path":"größe"}"#, &None));
-    assert_eq!(queued.info.lease(), None);
+    assert_eq!(lease_of(&queued.info), None);
 
     let (job, lease) = claim(&*store, "w", 2);
     let running = JobInfo {
@@ -116,12 +145,12 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
         ..expected
     };
     assert_eq!(job, Job { info: running.clone(), ..queued });
-    assert_eq!(store.job_counts().unwrap(), JobCounts { queued: 0, running: 1 });
+    assert_eq!(open_jobs(&*store), JobCounts { queued: 0, running: 1 });
 
     let progress = Progress { done: 3, total: Some(9), note: "reading".to_owned() };
     let beat = store.beat_job(&ws(), id, &lease, &progress, at(20), at(3)).unwrap();
     assert_eq!(beat, Beat::Go);
-    assert!(store.checkpoint_job(&ws(), id, &lease, "at 3", at(4)).unwrap());
+    checkpoint(&*store, id, &lease, "at 3", 4);
     let job = store.job(&ws(), id).unwrap().unwrap();
     let beaten = JobInfo {
         done: 3,
@@ -144,8 +173,8 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
         ..beaten
     };
     assert_eq!((&job.info, job.result.as_deref()), (&done, Some("{}")));
-    assert_eq!(job.info.lease(), None);
-    assert_eq!(store.job_counts().unwrap(), JobCounts::default());
+    assert_eq!(lease_of(&job.info), None);
+    assert_eq!(open_jobs(&*store), JobCounts::default());
     assert_eq!(store.job(&ws(), 2).unwrap(), None);
     assert_sound(&*store);
 }
@@ -183,24 +212,100 @@ fn the_oldest_due_job_comes_first(db: &Database) {
     store.add_job(&ws(), &new_job("import"), at(5)).unwrap();
     store.add_job(&other(), &new_job("reindex"), at(4)).unwrap();
     store.add_job(&other(), &new_job("import"), at(6)).unwrap();
-    assert_eq!(store.job_counts().unwrap(), JobCounts { queued: 4, running: 0 });
+    assert_eq!(open_jobs(&*store), JobCounts { queued: 4, running: 0 });
     assert_eq!(store.job_counts_of(&ws()).unwrap(), JobCounts { queued: 2, running: 0 });
     assert_eq!(claimed(3), None, "not due");
-    assert_eq!(claimed(9), Some((other(), 1)));
     assert_eq!(claimed(9), Some((ws(), 2)));
+    assert_eq!(claimed(9), Some((other(), 1)), "fewest at work first");
     assert_eq!(claimed(9), Some((other(), 2)));
     assert_eq!(claimed(9), None);
     assert_eq!(claimed(18), None, "leases hold");
-    assert_eq!(claimed(19), Some((other(), 1)), "and run out");
+    assert_eq!(claimed(19), Some((ws(), 2)), "and run out");
     let none = Claim { kinds: Vec::new(), ..claim_by("w", 99) };
     assert_eq!(store.claim_job(&none, at(99)).unwrap(), None);
+}
+
+/// However many jobs of one workspace wait, and however old they are.
+fn workspaces_take_turns(db: &Database) {
+    let store = db.open();
+    let names = ["a", "b", "c"].map(|name| WorkspaceId::new(name).unwrap());
+    for (name, jobs) in names.iter().zip([20, 20, 2]) {
+        store.add_workspace(name, at(0)).unwrap();
+        for n in 0..jobs {
+            store.add_job(name, &new_job("import"), at(if jobs == 2 { 90 } else { n })).unwrap();
+        }
+    }
+    let mut last = None;
+    let mut alone = |second| {
+        let claim = Claim { last: last.clone(), ..claim_by("w", second) };
+        let job = store.claim_job(&claim, at(second)).unwrap().unwrap();
+        let done = Outcome::Done("{}".to_owned());
+        let (ws, id) = (&job.info.workspace, job.info.id);
+        assert!(store.finish_job(ws, id, &lease_of(&job.info).unwrap(), &done, at(99)).unwrap());
+        last = Some(job.info.workspace.clone());
+        job.info.workspace.to_string()
+    };
+    let turns: Vec<String> = (0..7).map(|_| alone(99)).collect();
+    assert_eq!(turns.concat(), "abcabca", "one worker");
+    let at_once = |n: usize| {
+        let job = try_claim(&*store, &format!("worker {n}"), 99).unwrap();
+        job.info.workspace.to_string()
+    };
+    let turns: Vec<String> = (0..4).map(at_once).collect();
+    assert_eq!(turns.concat(), "abab", "many workers");
+}
+
+fn what_a_job_was_given_goes_when_it_is_over(db: &Database) {
+    let store = db.open();
+    type End<'e> = &'e dyn Fn(i64, &Lease);
+    let finish = |id, lease: &Lease, outcome| {
+        assert!(store.finish_job(&ws(), id, lease, &outcome, at(4)).unwrap());
+    };
+    let cancel = |id| store.cancel_job(&ws(), id, at(3)).unwrap();
+    let ends: [End<'_>; 6] = [
+        &|id, lease| finish(id, lease, Outcome::Done("{}".to_owned())),
+        &|id, lease| finish(id, lease, Outcome::Failed("{}".to_owned())),
+        &|id, lease| finish(id, lease, Outcome::Cancelled),
+        &|id, lease| {
+            // Given back, it keeps all; cancelled in the queue, nothing.
+            assert!(store.release_job(&ws(), id, lease, at(4)).unwrap());
+            assert_ne!(store.job(&ws(), id).unwrap().unwrap().spec, "");
+            cancel(id);
+        },
+        &|id, lease| {
+            cancel(id);
+            assert!(store.retry_job(&ws(), id, lease, "{}", at(5), at(4)).unwrap());
+        },
+        &|id, _| {
+            cancel(id);
+            assert_eq!(try_claim(&*store, "another", 12), None);
+        },
+    ];
+    for (n, end) in ends.iter().enumerate() {
+        let id = add(&*store, 1);
+        let (_, lease) = claim(&*store, "w", 2);
+        checkpoint(&*store, id, &lease, "half", 3);
+        end(id, &lease);
+        let job = store.job(&ws(), id).unwrap().unwrap();
+        assert!(job.info.state.is_over(), "{n}");
+        assert_eq!((job.spec.as_str(), &job.checkpoint), ("", &None), "{n}");
+        assert_eq!((job.info.done, job.info.total), (3, Some(9)), "{n}");
+    }
+}
+
+fn the_clock_is_right(db: &Database) {
+    let store = db.open();
+    let (before, seen) = (jiff::Timestamp::now(), store.clock().unwrap());
+    let apart = seen.duration_since(before).abs();
+    assert!(apart < jiff::SignedDuration::from_secs(60), "{apart}");
+    assert!(store.clock().unwrap() >= seen);
 }
 
 fn a_failed_attempt_is_tried_again(db: &Database) {
     let store = db.open();
     let id = add(&*store, 1);
     let (_, first) = claim(&*store, "w", 2);
-    assert!(store.checkpoint_job(&ws(), id, &first, "half", at(3)).unwrap());
+    checkpoint(&*store, id, &first, "half", 3);
     assert!(store.retry_job(&ws(), id, &first, "\"busy\"", at(20), at(4)).unwrap());
     let queued = info(&*store, id);
     assert_eq!((queued.state, queued.attempt, queued.run_after), (JobState::Queued, 1, at(20)));
@@ -229,7 +334,9 @@ fn attempts_end(db: &Database) {
     assert_eq!((failed.info.state, failed.info.attempt), (JobState::Failed, 2));
     assert_eq!((failed.info.finished_at, failed.info.lease_until), (Some(at(30)), None));
     let error = failed.info.error.unwrap();
-    assert!(error.starts_with(&format!(r#"{{"kind":"{ATTEMPTS_EXHAUSTED}","#)), "{error}");
+    let error: FaultBody = serde_json::from_str(&error).unwrap();
+    assert_eq!(error.error.kind, "attempts_exhausted");
+    assert!(KINDS.contains(&&*error.error.kind));
 }
 
 fn a_job_given_back_has_lost_nothing(db: &Database) {
@@ -339,7 +446,6 @@ fn jobs_hold_no_nul(db: &Database) {
     let (_, lease) = claim(&*store, "w", 1);
     let progress = Progress { note: nul(), ..Progress::default() };
     refused(store.beat_job(&ws(), id, &lease, &progress, at(9), at(2)).map(|_| ()));
-    refused(store.checkpoint_job(&ws(), id, &lease, "\0", at(2)).map(|_| ()));
     refused(store.retry_job(&ws(), id, &lease, "\0", at(2), at(2)).map(|_| ()));
     for outcome in [Outcome::Done(nul()), Outcome::Failed(nul())] {
         refused(store.finish_job(&ws(), id, &lease, &outcome, at(2)).map(|_| ()));
@@ -373,7 +479,7 @@ fn workspaces_have_their_own_jobs(db: &Database) {
     assert_eq!(store.prune_jobs(&other(), at(9)).unwrap(), 1);
     store.add_job(&other(), &new_job("import"), at(1)).unwrap();
     store.remove_workspace(&other()).unwrap();
-    assert_eq!(store.job_counts().unwrap(), JobCounts { queued: 0, running: 1 });
+    assert_eq!(open_jobs(&*store), JobCounts { queued: 0, running: 1 });
     store.add_workspace(&other(), at(0)).unwrap();
     assert_eq!(store.add_job(&other(), &new_job("import"), at(1)).unwrap(), 1, "from the start");
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::Page;
 use gbrain_store::{
-    Beat, JobStep, Lease, NewJob, Outcome, PageWrite, Progress, Store, StoreError, WriteKind,
+    Beat, DeleteOutcome, JobStep, Lease, NewJob, Outcome, PageWrite, Progress, Store, StoreError,
+    WriteKind,
 };
 
 use crate::database::Database;
@@ -21,6 +22,7 @@ on_both_engines! {
     a_worker_that_lost_its_job_is_not_heard,
     pages_and_checkpoint_move_together,
     pages_that_say_the_same_move_the_checkpoint,
+    deletions_and_checkpoint_move_together,
     a_lost_worker_writes_no_page,
     workers_that_die_write_every_page_once,
     a_cancel_and_a_finish_race_to_one_end,
@@ -55,7 +57,7 @@ fn every_job_is_claimed_once(db: &Database) {
     for ws in &workspaces {
         assert_eq!(store.job_counts_of(ws).unwrap().running, 50);
     }
-    assert_eq!(store.job_counts().unwrap().queued, 0);
+    assert_eq!(open_jobs(&*store).queued, 0);
 }
 
 /// Claims until there is nothing: on PostgreSQL a job that another looks at is passed over, so
@@ -66,7 +68,7 @@ fn next_of(store: &dyn Store, worker: &str) -> Option<(WorkspaceId, i64)> {
             assert_eq!((job.info.attempt, job.info.worker.as_deref()), (1, Some(worker)));
             return Some((job.info.workspace, job.info.id));
         }
-        if store.job_counts().unwrap().queued == 0 {
+        if open_jobs(store).queued == 0 {
             return None;
         }
     }
@@ -79,18 +81,22 @@ fn heard(store: &dyn Store, id: i64, lease: &Lease) -> [bool; 6] {
     let beat = store.beat_job(&ws(), id, lease, &progress, at(999), at(50)).unwrap();
     let step = JobStep { id, lease, checkpoint: &|_| "wrong".to_owned(), done: 99, total: None };
     let write = PageWrite { page: &page, origin: None };
-    let written = match store.write_pages_in_job(&ws(), &[write], &step, at(50)) {
-        Ok(_) => true,
-        Err(StoreError::LeaseLost { job }) => {
+    let was_heard = |error: Option<StoreError>| match error {
+        None => true,
+        Some(StoreError::LeaseLost { job }) => {
             assert_eq!(job, id);
             false
         }
-        Err(error) => panic!("{error:?}"),
+        Some(error) => panic!("{error:?}"),
     };
+    let written = was_heard(store.write_pages_in_job(&ws(), &[write], &step, at(50)).err());
+    let step = JobStep { id, lease, checkpoint: &|_| "wrong".to_owned(), done: 99, total: None };
+    let keys = [key("zombie")];
+    let deleted = was_heard(store.delete_pages_in_job(&ws(), &keys, &step, at(50)).err());
     [
         beat != Beat::Lost,
-        store.checkpoint_job(&ws(), id, lease, "wrong", at(50)).unwrap(),
         written,
+        deleted,
         store.retry_job(&ws(), id, lease, "{}", at(50), at(50)).unwrap(),
         store.release_job(&ws(), id, lease, at(50)).unwrap(),
         store.finish_job(&ws(), id, lease, &Outcome::Done("{}".to_owned()), at(50)).unwrap(),
@@ -175,6 +181,28 @@ fn pages_that_say_the_same_move_the_checkpoint(db: &Database) {
     assert_eq!(store.head(&ws()).unwrap().generation.0, 1);
 }
 
+fn deletions_and_checkpoint_move_together(db: &Database) {
+    let store = db.open();
+    write(&*store, &[&plain("a", "one"), &plain("b", "two")], 1);
+    let id = add(&*store, 1);
+    let (_, lost) = claim(&*store, "first", 2);
+    let (_, kept) = claim(&*store, "second", 20);
+    let step = JobStep { id, lease: &lost, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
+    let error = store.delete_pages_in_job(&ws(), &[key("a")], &step, at(21)).unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error:?}");
+    assert_eq!(store.head(&ws()).unwrap().pages, 2);
+
+    let step = JobStep { lease: &kept, ..step };
+    for expected in [DeleteOutcome::Deleted(Generation(3)), DeleteOutcome::AlreadyDeleted] {
+        let outcomes = store.delete_pages_in_job(&ws(), &[key("a")], &step, at(22)).unwrap();
+        assert_eq!(outcomes, [expected]);
+        let job = store.job(&ws(), id).unwrap().unwrap();
+        assert_eq!((job.checkpoint.as_deref(), job.info.done), (Some("a"), 1));
+    }
+    assert_eq!(store.head(&ws()).unwrap().pages, 1);
+    assert_sound(&*store);
+}
+
 fn a_lost_worker_writes_no_page(db: &Database) {
     let store = db.open();
     let id = add(&*store, 1);
@@ -202,7 +230,7 @@ const PAGES: usize = 40;
 fn import_until_it_dies(store: &dyn Store, worker: &str) -> Option<()> {
     // Leases of no length: every claim takes the job from whoever has it.
     let job = store.claim_job(&claim_by(worker, -10), at(1)).unwrap()?;
-    let lease = job.info.lease().unwrap();
+    let lease = lease_of(&job.info).unwrap();
     let start: usize = job.checkpoint.as_deref().map_or(0, |text| text.parse().unwrap());
     for n in start..PAGES {
         if fastrand::usize(..8) == 0 {
@@ -285,7 +313,7 @@ fn a_cancel_and_a_finish_race_to_one_end(db: &Database) {
             (None, JobState::Cancelled) => assert_eq!(cancelled, Some(JobState::Cancelled)),
             (Some(job), JobState::Running) => {
                 assert_eq!((job.info.id, cancelled), (id, Some(JobState::Running)));
-                let lease = job.info.lease().unwrap();
+                let lease = lease_of(&job.info).unwrap();
                 assert!(store.release_job(&ws(), id, &lease, at(3)).unwrap());
                 assert_eq!(state(&*store, id), JobState::Cancelled);
             }
@@ -307,9 +335,9 @@ fn a_beat_and_a_claim_race_to_one_owner(db: &Database) {
             let claim = scope.spawn(|| try_claim(&*store, "second", 12));
             (beat.join().unwrap(), claim.join().unwrap())
         });
-        let owner = info(&*store, id).lease().unwrap();
+        let owner = lease_of(&info(&*store, id)).unwrap();
         match claimed {
-            Some(job) => assert_eq!(job.info.lease(), Some(owner.clone())),
+            Some(job) => assert_eq!(lease_of(&job.info), Some(owner.clone())),
             None => assert_eq!((beat, &owner), (Beat::Go, &lease)),
         }
         let end = Outcome::Cancelled;
@@ -328,7 +356,6 @@ fn nobody_waits_for_writers_of_pages() {
     let id = add(&*store, 1);
     let (_, lease) = claim(&*store, "w", 2);
     store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3)).unwrap();
-    store.checkpoint_job(&ws(), id, &lease, "x", at(3)).unwrap();
     let step = JobStep { id, lease: &lease, checkpoint: &|_| "y".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &[], &step, at(3)).unwrap();
     store.cancel_job(&ws(), id, at(3)).unwrap();

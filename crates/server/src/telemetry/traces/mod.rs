@@ -4,7 +4,8 @@
 //! Promises: without an endpoint nothing is made and nothing is sent; with one, no caller waits: a
 //! trace that finds no room in the queue is dropped whole and counted, failures to send are
 //! counted and logged once a minute, and the end of the process waits two seconds at most. The
-//! text of a query is in a span only if that was asked for; its length always is.
+//! text of a query and the names of pages are in a span only if that was asked for; their length and
+//! number always are.
 //!
 //! Deliberately absent: spans that are open while work is done. A retrieval is timed by itself, so
 //! its spans are made afterwards from what it says, in one place and away from the work.
@@ -53,6 +54,8 @@ pub struct RetrievalSpan<'a> {
     pub parent: Option<&'a str>,
     /// What was asked.
     pub query: &'a str,
+    /// How many pages were wanted.
+    pub top_k: usize,
     /// What was found: ids with scores, best first.
     pub hits: &'a [(String, f64)],
     /// How long every stage took, in order.
@@ -108,7 +111,7 @@ struct On {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
     load: Arc<Load>,
-    include_query: bool,
+    include_content: bool,
 }
 
 impl Tracer {
@@ -126,8 +129,8 @@ impl Tracer {
             .with_span_processor(export::processor(options, load.clone())?)
             .build();
         let tracer = provider.tracer("gbrain");
-        let include_query = options.include_query;
-        Ok(Self { on: Some(Arc::new(On { provider, tracer, load, include_query })) })
+        let include_content = options.include_content;
+        Ok(Self { on: Some(Arc::new(On { provider, tracer, load, include_content })) })
     }
 
     /// Whether spans are made: who has to work for what goes into one asks first.
@@ -169,7 +172,7 @@ impl On {
             return;
         }
         let builder = SpanBuilder::from_name(format!("retrieval {}", span.workspace.as_str()))
-            .with_kind(SpanKind::Server)
+            .with_kind(SpanKind::Client)
             .with_start_time(span.started)
             .with_attributes(self.attributes(span));
         let context = parent.with_span(self.tracer.build_with_context(builder, &parent));
@@ -187,15 +190,16 @@ impl On {
             KeyValue::new("gen_ai.operation.name", "retrieval"),
             KeyValue::new("gen_ai.provider.name", "gbrain"),
             KeyValue::new("gen_ai.data_source.id", span.workspace.as_str().to_owned()),
-            KeyValue::new("gen_ai.retrieval.documents", documents(span.hits)),
+            KeyValue::new("gen_ai.request.top_k", whole(span.top_k as u64)),
             KeyValue::new("openinference.span.kind", "RETRIEVER"),
             KeyValue::new("gbrain.operation", span.operation),
             KeyValue::new("gbrain.request_id", span.request_id.to_owned()),
             KeyValue::new("gbrain.query.bytes", whole(span.query.len() as u64)),
             KeyValue::new("gbrain.hits", whole(span.hits.len() as u64)),
         ];
-        if self.include_query {
+        if self.include_content {
             attributes.push(KeyValue::new("gen_ai.retrieval.query.text", span.query.to_owned()));
+            attributes.push(KeyValue::new("gen_ai.retrieval.documents", documents(span.hits)));
         }
         attributes
     }

@@ -15,20 +15,20 @@ pub struct TraceOptions {
     pub service_name: String,
     /// More about the service, such as where it is deployed.
     pub attributes: Vec<(String, String)>,
-    /// Whether spans hold the text of queries.
-    pub include_query: bool,
+    /// Whether spans hold what was asked, and the names of what was found.
+    pub include_content: bool,
 }
 
 impl fmt::Debug for TraceOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { endpoint, headers, service_name, attributes, include_query } = self;
+        let Self { endpoint, headers, service_name, attributes, include_content } = self;
         let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("TraceOptions")
             .field("endpoint", endpoint)
             .field("headers", &names)
             .field("service_name", service_name)
             .field("attributes", attributes)
-            .field("include_query", include_query)
+            .field("include_content", include_content)
             .finish()
     }
 }
@@ -68,7 +68,7 @@ const PATH: &str = "/v1/traces";
 /// for all signals.
 pub fn resolve(
     flag: Option<&str>,
-    include_query: bool,
+    include_content: bool,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<TraceOptions>, TraceError> {
     let set = |name: &str| env(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
@@ -85,7 +85,7 @@ pub fn resolve(
     let named = attributes.iter().position(|(name, _)| name == "service.name");
     let named = named.map(|at| attributes.remove(at).1);
     let service_name = set("OTEL_SERVICE_NAME").or(named).unwrap_or_else(|| "gbrain".to_owned());
-    Ok(Some(TraceOptions { endpoint, headers, service_name, attributes, include_query }))
+    Ok(Some(TraceOptions { endpoint, headers, service_name, attributes, include_content }))
 }
 
 fn endpoint(

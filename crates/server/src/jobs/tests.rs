@@ -1,0 +1,310 @@
+//! Jobs that meet bad pages, lost leases and the end of their process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gbrain_core::fault::Fault;
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::job::JobState;
+use gbrain_core::page::Format;
+use gbrain_store::{Claim, DocumentKind, Job, Lease, NewJob};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::halt::{Going, Halt};
+use super::worker::{Done, Held, end, run};
+use crate::house::House;
+use crate::telemetry::metrics::Visible;
+
+/// A house without workers: tests are the workers.
+struct Site {
+    dir: TempDir,
+    house: House,
+}
+
+impl Site {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::in_dir(dir.path());
+        Self { dir, house }
+    }
+
+    fn put(&self, slug: &str, text: &str) {
+        let door = self.house.door(&ws()).unwrap();
+        door.brain().put(&key(slug), text, Format::Markdown, Timestamp::now()).unwrap();
+    }
+
+    fn text(&self, slug: &str) -> Option<String> {
+        let page = self.house.store().page(&ws(), &key(slug)).unwrap();
+        page.map(|stored| stored.page.content.clone())
+    }
+
+    fn add(&self, kind: &str, spec: &Value) -> i64 {
+        let job = NewJob {
+            kind: kind.to_owned(),
+            spec: spec.to_string(),
+            created_by: "test".to_owned(),
+            max_attempts: 5,
+        };
+        let store = self.house.store();
+        store.add_job(&ws(), &job, store.clock().unwrap()).unwrap()
+    }
+
+    /// Claims the next job for so many seconds.
+    fn claim(&self, worker: &str, seconds: i64) -> Job {
+        let store = self.house.store();
+        let now = store.clock().unwrap();
+        let kinds = ["import", "import_files", "reindex", "gate"].map(str::to_owned).to_vec();
+        let lease_until = now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
+        let claim = Claim { worker: worker.to_owned(), kinds, lease_until, last: None };
+        store.claim_job(&claim, now).unwrap().expect("a job is due")
+    }
+
+    fn held<'a>(&'a self, job: &'a Job) -> Held<'a> {
+        let lease = Lease { worker: job.info.worker.clone().unwrap(), attempt: job.info.attempt };
+        Held { house: &self.house, job, lease, going: Arc::new(Going::default()) }
+    }
+
+    fn state(&self, id: i64) -> JobState {
+        self.house.store().job(&ws(), id).unwrap().unwrap().info.state
+    }
+
+    /// The lines of a scrape that begin so.
+    fn metrics(&self, name: &str) -> Vec<String> {
+        let text = self.house.metrics().render(Visible::All);
+        text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
+    }
+}
+
+fn ws() -> WorkspaceId {
+    WorkspaceId::default()
+}
+
+fn key(slug: &str) -> PageKey {
+    PageKey::parse(slug, &SourceId::default()).unwrap()
+}
+
+fn result(done: Result<Done, Fault>) -> Value {
+    let done = done.unwrap_or_else(|fault| panic!("{fault:?}"));
+    serde_json::from_str(&done.result).unwrap()
+}
+
+fn kind(done: Result<Done, Fault>) -> &'static str {
+    done.err().expect("it must not succeed").kind
+}
+
+#[test]
+fn one_bad_page_does_not_fail_an_import() {
+    let site = Site::new();
+    let page = |slug: &str| json!({ "slug": slug, "content": format!("text of {slug}") });
+    let mut pages: Vec<Value> = (0..250).map(|n| page(&format!("p{n}"))).collect();
+    pages[120] = page("wiki::x");
+    pages[130] = json!({ "slug": "p130", "content": "---\nvisibility: private\n---\nno" });
+    pages[249] = page("wiki::y");
+    site.add("import", &json!({ "pages": pages }));
+    let job = site.claim("w", 60);
+    let held = site.held(&job);
+    let summary = result(run(&held));
+    assert_eq!((&summary["added"], &summary["changed"]), (&json!(247), &json!(0)));
+    let failed = summary["failed"].as_array().unwrap();
+    let mut names: Vec<&str> = failed.iter().map(|one| one["path"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["p130", "wiki::x", "wiki::y"]);
+    assert!(
+        failed.iter().any(|one| one["reason"].as_str().unwrap().contains("wiki")),
+        "{failed:?}"
+    );
+    for n in [0, 119, 121, 248] {
+        assert!(site.text(&format!("p{n}")).is_some(), "p{n}");
+    }
+    assert_eq!(held.going.progress().done, 250);
+}
+
+/// A directory with pages, and a job that takes it in.
+fn files(site: &Site, names: &[&str]) -> Value {
+    let dir = site.dir.path().join("notes");
+    std::fs::create_dir_all(&dir).unwrap();
+    for name in names {
+        std::fs::write(dir.join(format!("{name}.md")), format!("{name} of the files")).unwrap();
+    }
+    json!({ "source": "default", "paths": [dir], "allow_empty": false })
+}
+
+fn path(site: &Site, name: &str) -> String {
+    let path = site.dir.path().join("notes").canonicalize().unwrap().join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn files_that_were_done_are_not_taken_in_again() {
+    let site = Site::new();
+    site.put("old", "written here, and never from a file");
+    let id = site.add("import_files", &files(&site, &["a", "b", "c"]));
+    // The first attempt wrote `a` and died.
+    let summary = json!({ "added": 1, "changed": 0, "unchanged": 0, "deleted": 0, "failed": [],
+        "warnings": [] });
+    let checkpoint = json!({ "after": path(&site, "a.md"), "summary": summary }).to_string();
+    let job = site.claim("first", 0);
+    let held = site.held(&job);
+    site.put("a", "a of the files");
+    let step = gbrain_store::JobStep {
+        id,
+        lease: &held.lease,
+        checkpoint: &|_| checkpoint.clone(),
+        done: 1,
+        total: Some(3),
+    };
+    site.house.store().write_pages_in_job(&ws(), &[], &step, Timestamp::now()).unwrap();
+    site.put("a", "a, corrected by a person");
+
+    let job = site.claim("second", 60);
+    let summary = result(run(&site.held(&job)));
+    assert_eq!((&summary["added"], &summary["changed"]), (&json!(3), &json!(0)));
+    assert_eq!(site.text("a").unwrap(), "a, corrected by a person");
+    assert_eq!(site.text("c").unwrap(), "c of the files");
+    let kept = site.house.store().job(&ws(), id).unwrap().unwrap().checkpoint.unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["after"], path(&site, "c.md"), "the next attempt would find nothing to do");
+}
+
+#[test]
+fn a_worker_that_lost_its_files_changes_nothing() {
+    let site = Site::new();
+    let spec = files(&site, &["a", "b"]);
+    site.add("import_files", &spec);
+    let job = site.claim("w", 60);
+    let held = site.held(&job);
+    end(&held, run(&held)).unwrap();
+    // One file is gone, one is new: there is something to write and something to delete.
+    std::fs::remove_file(path(&site, "a.md")).unwrap();
+    for names in [&["c"][..], &[]] {
+        files(&site, names);
+        let id = site.add("import_files", &spec);
+        let lost = site.claim("first", 0);
+        let kept = site.claim("second", 60);
+        let before = site.house.store().head(&ws()).unwrap();
+        assert_eq!(kind(run(&site.held(&lost))), "conflict");
+        assert_eq!(site.house.store().head(&ws()).unwrap(), before);
+        let held = site.held(&kept);
+        end(&held, run(&held)).unwrap();
+        assert_eq!(site.state(id), JobState::Done);
+        std::fs::remove_file(path(&site, "b.md")).ok();
+    }
+    assert_eq!((site.text("a"), site.text("b"), site.text("c").is_some()), (None, None, true));
+}
+
+#[test]
+fn a_stopped_import_of_files_deletes_nothing() {
+    let site = Site::new();
+    let spec = files(&site, &["a", "b"]);
+    site.add("import_files", &spec);
+    let job = site.claim("w", 60);
+    result(run(&site.held(&job)));
+    std::fs::remove_file(path(&site, "a.md")).unwrap();
+    let held = site.held(&job);
+    held.going.stop(Halt::Stopping);
+    assert_eq!(kind(run(&held)), "cancelled");
+    assert!(site.text("a").is_some());
+}
+
+#[test]
+fn a_reindex_hears_that_it_must_stop() {
+    let site = Site::new();
+    site.put("a", "ferries");
+    let id = site.add("reindex", &json!({}));
+    let job = site.claim("w", 60);
+    let held = site.held(&job);
+    held.going.stop(Halt::Cancelled);
+    let done = run(&held);
+    assert_eq!(done.as_ref().err().unwrap().kind, "cancelled");
+    end(&held, done).unwrap();
+    assert_eq!(site.state(id), JobState::Cancelled);
+    // Also while somebody else has the index.
+    let lock = index_lock(site.dir.path());
+    lock.lock().unwrap();
+    site.add("reindex", &json!({}));
+    let job = site.claim("w", 60);
+    let held = site.held(&job);
+    let going = held.going.clone();
+    std::thread::scope(|scope| {
+        let at_work = scope.spawn(|| run(&held));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!at_work.is_finished(), "it waits for the index");
+        going.stop(Halt::Stopping);
+        assert_eq!(kind(at_work.join().unwrap()), "cancelled");
+    });
+}
+
+/// The file that writers of the one index lock.
+fn index_lock(dir: &Path) -> std::fs::File {
+    let mut indexes = std::fs::read_dir(dir.join("index")).unwrap();
+    let path = indexes.next().unwrap().unwrap().path().join("writer.lock");
+    std::fs::File::options().write(true).open(path).unwrap()
+}
+
+/// A gate that fails: the judged page is not the one that is found.
+fn failing_gate(site: &Site) -> i64 {
+    site.put("boats", "boats at the quay");
+    site.put("trains", "trains at the station");
+    let qrels = json!({ "queries": [{ "id": "q1", "query": "boats", "relevant": ["trains"] }] });
+    let (store, now) = (site.house.store(), Timestamp::now());
+    store.put_document(&ws(), DocumentKind::Qrels, "known", &qrels.to_string(), now).unwrap();
+    // What is asked must be in the index already: catching up would hear of a halt.
+    let job = site.add("gate", &json!({ "qrels": "known" }));
+    let door = site.house.door(&ws()).unwrap();
+    door.brain().snapshot(&|_, _| ()).unwrap();
+    job
+}
+
+#[test]
+fn a_gate_counts_when_its_result_is_kept() {
+    let site = Site::new();
+    let id = failing_gate(&site);
+    let job = site.claim("w", 60);
+    let held = site.held(&job);
+    let done = run(&held);
+    assert!(site.metrics("gbrain_verdicts").iter().all(|line| line.starts_with('#')), "not yet");
+    end(&held, done).unwrap();
+    assert_eq!(site.state(id), JobState::Done);
+    let verdicts = site.metrics("gbrain_verdicts_total{");
+    assert_eq!(verdicts.len(), 1, "{verdicts:?}");
+    assert!(verdicts[0].contains("\"fail\"") && verdicts[0].ends_with(" 1"), "{verdicts:?}");
+}
+
+#[test]
+fn a_gate_that_was_stopped_is_no_verdict() {
+    let site = Site::new();
+    let id = failing_gate(&site);
+    for (why, state) in [(Halt::Stopping, JobState::Queued), (Halt::Cancelled, JobState::Cancelled)]
+    {
+        let job = site.claim("w", 60);
+        let held = site.held(&job);
+        held.going.stop(why);
+        end(&held, run(&held)).unwrap();
+        assert_eq!(site.state(id), state);
+    }
+    let counted =
+        [site.metrics("gbrain_verdicts_total{"), site.metrics("gbrain_run_last")].concat();
+    assert_eq!(counted, Vec::<String>::new());
+}
+
+#[test]
+fn a_worker_that_lost_its_job_counts_nothing() {
+    let site = Site::new();
+    let id = failing_gate(&site);
+    let lost = site.claim("first", 0);
+    let kept = site.claim("second", 60);
+    for done in [run(&site.held(&lost)), Err(Fault::internal("it broke"))] {
+        end(&site.held(&lost), done).unwrap();
+        assert_eq!(site.state(id), JobState::Running);
+    }
+    assert_eq!(site.metrics("gbrain_verdicts_total{"), Vec::<String>::new());
+    let jobs = site.metrics("gbrain_jobs_total{");
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    assert!(jobs[0].contains("\"lost\"") && jobs[0].ends_with(" 2"), "{jobs:?}");
+    let held = site.held(&kept);
+    end(&held, run(&held)).unwrap();
+    assert_eq!(site.metrics("gbrain_verdicts_total{").len(), 1);
+}

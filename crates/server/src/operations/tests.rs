@@ -1,0 +1,200 @@
+//! What callers over a wire may see of jobs and runs, and how much of them they may ask for.
+
+use gbrain_core::access::Scope;
+use gbrain_core::fault::Fault;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::job::JobState;
+use gbrain_core::request::Caller;
+use gbrain_store::{Claim, Job, JobInfo, Lease, NewJob, Outcome};
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::compare::compare;
+use super::jobs::{
+    JobNumber, job_result, list_jobs, run_result, show_job, shown, shown_to_owner, start_job,
+    start_run,
+};
+use crate::house::House;
+use crate::http::{Call, NoParameters, Origin, Reply};
+use crate::visitor::Visitor;
+
+struct Site {
+    _dir: TempDir,
+    house: House,
+}
+
+impl Site {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::in_dir(dir.path());
+        Self { _dir: dir, house }
+    }
+
+    /// What a caller of this scope gets.
+    fn call(
+        &self,
+        scope: Scope,
+        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+    ) -> Result<Value, Fault> {
+        let who = Visitor::local(WorkspaceId::default(), scope, "test");
+        let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
+        let reply = ask(&Call { house: &self.house, who: &who, now, caller, origin })?;
+        match reply {
+            Reply::Json(bytes) | Reply::Accepted(bytes) => {
+                Ok(serde_json::from_slice(&bytes).unwrap())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A job of this kind that ended so.
+    fn ended(&self, kind: &str, outcome: &Outcome) -> i64 {
+        let store = self.house.store();
+        let (ws, now) = (WorkspaceId::default(), store.clock().unwrap());
+        let job = NewJob {
+            kind: kind.to_owned(),
+            spec: "{}".to_owned(),
+            created_by: "test".to_owned(),
+            max_attempts: 5,
+        };
+        store.add_job(&ws, &job, now).unwrap();
+        let lease_until = now.checked_add(SignedDuration::from_secs(60)).unwrap();
+        let worker = "host.example:4711/0".to_owned();
+        let claim =
+            Claim { worker: worker.clone(), kinds: vec![kind.to_owned()], lease_until, last: None };
+        let Job { info, .. } = store.claim_job(&claim, now).unwrap().unwrap();
+        let lease = Lease { worker, attempt: info.attempt };
+        assert!(store.finish_job(&ws, info.id, &lease, outcome, now).unwrap());
+        info.id
+    }
+
+    fn info(&self, id: i64) -> JobInfo {
+        self.house.store().job(&WorkspaceId::default(), id).unwrap().unwrap().info
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn number(id: i64) -> JobNumber {
+    read(json!({ "id": id }))
+}
+
+fn failed(kind: &'static str, message: &str) -> Outcome {
+    Outcome::Failed(Fault::new(kind, message).hint("look there").to_json().to_string())
+}
+
+#[test]
+fn what_went_wrong_inside_is_for_the_owner() {
+    let site = Site::new();
+    let secret = "/home/ada/private/therapy.md";
+    for (job, kind) in [
+        ("import_files", "io"),
+        ("reindex", "index"),
+        ("import", "store"),
+        ("replay", "input"),
+        ("gate", "internal"),
+    ] {
+        let id = site.ended(job, &failed(kind, secret));
+        let body = site.call(Scope::Admin, |call| show_job(call, number(id))).unwrap();
+        assert_eq!((&body["state"], &body["worker"]), (&json!("failed"), &Value::Null));
+        assert_eq!(body["error"]["error"]["kind"], "internal", "{body}");
+        let owner = serde_json::to_string(&shown_to_owner(&site.info(id))).unwrap();
+        assert!(owner.contains(secret) && owner.contains("host.example"), "{owner}");
+    }
+    let list = site.call(Scope::Admin, |call| list_jobs(call, read(json!({})))).unwrap();
+    let list = list.to_string();
+    for hidden in ["therapy", "host.example", "look there"] {
+        assert!(!list.contains(hidden), "{list}");
+    }
+}
+
+#[test]
+fn what_a_caller_can_mend_is_shown() {
+    let site = Site::new();
+    for (job, kind) in [("gate", "usage"), ("import", "input"), ("import", "attempts_exhausted")] {
+        let id = site.ended(job, &failed(kind, "name a baseline"));
+        let error = shown(&site.info(id)).error.unwrap().error;
+        assert_eq!((&*error.kind, error.message.as_str()), (kind, "name a baseline"));
+    }
+}
+
+#[test]
+fn results_of_files_are_for_the_owner() {
+    let site = Site::new();
+    let done = Outcome::Done(r#"{"failed":[{"path":"/home/ada/x.md"}]}"#.to_owned());
+    for (job, is_seen) in [("import", true), ("reindex", true), ("import_files", false)] {
+        let id = site.ended(job, &done);
+        let result = site.call(Scope::Admin, |call| job_result(call, number(id)));
+        match (is_seen, result) {
+            (true, Ok(body)) => assert_eq!(body["failed"][0]["path"], "/home/ada/x.md"),
+            (false, Err(fault)) => assert_eq!(fault.kind, "not_found"),
+            other => panic!("{job}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn results_of_runs_are_compared_for_admin_only() {
+    let site = Site::new();
+    let id = site.ended("replay", &Outcome::Done("{}".to_owned()));
+    let body = json!({ "results": [{ "run": id }, { "body": {} }] });
+    let ask = |scope| {
+        let compared = site.call(scope, |call| compare(call, NoParameters {}, read(body.clone())));
+        compared.unwrap_err().kind
+    };
+    assert_eq!((ask(Scope::Read), ask(Scope::Write)), ("forbidden", "forbidden"));
+    assert_eq!(ask(Scope::Admin), "input", "it is read, and is no report");
+    assert!(site.call(Scope::Admin, |call| run_result(call, number(id))).is_ok());
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let site = Site::new();
+    let start =
+        |run: Value| site.call(Scope::Admin, |call| start_run(call, NoParameters {}, read(run)));
+    let replay = |name: &str, value: u32| {
+        let mut run = json!({ "kind": "replay", "against": {} });
+        run[name] = json!(value);
+        start(run)
+    };
+    let gate = |name: &str, value: u32| start(json!({ "kind": "gate", "qrels": "q", name: value }));
+    let limit = |value: u32| start(json!({ "kind": "replay", "against": { "limit": value } }));
+    let refused = [
+        replay("repeats", 0),
+        replay("repeats", 101),
+        replay("repeats", 65535),
+        replay("top_regressions", 1001),
+        gate("k", 0),
+        gate("k", 1001),
+        gate("repeats", 101),
+        limit(0),
+        limit(100_001),
+    ];
+    for answer in refused {
+        assert_eq!(answer.unwrap_err().kind, "usage");
+    }
+    for answer in [replay("repeats", 100), gate("k", 1), gate("k", 1000), limit(100_000)] {
+        assert_eq!(answer.unwrap()["state"], "queued");
+    }
+}
+
+#[test]
+fn the_queue_of_a_workspace_is_bounded() {
+    let site = Site::new();
+    let start = || {
+        let job = read(json!({ "kind": "reindex" }));
+        site.call(Scope::Write, |call| start_job(call, NoParameters {}, job))
+    };
+    for n in 1..=100 {
+        assert_eq!(start().unwrap()["id"], n);
+    }
+    assert_eq!(start().unwrap_err().kind, "overloaded");
+    let (store, ws) = (site.house.store(), WorkspaceId::default());
+    let state = store.cancel_job(&ws, 1, store.clock().unwrap()).unwrap();
+    assert_eq!(state, Some(JobState::Cancelled));
+    assert_eq!(start().unwrap()["id"], 101);
+}

@@ -1,0 +1,38 @@
+//! Threads that are waited for, but not for ever.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(5);
+
+/// Waits until the threads have ended or time is up, and says how many go on.
+pub(crate) fn wait_for(threads: Vec<JoinHandle<()>>, until: Instant) -> usize {
+    let is_at_work = |thread: &JoinHandle<()>| !thread.is_finished();
+    while threads.iter().any(is_at_work) && Instant::now() < until {
+        std::thread::sleep(TICK);
+    }
+    let (at_work, ended): (Vec<_>, Vec<_>) = threads.into_iter().partition(is_at_work);
+    for thread in ended {
+        // A thread that panicked has nothing left to wait for.
+        let _ = thread.join();
+    }
+    at_work.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let (let_go, held) = std::sync::mpsc::channel::<()>();
+        let busy = std::thread::spawn(move || {
+            let _ = held.recv();
+        });
+        let quick = std::thread::spawn(|| ());
+        let until = Instant::now() + Duration::from_millis(200);
+        assert_eq!(wait_for(vec![busy, quick], until), 1);
+        assert!(Instant::now() >= until);
+        drop(let_go);
+    }
+}
