@@ -29,7 +29,8 @@ pub(crate) struct LogArgs {
     /// Send OpenTelemetry spans to this OTLP/HTTP address [env: OTEL_EXPORTER_OTLP_ENDPOINT].
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Put what was asked into the spans; without it they have its length only.
+    /// Put what was asked and the names of the pages found into the spans; without it they have the
+    /// question's length only.
     #[arg(long)]
     otlp_queries: bool,
 }
