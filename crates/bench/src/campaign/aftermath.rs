@@ -50,8 +50,8 @@ pub struct Aftermath {
     pub jobs: usize,
     /// Jobs that were claimed more than once.
     pub resumed: usize,
-    /// How often a job was claimed at most.
-    pub most_attempts: u32,
+    /// How often a job was claimed at most, by kind.
+    pub attempts: BTreeMap<String, u32>,
     /// What should not be.
     pub violations: Vec<String>,
 }
@@ -100,6 +100,12 @@ fn key(page: &str) -> Result<PageKey> {
 }
 
 impl Aftermath {
+    /// How often jobs were claimed at most, in words.
+    pub fn attempts(&self) -> String {
+        let kinds = self.attempts.iter().map(|(kind, most)| format!("{kind} {most}"));
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+
     fn add(&mut self, violation: String) {
         self.violations.push(violation);
     }
@@ -150,7 +156,10 @@ impl Aftermath {
         }
         self.jobs = jobs.len();
         self.resumed = jobs.iter().filter(|job| job.attempt > 1).count();
-        self.most_attempts = jobs.iter().map(|job| job.attempt).max().unwrap_or(0);
+        for job in &jobs {
+            let most = self.attempts.entry(job.kind.clone()).or_default();
+            *most = job.attempt.max(*most);
+        }
         let known: BTreeSet<i64> = jobs.iter().map(|job| job.id).collect();
         let told = asked.imports.iter().filter_map(|import| import.id).chain(asked.others.clone());
         for id in told.filter(|id| !known.contains(id)) {

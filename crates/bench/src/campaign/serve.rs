@@ -31,13 +31,13 @@ pub use trend::Trend;
 
 use super::aftermath::{self, Aftermath, Asked};
 use super::engine::{Engine, Engines};
+use super::ledger::Ledger;
 use super::process::{Gbrain, built_program};
 use super::served::Served;
 use super::tree::{Change, Tree};
 use super::{exit, say, seed};
 
 const ASKERS: usize = 4;
-const WRITERS: usize = 2;
 /// How long stored captures may be behind answers when nobody asks any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a load must last before its figures can be held to stay as they are.
@@ -136,11 +136,15 @@ pub fn serve(load: &Load) -> Result<Report> {
     let mut report = Report::default();
 
     let mut collector = Collector::new(&site)?;
-    let (asked, samples) = under_load(load, &site, &stable, &brain, &mut server, |site, rng| {
-        collector.collect(site, rng)
-    })?;
-    settle(&site, &mut collector, &mut report)?;
-    site.violations.expect("a server that was told to end", &server.stop()?);
+    let (asked, samples) = under_load(load, &site, &stable, &brain, &mut server, &mut collector)?;
+    if !site.violations.any() {
+        settle(&site, &mut collector, &mut report)?;
+    }
+    let output = server.stop()?;
+    site.violations.expect("a server that was told to end", &output);
+    if site.violations.any() {
+        std::fs::write(brain.home().join("serve.log"), output.stderr)?;
+    }
     again(&brain, &site)?;
 
     report.collected = collector.rows;
@@ -171,6 +175,9 @@ fn start(brain: &Gbrain) -> Result<Served> {
     Served::start(command)
 }
 
+/// What one of them does until it is time to go home.
+type Work<'a> = Box<dyn FnOnce(Rng) -> Result<()> + Send + 'a>;
+
 /// Lets everybody in, and watches the server until the time is over.
 fn under_load<'s>(
     load: &Load,
@@ -178,38 +185,37 @@ fn under_load<'s>(
     stable: &Tree,
     brain: &Gbrain,
     server: &mut Served,
-    collect: impl FnOnce(&'s Site, Rng) -> Result<()> + Send,
+    collector: &mut Collector<'s>,
 ) -> Result<(Asked, Vec<Sample>)> {
     let mut rng = Rng::with_seed(load.seed ^ 1);
-    let mut fork = || rng.fork();
-    std::thread::scope(|scope| {
-        for _ in 0..ASKERS {
-            let rng = fork();
-            scope.spawn(|| site.violations.note("an asker", callers::ask(site, stable, rng)));
+    let mut asked = Asked::default();
+    let mut ledgers: [Ledger; 4] = Default::default();
+    let [one, two, agent, crowd] = &mut ledgers;
+    let (imports, runs) = (&mut asked.imports, &mut asked.others);
+    let mut everybody: Vec<(&str, Work<'_>)> = vec![
+        ("a reader", Box::new(|rng| callers::read(site, stable, rng))),
+        ("a collector", Box::new(|rng| collector.collect(site, rng))),
+        ("a writer", Box::new(|rng| callers::write(site, "desk1", rng, one))),
+        ("a writer", Box::new(|rng| callers::write(site, "desk2", rng, two))),
+        ("an agent", Box::new(|rng| callers::converse(site, stable, rng, agent))),
+        ("crowds", Box::new(|rng| callers::crowd(site, load.crowds, rng, crowd))),
+        ("an importer", Box::new(|rng| background::import(site, rng, imports))),
+        ("who measures", Box::new(|rng| background::measure(site, rng, runs))),
+    ];
+    for _ in 0..ASKERS {
+        everybody.push(("an asker", Box::new(|rng| callers::ask(site, stable, rng))));
+    }
+    let watched = std::thread::scope(|scope| {
+        for (who, work) in everybody {
+            let rng = rng.fork();
+            scope.spawn(move || site.violations.note(who, work(rng)));
         }
-        let (reading, collecting) = (fork(), fork());
-        scope.spawn(|| site.violations.note("a reader", callers::read(site, stable, reading)));
-        scope.spawn(|| site.violations.note("a collector", collect(site, collecting)));
-        let mut writers = Vec::new();
-        for number in 0..WRITERS {
-            let rng = fork();
-            writers.push(scope.spawn(move || callers::write(site, &format!("desk{number}"), rng)));
-        }
-        let (talk, come, import, measure) = (fork(), fork(), fork(), fork());
-        writers.push(scope.spawn(|| callers::converse(site, stable, talk)));
-        writers.push(scope.spawn(|| callers::crowd(site, load.crowds, come)));
-        let importer = scope.spawn(|| background::import(site, import));
-        let measurer = scope.spawn(|| background::measure(site, measure));
-
         let watched = watch(load.time, site, brain, server);
         site.end();
-        let mut asked = importer.join().expect("importers go on")?;
-        for writer in writers {
-            asked.ledger.join(writer.join().expect("writers go on")?);
-        }
-        asked.others = measurer.join().expect("who measures goes on")?;
-        Ok((asked, watched?))
-    })
+        watched
+    })?;
+    ledgers.into_iter().for_each(|ledger| asked.ledger.join(ledger));
+    Ok((asked, watched))
 }
 
 /// Looks at the server every second.
@@ -349,11 +355,11 @@ impl Report {
         for Trend { name, early, late, peak, bound } in &self.trends {
             say(format!("  | {name} | {early:.1} | {late:.1} | {peak:.1} | {bound:.1} |"));
         }
-        let Aftermath { versions, jobs, most_attempts, .. } = &self.aftermath;
+        let Aftermath { versions, jobs, .. } = &self.aftermath;
         say(format!(
-            "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, each tried {most_attempts} \
-             time(s) at most",
-            self.acknowledged
+            "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, claimed at most: {}",
+            self.acknowledged,
+            self.aftermath.attempts()
         ));
         say(format!(
             "  {} questions answered, {} captured, {} failures; {} collected over the wire",

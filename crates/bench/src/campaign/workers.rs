@@ -316,7 +316,7 @@ impl Report {
     }
 
     fn print(&self) {
-        let Aftermath { versions, jobs, resumed, most_attempts, violations: _ } = &self.aftermath;
+        let Aftermath { versions, jobs, resumed, .. } = &self.aftermath;
         let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
         say(format!(
             "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
@@ -329,8 +329,9 @@ impl Report {
             self.acknowledged, self.unheard, self.answers
         ));
         say(format!(
-            "  {} jobs, {} claimed more than once, {} times at most; {} imports not heard of",
-            jobs, resumed, most_attempts, self.unheard_imports
+            "  {jobs} jobs, {resumed} claimed more than once (at most: {}); {} imports not heard of",
+            self.aftermath.attempts(),
+            self.unheard_imports
         ));
         say(format!("  {} versions compared, {} violations", versions, self.violations.len()));
         for violation in self.violations.iter().take(20) {

@@ -10,12 +10,14 @@ use axum::http::header::{self, AUTHORIZATION, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use gbrain_core::fault::Fault;
+use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 
-use super::Shared;
 use super::listen::Peer;
 use super::reply::Refusal;
+use super::{Bounds, Shared};
 use crate::access::{Credentials, Denied};
 use crate::audit::{Audit, Event};
 use crate::lanes::Lane;
@@ -23,6 +25,9 @@ use crate::visitor::Visitor;
 
 /// Paths that tell nothing and need no token.
 pub(super) const PUBLIC: &[&str] = &["/v1/health", "/v1/ready", "/v1/openapi.json"];
+
+/// How long the body of a request that is refused may take to arrive.
+const DISCARDED: Duration = Duration::from_secs(5);
 
 pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -57,7 +62,12 @@ pub(super) async fn enter(
             }
             (visitor, next.run(request).await)
         }
-        Err(refusal) => (None, refusal.into_response()),
+        Err(refusal) => {
+            if refusal.retry_after.is_some() {
+                discard(request, &shared.bounds).await;
+            }
+            (None, refusal.into_response())
+        }
     };
     let seen =
         Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
@@ -66,6 +76,22 @@ pub(super) async fn enter(
     }
     dress(&id.0, response.headers_mut());
     response
+}
+
+/// Reads a body and forgets it. Whoever still sends when the connection is closed sees that it broke,
+/// and not when to come back.
+async fn discard(request: Request, bounds: &Bounds) {
+    let mut body = request.into_body();
+    let mut left = bounds.body;
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(length) else { break };
+            left = rest;
+        }
+    };
+    // One that takes its time has to see to it itself.
+    let _ = tokio::time::timeout(DISCARDED, reading).await;
 }
 
 /// What is known of a request when it is over.

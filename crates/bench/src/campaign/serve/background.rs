@@ -9,7 +9,7 @@ use gbrain_core::hash::Hash;
 use serde_json::{Value, json};
 
 use super::site::{Client, Site};
-use crate::campaign::aftermath::{Asked, Import};
+use crate::campaign::aftermath::Import;
 use crate::campaign::tree;
 
 /// Pages of an import: more than are written in one transaction.
@@ -22,17 +22,16 @@ const ENOUGH: u64 = 50;
 const GATES: usize = 5;
 
 /// Imports the same pages with new texts, again and again.
-pub(super) fn import(site: &Site, mut rng: Rng) -> Result<Asked> {
+pub(super) fn import(site: &Site, mut rng: Rng, imports: &mut Vec<Import>) -> Result<()> {
     let mut client = Client::connect(site)?;
-    let mut asked = Asked::default();
     while !site.is_over() {
-        let (body, texts) = new_import(&mut rng, asked.imports.len());
+        let (body, texts) = new_import(&mut rng, imports.len());
         let Some(id) = start(&mut client, "start import", "/v1/jobs", &body)? else { continue };
-        asked.imports.push(Import { id: Some(id), texts });
+        imports.push(Import { id: Some(id), texts });
         follow(site, &mut client, "/v1/jobs", id)?;
         site.rest(&mut rng, BETWEEN);
     }
-    Ok(asked)
+    Ok(())
 }
 
 fn new_import(rng: &mut Rng, number: usize) -> (String, BTreeMap<String, Hash>) {
@@ -46,11 +45,9 @@ fn new_import(rng: &mut Rng, number: usize) -> (String, BTreeMap<String, Hash>) 
     (json!({ "kind": "import", "pages": rows }).to_string(), texts)
 }
 
-/// Replays what was captured, and now and then freezes it and gates on it. Gives back the numbers of
-/// the runs.
-pub(super) fn measure(site: &Site, mut rng: Rng) -> Result<Vec<i64>> {
+/// Replays what was captured, and now and then freezes it and gates on it.
+pub(super) fn measure(site: &Site, mut rng: Rng, runs: &mut Vec<i64>) -> Result<()> {
     let mut client = Client::connect(site)?;
-    let mut runs = Vec::new();
     while !site.is_over() {
         site.rest(&mut rng, BETWEEN);
         if site.questions() < ENOUGH {
@@ -73,7 +70,7 @@ pub(super) fn measure(site: &Site, mut rng: Rng) -> Result<Vec<i64>> {
             follow(site, &mut client, "/v1/runs", id)?;
         }
     }
-    Ok(runs)
+    Ok(())
 }
 
 fn start(

@@ -71,25 +71,24 @@ pub(super) fn read(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
 }
 
 /// Puts and deletes its own pages, and reads what it wrote.
-pub(super) fn write(site: &Site, name: &str, mut rng: Rng) -> Result<Ledger> {
+pub(super) fn write(site: &Site, name: &str, mut rng: Rng, ledger: &mut Ledger) -> Result<()> {
     let mut client = Client::connect(site)?;
-    let mut ledger = Ledger::default();
     let mut count = 0;
     while !site.is_over() {
         count += 1;
         let page = format!("{name}/note-{}", rng.usize(..NOTES));
         let is_put = matches!(ledger.certain(&page), Some(Change::Put(_)));
         if is_put && rng.u8(..6) == 0 {
-            delete(&mut client, &mut ledger, &page)?;
+            delete(&mut client, ledger, &page)?;
         } else {
             let text = tree::page(&mut rng, &page, &format!("{name}x{count}"));
-            if put(&mut client, "put", &mut ledger, &page, &text)? {
+            if put(&mut client, "put", ledger, &page, &text)? {
                 read_back(site, &mut client, &page, &text, rng.u8(..4) == 0)?;
             }
         }
         site.rest(&mut rng, THINKING);
     }
-    Ok(ledger)
+    Ok(())
 }
 
 /// Puts a page, and tells whether that was acknowledged.
@@ -149,13 +148,17 @@ fn read_back(
 }
 
 /// An agent: tools, with pages of its own.
-pub(super) fn converse(site: &Site, stable: &Tree, mut rng: Rng) -> Result<Ledger> {
+pub(super) fn converse(
+    site: &Site,
+    stable: &Tree,
+    mut rng: Rng,
+    ledger: &mut Ledger,
+) -> Result<()> {
     let mut client = Client::connect(site)?;
-    let mut ledger = Ledger::default();
     let mut count = 0;
     while !site.is_over() {
         count += 1;
-        let Some((slug, text)) = rng.choice(stable.pages()) else { return Ok(ledger) };
+        let Some((slug, text)) = rng.choice(stable.pages()) else { return Ok(()) };
         let page = format!("agent/note-{}", rng.usize(..NOTES));
         let marker = tree::marker(text).unwrap_or_default();
         match rng.u8(..8) {
@@ -179,11 +182,11 @@ pub(super) fn converse(site: &Site, stable: &Tree, mut rng: Rng) -> Result<Ledge
         };
         site.rest(&mut rng, THINKING);
     }
-    Ok(ledger)
+    Ok(())
 }
 
 /// Crowds that come at once: by turns to ask, and to write a page each.
-pub(super) fn crowd(site: &Site, every: Duration, mut rng: Rng) -> Result<Ledger> {
+pub(super) fn crowd(site: &Site, every: Duration, mut rng: Rng, ledger: &mut Ledger) -> Result<()> {
     let mut ledgers: Vec<Ledger> = (0..CROWD).map(|_| Ledger::default()).collect();
     let mut count = 0;
     while !site.is_over() {
@@ -202,9 +205,8 @@ pub(super) fn crowd(site: &Site, every: Duration, mut rng: Rng) -> Result<Ledger
             });
         });
     }
-    let mut all = Ledger::default();
-    ledgers.into_iter().for_each(|ledger| all.join(ledger));
-    Ok(all)
+    ledgers.into_iter().for_each(|one| ledger.join(one));
+    Ok(())
 }
 
 fn come(
