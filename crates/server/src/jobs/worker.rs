@@ -154,6 +154,10 @@ fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Jo
         is_over.store(true, Ordering::Release);
         done.unwrap_or_else(|_| Err(Fault::internal("the job ended in a panic")))
     });
+    if done.is_ok() {
+        // A job too short for a beat says how much it did all the same.
+        let _ = beat_once(&held, options);
+    }
     if let Err(fault) = end(&held, done) {
         // The lease runs out, and another worker finds the job.
         tracing::warn!(job = job.info.id, kind = fault.kind, message = %fault.message, "a job could not be ended");

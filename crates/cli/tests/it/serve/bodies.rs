@@ -227,6 +227,7 @@ fn runs_are_shown_alike(twins: &Twins, rows: &str) {
     assert!(printed["worker"].is_string(), "its owner knows which process worked on it");
     printed["worker"] = Value::Null;
     assert_eq!(printed, served);
+    assert_eq!((&served["done"], &served["total"]), (&json!(2), &json!(2)), "however short it was");
     let listed = json!({ "jobs": [served], "next_before": null });
     assert_eq!(twins.served(&Call::get("/v1/jobs")), listed);
     assert_eq!(keys(&twins.home.json(&["jobs", "list"])), keys(&listed));
