@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
     /// Another name that this server goes by; may be given again.
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// An origin (https://app.example) whose pages may call; may be given again.
+    /// An origin such as `https://app.example` whose pages may call; may be given again.
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     allow_origin: Vec<String>,
     /// How many questions are answered at once [default: one per core].
