@@ -228,6 +228,13 @@ fn watch(time: Duration, site: &Site, brain: &Gbrain, server: &mut Served) -> Re
             break;
         }
         samples.push(Sample::take(server, brain.home())?);
+        if samples.len() % 60 == 0 {
+            say(format!(
+                "  {} s: {} MiB",
+                begun.elapsed().as_secs(),
+                samples[samples.len() - 1].own_mib()
+            ));
+        }
     }
     Ok(samples)
 }

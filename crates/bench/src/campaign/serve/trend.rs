@@ -35,6 +35,11 @@ impl Sample {
         let log = home.join("brain.db-wal").metadata().map_or(0, |file| file.len());
         Ok(Self { vitals: server.vitals()?, index: bytes(&home.join("index")), log })
     }
+
+    /// Memory that is the server's own, in MiB.
+    pub(super) fn own_mib(&self) -> u64 {
+        self.vitals.anonymous_kib >> 10
+    }
 }
 
 /// Bytes of the files of a directory.
