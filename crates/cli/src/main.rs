@@ -23,6 +23,11 @@ use error::{CliError, Exit};
 use home::{Environment, Home};
 use terminal::Terminal;
 
+/// The C library keeps a heap for each thread, and a server that is left running grows by what lies idle
+/// in them: over half an hour of mixed load by a quarter.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
