@@ -1,7 +1,7 @@
 //! Measurements and campaigns: what takes too long for the tests.
 //!
 //! `bench NAME` measures, every ratio side by side in one run; `campaign NAME` hunts for failures;
-//! `bare DIR TERMS...` and `split FILES...` are the processes that others are compared with, and
+//! `bare DIR TERMS...`, `split FILES...` and `scan FILE` are the processes that others are compared with, and
 //! `stream ADDRESS ROWS` the one whose export is measured.
 //!
 //! Exit codes: 0 if every target that decides was met, 1 if one was missed, 2 if nothing could be
@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 use gbrain_bench::campaign;
 
 const USAGE: &str = "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | \
-     bare DIR TERMS... | split FILES... | stream ADDRESS ROWS";
+     bare DIR TERMS... | split FILES... | stream ADDRESS ROWS | scan FILE";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +35,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         [kind, name, rest @ ..] if kind == "bench" => bench::run(name, rest),
         [kind, name, rest @ ..] if kind == "campaign" => campaign::run(name, rest),
         [kind, files @ ..] if kind == "split" => bench::score::split(files),
+        [kind, file] if kind == "scan" => bench::usage::scan(file.as_ref()),
         [kind, dir, terms @ ..] if kind == "bare" => bench::bare::run(dir.as_ref(), terms),
         [kind, address, rows] if kind == "stream" => bench::export::stream(address, rows.parse()?),
         _ => bail!(USAGE),

@@ -111,6 +111,10 @@ pub(crate) enum Command {
     Jobs(commands::jobs::JobsArgs),
     /// API tokens: create, list, revoke.
     Tokens(commands::tokens::TokensArgs),
+    /// Print a shell's completions of gbrain, eva or kick.
+    Completions(crate::manual::CompletionsArgs),
+    /// Write man pages of gbrain, eva and kick.
+    Man(crate::manual::ManArgs),
 }
 
 /// What `search` and `query` have in common.

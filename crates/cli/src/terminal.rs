@@ -34,6 +34,14 @@ impl Terminal {
         let _ = stdout.flush();
     }
 
+    /// Prints data as it is, escape sequences and all: it is somebody else's text.
+    pub(crate) fn plain(&self, text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        // A reader that has gone away is no reason to fail.
+        let _ = stdout.write_all(text.as_bytes());
+        let _ = stdout.flush();
+    }
+
     /// Prints a line of data.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         self.out(format!("{}\n", text.as_ref()));
@@ -104,6 +112,11 @@ pub(crate) fn bold(text: &str) -> String {
 /// Text that stands back.
 pub(crate) fn dim(text: &str) -> String {
     text.style(Style::new().dimmed()).to_string()
+}
+
+/// Text that is wrong.
+pub(crate) fn red(text: &str) -> String {
+    text.style(Style::new().red()).to_string()
 }
 
 /// Text that matched.

@@ -27,6 +27,7 @@ pub(crate) mod score;
 mod scrub;
 mod search;
 mod serve;
+pub(crate) mod usage;
 mod vectors;
 mod whole;
 
@@ -36,7 +37,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate, serve";
+                     scrub, score, capture, gate, serve, usage";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -55,6 +56,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "capture" => capture::run(&parse(name, args)?),
         "gate" => gate::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
+        "usage" => usage::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

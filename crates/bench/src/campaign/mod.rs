@@ -10,6 +10,7 @@ pub mod api;
 pub mod engine;
 pub mod fuzz;
 pub mod identity;
+pub mod kick;
 pub mod kill;
 pub mod ledger;
 pub mod load;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api";
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -39,6 +40,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "replay" => replay::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
         "workers" => workers::run(&parse(name, args)?),
+        "kick" => kick::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

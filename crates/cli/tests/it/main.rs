@@ -19,6 +19,7 @@ mod kill;
 mod load_served;
 mod mcp;
 mod meaning;
+mod prompts;
 mod replay;
 mod schema;
 mod score;

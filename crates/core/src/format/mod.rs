@@ -15,6 +15,7 @@ pub mod gate;
 pub mod links;
 pub mod page;
 pub mod pages;
+pub mod prompts;
 pub mod qrels;
 pub mod replay;
 pub mod result;

@@ -12,8 +12,8 @@ use serde_json::{Map, Value as Json};
 use super::block::{self, Fences};
 use super::date;
 use super::frontmatter::{self, Frontmatter};
-use super::yaml::{Node, Value};
 use super::{DateOrigin, PageError};
+use crate::yaml::{Node, Value};
 
 /// A chat as text, with the bytes of each turn.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,9 +9,9 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use super::date::{self, Edge};
-use super::yaml::{self, Node, Value};
 use super::{DateOrigin, PageError, Take, Visibility};
 use crate::link::{self, Direction, LinkType};
+use crate::yaml::{self, Node, Value};
 
 /// The longest frontmatter we read, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;

@@ -13,7 +13,6 @@ mod parse;
 pub(crate) mod sentence;
 pub(crate) mod slug;
 pub(crate) mod timeline;
-mod yaml;
 
 use jiff::civil::Date;
 

@@ -1,14 +1,17 @@
-//! gbrain: a memory for agents whose retrieval is proven on every change.
+//! The programs `gbrain`, `eva` and `kick`.
 //!
-//! This file is the table of contents: what was typed is parsed in [`args`], what is meant is
-//! resolved in [`home`], each command is one file in [`commands`], and [`terminal`] is the only
-//! place that prints. stdout is data, stderr is talk.
+//! This file is the table of contents of `gbrain`: what was typed is parsed in `args`, what is meant
+//! is resolved in `home`, each command is one file in `commands`, and `terminal` is the only
+//! place that prints. stdout is data, stderr is talk. `eva` and `kick` are modules of their names.
 
 mod args;
 mod capture;
 mod commands;
 mod error;
+mod eva;
 mod home;
+mod kick;
+mod manual;
 mod models;
 mod serving;
 mod terminal;
@@ -23,12 +26,11 @@ use error::{CliError, Exit};
 use home::{Environment, Home};
 use terminal::Terminal;
 
-/// The C library keeps a heap for each thread, and a server that is left running grows by what lies idle
-/// in them: over half an hour of mixed load by a quarter.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+pub use eva::eva;
+pub use kick::kick;
 
-fn main() -> ExitCode {
+/// The program `gbrain`.
+pub fn gbrain() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
 
 /// Help and version are answers; anything else that clap refuses is a usage error, on stdout too
 /// when JSON was asked for.
-fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let exit = if error.use_stderr() { Exit::NoVerdict } else { Exit::Pass };
     if exit == Exit::NoVerdict && std::env::args_os().any(|word| word == "--json") {
         let message = error.to_string();
@@ -66,6 +68,8 @@ pub(crate) fn run_in(
 ) -> Result<Exit, CliError> {
     match &args.command {
         Command::Demo(args) => return commands::demo::run(args, terminal),
+        Command::Completions(args) => return Ok(manual::completions(args, terminal)),
+        Command::Man(args) => return manual::man(args, terminal),
         Command::Eval(args) => {
             // Scoring reads two files and nothing else: no home, no brain.
             if let Some(args) = args.score() {
@@ -81,6 +85,8 @@ pub(crate) fn run_in(
     let context = Context { home, terminal, now: jiff::Timestamp::now() };
     match args.command {
         Command::Demo(args) => commands::demo::run(&args, terminal),
+        Command::Completions(args) => Ok(manual::completions(&args, terminal)),
+        Command::Man(args) => manual::man(&args, terminal),
         Command::Eval(args) => commands::eval::run(&context, &args),
         Command::Bench(args) => commands::bench::run(&context, &args),
         Command::Doctor(args) => commands::doctor::run(&context, &args),

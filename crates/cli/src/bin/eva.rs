@@ -1,0 +1,5 @@
+//! The `eva` program; what it does is in the library.
+
+fn main() -> std::process::ExitCode {
+    gbrain_cli::eva()
+}

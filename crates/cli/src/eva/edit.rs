@@ -1,0 +1,82 @@
+//! `eva edit`: a template in an editor.
+
+use std::process::Command;
+
+use clap::Args;
+use gbrain_core::prompt::{Status, edited};
+use gbrain_prompts::Prompt;
+use serde_json::json;
+
+use super::{Context, variable};
+use crate::error::{CliError, Exit};
+
+/// Arguments of `edit`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  eva edit greet\n  eva edit greet meta.yml\n  eva edit greet eval.yml\n\n\
+    The editor is VISUAL, EDITOR or vi. A change bumps `updated` in meta.yml."
+)]
+pub(super) struct EditArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+    /// The file [default: the template].
+    #[arg(value_parser = ["prompt.xml", "prompt.md", "meta.yml", "eval.yml", "guard.sh", "verify.sh", "aliases"])]
+    file: Option<String>,
+}
+
+/// Opens it.
+pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
+    let prompt = context.library()?.prompt(&args.id)?;
+    let path = args.file.as_ref().map_or(prompt.template.path.clone(), |file| prompt.file(file));
+    let before = std::fs::read(&path).ok();
+    let editor =
+        ["VISUAL", "EDITOR"].into_iter().find_map(variable).unwrap_or_else(|| "vi".to_owned());
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = Command::new(program).args(words).arg(&path).status();
+    let status = status.map_err(|error| CliError::io(program, &error))?;
+    if !status.success() {
+        return Err(CliError::usage(format!("`{editor}` ended with {status}: nothing was bumped")));
+    }
+    let is_changed = std::fs::read(&path).ok() != before;
+    if is_changed {
+        bump(context, &prompt)?;
+    }
+    tell(context, &prompt.dir, is_changed)
+}
+
+fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
+    let path = prompt.file("meta.yml");
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| CliError::io(path.display(), &error))?;
+    let today = context.now.strftime("%Y-%m-%d").to_string();
+    match edited(&text, "updated", &today) {
+        Some(text) => {
+            std::fs::write(&path, text).map_err(|error| CliError::io(path.display(), &error))
+        }
+        None => {
+            context.terminal.warn("meta.yml has no line `updated: …` that could be changed");
+            Ok(())
+        }
+    }
+}
+
+/// What the edit did to the evidence.
+fn tell(context: &Context<'_>, dir: &std::path::Path, is_changed: bool) -> Result<Exit, CliError> {
+    let prompt = Prompt::read(dir.to_owned())?;
+    let stale = prompt.stale()?;
+    if context.terminal.is_json() {
+        let stale = stale.as_ref().map(ToString::to_string);
+        context.terminal.json(&json!({ "id": prompt.id, "changed": is_changed, "stale": stale }));
+    }
+    match stale {
+        Some(stale) if is_changed => {
+            context.terminal.warn(format!("the evidence is stale: {stale}"))
+        }
+        None if is_changed && prompt.meta.status == Status::Ready => {
+            context.terminal.warn("this prompt is ready: bump its version if its meaning changed");
+        }
+        _ => (),
+    }
+    Ok(Exit::Pass)
+}

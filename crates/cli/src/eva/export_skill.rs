@@ -1,0 +1,37 @@
+//! `eva export-skill`: a ready prompt as a skill for agents.
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `export-skill`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  eva export-skill greet\n\nWrites dist/skills/<id>/SKILL.md; what else was in \
+    that directory goes."
+)]
+pub(super) struct ExportSkillArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+    /// Also if it is not ready.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes it.
+pub(super) fn run(context: &Context<'_>, args: &ExportSkillArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let prompt = library.prompt(&args.id)?;
+    let exported = gbrain_prompts::export_skill(&library, &prompt, args.force)?;
+    if exported.was_forced {
+        context.terminal.warn(format!("`{}` is not ready, or its evidence is stale", prompt.id));
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "id": prompt.id, "path": exported.path }));
+    } else {
+        context.terminal.line(exported.path.display().to_string());
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,46 @@
+//! `eva index`: the lists that are made of all prompts.
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `index`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  eva index --check || eva index\n\n\
+    Rewrites what stands between the lines with INDEX:START and INDEX:END of README.md, and between \
+    AUTO:START and AUTO:END of bin/kick-aliases.sh.")]
+pub(super) struct IndexArgs {
+    /// Write nothing; end with 1 if something would change.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Makes them.
+pub(super) fn run(context: &Context<'_>, args: &IndexArgs) -> Result<Exit, CliError> {
+    let indexed = gbrain_prompts::index(&context.library()?, args.check)?;
+    for error in indexed.left {
+        let fault = CliError::from(error);
+        context.terminal.warn(format!("{}: left as it is", fault.message));
+        fault.hints.iter().for_each(|hint| context.terminal.remark(format!("hint: {hint}")));
+    }
+    for (id, error) in &indexed.unreadable {
+        context.terminal.warn(format!("{id}: {}", gbrain_core::fault::chain(error)));
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "prompts": indexed.prompts, "changed": indexed.changed }));
+    } else {
+        let verb = if args.check { "would change" } else { "wrote" };
+        indexed
+            .changed
+            .iter()
+            .for_each(|path| context.terminal.line(format!("{verb} {}", path.display())));
+        context.terminal.remark(format!("{} prompt(s)", indexed.prompts));
+    }
+    Ok(match (args.check && !indexed.changed.is_empty(), indexed.unreadable.is_empty()) {
+        (true, _) => Exit::Fail,
+        (false, true) => Exit::Pass,
+        (false, false) => Exit::NoVerdict,
+    })
+}

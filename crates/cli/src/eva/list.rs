@@ -1,0 +1,63 @@
+//! `eva list`: the prompts.
+
+use clap::Args;
+use gbrain_core::fault::chain;
+use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody};
+use gbrain_core::prompt::Status;
+use gbrain_prompts::Listed;
+
+use super::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  eva list\n  eva list --status ready --json")]
+pub(super) struct ListArgs {
+    /// Only prompts of this status: draft, tested or ready.
+    #[arg(long, value_name = "STATUS", value_parser = parse_status)]
+    status: Option<Status>,
+}
+
+pub(super) fn parse_status(text: &str) -> Result<Status, String> {
+    Status::from_name(text).ok_or_else(|| "draft, tested or ready".to_owned())
+}
+
+/// Lists them. A prompt that can't be read is listed as such, and nothing is called whole then.
+pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
+    let listed = context.library()?.list()?;
+    let rows: Vec<PromptRow> = listed.iter().map(row).collect();
+    let is_wanted = |row: &&PromptRow| args.status.is_none() || row.status == args.status;
+    let is_whole = rows.iter().all(|row| row.error.is_none());
+    let rows: Vec<&PromptRow> =
+        rows.iter().filter(|row| is_wanted(row) || row.error.is_some()).collect();
+    if context.terminal.is_json() {
+        let prompts = listed.iter().map(row).filter(|row| is_wanted(&row) || row.error.is_some());
+        let body = PromptsBody { schema_version: PROMPTS_VERSION, prompts: prompts.collect() };
+        context.terminal.json(&body);
+    } else {
+        let cells = rows.iter().map(|row| {
+            let status = row.status.map_or("unreadable", Status::name);
+            let said = row.error.as_ref().or(row.summary.as_ref()).cloned().unwrap_or_default();
+            vec![row.id.clone(), status.to_owned(), row.version.clone().unwrap_or_default(), said]
+        });
+        context.terminal.out(table(&["prompt", "status", "version", "summary"], cells));
+    }
+    Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+/// A prompt in a list.
+pub(super) fn row(listed: &Listed) -> PromptRow {
+    let id = listed.id.clone();
+    match &listed.prompt {
+        Err(error) => PromptRow { id, error: Some(chain(error)), ..PromptRow::default() },
+        Ok(prompt) => PromptRow {
+            id,
+            status: Some(prompt.meta.status),
+            version: Some(prompt.meta.version.clone()),
+            summary: Some(prompt.meta.summary.clone()),
+            aliases: prompt.aliases().unwrap_or_default(),
+            ..PromptRow::default()
+        },
+    }
+}

@@ -1,0 +1,85 @@
+//! `eva log`: the latest runs.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+use gbrain_core::usage::{UsageRow, second};
+use gbrain_prompts::{follow, tail};
+
+use super::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// How often a log is looked at while it is followed.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Arguments of `log`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  eva log greet\n  eva log greet -n 100 --json | jq .duration_ms\n  \
+    eva log greet --follow\n\nWith --json rows are printed as they are, one a line."
+)]
+pub(super) struct LogArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+    /// How many.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    count: usize,
+    /// Go on with rows as they are appended.
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// Prints them.
+pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
+    let prompt = context.library()?.prompt(&args.id)?;
+    let path = prompt.usage_log();
+    let lines = tail(&path, args.count)?;
+    let is_json = context.terminal.is_json();
+    let rows: Vec<UsageRow> =
+        lines.iter().filter_map(|line| UsageRow::parse(line.as_bytes()).ok()).collect();
+    let malformed = lines.len() - rows.len();
+    if is_json {
+        rows.iter().for_each(|row| context.terminal.plain(&row.to_line()));
+    } else if args.follow {
+        rows.iter().for_each(|row| context.terminal.line(text(row)));
+    } else {
+        let head =
+            ["when", "case", "vars", "sent", "exit", "verified", "ms", "words in", "words out"];
+        context.terminal.out(table(&head, rows.iter().map(cells)));
+    }
+    if malformed > 0 {
+        context.terminal.warn(format!("{malformed} line(s) are not rows and are left out"));
+    }
+    if args.follow {
+        follow(&path, EVERY, |line| {
+            let Ok(row) = UsageRow::parse(line.as_bytes()) else { return Ok(()) };
+            let text = if is_json { row.to_line() } else { text(&row) + "\n" };
+            // Whoever reads may go: that is the end of following.
+            let mut stdout = std::io::stdout().lock();
+            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        })?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn cells(row: &UsageRow) -> Vec<String> {
+    let UsageRow { ts, case, vars_hash, sent, exit_code, verified, .. } = row;
+    let UsageRow { duration_ms, prompt_words, output_words, .. } = row;
+    vec![
+        second(*ts),
+        case.clone().unwrap_or_else(|| "-".to_owned()),
+        vars_hash.clone(),
+        if *sent { "yes" } else { "no" }.to_owned(),
+        exit_code.to_string(),
+        verified.map_or("-".to_owned(), |verified| verified.to_string()),
+        duration_ms.to_string(),
+        prompt_words.to_string(),
+        output_words.to_string(),
+    ]
+}
+
+fn text(row: &UsageRow) -> String {
+    cells(row).join("  ")
+}

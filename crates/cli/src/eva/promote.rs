@@ -1,0 +1,91 @@
+//! `eva promote`: one step up, if the evidence is there.
+
+use clap::Args;
+use gbrain_core::format::prompts::{GateBody, MoveBody, PROMPTS_VERSION, stale};
+use gbrain_prompts::{Moved, Prompt, PromptError, promote};
+
+use super::show::{next, rests_on};
+use super::{Context, who};
+use crate::error::{CliError, Exit};
+use crate::terminal::red;
+
+/// Arguments of `promote`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  eva promote greet\n  eva promote greet --force\n\n\
+    draft to tested takes 3 runs that were sent and not refuted; tested to ready takes 10 that were sent \
+    and verified, and a green evaluation of all cases. eva.yml and meta.yml may ask for other numbers. \
+    Every promotion leaves a line in .promotions.jsonl. Ends with 1 if a gate is closed.")]
+pub(super) struct PromoteArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+    /// Promote although something is missing.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Promotes it.
+pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let prompt = library.prompt(&args.id)?;
+    let moved = match promote(&library, &prompt, args.force, &who(), context.now) {
+        Ok(moved) => moved,
+        Err(error @ PromptError::Ready(_)) => {
+            let error = CliError::from(error);
+            return Err(match prompt.stale()? {
+                Some(stale) => error.hint(format!("its evidence is stale: {stale}")),
+                None => error,
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    tell(context, &prompt, &moved);
+    Ok(if moved.evidence.is_some() { Exit::Pass } else { Exit::Fail })
+}
+
+fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
+    let gate = GateBody::new(&moved.gate);
+    if context.terminal.is_json() {
+        context.terminal.json(&MoveBody {
+            schema_version: PROMPTS_VERSION,
+            id: &prompt.id,
+            moved: moved.evidence.is_some(),
+            status: moved.evidence.as_ref().map_or(prompt.meta.status, |evidence| evidence.to),
+            evidence: moved.evidence.as_ref(),
+            gate: Some(gate.clone()),
+            stale: stale(moved.stale.as_ref()),
+        });
+    }
+    if let Some(stale) = &moved.stale {
+        context.terminal.warn(format!("the evidence so far is stale: {stale}"));
+    }
+    if moved.gate.eval == gbrain_core::prompt::Green::Unsigned {
+        context.terminal.warn("the last evaluation does not say of which text it was");
+    }
+    match &moved.evidence {
+        Some(evidence) => {
+            evidence
+                .unmet
+                .iter()
+                .for_each(|unmet| context.terminal.warn(format!("forced past: {unmet}")));
+            if !context.terminal.is_json() {
+                context
+                    .terminal
+                    .line(format!("{}: {} -> {}", prompt.id, evidence.from, evidence.to));
+                context.terminal.line(rests_on(evidence));
+            }
+        }
+        None => {
+            let unmet = gate.unmet.iter().map(|unmet| red(&format!("  {unmet}\n")));
+            let list: String = unmet.collect();
+            context.terminal.remark(format!(
+                "{} stays {}: {}",
+                prompt.id,
+                prompt.meta.status,
+                next(&gate)
+            ));
+            if !context.terminal.is_json() {
+                context.terminal.out(list);
+            }
+        }
+    }
+}

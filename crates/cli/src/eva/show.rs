@@ -1,0 +1,142 @@
+//! `eva show`: a prompt, its runs and what is missing for its next step.
+
+use clap::Args;
+use gbrain_core::format::prompts::{
+    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, stale,
+};
+use gbrain_core::prompt::Evidence;
+use gbrain_prompts::{gate, since, summarise};
+
+use super::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::bold;
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  eva show greet")]
+pub(super) struct ShowArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+}
+
+/// Shows it.
+pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let prompt = library.prompt(&args.id)?;
+    let usage = summarise(&prompt.usage_log(), None)?;
+    let counted = match since(&prompt)? {
+        None => usage.clone(),
+        since => summarise(&prompt.usage_log(), since)?,
+    };
+    let gate = gate(&library, &prompt, &counted)?;
+    let (evidence, malformed_evidence) = prompt.evidence()?;
+    let (_, malformed_evals) = prompt.eval_rows()?;
+    let body = ShowBody {
+        schema_version: PROMPTS_VERSION,
+        id: &prompt.id,
+        title: &prompt.meta.title,
+        summary: &prompt.meta.summary,
+        status: prompt.meta.status,
+        version: &prompt.meta.version,
+        updated: &prompt.meta.updated,
+        inputs: InputBody::all(&prompt.meta),
+        cases: prompt.cases(),
+        prompt_hash: prompt.hash(),
+        usage: UsageBody::new(&usage),
+        gate: gate.as_ref().map(GateBody::new),
+        eval: prompt.green()?.name(),
+        evidence: evidence.last().filter(|last| last.to == prompt.meta.status),
+        stale: stale(prompt.stale()?.as_ref()),
+    };
+    if context.terminal.is_json() {
+        context.terminal.json(&body);
+    } else {
+        context.terminal.out(text(&body));
+    }
+    for (count, file) in
+        [(malformed_evals, ".eval.jsonl"), (malformed_evidence, ".promotions.jsonl")]
+    {
+        if count > 0 {
+            context
+                .terminal
+                .warn(format!("{count} line(s) of {file} are not rows and count for nothing"));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+fn text(body: &ShowBody<'_>) -> String {
+    let mut lines = vec![
+        format!("{} ({}, {})", bold(body.id), body.status, body.version),
+        format!("{}: {}", body.title, body.summary),
+        String::new(),
+    ];
+    let mut say = |name: &str, value: String| lines.push(format!("{name:<10} {value}"));
+    if !body.inputs.is_empty() {
+        say("inputs", body.inputs.iter().map(input).collect::<Vec<_>>().join(", "));
+    }
+    if !body.cases.is_empty() {
+        say("cases", body.cases.join(", "));
+    }
+    usage(&body.usage, &mut say);
+    say("eval", body.eval.to_owned());
+    match &body.gate {
+        Some(gate) => say("next", next(gate)),
+        None => say("next", "nothing: it is ready".to_owned()),
+    }
+    if let Some(evidence) = body.evidence {
+        say("evidence", rests_on(evidence));
+    }
+    if let Some(stale) = &body.stale {
+        say("stale", format!("{stale}: `eva demote {}` and collect new evidence", body.id));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn input(input: &InputBody<'_>) -> String {
+    match (input.default, input.required) {
+        (Some(default), _) => format!("{} (default: {default})", input.name),
+        (None, true) => format!("{} (required)", input.name),
+        (None, false) => input.name.to_owned(),
+    }
+}
+
+fn usage(usage: &UsageBody, say: &mut impl FnMut(&str, String)) {
+    let UsageBody { total, sent, verified_true, verified_false, verified_null, .. } = usage;
+    say("runs", format!("{total}, {sent} of them sent"));
+    say("verified", format!("{verified_true} true, {verified_false} false, {verified_null} null"));
+    say("last", usage.last_ts.clone().unwrap_or_else(|| "-".to_owned()));
+    let about = if usage.medians_exact { "" } else { "about " };
+    let median = |value: Option<f64>, unit: &str| match value {
+        Some(value) => format!("{about}{value} {unit}"),
+        None => format!("- {unit}"),
+    };
+    let medians = [
+        median(usage.median_duration_ms, "ms"),
+        median(usage.median_prompt_words, "words in"),
+        median(usage.median_output_words, "words out"),
+    ];
+    say("medians", medians.join(", "));
+    if let Some(line) = usage.first_malformed_line {
+        let count = usage.malformed;
+        say("malformed", format!("{count} line(s) count for nothing, the first is line {line}"));
+    }
+}
+
+/// The way to the next step.
+pub(super) fn next(gate: &GateBody) -> String {
+    let to = gate.transition.rsplit('_').next().unwrap_or_default();
+    let eval = if gate.require_eval { format!(", eval {}", gate.eval) } else { String::new() };
+    let open = if gate.unmet.is_empty() { " (open: eva promote)" } else { "" };
+    format!("{to}: {}/{} {}{eval}{open}", gate.uses, gate.min_uses, gate.counts)
+}
+
+/// What a status rests on.
+pub(super) fn rests_on(evidence: &Evidence) -> String {
+    let Evidence { ts, action, by, uses, sent, prompt_hash, .. } = evidence;
+    let rate = match evidence.wilson_low {
+        Some(low) => format!(", at least {:.0} % of runs (95 %)", low * 100.0),
+        None => String::new(),
+    };
+    format!("{action} {ts} by {by}: {uses} uses of {sent} sent{rate}, text {prompt_hash}")
+}

@@ -1,0 +1,121 @@
+//! `eva stats`: prompts by their runs.
+
+use clap::Args;
+use gbrain_core::format::prompts::{
+    GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, stale,
+};
+use gbrain_prompts::{Library, Listed, PromptError, gate, summarise};
+
+use super::Context;
+use super::list::row;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  eva stats\n  eva stats --json\n\n\
+    Medians and the picture of durations are over runs that were sent; the picture shows the latest 40.")]
+pub(super) struct StatsArgs {}
+
+/// Compares them.
+pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError> {
+    let library = context.library()?;
+    let listed = library.list()?;
+    let bar = context.terminal.progress("prompts");
+    bar.set_length(listed.len() as u64);
+    let rows: Vec<PromptRow> = listed
+        .iter()
+        .map(|listed| {
+            bar.inc(1);
+            full_row(&library, listed)
+        })
+        .collect();
+    bar.finish_and_clear();
+    let is_whole = rows.iter().all(|row| row.error.is_none());
+    if context.terminal.is_json() {
+        context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts: rows });
+    } else {
+        let head = [
+            "prompt",
+            "status",
+            "runs",
+            "sent",
+            "verified",
+            "median ms",
+            "words in",
+            "words out",
+            "next",
+            "durations",
+        ];
+        context.terminal.out(table(&head, rows.iter().map(cells)));
+    }
+    Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+fn full_row(library: &Library, listed: &Listed) -> PromptRow {
+    let mut row = row(listed);
+    if let Err(error) = add_figures(library, listed, &mut row) {
+        row.error = Some(gbrain_core::fault::chain(&error));
+    }
+    row
+}
+
+fn add_figures(library: &Library, listed: &Listed, row: &mut PromptRow) -> Result<(), PromptError> {
+    let Ok(prompt) = &listed.prompt else { return Ok(()) };
+    let usage = summarise(&prompt.usage_log(), None)?;
+    let counted = match gbrain_prompts::since(prompt)? {
+        None => None,
+        since => Some(summarise(&prompt.usage_log(), since)?),
+    };
+    row.gate =
+        gate(library, prompt, counted.as_ref().unwrap_or(&usage))?.as_ref().map(GateBody::new);
+    row.usage = Some(UsageBody::new(&usage));
+    row.latest_durations_ms = Some(usage.latest_durations());
+    row.stale = stale(prompt.stale()?.as_ref());
+    Ok(())
+}
+
+fn cells(row: &PromptRow) -> Vec<String> {
+    let Some(usage) = &row.usage else {
+        let error = row.error.clone().unwrap_or_default();
+        return vec![row.id.clone(), "unreadable".to_owned(), error];
+    };
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
+    let next = match &row.gate {
+        Some(gate) => format!("{}/{}", gate.uses, gate.min_uses),
+        None if row.stale.is_some() => "stale".to_owned(),
+        None => "-".to_owned(),
+    };
+    vec![
+        row.id.clone(),
+        row.status.map(|status| status.to_string()).unwrap_or_default(),
+        usage.total.to_string(),
+        usage.sent.to_string(),
+        format!("{}/{}", usage.verified_true, usage.verified_true + usage.verified_false),
+        number(usage.median_duration_ms),
+        number(usage.median_prompt_words),
+        number(usage.median_output_words),
+        next,
+        sparkline(row.latest_durations_ms.as_deref().unwrap_or_default()),
+    ]
+}
+
+/// Values as bars, from nothing to the largest.
+fn sparkline(values: &[u64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().max().unwrap_or_default().max(1) as f64;
+    let bar = |value: &u64| BARS[((*value as f64 / most * 7.0).round() as usize).min(7)];
+    values.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_from_nothing_to_the_largest() {
+        assert_eq!(sparkline(&[0, 50, 100]), "▁▅█");
+        assert_eq!(sparkline(&[0, 0]), "▁▁");
+        assert_eq!(sparkline(&[]), "");
+    }
+}

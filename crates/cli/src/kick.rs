@@ -1,0 +1,186 @@
+//! `kick`: run a prompt and log one line.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
+use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
+use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt};
+use jiff::Timestamp;
+
+use crate::error::CliError;
+use crate::terminal::Terminal;
+
+/// Run a prompt of the library and log one line.
+#[derive(Debug, Parser)]
+#[command(name = "kick", version, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  kick greet --var name=Ada              show what would be sent\n  \
+    kick greet --case basic --send         send it, verify the answer, log the run\n  \
+    kick review --var-file a.diff --send --keep-output review.md\n\n\
+    The prompt is piped into the command of `send` in eva.yml, or of EVA_SEND_CMD, by default \
+    `claude -p`. Without --send nothing leaves this machine.\n\n\
+    Exit codes: that of the command; 0 without --send; 1 if guard.sh refused; 2 if nothing could be \
+    run; 3 with --strict if verify.sh refused the answer."
+)]
+pub(crate) struct KickArgs {
+    /// The prompt, or one of its aliases.
+    id: String,
+    /// Take the inputs of this case first.
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
+    /// Set a variable; may be given again, the last wins.
+    #[arg(long, value_name = "KEY=VALUE")]
+    var: Vec<String>,
+    /// Set the variable file_contents to a file's text.
+    #[arg(long, value_name = "FILE")]
+    var_file: Vec<PathBuf>,
+    /// Send it to the model.
+    #[arg(long)]
+    send: bool,
+    /// The model, instead of the prompt's own.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// End with 3 if the verifier refused the answer.
+    #[arg(long)]
+    strict: bool,
+    /// Keep the answer in this file.
+    #[arg(long, value_name = "FILE")]
+    keep_output: Option<PathBuf>,
+    /// The directory that holds `prompts` [env: EVA_ROOT] [default: here or above].
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Print one JSON document on stdout instead of the prompt or the answer.
+    #[arg(long)]
+    json: bool,
+    /// No remarks on stderr; errors stay.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+const GUARD_REFUSED: u8 = 1;
+const NO_VERDICT: u8 = 2;
+const REFUTED: u8 = 3;
+
+/// The program `kick`.
+pub fn kick() -> ExitCode {
+    let matches = match KickArgs::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return crate::usage(&error),
+    };
+    let args = match KickArgs::from_arg_matches(&matches) {
+        Ok(args) => args,
+        Err(error) => return crate::usage(&error),
+    };
+    let terminal = Terminal::new(args.json, args.quiet);
+    match run(&args, given(&args, &matches), &terminal) {
+        Ok(code) => code.into(),
+        Err((code, error)) => {
+            terminal.error(&error);
+            code.into()
+        }
+    }
+}
+
+type Failed = (u8, CliError);
+
+fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Failed> {
+    let no_verdict = |error: gbrain_prompts::PromptError| (NO_VERDICT, CliError::from(error));
+    let library = crate::eva::library(args.root.as_deref()).map_err(|error| (NO_VERDICT, error))?;
+    let prompt = library.prompt(&args.id).map_err(no_verdict)?;
+    let kick = Kick {
+        case: args.case.clone(),
+        given,
+        send: command(args, &library, &prompt).map_err(no_verdict)?,
+        keep_output: args.keep_output.clone(),
+    };
+    let mut output = Watcher { kept: args.json.then(Vec::new) };
+    let kicked = gbrain_prompts::kick(&prompt, &kick, &mut output, &Timestamp::now);
+    let kicked = kicked.map_err(|error| {
+        let is_guard = matches!(error, gbrain_prompts::PromptError::Guard { .. });
+        (if is_guard { GUARD_REFUSED } else { NO_VERDICT }, CliError::from(error))
+    })?;
+    tell(terminal, &prompt, &kicked, output.kept);
+    Ok(exit_code(&kicked, args.strict))
+}
+
+fn command(
+    args: &KickArgs,
+    library: &Library,
+    prompt: &Prompt,
+) -> Result<Option<Command>, gbrain_prompts::PromptError> {
+    if !args.send {
+        return Ok(None);
+    }
+    let environment = crate::eva::variable("EVA_SEND_CMD");
+    let command = Command::resolve(environment.as_deref(), &library.settings)?;
+    let model = args.model.as_deref().or(prompt.meta.model.as_deref());
+    Ok(Some(command.with_model(model)))
+}
+
+/// What was typed, from left to right: `--var` and `--var-file` are layers of one pile.
+fn given(args: &KickArgs, matches: &ArgMatches) -> Vec<Given> {
+    let places = |name: &str| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
+    let pairs = args.var.iter().cloned().map(Given::Pair).zip(places("var"));
+    let files = args.var_file.iter().cloned().map(Given::File).zip(places("var_file"));
+    let mut all: Vec<(Given, usize)> = pairs.chain(files).collect();
+    all.sort_by_key(|(_, place)| *place);
+    all.into_iter().map(|(given, _)| given).collect()
+}
+
+/// The terminal, or a memory for `--json`.
+struct Watcher {
+    kept: Option<Vec<u8>>,
+}
+
+impl Write for Watcher {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.kept {
+            Some(kept) => kept.write(bytes),
+            None => std::io::stdout().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stdout().flush()
+    }
+}
+
+fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Vec<u8>>) {
+    kicked.talk.iter().for_each(|line| terminal.remark(line));
+    if let Some(trouble) = &kicked.trouble {
+        terminal.warn(trouble);
+    }
+    for key in &kicked.rendered.unset {
+        terminal.warn(format!("{{{{{key}}}}} has no value and was left as it is"));
+    }
+    if kicked.row.verified == Some(false) {
+        terminal.warn("verify.sh refused the answer");
+    }
+    if terminal.is_json() {
+        let line = kicked.row.to_line();
+        terminal.json(&KickBody {
+            schema_version: PROMPTS_VERSION,
+            id: &prompt.id,
+            row: serde_json::from_str(&line).unwrap_or_default(),
+            prompt: &kicked.rendered.text,
+            unset: &kicked.rendered.unset,
+            output: output
+                .filter(|_| kicked.row.sent)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            trouble: kicked.trouble.as_deref(),
+        });
+    } else if !kicked.row.sent {
+        terminal.plain(&kicked.rendered.text);
+    }
+}
+
+/// That of the command, unless only the verifier has something against it.
+fn exit_code(kicked: &Kicked, is_strict: bool) -> u8 {
+    match u8::try_from(kicked.row.exit_code) {
+        Ok(0) if is_strict && kicked.row.verified == Some(false) => REFUTED,
+        Ok(code) => code,
+        Err(_) => u8::MAX,
+    }
+}

@@ -1,0 +1,233 @@
+//! One run of a prompt.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use super::Library;
+
+#[test]
+fn a_dry_run_shows_the_prompt_and_leaves_a_row() {
+    let library = Library::new();
+    let ran = library.kick(&["greet", "--var", "name=Ada"], 0);
+    assert_eq!(ran.stdout, "Hello Ada.\n");
+    let line = library.read("prompts/greet/.usage.jsonl");
+    let keys = [
+        "ts",
+        "case",
+        "vars_hash",
+        "sent",
+        "exit_code",
+        "verified",
+        "duration_ms",
+        "prompt_words",
+        "output_words",
+    ];
+    let places: Vec<usize> =
+        keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
+    assert!(places.is_sorted(), "{line}");
+    let row = &library.rows()[0];
+    assert_eq!(row.as_object().unwrap().len(), 9);
+    assert_eq!(
+        (&row["sent"], &row["exit_code"], &row["verified"]),
+        (&false.into(), &0.into(), &serde_json::Value::Null)
+    );
+    assert_eq!((&row["prompt_words"], &row["output_words"]), (&2.into(), &0.into()));
+    assert_eq!(row["vars_hash"].as_str().unwrap().len(), 12);
+}
+
+#[test]
+fn the_last_value_wins_and_values_are_not_templates() {
+    let library = Library::new();
+    library.write("prompts/greet/prompt.xml", "{{name}} {{other}}\n");
+    library.write("prompts/greet/examples/c/inputs.yml", "name: case\nother: 007\n");
+    let out = |args: &[&str]| library.kick(args, 0).stdout;
+    assert_eq!(out(&["greet", "--case", "c"]), "case 007\n");
+    assert_eq!(out(&["greet", "--case", "c", "--var", "name=1", "--var", "name=2"]), "2 007\n");
+    assert_eq!(out(&["greet", "--var", "name={{other}}", "--var", "other=x"]), "{{other}} x\n");
+    library.script(
+        "prompts/greet/guard.sh",
+        "echo name=guard; echo talk; echo \"other=$EVA_VAR_other!\"",
+    );
+    let ran = library.kick(&["greet", "--case", "c", "--var", "name=1"], 0);
+    assert_eq!(ran.stdout, "guard 007!\n");
+    assert!(ran.stderr.contains("talk"), "{}", ran.stderr);
+}
+
+#[test]
+fn files_and_pairs_are_layers_from_left_to_right() {
+    let library = Library::new();
+    library.write("prompts/greet/prompt.xml", "{{file_contents}}");
+    library.write("a.txt", "from a file\n");
+    let out = |args: &[&str]| library.kick(args, 0).stdout;
+    assert_eq!(out(&["greet", "--var-file", "a.txt"]), "from a file\n");
+    assert_eq!(out(&["greet", "--var-file", "a.txt", "--var", "file_contents=typed"]), "typed");
+    assert_eq!(
+        out(&["greet", "--var", "file_contents=typed", "--var-file", "a.txt"]),
+        "from a file\n"
+    );
+}
+
+#[test]
+fn a_sent_run_is_verified_and_its_answer_is_shown_and_kept() {
+    let library = Library::new();
+    library.script(
+        "prompts/greet/verify.sh",
+        "grep -q Ada \"$EVA_OUTPUT_FILE\" && test \"$EVA_PROMPT_ID\" = greet",
+    );
+    let ran =
+        library.kick(&["greet", "--var", "name=Ada", "--send", "--keep-output", "out.txt"], 0);
+    assert_eq!(
+        (ran.stdout.as_str(), library.read("out.txt").as_str()),
+        ("Hello Ada.\n", "Hello Ada.\n")
+    );
+    let rows = library.rows();
+    assert_eq!(
+        (&rows[0]["sent"], &rows[0]["verified"], &rows[0]["output_words"]),
+        (&true.into(), &true.into(), &2.into())
+    );
+    let ran = library.kick(&["greet", "--var", "name=Bob", "--send"], 0);
+    assert!(ran.stderr.contains("verify.sh refused"), "{}", ran.stderr);
+    library.kick(&["greet", "--var", "name=Bob", "--send", "--strict"], 3);
+    assert_eq!(library.rows()[2]["verified"], false);
+}
+
+#[test]
+fn a_verifier_runs_although_the_model_failed_and_both_facts_are_kept() {
+    let library = Library::new();
+    library.model("cat; exit 7");
+    library.script("prompts/greet/verify.sh", "exit 0");
+    library.kick(&["greet", "--var", "name=Ada", "--send"], 7);
+    let row = &library.rows()[0];
+    assert_eq!((&row["exit_code"], &row["verified"]), (&7.into(), &true.into()));
+}
+
+#[test]
+fn a_guard_that_refuses_leaves_no_row() {
+    let library = Library::new();
+    library.script("prompts/greet/guard.sh", "echo no >&2; exit 4");
+    let ran = library.kick(&["greet", "--var", "name=Ada", "--send"], 1);
+    assert!(ran.stderr.contains("guard.sh ended with 4"), "{}", ran.stderr);
+    assert_eq!(library.rows().len(), 0);
+}
+
+#[test]
+fn hooks_that_may_not_run_are_not_there() {
+    let library = Library::new();
+    library.write("prompts/greet/guard.sh", "exit 4");
+    library.write("prompts/greet/verify.sh", "exit 4");
+    library.kick(&["greet", "--var", "name=Ada", "--send"], 0);
+    assert_eq!(library.rows()[0]["verified"], serde_json::Value::Null);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let library = Library::new();
+    let check = |args: &[&str], part: &str| {
+        let ran = library.kick(args, 2);
+        assert!(ran.stderr.contains(part), "{args:?} {}", ran.stderr);
+        assert_eq!(library.rows().len(), 0, "{args:?}");
+    };
+    check(&["greet", "--send"], "required input without a value: name");
+    check(&["nobody"], "there is no prompt `nobody`");
+    check(&["../greet"], "is not a name of a prompt");
+    check(&["greet", "--case", "x"], "has no case `x`");
+    check(&["greet", "--case", "../../x"], "has no case");
+    check(&["greet", "--var", "name"], "is not KEY=VALUE");
+    check(&["greet", "--var-file", "nowhere"], "nowhere");
+    std::fs::remove_file(library.path("prompts/greet/prompt.xml")).unwrap();
+    check(&["greet"], "has no prompt.xml");
+    std::fs::remove_file(library.path("prompts/greet/meta.yml")).unwrap();
+    check(&["greet"], "has no meta.yml");
+}
+
+#[test]
+fn an_unset_variable_is_left_and_told() {
+    let library = Library::new();
+    let ran = library.kick(&["greet"], 0);
+    assert_eq!(ran.stdout, "Hello {{name}}.\n");
+    assert!(ran.stderr.contains("{{name}} has no value"), "{}", ran.stderr);
+    assert_eq!(library.rows()[0]["vars_hash"], "none");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_a_row_with_127() {
+    let library = Library::new();
+    let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
+    let output = command.env("EVA_SEND_CMD", "/nowhere/model").output().unwrap();
+    assert_eq!(output.status.code(), Some(127));
+    assert_eq!(library.rows()[0]["exit_code"], 127);
+}
+
+#[test]
+fn the_model_is_told_in_every_way() {
+    let library = Library::new();
+    library.model("echo \"$EVA_MODEL $1\"");
+    let send = |command: &str| {
+        let mut kick =
+            library.command("kick", &["greet", "--var", "name=x", "--send", "--model", "m"]);
+        let output = kick.env("EVA_SEND_CMD", command).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let script = library.path("model.sh");
+    assert_eq!(send(&format!("{} '{{model}}'", script.display())), "m m\n");
+    assert_eq!(send(&script.display().to_string()), "m \n");
+}
+
+#[test]
+fn json_is_one_document() {
+    let library = Library::new();
+    let ran = library.kick(&["greet", "--var", "name=Ada", "--send", "--json"], 0);
+    let body: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&body["output"], &body["prompt"]),
+        (&"Hello Ada.\n".into(), &"Hello Ada.\n".into())
+    );
+    assert_eq!(body["row"]["sent"], true);
+    let ran = library.kick(&["nobody", "--json"], 2);
+    let body: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(body["error"]["kind"], "not_found");
+}
+
+/// A signal that is sent to kick alone reaches the model; the row keeps how it ended.
+#[test]
+fn signals_reach_the_model() {
+    let library = Library::new();
+    library.model("trap 'echo got it; exit 9' TERM\necho ready\nwhile :; do sleep 0.05; done");
+    let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut first = [0; 6];
+    stdout.read_exact(&mut first).unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("got it\n", Some(9)));
+    assert_eq!(library.rows()[0]["exit_code"], 9);
+}
+
+#[test]
+fn a_model_that_a_signal_ended_is_128_and_the_signal() {
+    let library = Library::new();
+    library.model("kill -KILL $$");
+    library.kick(&["greet", "--var", "name=Ada", "--send"], 137);
+    assert_eq!(library.rows()[0]["exit_code"], 137);
+}
+
+#[test]
+fn a_large_prompt_and_a_model_that_does_not_read() {
+    let library = Library::new();
+    library.write("big.txt", &"word ".repeat(400_000));
+    library.write("prompts/greet/prompt.xml", "{{file_contents}}");
+    library.script(
+        "prompts/greet/verify.sh",
+        "test $(wc -w < \"$EVA_VAR_FILE_file_contents\") = 400000",
+    );
+    let args =
+        ["greet", "--var-file", "big.txt", "--strict", "--send", "--keep-output", "out.txt", "-q"];
+    library.kick(&args, 0);
+    library.model("echo short");
+    library.kick(&args, 0);
+    let rows = library.rows();
+    assert_eq!((&rows[0]["output_words"], &rows[1]["output_words"]), (&400_000.into(), &1.into()));
+}

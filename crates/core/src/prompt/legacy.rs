@@ -1,0 +1,106 @@
+//! Prompts of the old layout: `prompts/{ready,tested,draft}/NAME.md`, the status in the path.
+
+use super::meta::Status;
+use super::template::placeholders;
+use super::yml;
+
+/// A prompt in the new layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Legacy {
+    /// Its name, and its directory's.
+    pub id: String,
+    /// What `meta.yml` says.
+    pub meta: String,
+    /// What `prompt.md` says: the old file without its frontmatter.
+    pub template: String,
+}
+
+/// Converts one file. What its frontmatter says of the title, the summary, the version and the model is
+/// kept; a prompt in `ready` stays ready, although no evidence of it was kept.
+pub fn migrate(stem: &str, status: Status, text: &str, today: &str) -> Legacy {
+    let (front, template) = split(text);
+    let front = front.and_then(|front| yml::flat(front).ok()).unwrap_or_default();
+    let get = |key: &str| {
+        front
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.trim().to_owned())
+            .filter(|text| !text.is_empty())
+    };
+    let id = id_of(stem);
+    let heading = template.lines().find_map(|line| line.strip_prefix("# "));
+    let title = get("title")
+        .or_else(|| heading.map(|text| text.trim().to_owned()))
+        .unwrap_or_else(|| id.clone());
+    let summary = get("summary").or_else(|| get("description")).unwrap_or_else(|| title.clone());
+    let version = get("version").unwrap_or_else(|| "1.0.0".to_owned());
+    let created = get("created").unwrap_or_else(|| today.to_owned());
+    let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
+    let mut meta = format!(
+        "id: {id}\ntitle: {}\nsummary: {}\nstatus: {status}\nversion: {}\ncreated: {}\nupdated: {today}\n",
+        quoted(&title),
+        quoted(&summary),
+        quoted(&version),
+        quoted(&created),
+    );
+    if let Some(model) = get("model") {
+        meta.push_str(&format!("model: {}\n", quoted(&model)));
+    }
+    let keys = placeholders(template);
+    if !keys.is_empty() {
+        meta.push_str("inputs:\n");
+        keys.iter()
+            .for_each(|key| meta.push_str(&format!("  - name: {key}\n    required: true\n")));
+    }
+    Legacy { id, meta, template: template.to_owned() }
+}
+
+/// Frontmatter and the rest.
+fn split(text: &str) -> (Option<&str>, &str) {
+    let Some(rest) = text.strip_prefix("---\n") else { return (None, text) };
+    match rest.find("\n---\n") {
+        Some(end) => (Some(&rest[..=end]), rest[end + 5..].trim_start_matches('\n')),
+        None => (None, text),
+    }
+}
+
+/// A name of a directory: lower-case letters, digits, `-`, `_` and `.`.
+fn id_of(stem: &str) -> String {
+    let letter = |c: char| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '-' | '_' | '.') => c,
+        _ => '-',
+    };
+    let id: String = stem.chars().map(letter).collect();
+    id.trim_matches(['-', '.']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::meta::Meta;
+    use super::*;
+
+    #[test]
+    fn frontmatter_becomes_meta() {
+        let text = "---\ntitle: \"Review: code\"\nmodel: opus\n---\n\n# Head\nLook at {{diff}} for {{who}}.\n";
+        let legacy = migrate("Code Review", Status::Tested, text, "2026-05-05");
+        assert_eq!(legacy.id, "code-review");
+        assert_eq!(legacy.template, "# Head\nLook at {{diff}} for {{who}}.\n");
+        let meta = Meta::parse(&legacy.meta).unwrap();
+        assert_eq!(
+            (meta.title.as_str(), meta.status, meta.model.as_deref()),
+            ("Review: code", Status::Tested, Some("opus"))
+        );
+        assert_eq!(meta.inputs.len(), 2);
+    }
+
+    #[test]
+    fn a_bare_file_is_enough() {
+        let legacy = migrate("x", Status::Draft, "# My title\ntext", "2026-05-05");
+        assert_eq!(Meta::parse(&legacy.meta).unwrap().title, "My title");
+        assert_eq!(legacy.template, "# My title\ntext");
+        assert_eq!(
+            migrate("x", Status::Draft, "---\nnot closed", "2026-05-05").template,
+            "---\nnot closed"
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! What runs of a prompt left behind: rows, and figures over any number of them.
+//!
+//! A row is one line of `.usage.jsonl`: nine keys in a fixed order, written once, never edited. A
+//! line that is not such a row is counted and counts for nothing else.
+
+mod glance;
+mod median;
+mod row;
+mod summary;
+
+pub use glance::Glance;
+pub use median::{Median, Middle};
+pub use row::{RowError, UsageRow, second};
+pub use summary::{Counts, LONGEST_LINE, Lines, Summary};

@@ -1,0 +1,257 @@
+//! Figures over all rows of a log, in one pass over its bytes.
+
+use super::{Glance, Median};
+
+/// A longer line is not read: no row comes near it.
+pub const LONGEST_LINE: usize = 64 * 1024;
+
+/// How many of the latest durations are kept for a picture of them.
+const LATEST: usize = 40;
+
+/// How often what a gate counts was seen, over rows that were sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The verifier agreed.
+    pub verified: u64,
+    /// The verifier disagreed.
+    pub refuted: u64,
+    /// There was no verifier.
+    pub unverified: u64,
+}
+
+/// What a log says.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Rows.
+    pub total: u64,
+    /// Rows that were sent.
+    pub sent: Counts,
+    /// Of these, the ones whose command ended with 0.
+    pub succeeded: Counts,
+    /// The latest time of any row, as it is written.
+    pub last_ts: Option<[u8; 20]>,
+    /// Middle of the durations of sent rows.
+    pub duration_ms: Median,
+    /// Middle of the prompts' lengths of sent rows.
+    pub prompt_words: Median,
+    /// Middle of the answers' lengths of sent rows.
+    pub output_words: Median,
+    /// Lines that are not rows.
+    pub malformed: u64,
+    /// The number of the first of them, counted from 1.
+    pub first_malformed: Option<u64>,
+    latest: Vec<u64>,
+    lines: u64,
+}
+
+impl Counts {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.verified + self.refuted + self.unverified
+    }
+
+    /// Those that nobody disagreed with.
+    pub fn unrefuted(&self) -> u64 {
+        self.verified + self.unverified
+    }
+
+    fn add(&mut self, verified: Option<bool>) {
+        *match verified {
+            Some(true) => &mut self.verified,
+            Some(false) => &mut self.refuted,
+            None => &mut self.unverified,
+        } += 1;
+    }
+}
+
+impl Summary {
+    /// Takes a line in, without its end. An empty line is nothing.
+    pub fn add_line(&mut self, line: &[u8], since: Option<&[u8; 20]>) {
+        self.lines += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return;
+        }
+        match Glance::parse(line) {
+            Some(row) if since.is_some_and(|since| row.ts < *since) => (),
+            Some(row) => self.add(&row),
+            None => self.add_malformed(),
+        }
+    }
+
+    fn add_malformed(&mut self) {
+        self.malformed += 1;
+        self.first_malformed.get_or_insert(self.lines);
+    }
+
+    fn add(&mut self, row: &Glance) {
+        self.total += 1;
+        self.last_ts = self.last_ts.max(Some(row.ts));
+        if !row.sent {
+            return;
+        }
+        self.sent.add(row.verified);
+        if row.exit_code == 0 {
+            self.succeeded.add(row.verified);
+        }
+        self.duration_ms.add(row.duration_ms);
+        self.prompt_words.add(row.prompt_words);
+        self.output_words.add(row.output_words);
+        let at = (self.sent.all() - 1) as usize % LATEST;
+        match self.latest.get_mut(at) {
+            Some(slot) => *slot = row.duration_ms,
+            None => self.latest.push(row.duration_ms),
+        }
+    }
+
+    /// The durations of the latest sent rows, oldest first.
+    pub fn latest_durations(&self) -> Vec<u64> {
+        let (new, old) = self.latest.split_at(match self.latest.len() {
+            LATEST => self.sent.all() as usize % LATEST,
+            _ => 0,
+        });
+        [old, new].concat()
+    }
+
+    /// When the latest row was written.
+    pub fn last(&self) -> Option<&str> {
+        self.last_ts.as_ref().and_then(|ts| std::str::from_utf8(ts).ok())
+    }
+}
+
+/// Cuts blocks of bytes into lines, however long they are.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    summary: &'a mut Summary,
+    since: Option<[u8; 20]>,
+    begun: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// Counts rows from `since` on, if there is such a moment.
+    pub fn new(summary: &'a mut Summary, since: Option<[u8; 20]>) -> Self {
+        Self { summary, since, begun: Vec::new(), is_too_long: false }
+    }
+
+    /// Takes the next bytes of the file in.
+    pub fn add(&mut self, mut block: &[u8]) {
+        if self.is_too_long || !self.begun.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', block) else { return self.go_on(block) };
+            self.go_on(&block[..end]);
+            self.end();
+            block = &block[end + 1..];
+        }
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', block) {
+            self.summary.add_line(&block[start..end], self.since.as_ref());
+            start = end + 1;
+        }
+        self.go_on(&block[start..]);
+    }
+
+    /// The file is over: what has no end of a line is one all the same.
+    pub fn finish(mut self) {
+        if self.is_too_long || !self.begun.is_empty() {
+            self.end();
+        }
+    }
+
+    fn go_on(&mut self, part: &[u8]) {
+        if self.is_too_long || self.begun.len() + part.len() > LONGEST_LINE {
+            self.is_too_long = true;
+            self.begun.clear();
+        } else {
+            self.begun.extend_from_slice(part);
+        }
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.is_too_long) {
+            self.summary.lines += 1;
+            self.summary.add_malformed();
+        } else {
+            self.summary.add_line(&self.begun, self.since.as_ref());
+        }
+        self.begun.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row(second: u8, sent: bool, verified: &str, exit: u8, duration: u64) -> String {
+        format!(
+            "{{\"ts\":\"2026-05-05T09:31:{second:02}Z\",\"case\":null,\"vars_hash\":\"none\",\"sent\":{sent},\
+             \"exit_code\":{exit},\"verified\":{verified},\"duration_ms\":{duration},\"prompt_words\":2,\
+             \"output_words\":3}}\n"
+        )
+    }
+
+    fn summary(text: &[u8], block: usize, since: Option<&[u8; 20]>) -> Summary {
+        let mut summary = Summary::default();
+        let mut lines = Lines::new(&mut summary, since.copied());
+        text.chunks(block).for_each(|block| lines.add(block));
+        lines.finish();
+        summary
+    }
+
+    fn sample() -> String {
+        [
+            row(9, true, "true", 0, 10),
+            row(2, true, "false", 0, 30),
+            "not a row\n".to_owned(),
+            row(3, true, "null", 1, 50),
+            row(4, false, "null", 0, 1),
+            "\n".to_owned(),
+            row(5, true, "\"true\"", 0, 1),
+            row(6, true, "true", 0, 20).trim_end().to_owned(),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn by_hand() {
+        let found = summary(sample().as_bytes(), 4096, None);
+        assert_eq!((found.total, found.malformed, found.first_malformed), (5, 2, Some(3)));
+        assert_eq!(found.sent, Counts { verified: 2, refuted: 1, unverified: 1 });
+        assert_eq!(found.succeeded, Counts { verified: 2, refuted: 1, unverified: 0 });
+        assert_eq!(found.duration_ms.middle().unwrap().value, 25.0);
+        assert_eq!(found.last(), Some("2026-05-05T09:31:09Z"));
+        assert_eq!(found.latest_durations(), [10, 30, 50, 20]);
+    }
+
+    #[test]
+    fn since_leaves_earlier_rows_out() {
+        let found = summary(sample().as_bytes(), 4096, Some(b"2026-05-05T09:31:06Z"));
+        assert_eq!((found.total, found.sent.verified, found.malformed), (2, 2, 2));
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory() {
+        let text =
+            [vec![b'x'; 3 * LONGEST_LINE], b"\n".to_vec(), row(1, true, "true", 0, 1).into()]
+                .concat();
+        let found = summary(&text, 1000, None);
+        assert_eq!((found.total, found.malformed, found.first_malformed), (1, 1, Some(1)));
+    }
+
+    #[test]
+    fn the_latest_are_the_last_forty() {
+        let text: String = (0..103).map(|i| row(1, true, "true", 0, i)).collect();
+        let latest = summary(text.as_bytes(), 4096, None).latest_durations();
+        assert_eq!(latest, (63..103).collect::<Vec<_>>());
+    }
+
+    proptest! {
+        /// Where blocks are cut changes nothing.
+        #[test]
+        fn blocks_do_not_matter(block in 1..700_usize) {
+            let whole = summary(sample().as_bytes(), 1 << 20, None);
+            let cut = summary(sample().as_bytes(), block, None);
+            prop_assert_eq!((cut.total, cut.sent, cut.malformed, cut.first_malformed), (whole.total, whole.sent, whole.malformed, whole.first_malformed));
+        }
+    }
+}

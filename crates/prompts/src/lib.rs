@@ -1,0 +1,33 @@
+//! Prompts on disk: running them, writing down what happened, evaluating and promoting them.
+//!
+//! What files mean and what follows from them is decided in `gbrain_core::prompt` and `usage`; here
+//! they are read and written, and commands are run. Nothing is printed but what a command itself
+//! writes, and that goes where the caller says.
+
+mod error;
+mod evaluate;
+mod export;
+mod hook;
+mod index;
+mod kick;
+mod library;
+mod log;
+mod migrate;
+mod new;
+mod promote;
+mod prompt;
+mod sender;
+mod signals;
+
+pub use error::PromptError;
+pub use evaluate::{CaseReport, Choice, EvalReport, Progress, evaluate};
+pub use export::{Exported, export_skill};
+pub use index::{Indexed, index};
+pub use kick::{Given, Kick, Kicked, kick};
+pub use library::{Library, Listed};
+pub use log::{append, follow, summarise, tail};
+pub use migrate::{Migrated, migrate};
+pub use new::{New, new};
+pub use promote::{Demotion, Moved, demote, gate, promote, since};
+pub use prompt::{Prompt, Template};
+pub use sender::{Command, Sent};

@@ -1,0 +1,153 @@
+//! Append-only logs: one line a row, whole or not at all.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use gbrain_core::usage::{LONGEST_LINE, Lines, Summary};
+
+use crate::PromptError;
+
+/// How much is read at once.
+const BLOCK: usize = 1 << 18;
+
+/// Appends a line that is made while nobody else appends, in one write.
+///
+/// A file whose last line has no end (a writer was stopped in the middle, or somebody edited it) keeps
+/// that line as it is: it gets its end first, so that the new row stays whole.
+pub fn append(path: &Path, line: impl FnOnce() -> String) -> Result<(), PromptError> {
+    let failed = || PromptError::io(path);
+    let open = OpenOptions::new().create(true).append(true).read(true).open(path);
+    let mut file = open.map_err(failed())?;
+    file.lock().map_err(failed())?;
+    let mut bytes = Vec::new();
+    if !ends_whole(&file).map_err(failed())? {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(line().as_bytes());
+    file.write_all(&bytes).map_err(failed())
+}
+
+fn ends_whole(file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+/// Figures over a log, in one pass and bounded memory. A log that is not there has no rows.
+pub fn summarise(path: &Path, since: Option<[u8; 20]>) -> Result<Summary, PromptError> {
+    let mut summary = Summary::default();
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
+        Err(error) => return Err(PromptError::io(path)(error)),
+    };
+    let mut lines = Lines::new(&mut summary, since);
+    let mut block = vec![0; BLOCK];
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => lines.add(&block[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(PromptError::io(path)(error)),
+        }
+    }
+    lines.finish();
+    Ok(summary)
+}
+
+/// The last lines of a log, oldest first, read from its end.
+pub fn tail(path: &Path, count: usize) -> Result<Vec<String>, PromptError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(PromptError::io(path)(error)),
+    };
+    last_lines(&mut file, count).map_err(PromptError::io(path))
+}
+
+fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
+    let length = file.metadata()?.len();
+    let (mut start, mut held) = (length, VecDeque::new());
+    // One line more than asked for, because the first may be cut; bounded against a file of one line.
+    let most = (count + 1).saturating_mul(LONGEST_LINE).max(BLOCK);
+    while start > 0 && newlines(&held) <= count + 1 && held.len() < most {
+        let size = (BLOCK as u64).min(start);
+        start -= size;
+        let mut block = vec![0; size as usize];
+        file.read_exact_at(&mut block, start)?;
+        block.into_iter().rev().for_each(|byte| held.push_front(byte));
+    }
+    let bytes = Vec::from(held);
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if start > 0 && !lines.is_empty() {
+        lines.remove(0);
+    }
+    let skipped = lines.len().saturating_sub(count);
+    Ok(lines[skipped..].iter().map(|&line| line.to_owned()).collect())
+}
+
+fn newlines(bytes: &VecDeque<u8>) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// Hands over each line that is appended from now on, until the reader has enough.
+pub fn follow(
+    path: &Path,
+    every: Duration,
+    mut take: impl FnMut(&str) -> io::Result<()>,
+) -> Result<(), PromptError> {
+    let failed = || PromptError::io(path);
+    let open = OpenOptions::new().create(true).append(true).read(true).open(path);
+    let mut file = open.map_err(failed())?;
+    let mut at = file.seek(SeekFrom::End(0)).map_err(failed())?;
+    loop {
+        file.seek(SeekFrom::Start(at)).map_err(failed())?;
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).map_err(failed())? > 0 && line.ends_with(b"\n") {
+            at += line.len() as u64;
+            if take(String::from_utf8_lossy(&line).trim_end()).is_err() {
+                return Ok(());
+            }
+            line.clear();
+        }
+        std::thread::sleep(every);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_end_is_kept_and_the_next_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        append(&path, || "a\n".to_owned()).unwrap();
+        std::fs::write(&path, "a\nhalf").unwrap();
+        append(&path, || "b\n".to_owned()).unwrap();
+        append(&path, || "c\n".to_owned()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a\nhalf\nb\nc\n");
+    }
+
+    #[test]
+    fn the_last_lines_of_any_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        assert_eq!(tail(&path, 3).unwrap(), Vec::<String>::new());
+        let text: String = (0..100_000).map(|n| format!("row {n}\n")).collect();
+        std::fs::write(&path, text.trim_end()).unwrap();
+        assert_eq!(tail(&path, 2).unwrap(), ["row 99998", "row 99999"]);
+        assert_eq!(tail(&path, 60_000).unwrap().len(), 60_000);
+        assert_eq!(tail(&path, 200_000).unwrap().len(), 100_000);
+        assert_eq!(tail(&path, 0).unwrap(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,173 @@
+//! One prompt: a directory, read.
+
+use std::path::{Path, PathBuf};
+
+use gbrain_core::hash::Hash;
+use gbrain_core::prompt::{
+    self, EvalRow, Evaluation, Evidence, Green, Meta, Stale, eval_rows, flat, last_whole,
+};
+
+use crate::PromptError;
+
+/// A prompt.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Its directory's name.
+    pub id: String,
+    /// What `meta.yml` says.
+    pub meta: Meta,
+    /// What is rendered.
+    pub template: Template,
+}
+
+/// A template.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// Whether it is made of tags.
+    pub is_xml: bool,
+}
+
+impl Prompt {
+    /// Reads the prompt in a directory.
+    pub fn read(dir: PathBuf) -> Result<Self, PromptError> {
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = dir.join("meta.yml");
+        let text = optional(&path)?.ok_or_else(|| PromptError::NoMeta(id.clone()))?;
+        let meta = Meta::parse(&text)
+            .map_err(|source| PromptError::Meta { path: path.clone(), source })?;
+        let template = template(&dir, &id)?;
+        Ok(Self { dir, id, meta, template })
+    }
+
+    /// A file of the prompt.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// The rows of its runs.
+    pub fn usage_log(&self) -> PathBuf {
+        self.file(".usage.jsonl")
+    }
+
+    /// The rows of its evaluations.
+    pub fn eval_log(&self) -> PathBuf {
+        self.file(".eval.jsonl")
+    }
+
+    /// The lines of its promotions.
+    pub fn evidence_log(&self) -> PathBuf {
+        self.file(".promotions.jsonl")
+    }
+
+    /// What names the text of the template.
+    pub fn hash(&self) -> String {
+        Hash::of(self.template.text.as_bytes()).short()
+    }
+
+    /// The names of its cases.
+    pub fn cases(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.file("examples")).into_iter().flatten().flatten();
+        let has_inputs = |dir: &PathBuf| dir.join("inputs.yml").is_file();
+        let dirs = entries.map(|entry| entry.path()).filter(has_inputs);
+        let mut names: Vec<String> =
+            dirs.filter_map(|dir| Some(dir.file_name()?.to_string_lossy().into_owned())).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The inputs of a case.
+    pub fn case(&self, case: &str) -> Result<Vec<(String, String)>, PromptError> {
+        let missing = || PromptError::NoCase { id: self.id.clone(), case: case.to_owned() };
+        // A case is a name, not a path to somewhere else.
+        if case.is_empty() || case.contains(['/', '\\']) || case.starts_with('.') {
+            return Err(missing());
+        }
+        let path = self.file("examples").join(case).join("inputs.yml");
+        let text = optional(&path)?.ok_or_else(missing)?;
+        flat(&text).map_err(|source| PromptError::Yaml { path, source })
+    }
+
+    /// Its aliases.
+    pub fn aliases(&self) -> Result<Vec<String>, PromptError> {
+        aliases(&self.dir)
+    }
+
+    /// The text of its `eval.yml`.
+    pub fn eval_text(&self) -> Result<Option<String>, PromptError> {
+        optional(&self.file("eval.yml"))
+    }
+
+    /// What its `eval.yml` asks for.
+    pub fn evaluation(&self) -> Result<Evaluation, PromptError> {
+        let text = self.eval_text()?.ok_or_else(|| PromptError::NoEval(self.id.clone()))?;
+        let path = self.file("eval.yml");
+        Evaluation::parse(&text).map_err(|source| PromptError::Yaml { path, source })
+    }
+
+    /// Its evaluations so far, and how many lines are not rows.
+    pub fn eval_rows(&self) -> Result<(Vec<EvalRow>, u64), PromptError> {
+        Ok(eval_rows(&optional(&self.eval_log())?.unwrap_or_default()))
+    }
+
+    /// What its evaluations say of it as it is now.
+    pub fn green(&self) -> Result<Green, PromptError> {
+        let eval = self.eval_text()?.map(|text| eval_hash(&text));
+        let (rows, _) = self.eval_rows()?;
+        Ok(last_whole(&rows, &self.hash(), eval.as_deref()))
+    }
+
+    /// The lines of its promotions, and how many are something else.
+    pub fn evidence(&self) -> Result<(Vec<Evidence>, u64), PromptError> {
+        let text = optional(&self.evidence_log())?.unwrap_or_default();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let evidence: Vec<Evidence> =
+            lines.iter().filter_map(|line| Evidence::parse(line)).collect();
+        let malformed = (lines.len() - evidence.len()) as u64;
+        Ok((evidence, malformed))
+    }
+
+    /// Whether its status was given to another text.
+    pub fn stale(&self) -> Result<Option<Stale>, PromptError> {
+        let (evidence, _) = self.evidence()?;
+        Ok(Stale::of(&evidence, self.meta.status, &self.hash()))
+    }
+}
+
+/// What names the cases of an evaluation.
+pub(crate) fn eval_hash(text: &str) -> String {
+    Hash::of(text.as_bytes()).short()
+}
+
+/// The aliases of the prompt in a directory.
+pub(crate) fn aliases(dir: &Path) -> Result<Vec<String>, PromptError> {
+    let text = optional(&dir.join("aliases"))?.unwrap_or_default();
+    Ok(prompt::aliases(&text).into_iter().map(str::to_owned).collect())
+}
+
+fn template(dir: &Path, id: &str) -> Result<Template, PromptError> {
+    let [xml, md] = ["prompt.xml", "prompt.md"].map(|name| dir.join(name));
+    match (optional(&xml)?, optional(&md)?) {
+        (Some(_), Some(_)) => Err(PromptError::TwoTemplates(id.to_owned())),
+        (Some(text), None) => Ok(Template { path: xml, text, is_xml: true }),
+        (None, Some(text)) => Ok(Template { path: md, text, is_xml: false }),
+        (None, None) => Err(PromptError::NoTemplate(id.to_owned())),
+    }
+}
+
+/// The text of a file, if there is one.
+pub(crate) fn optional(path: &Path) -> Result<Option<String>, PromptError> {
+    match std::fs::read(path) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(PromptError::NotText(path.to_owned())),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(PromptError::io(path)(error)),
+    }
+}

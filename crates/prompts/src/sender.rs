@@ -1,0 +1,216 @@
+//! The command that a prompt is piped into, and what comes back.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use gbrain_core::prompt::{Settings, Words};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::PromptError;
+use crate::hook::Setting;
+use crate::signals::Forwarding;
+
+/// What a shell says of a command that is not there, and of one that may not run.
+const NOT_FOUND: i32 = 127;
+const NOT_RUNNABLE: i32 = 126;
+
+/// A command that reads a prompt and writes an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    words: Vec<String>,
+    model_flag: Option<String>,
+    model: Option<String>,
+}
+
+/// What came of sending a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// How the command ended, as a shell would say it: 128 and the signal if one ended it.
+    pub exit_code: i32,
+    /// Words of the answer.
+    pub output_words: u64,
+    /// Why the command did not run, if it did not.
+    pub trouble: Option<String>,
+}
+
+impl Command {
+    /// The command of the environment (`EVA_SEND_CMD`), else of the library.
+    pub fn resolve(environment: Option<&str>, settings: &Settings) -> Result<Self, PromptError> {
+        let Some(text) = environment else {
+            let (words, model_flag) = (settings.send.clone(), settings.model_flag.clone());
+            return Ok(Self { words, model_flag, model: None });
+        };
+        let words = shlex::split(text).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| PromptError::Command(text.to_owned()))?;
+        Ok(Self { words, model_flag: None, model: None })
+    }
+
+    /// The command that judges: of the environment (`EVA_JUDGE_CMD`), of the library, else the same.
+    pub fn judge(
+        &self,
+        environment: Option<&str>,
+        settings: &Settings,
+    ) -> Result<Self, PromptError> {
+        match (environment, &settings.judge) {
+            (Some(_), _) => Self::resolve(environment, settings),
+            (None, Some(words)) => Ok(Self { words: words.clone(), model_flag: None, model: None }),
+            (None, None) => Ok(self.clone()),
+        }
+    }
+
+    /// The same command with a model: told by its flag, in place of `{model}`, and as `EVA_MODEL`.
+    #[must_use]
+    pub fn with_model(&self, model: Option<&str>) -> Self {
+        Self { model: model.map(str::to_owned), ..self.clone() }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &str {
+        &self.words[0]
+    }
+
+    fn command(&self, setting: &Setting) -> std::process::Command {
+        let model = self.model.as_deref().unwrap_or_default();
+        let mut words = self.words.iter().map(|word| word.replace("{model}", model));
+        let mut command = std::process::Command::new(words.next().unwrap_or_default());
+        command.args(words);
+        if let (Some(flag), Some(model)) = (&self.model_flag, &self.model) {
+            command.args([flag, model]);
+        }
+        if let Some(model) = &self.model {
+            command.env("EVA_MODEL", model);
+        }
+        setting.apply(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+    }
+
+    /// Sends a prompt; the answer goes to a file and, as it comes, to whoever watches. Signals reach
+    /// the command.
+    pub(crate) fn send(
+        &self,
+        prompt: &str,
+        setting: &Setting,
+        file: &mut File,
+        watcher: &mut dyn Write,
+    ) -> io::Result<Sent> {
+        let mut child = match self.command(setting).spawn() {
+            Ok(child) => child,
+            Err(error) => return Ok(self.not_run(&error)),
+        };
+        let forwarding = Forwarding::to(child.id())?;
+        feed(&mut child, prompt);
+        let output_words = tee(&mut child, file, watcher)?;
+        let exit_code = end(&mut child, &forwarding)?;
+        Ok(Sent { exit_code, output_words, trouble: None })
+    }
+
+    fn not_run(&self, error: &io::Error) -> Sent {
+        let exit_code =
+            if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
+        let trouble = Some(format!("`{}` can't be run: {error}", self.program()));
+        Sent { exit_code, output_words: 0, trouble }
+    }
+
+    /// Sends a prompt and waits for the whole answer, so long and no longer.
+    pub(crate) fn ask(
+        &self,
+        prompt: &str,
+        setting: &Setting,
+        patience: Duration,
+    ) -> Result<String, String> {
+        let spawned = self.command(setting).spawn();
+        let mut child =
+            spawned.map_err(|error| format!("`{}` can't be run: {error}", self.program()))?;
+        feed(&mut child, prompt);
+        let deadline = Instant::now() + patience;
+        let output = collect(&mut child);
+        let late = || format!("no answer in {} s", patience.as_secs());
+        let Ok(output) = output.recv_timeout(patience) else {
+            // Nothing is left to do if it can't be ended.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(late());
+        };
+        let status = wait_until(&mut child, deadline).ok_or_else(late)?;
+        if !status.success() {
+            return Err(format!("`{}` ended with {}", self.program(), exit_code(status)));
+        }
+        String::from_utf8(output).map_err(|_| "the answer is not UTF-8 text".to_owned())
+    }
+}
+
+/// Writes the prompt to the child from a thread of its own: a child that answers before it has read
+/// everything would wait for us while we wait for it.
+fn feed(child: &mut Child, prompt: &str) {
+    if let Some(mut stdin) = child.stdin.take() {
+        let prompt = prompt.to_owned();
+        // A child need not read.
+        std::thread::spawn(move || stdin.write_all(prompt.as_bytes()));
+    }
+}
+
+/// Copies what a child writes, and counts its words. A watcher that goes away is no reason to stop.
+fn tee(child: &mut Child, file: &mut File, watcher: &mut dyn Write) -> io::Result<u64> {
+    let Some(mut stdout) = child.stdout.take() else { return Ok(0) };
+    let (mut words, mut block, mut is_watched) = (Words::default(), vec![0; 64 << 10], true);
+    loop {
+        let read = match stdout.read(&mut block) {
+            Ok(0) => return Ok(words.count()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        words.add(&block[..read]);
+        file.write_all(&block[..read])?;
+        is_watched =
+            is_watched && watcher.write_all(&block[..read]).and_then(|()| watcher.flush()).is_ok();
+    }
+}
+
+/// Waits for the end of a child in two steps, so that no signal goes to whoever has its number next.
+fn end(child: &mut Child, forwarding: &Forwarding) -> io::Result<i32> {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
+    }
+    forwarding.child_ended();
+    child.wait().map(exit_code)
+}
+
+/// All that a child writes, when it is all.
+fn collect(child: &mut Child) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut output = Vec::new();
+            let _ = stdout.read_to_end(&mut output);
+            let _ = sender.send(output);
+        });
+    }
+    receiver
+}
+
+/// The end of a child that has closed its output; none if it goes on all the same.
+fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How a process ended, as a shell says it.
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(NOT_RUNNABLE)
+}
