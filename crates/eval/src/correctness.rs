@@ -19,6 +19,16 @@ pub enum Pipeline {
     Production,
 }
 
+impl Pipeline {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Production => "production",
+        }
+    }
+}
+
 /// The time of the fixed pipeline: recency must not make a gate red by itself.
 const PINNED: i64 = 1_767_225_600;
 

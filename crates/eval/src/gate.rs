@@ -2,9 +2,11 @@
 //! against their thresholds.
 
 use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use gbrain_core::gate::{
     Confidence, Correctness, CorrectnessThresholds, Regression, Verdict, correctness, regression,
 };
+use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::ReplayedRow;
 
@@ -27,6 +29,31 @@ pub struct GateInputs<'a> {
     pub replay: ReplayOptions,
 }
 
+/// Up to this many chunks past corpora are quick to index, so that finding out what moved a row costs
+/// little. On a larger brain that is asked for: `eval replay --blame`.
+pub const BLAME_CHUNKS: u64 = 50_000;
+
+impl GateInputs<'_> {
+    /// How many rows and queries are asked.
+    pub fn count(&self) -> usize {
+        self.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
+            + self.judged.as_ref().map_or(0, |(queries, _)| queries.len())
+    }
+}
+
+/// What a report says of a gate beside what was found.
+#[derive(Debug, Clone, Copy)]
+pub struct GateRun<'a> {
+    /// What the baseline is called.
+    pub baseline: &'a str,
+    /// What the judgements are called.
+    pub qrels: &'a str,
+    /// What answered.
+    pub provenance: Option<&'a Provenance>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
 /// What the gates found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateOutcome {
@@ -36,6 +63,34 @@ pub struct GateOutcome {
     pub regression: Option<(Regression, Vec<ReplayedRow>)>,
     /// The correctness gate.
     pub correctness: Option<Correctness>,
+}
+
+impl GateOutcome {
+    /// What reports are made of.
+    pub fn parts<'a>(&'a self, inputs: &GateInputs<'a>, run: GateRun<'a>) -> GateParts<'a> {
+        let regression = inputs.baseline.zip(self.regression.as_ref());
+        let correctness = inputs.judged.zip(self.correctness.as_ref());
+        GateParts {
+            verdict: self.verdict,
+            regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
+                path: run.baseline,
+                metadata: &baseline.metadata,
+                integrity: baseline.integrity,
+                thresholds,
+                found,
+                rows,
+            }),
+            correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
+                path: run.qrels,
+                thresholds,
+                pipeline: inputs.pipeline.name(),
+                found,
+            }),
+            confidence: inputs.confidence,
+            provenance: run.provenance,
+            elapsed_ms: run.elapsed_ms,
+        }
+    }
 }
 
 /// Runs the gates. Both must pass.

@@ -20,7 +20,7 @@ pub use files::{
     Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
     write_atomically,
 };
-pub use gate::{GateInputs, GateOutcome, gate};
+pub use gate::{BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, gate};
 pub use local::LocalTarget;
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
 pub use retriever::{Answer, RetrieveError, Retriever, Target};

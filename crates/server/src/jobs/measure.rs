@@ -5,15 +5,15 @@ use std::time::{Instant, SystemTime};
 use gbrain_core::baseline::{Baseline, Thresholds};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
+use gbrain_core::format::gate::GateReport;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status, Verdict};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_core::request::Trust;
 use gbrain_eval::{
-    AsOf, GateInputs, GateOutcome, LocalTarget, Pipeline, ReplayOptions, gate as run_gate,
-    replay as run_replay,
+    AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalTarget, Pipeline, ReplayOptions,
+    gate as run_gate, replay as run_replay,
 };
 use jiff::Timestamp;
 
@@ -22,9 +22,6 @@ use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
 use super::worker::{Done, Held};
 use crate::operations::documents::{baseline, captures_of, qrels};
 use crate::telemetry::traces::{EvaluationResult, EvaluationSpan};
-
-/// Up to this many chunks a gate finds out by itself what moved a row.
-const BLAME_CHUNKS: u64 = 50_000;
 
 /// A measurement that is over, for those who count.
 pub(super) struct Measured {
@@ -109,8 +106,6 @@ pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
 pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: GateSpec = held.spec()?;
     let inputs = Inputs::read(held, &spec)?;
-    let count = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
-        + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
     let gated = GateInputs {
         baseline: inputs.baseline.as_ref().map(|(baseline, by)| (baseline, *by)),
         judged: inputs.qrels.as_ref().map(|(qrels, by)| (qrels.queries.as_slice(), *by)),
@@ -125,10 +120,16 @@ pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
             ..ReplayOptions::default()
         },
     };
+    let count = gated.count();
     let (started, began) = (Instant::now(), SystemTime::now());
     let outcome =
         measured(held, count, |target| Ok(run_gate(target, &gated, &|n| held.going.add(n))?))?;
-    let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
+    let run = GateRun {
+        baseline: spec.baseline.as_deref().unwrap_or_default(),
+        qrels: spec.qrels.as_deref().unwrap_or_default(),
+        provenance: None,
+        elapsed_ms: started.elapsed().as_micros() as f64 / 1000.0,
+    };
     let measured = Measured {
         kind: "gate",
         rows: count,
@@ -137,7 +138,7 @@ pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
         began,
         ended: SystemTime::now(),
     };
-    let done = Done::with(&GateReport::new(&parts(&spec, &inputs, &outcome, elapsed_ms)))?;
+    let done = Done::with(&GateReport::new(&outcome.parts(&gated, run)))?;
     Ok(Done { measured: Some(measured), ..done })
 }
 
@@ -147,36 +148,6 @@ fn checks(outcome: &GateOutcome) -> Vec<Check> {
         regression.flat_map(|(found, _)| found.checks.iter().chain([&found.latency]));
     let of_correctness = outcome.correctness.iter().flat_map(|found| &found.checks);
     of_regression.chain(of_correctness).cloned().collect()
-}
-
-fn parts<'a>(
-    spec: &'a GateSpec,
-    inputs: &'a Inputs,
-    outcome: &'a GateOutcome,
-    elapsed_ms: f64,
-) -> GateParts<'a> {
-    let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
-    let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
-    GateParts {
-        verdict: outcome.verdict,
-        regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
-            path: spec.baseline.as_deref().unwrap_or_default(),
-            metadata: &baseline.metadata,
-            integrity: baseline.integrity,
-            thresholds: *thresholds,
-            found,
-            rows,
-        }),
-        correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
-            path: spec.qrels.as_deref().unwrap_or_default(),
-            thresholds: *thresholds,
-            pipeline: if spec.production { "production" } else { "fixed" },
-            found,
-        }),
-        confidence: inputs.confidence,
-        provenance: None,
-        elapsed_ms,
-    }
 }
 
 /// Runs a measurement on the brain as outsiders see it; one that was stopped half-way gives nothing.

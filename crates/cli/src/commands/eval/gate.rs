@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use clap::Args;
 use gbrain_core::baseline::{Baseline, Thresholds};
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
+use gbrain_core::format::gate::{GateParts, GateReport};
 use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
-    GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
+    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
     read_baseline, selftest, write_atomically,
 };
 use serde_json::json;
@@ -23,9 +23,6 @@ use crate::commands::Context;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
-
-/// Up to this many chunks a gate finds out by itself what moved a row.
-const BLAME_CHUNKS: u64 = 50_000;
 
 /// Arguments of `eval gate`.
 #[derive(Debug, Args)]
@@ -154,16 +151,18 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
         let text = args.baseline.as_deref().map(read_text).transpose()?;
         return Ok(say_selftest(context, &selftest(&target, &gated, text.as_deref())?));
     }
-    let rows = inputs.baseline.as_ref().map_or(0, |(baseline, _)| baseline.rows.len())
-        + inputs.qrels.as_ref().map_or(0, |(qrels, _)| qrels.queries.len());
     let bar = context.terminal.progress("gating");
-    bar.set_length(rows as u64);
+    bar.set_length(gated.count() as u64);
     let started = Instant::now();
     let outcome = gate(&target, &gated, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
-    let elapsed_ms = started.elapsed().as_micros() as f64 / 1000.0;
-    let run = Run { outcome: &outcome, provenance: target.provenance(), elapsed_ms };
-    report(context, args, &inputs, &run)?;
+    let run = GateRun {
+        baseline: &shown(args.baseline.as_deref()),
+        qrels: &shown(args.qrels.as_deref()),
+        provenance: Some(&target.provenance()),
+        elapsed_ms: started.elapsed().as_micros() as f64 / 1000.0,
+    };
+    report(context, args, &outcome.parts(&gated, run))?;
     context.remember_gate(&json!({
         "schema_version": 1, "ts": format!("{:.3}", context.now), "verdict": outcome.verdict.name(),
         "baseline": args.baseline, "qrels": args.qrels,
@@ -175,8 +174,6 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     })
 }
 
-/// Whether past corpora are quick to index, so that finding out what moved a row costs little. On
-/// a larger brain that is asked for: `eval replay --blame`.
 fn is_small(provenance: &Provenance) -> bool {
     provenance.corpus.as_ref().is_some_and(|corpus| corpus.print.chunks <= BLAME_CHUNKS)
 }
@@ -211,57 +208,20 @@ fn read_text(path: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(path).map_err(|error| CliError::io(path.display(), &error))
 }
 
-/// What was found, by whom, in how long.
-struct Run<'a> {
-    outcome: &'a GateOutcome,
-    provenance: Provenance,
-    elapsed_ms: f64,
-}
-
-fn report(
-    context: &Context<'_>,
-    args: &GateArgs,
-    inputs: &Inputs,
-    run: &Run<'_>,
-) -> Result<(), CliError> {
-    let outcome = run.outcome;
-    let (baseline_path, qrels_path) =
-        (shown(args.baseline.as_deref()), shown(args.qrels.as_deref()));
-    let regression = inputs.baseline.as_ref().zip(outcome.regression.as_ref());
-    let correctness = inputs.qrels.as_ref().zip(outcome.correctness.as_ref());
-    let parts = GateParts {
-        verdict: outcome.verdict,
-        regression: regression.map(|((baseline, thresholds), (found, rows))| RegressionParts {
-            path: &baseline_path,
-            metadata: &baseline.metadata,
-            integrity: baseline.integrity,
-            thresholds: *thresholds,
-            found,
-            rows,
-        }),
-        correctness: correctness.map(|((_, thresholds), found)| CorrectnessParts {
-            path: &qrels_path,
-            thresholds: *thresholds,
-            pipeline: if args.production { "production" } else { "fixed" },
-            found,
-        }),
-        confidence: inputs.confidence,
-        provenance: Some(&run.provenance),
-        elapsed_ms: run.elapsed_ms,
-    };
-    write_reports(context, args, &parts)?;
+fn report(context: &Context<'_>, args: &GateArgs, parts: &GateParts<'_>) -> Result<(), CliError> {
+    write_reports(context, args, parts)?;
     if context.terminal.is_json() {
-        context.terminal.json(&GateReport::new(&parts));
+        context.terminal.json(&GateReport::new(parts));
     } else {
-        context.terminal.out(text::gate(&parts));
+        context.terminal.out(text::gate(parts));
     }
     if args.github {
         // Where stdout is one JSON document, annotations go to the other stream.
         let queries = queries(args);
         if context.terminal.is_json() {
-            context.terminal.remark(github::gate(&parts, queries).trim_end());
+            context.terminal.remark(github::gate(parts, queries).trim_end());
         } else {
-            context.terminal.out(github::gate(&parts, queries));
+            context.terminal.out(github::gate(parts, queries));
         }
     }
     Ok(())
