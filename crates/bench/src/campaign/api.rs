@@ -12,11 +12,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::engine::{Engine, Engines};
-use super::process::{Gbrain, built_program};
+use super::engine::Engine;
+use super::ground::Ground;
+use super::process::Gbrain;
+use super::say;
 use super::served::Served;
 use super::violations::Violations;
-use super::{exit, say, seed};
 
 const CONFIG: &str = include_str!("api/schemathesis.toml");
 /// Names a Python that has schemathesis beside it; `cargo xtask` sets it.
@@ -29,15 +30,8 @@ pub struct ApiArgs {
     /// Random requests for each operation, in each phase.
     #[arg(long, default_value_t = 200)]
     examples: usize,
-    /// Repeats the requests.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
 }
 
 /// What to do on one engine.
@@ -68,13 +62,10 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ApiArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let mut violations = 0;
-    for &engine in args.engine.list() {
+    args.ground.each(|program, engine, seed| {
         let phases = "coverage,fuzzing,stateful";
         let examples = args.examples;
-        let hunted = hunt(&Hunt { program: program.clone(), engine, phases, examples, seed })?;
+        let hunted = hunt(&Hunt { program, engine, phases, examples, seed })?;
         let (operations, requests) = (hunted.operations, hunted.requests);
         let found = hunted.violations.len();
         say(format!(
@@ -84,9 +75,8 @@ pub fn run(args: &ApiArgs) -> Result<ExitCode> {
         for violation in hunted.violations.iter().take(50) {
             say(format!("  violation: {violation}"));
         }
-        violations += found;
-    }
-    Ok(exit(violations))
+        Ok(found)
+    })
 }
 
 /// Hunts on one engine.

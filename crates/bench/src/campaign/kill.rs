@@ -23,10 +23,11 @@ use tempfile::TempDir;
 
 use model::{Begun, Model};
 
-use super::engine::{Engine, Engines};
-use super::process::{Gbrain, Output, built_program};
+use super::engine::Engine;
+use super::ground::Ground;
+use super::process::{Gbrain, Output};
+use super::say;
 use super::tree::{self, Change, Tree};
-use super::{exit, say, seed};
 
 /// After so many kills a new brain is begun, so that its making is killed too.
 const BRAIN_LIFE: usize = 40;
@@ -38,21 +39,14 @@ pub struct KillArgs {
     /// Kills that must land in a running process, on each engine.
     #[arg(long, default_value_t = 200)]
     kills: usize,
-    /// Repeats a run, as far as the machine's timing can be repeated.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
     /// Files in the tree that is imported.
     #[arg(long, default_value_t = 300)]
     pages: usize,
     /// Minutes after which an engine's turn ends, whatever has been done by then.
     #[arg(long, default_value_t = 20)]
     minutes: u64,
-    /// The program to kill [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
 }
 
 /// What to do on one engine.
@@ -112,19 +106,15 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &KillArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let mut violations = 0;
-    for &engine in args.engine.list() {
+    args.ground.each(|program, engine, seed| {
         let (kills, pages) = (args.kills, args.pages);
         let budget = Duration::from_secs(60 * args.minutes);
         let start = Instant::now();
-        let report = hunt(&Hunt { program: program.clone(), engine, kills, seed, pages, budget })?;
+        let report = hunt(&Hunt { program, engine, kills, seed, pages, budget })?;
         say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
         report.print();
-        violations += report.violations.len() + usize::from(report.kills() < kills);
-    }
-    Ok(exit(violations))
+        Ok(report.violations.len() + usize::from(report.kills() < kills))
+    })
 }
 
 /// Kills until enough kills have landed.

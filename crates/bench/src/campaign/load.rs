@@ -16,10 +16,11 @@ use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_store::PageFilter;
 use serde_json::Value;
 
-use super::engine::{Engine, Engines};
-use super::process::{Gbrain, Output, built_program};
+use super::engine::Engine;
+use super::ground::Ground;
+use super::process::{Gbrain, Output};
+use super::say;
 use super::tree::{self, Change, Tree};
-use super::{exit, say, seed};
 
 const SEARCHERS: usize = 4;
 /// Pages that never change, for the searchers to find whatever else happens.
@@ -32,18 +33,11 @@ pub struct LoadArgs {
     /// Seconds on each engine.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Repeats the pages and their changes.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
     /// Files in each tree that is imported.
     #[arg(long, default_value_t = 300)]
     pages: usize,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
 }
 
 /// What to do on one engine.
@@ -78,13 +72,10 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &LoadArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let mut violations = 0;
-    for &engine in args.engine.list() {
+    args.ground.each(|program, engine, seed| {
         let time = Duration::from_secs(args.seconds);
         let report =
-            load(&Load { program: program.clone(), engine, time, seed, pages: args.pages })?;
+            load(&Load { program, engine, time, seed, pages: args.pages })?;
         say(format!(
             "{}: {} s, {} imports by 2 processes at once, {} searches by {SEARCHERS}, {} of them behind and said so, \
              {} pages compared, {} violations",
@@ -99,9 +90,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode> {
         for violation in report.violations.iter().take(20) {
             say(format!("  violation: {violation}"));
         }
-        violations += report.violations.len();
-    }
-    Ok(exit(violations))
+        Ok(report.violations.len())
+    })
 }
 
 /// Loads one engine.

@@ -9,6 +9,7 @@ pub mod aftermath;
 pub mod api;
 pub mod engine;
 pub mod fuzz;
+pub mod ground;
 pub mod identity;
 pub mod kick;
 pub mod kill;

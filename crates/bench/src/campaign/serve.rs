@@ -30,12 +30,13 @@ pub use site::{Tallies, Tally};
 pub use trend::Trend;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::{Engine, Engines};
+use super::engine::Engine;
+use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::{Gbrain, built_program};
+use super::process::Gbrain;
+use super::say;
 use super::served::Served;
 use super::tree::{Change, Tree};
-use super::{exit, say, seed};
 
 const ASKERS: usize = 4;
 /// How long stored captures may be behind answers when nobody asks any more.
@@ -52,18 +53,11 @@ pub struct ServeArgs {
     /// Minutes on each engine.
     #[arg(long, default_value_t = 30)]
     minutes: u64,
-    /// Repeats the pages and what is asked.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
     /// Pages that never change.
     #[arg(long, default_value_t = 2_000)]
     pages: usize,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
 }
 
 /// What to do on one engine.
@@ -110,18 +104,14 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ServeArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let mut violations = 0;
-    for &engine in args.engine.list() {
+    args.ground.each(|program, engine, seed| {
         let (time, crowds) = (Duration::from_secs(60 * args.minutes), Duration::from_secs(20));
-        let load = Load { program: program.clone(), engine, time, crowds, seed, pages: args.pages };
+        let load = Load { program, engine, time, crowds, seed, pages: args.pages };
         let report = serve(&load)?;
         say(format!("{}: {} minutes", engine.name(), args.minutes));
         report.print();
-        violations += report.violations.len();
-    }
-    Ok(exit(violations))
+        Ok(report.violations.len())
+    })
 }
 
 /// Loads one engine.

@@ -24,12 +24,13 @@ use gate::Gate;
 use load::WRITERS;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::{Engine, Engines};
+use super::engine::Engine;
+use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::{Gbrain, Running, built_program};
+use super::process::{Gbrain, Running};
+use super::say;
 use super::served::Served;
 use super::violations::Violations;
-use super::{exit, say, seed};
 
 /// Workers beside the server, which works too.
 const WORKERS: usize = 2;
@@ -47,18 +48,11 @@ pub struct WorkersArgs {
     /// Kills, on each engine.
     #[arg(long, default_value_t = 100)]
     kills: usize,
-    /// Repeats a run, as far as the machine's timing can be repeated.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
     /// Pages of each import.
     #[arg(long, default_value_t = 600)]
     pages: usize,
-    /// The program to kill [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
 }
 
 /// What to do on one engine.
@@ -108,20 +102,16 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let mut violations = 0;
-    for &engine in args.engine.list() {
+    args.ground.each(|program, engine, seed| {
         let start = Instant::now();
         let (kills, pages) = (args.kills, args.pages);
-        let report = hunt(&Hunt { program: program.clone(), engine, kills, seed, pages })?;
+        let report = hunt(&Hunt { program, engine, kills, seed, pages })?;
         say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
         report.print();
         // Kills that no job was resumed after have shown nothing.
         let is_idle = report.aftermath.resumed == 0 || report.count() < kills;
-        violations += report.violations.len() + usize::from(is_idle);
-    }
-    Ok(exit(violations))
+        Ok(report.violations.len() + usize::from(is_idle))
+    })
 }
 
 /// Kills until there were enough kills, and looks what is left.
