@@ -1,7 +1,7 @@
 //! Who is let in: tokens, the open door on loopback, and how often somebody may try.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,42 @@ pub enum Loopback {
     OpenWithoutTokens,
     /// Always: the server listens to other machines too.
     Closed,
+}
+
+/// What there is of tokens when a server starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tokens {
+    /// Whether one is good now.
+    pub live: bool,
+    /// Whether there ever was one.
+    pub ever: bool,
+    /// Whether their key is here.
+    pub has_key: bool,
+}
+
+impl Loopback {
+    /// Who needs no token on an address. Other machines always do, so there must be one.
+    pub fn resolve(listen: SocketAddr, is_open: bool, tokens: Tokens) -> Result<Self, Fault> {
+        let is_loopback = listen.ip().to_canonical().is_loopback();
+        if !is_loopback && !tokens.live {
+            return Err(Fault::usage(format!(
+                "{listen} can be reached by other machines, and there is no token that they could show"
+            ))
+            .hint("make one: gbrain tokens create --name team --scope read")
+            .hint("or listen to this machine only: --listen 127.0.0.1:7727"));
+        }
+        if tokens.ever && !tokens.has_key && !is_open {
+            return Err(Fault::config("there are tokens and no key here: nobody could be let in")
+                .hint(
+                    "bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
+                ));
+        }
+        Ok(match (is_open, is_loopback) {
+            (true, _) => Self::Open,
+            (false, true) => Self::OpenWithoutTokens,
+            (false, false) => Self::Closed,
+        })
+    }
 }
 
 /// What a request shows of its sender.
@@ -244,4 +280,30 @@ fn bearer(header: &str) -> Option<&str> {
 fn unauthorised(message: &str) -> Denied {
     let hint = "send `authorization: Bearer TOKEN`; `gbrain tokens create` makes one";
     Denied::Unauthorised(Fault::unauthorised(message).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(listen: &str, is_open: bool, tokens: [bool; 3], expected: Option<Loopback>) {
+        let [live, ever, has_key] = tokens;
+        let tokens = Tokens { live, ever, has_key };
+        let resolved = Loopback::resolve(listen.parse().unwrap(), is_open, tokens);
+        assert_eq!(resolved.ok(), expected, "{listen} {is_open} {tokens:?}");
+    }
+
+    #[test]
+    fn other_machines_need_a_live_token_and_tokens_need_their_key() {
+        let (none, used_up, good) = ([false, false, true], [false, true, true], [true; 3]);
+        check("127.0.0.1:1", false, none, Some(Loopback::OpenWithoutTokens));
+        check("[::1]:1", false, good, Some(Loopback::OpenWithoutTokens));
+        check("127.0.0.1:1", true, good, Some(Loopback::Open));
+        check("0.0.0.0:1", false, none, None);
+        check("0.0.0.0:1", true, used_up, None);
+        check("10.0.0.7:1", false, good, Some(Loopback::Closed));
+        check("127.0.0.1:1", false, [true, true, false], None);
+        check("127.0.0.1:1", true, [true, true, false], Some(Loopback::Open));
+    }
 }

@@ -24,7 +24,7 @@ mod threads;
 mod token;
 mod visitor;
 
-pub use access::{Gatekeeper, Loopback};
+pub use access::{Gatekeeper, Loopback, Tokens};
 pub use audit::{Audit, Event};
 pub use house::{House, HouseOptions};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};

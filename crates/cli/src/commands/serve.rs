@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use gbrain_server::{
     Audit, Bounds, Connections, Gatekeeper, Guard, LaneSizes, Lanes, Loopback, Parts, Serving,
-    TokenKey, WorkerOptions,
+    TokenKey, Tokens, WorkerOptions,
 };
 use gbrain_store::Store;
 use serde_json::json;
@@ -89,9 +89,15 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
     args.log.start(&context.home)?;
     let house = house(context, &args.log)?;
     let store = house.share_store();
-    let loopback = loopback(context, args, store.as_ref())?;
+    let key = key(context, store.as_ref())?;
+    let tokens = Tokens {
+        live: store.has_live_tokens(context.now)?,
+        ever: store.has_tokens()?,
+        has_key: key.is_some(),
+    };
+    let loopback = Loopback::resolve(args.listen, args.open_loopback, tokens)?;
     let workspace = context.home.workspace.clone();
-    let keeper = Gatekeeper::new(store, key(context, house.store())?, loopback, workspace);
+    let keeper = Gatekeeper::new(store, key, loopback, workspace);
     let sizes = sizes(args.readers, args.queue);
     let serving = Serving {
         listen: args.listen,
@@ -156,32 +162,4 @@ fn key(context: &Context<'_>, store: &dyn Store) -> Result<Option<TokenKey>, Cli
         None => make_token_key(&context.home).map(Some),
         found => Ok(found),
     }
-}
-
-/// Who needs no token. Other machines always do, so there must be one.
-fn loopback(
-    context: &Context<'_>,
-    args: &ServeArgs,
-    store: &dyn Store,
-) -> Result<Loopback, CliError> {
-    let is_loopback = args.listen.ip().to_canonical().is_loopback();
-    if !is_loopback && !store.has_live_tokens(context.now)? {
-        return Err(CliError::usage(format!(
-            "{} can be reached by other machines, and there is no token that they could show",
-            args.listen
-        ))
-        .hint("make one: gbrain tokens create --name team --scope read")
-        .hint("or listen to this machine only: --listen 127.0.0.1:7727"));
-    }
-    if store.has_tokens()? && token_key(&context.home)?.is_none() && !args.open_loopback {
-        return Err(CliError::config("there are tokens and no key here: nobody could be let in")
-            .hint(
-                "bring token.key from the machine on which they were made, or set GBRAIN_TOKEN_KEY",
-            ));
-    }
-    Ok(match (args.open_loopback, is_loopback) {
-        (true, _) => Loopback::Open,
-        (false, true) => Loopback::OpenWithoutTokens,
-        (false, false) => Loopback::Closed,
-    })
 }
