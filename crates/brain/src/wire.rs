@@ -26,11 +26,11 @@ use gbrain_store::{
 use crate::import::{ImportFailure, ImportSummary};
 use crate::{IndexReport, PageLinks, Put, VectorReport, VerifyFinding, VerifyReport};
 
-/// Cuts a list that was read one longer than wanted, and says after which page it goes on.
-pub fn cut(pages: &mut Vec<PageInfo>, limit: usize) -> Option<PageKey> {
-    let has_more = pages.len() > limit;
-    pages.truncate(limit);
-    pages.last().filter(|_| has_more).map(|page| page.key.clone())
+/// Cuts a list that was read one longer than wanted, and gives the last of it if there is more.
+pub fn cut<T>(list: &mut Vec<T>, limit: usize) -> Option<&T> {
+    let has_more = list.len() > limit;
+    list.truncate(limit);
+    list.last().filter(|_| has_more)
 }
 
 /// A list of pages.

@@ -1,6 +1,7 @@
 //! `gbrain jobs`: work in the background.
 
 use clap::{Args, Subcommand};
+use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::{CancelledBody, JobBody, JobsBody};
 use gbrain_core::job::JobState;
@@ -74,9 +75,7 @@ fn list(
 ) -> Result<Exit, CliError> {
     let filter = JobFilter { state, kinds: Vec::new(), before };
     let mut jobs = context.store()?.jobs(&context.home.workspace, &filter, limit + 1)?;
-    let more = jobs.len() > limit;
-    jobs.truncate(limit);
-    let next_before = jobs.last().filter(|_| more).map(|job| job.id);
+    let next_before = wire::cut(&mut jobs, limit).map(|job| job.id);
     let jobs: Vec<JobBody> = jobs.iter().map(job_shown).collect();
     if context.terminal.is_json() {
         context.terminal.json(&JobsBody { jobs, next_before });

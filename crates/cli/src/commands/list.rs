@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
         args.after.as_deref().map(|text| PageKey::parse(text, &SourceId::default())).transpose()?;
     let limit = args.limit.saturating_add(1);
     let mut pages = brain.store().list(brain.workspace(), &filter, after.as_ref(), limit)?;
-    let next = wire::cut(&mut pages, args.limit);
+    let next = wire::cut(&mut pages, args.limit).map(|page| page.key.clone());
     if context.terminal.is_json() {
         context.terminal.json(&wire::pages(&pages, next.as_ref()));
         return Ok(Exit::Pass);

@@ -1,5 +1,6 @@
 //! Jobs and runs: start, look, cancel, fetch what came of it.
 
+use gbrain_brain::wire;
 use gbrain_core::fault::{Fault, KINDS};
 use gbrain_core::format::serving::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
 use gbrain_core::job::JobState;
@@ -101,9 +102,7 @@ fn list(call: &Call<'_>, input: ListJobs, kinds: &[&str]) -> Result<Reply, Fault
     let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     let filter = JobFilter { state: input.state, kinds, before: input.before };
     let mut jobs = call.house.store().jobs(&call.who.workspace, &filter, limit + 1)?;
-    let more = jobs.len() > limit;
-    jobs.truncate(limit);
-    let next_before = jobs.last().filter(|_| more).map(|job| job.id);
+    let next_before = wire::cut(&mut jobs, limit).map(|job| job.id);
     Reply::json(&JobsBody { jobs: jobs.iter().map(shown).collect(), next_before })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::{
     LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
@@ -73,9 +74,7 @@ pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
         return Err(Fault::usage("a limit is 1 to 1000"));
     }
     let mut labels = call.house.store().labels(&call.who.workspace, input.after, limit + 1)?;
-    let more = labels.len() > limit;
-    labels.truncate(limit);
-    let next_after = labels.last().filter(|_| more).map(|label| label.id);
+    let next_after = wire::cut(&mut labels, limit).map(|label| label.id);
     Reply::json(&LabelsBody { labels: labels.iter().map(shown).collect(), next_after })
 }
 

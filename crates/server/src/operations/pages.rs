@@ -118,7 +118,7 @@ pub(crate) fn list(call: &Call<'_>, input: ListPages) -> Result<Reply, Fault> {
     let after = input.after.as_deref().map(named).transpose()?;
     let store = call.house.store();
     let mut pages = store.list(&call.who.workspace, &filter, after.as_ref(), limit + 1)?;
-    let next = wire::cut(&mut pages, limit);
+    let next = wire::cut(&mut pages, limit).map(|page| page.key.clone());
     Reply::json(&wire::pages(&pages, next.as_ref()))
 }
 
