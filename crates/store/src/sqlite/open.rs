@@ -51,9 +51,12 @@ pub(super) fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Makes a connection one that only reads.
+/// Makes a connection one that only reads. What lies beyond the mapped part of a large file is
+/// cached by the system; with 32 MB of it in each of eight readers a server grew by 100 MiB when its
+/// file passed 256 MiB.
 pub(super) fn make_reader(connection: &Connection) -> Result<()> {
-    Ok(connection.execute_batch("PRAGMA query_only = ON; PRAGMA mmap_size = 268435456;")?)
+    let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 268435456; PRAGMA cache_size = -4096;";
+    Ok(connection.execute_batch(sql)?)
 }
 
 /// Makes a connection one that only reads, and holds 2 MiB of the file at most.
