@@ -1,12 +1,16 @@
 //! A corpus to answer from: the newest, or the one that was there at a past generation.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use gbrain_core::id::Generation;
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{Generation, PageId, SourceId};
+use gbrain_core::page::{Page, StoredPage};
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::ranking::CorpusPrint;
-use gbrain_index::{Corpus, Index, MemoryIndex, View, Writer};
-use gbrain_store::{FeedRange, Source};
+use gbrain_index::{Corpus, Index, MemoryIndex, Models, View, Writer};
+use gbrain_store::{FeedRange, Source, Trust};
+use jiff::Timestamp;
 
 use crate::freshness::{
     BATCH_BYTES, BATCH_CHANGES, OnProgress, Onward, WORK_WAIT, corpus_of, patient_writer,
@@ -22,6 +26,7 @@ pub struct Snapshot {
     pub(crate) view: Arc<dyn View>,
     pub(crate) sources: Arc<Vec<Source>>,
     pub(crate) behind: i64,
+    pub(crate) models: Models,
     store: String,
 }
 
@@ -32,7 +37,39 @@ impl Snapshot {
         sources: Arc<Vec<Source>>,
         behind: i64,
     ) -> Self {
-        Self { view, sources, behind, store: brain.store().identity().to_owned() }
+        let store = brain.store().identity().to_owned();
+        Self { view, sources, behind, models: brain.models.clone(), store }
+    }
+
+    /// A corpus of its own: pages in memory, in no store, of one trusted source. Nothing of it is
+    /// left when it is dropped, and nothing of any brain is in it.
+    pub fn hermetic(pages: Vec<Page>, models: &Models) -> Result<Self, BrainError> {
+        let index = MemoryIndex::new(models.clone());
+        let chunks = pages.iter().map(|page| page.chunks.len() as u64).sum();
+        let corpus = Corpus {
+            generation: Generation(1),
+            root: pages.iter().fold(Hash::default(), |root, page| root.toggle(page.fingerprint())),
+            pages: pages.len() as u64,
+            chunks,
+        };
+        let stored = |(page, number): (Page, i64)| StoredPage {
+            id: PageId(number),
+            version: 1,
+            generation: corpus.generation,
+            page,
+        };
+        let stored: Vec<StoredPage> = pages.into_iter().zip(1..).map(stored).collect();
+        let mut writer = index.writer(Duration::ZERO)?;
+        writer.apply(&stored, &[])?;
+        writer.commit(corpus)?;
+        drop(writer);
+        Ok(Self {
+            view: index.view()?,
+            sources: Arc::new(vec![hermetic_source()]),
+            behind: 0,
+            models: models.clone(),
+            store: HERMETIC.to_owned(),
+        })
     }
 
     /// Which corpus it is.
@@ -49,6 +86,15 @@ impl Snapshot {
     pub fn vector_model(&self) -> Option<&str> {
         self.view.vector_model()
     }
+}
+
+/// What stands for the store of a corpus that is in none.
+const HERMETIC: &str = "hermetic";
+
+fn hermetic_source() -> Source {
+    let id = SourceId::default();
+    let name = id.to_string();
+    Source { id, name, trust: Trust::Trusted, created_at: Timestamp::UNIX_EPOCH }
 }
 
 impl Brain {

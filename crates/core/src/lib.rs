@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod baseline;
+pub mod benchmark;
 pub mod blame;
 pub mod capture;
 pub mod chunk;
@@ -33,5 +34,6 @@ pub mod scrub;
 pub mod search;
 pub mod stats;
 pub mod text;
+pub mod untrusted;
 pub mod usage;
 mod yaml;

@@ -7,6 +7,8 @@ use gbrain_brain::BrainError;
 use gbrain_core::baseline::BaselineError;
 use gbrain_core::fault::{Fault, chain};
 
+use crate::benchmark::DatasetError;
+
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum EvalError {
@@ -30,6 +32,24 @@ pub enum EvalError {
         /// Why.
         #[source]
         source: BaselineError,
+    },
+    /// A dataset can't be read.
+    #[error("{}", path.display())]
+    Dataset {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: Box<DatasetError>,
+    },
+    /// Rows were made by another run.
+    #[error("{}: its rows were made by run {found}, and this is run {run}", path.display())]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+        /// The run of its rows.
+        found: String,
+        /// The run that wants to go on.
+        run: String,
     },
     /// A file is not text.
     #[error("{}: line {line} is not UTF-8", path.display())]
@@ -66,6 +86,8 @@ impl From<EvalError> for Fault {
             EvalError::Brain(error) => return error.into(),
             EvalError::Io { source, .. } => ("io", of_io(&source)),
             EvalError::Baseline { source, .. } => ("input", of_baseline(&source)),
+            EvalError::Dataset { .. } => ("input", Some(DATASETS)),
+            EvalError::OtherRun { .. } => ("conflict", Some(OTHER_RUN)),
             EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
             EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
         };
@@ -80,6 +102,14 @@ impl From<EvalError> for Fault {
 /// What a file of rows is, for those who have none.
 const ROWS: &str = "captures are NDJSON in UTF-8, as `gbrain eval export` prints them; a baseline is \
                     what `gbrain bench publish` makes of them";
+
+/// Where datasets come from.
+const DATASETS: &str =
+    "`gbrain eval datasets` says where to get each dataset and what it looks like";
+
+/// What to do about rows of another run.
+const OTHER_RUN: &str = "dataset, k, granularity, settings, model and program must be the same: give \
+                         them as before, or start another file with --output";
 
 fn of_io(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
+pub mod benchmark;
 mod correctness;
 mod error;
 mod files;

@@ -71,26 +71,23 @@ impl Target for LocalTarget<'_> {
             None => Some(self.newest.clone()),
             Some(corpus) => self.past(corpus)?,
         };
-        Ok(snapshot.map(|snapshot| {
-            Box::new(LocalRetriever { brain: self.brain, snapshot }) as Box<dyn Retriever>
-        }))
+        Ok(snapshot.map(|snapshot| Box::new(LocalRetriever { snapshot }) as Box<dyn Retriever>))
     }
 }
 
-struct LocalRetriever<'a> {
-    brain: &'a Brain,
+struct LocalRetriever {
     snapshot: Snapshot,
 }
 
-impl LocalRetriever<'_> {
+impl LocalRetriever {
     fn ask(&self, request: &Request, why_not: Option<PageKey>) -> Result<Answered, RetrieveError> {
         let ask = Ask { explain: false, why_not, rerank: None, progress: &|_, _| () };
-        let answered = self.brain.answer_from(&self.snapshot, request, &ask);
+        let answered = self.snapshot.answer(request, &ask);
         answered.map_err(|error| RetrieveError(error.to_string()))
     }
 }
 
-impl Retriever for LocalRetriever<'_> {
+impl Retriever for LocalRetriever {
     fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
         let started = std::time::Instant::now();
         let ranking = self.ask(request, None)?.ranking;

@@ -111,7 +111,7 @@ impl Retrieval<'_> {
     /// Pages that are near in meaning.
     fn find_vectors(&self, results: &mut ArmResults) -> Result<(), BrainError> {
         let Some(embedder) = self.embedder else { return Ok(()) };
-        let query = VectorQuery::new(embedder.as_ref(), &self.request.query);
+        let query = VectorQuery::new(embedder.as_ref(), &self.plan.subject);
         let Some(query) = query.map_err(IndexError::from)? else { return Ok(()) };
         let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
         results.vectors = self.view.vectors(&query, &self.filter, depth, self.plan.pool)?;

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
+use gbrain_core::page::PageKind;
 use gbrain_core::ranking::{Arm, Edge, Evidence, Hit, PassageHit, TraceStep};
 use gbrain_core::search::boost::title_holds;
 use gbrain_core::search::candidate::{Candidate, Tier};
@@ -13,6 +14,7 @@ use gbrain_core::search::dedup::WordSet;
 use gbrain_core::search::snippet::snippet;
 use gbrain_core::text::{Matches, QueryTerms, matches};
 use gbrain_index::Passage;
+use jiff::civil::Date;
 
 use crate::BrainError;
 
@@ -64,6 +66,8 @@ impl Shown {
 /// What has been shown so far, to know what is the same.
 struct Seen {
     at: usize,
+    /// The day of a chat.
+    said: Option<Date>,
     hash: Hash,
     words: Option<WordSet>,
 }
@@ -95,7 +99,7 @@ impl Retrieval<'_> {
                 continue;
             }
             if let Some(first) = &first {
-                seen.push(self.remember(outcome.hits.len(), first));
+                seen.push(self.remember(outcome.hits.len(), candidate, first));
             }
             let shown = self.passages_of(candidate, found, first)?;
             let hit = self.hit(candidate, shown, outcome.hits.len() + 1)?;
@@ -151,7 +155,8 @@ impl Retrieval<'_> {
         });
     }
 
-    /// The hit that already says what this page says. Named pages are never left out.
+    /// The hit that already says what this page says. Named pages are never left out, and what was
+    /// said on another day was said again.
     fn same_as(
         &self,
         seen: &[Seen],
@@ -160,7 +165,9 @@ impl Retrieval<'_> {
     ) -> Option<usize> {
         let first =
             first.filter(|_| candidate.tier == Tier::Found && candidate.edges.is_empty())?;
-        if let Some(same) = seen.iter().find(|seen| seen.hash == first.passage.hash) {
+        let said = said(candidate);
+        let seen = || seen.iter().filter(|seen| seen.said == said);
+        if let Some(same) = seen().find(|seen| seen.hash == first.passage.hash) {
             return Some(same.at);
         }
         if !self.plan.fused || first.passage.text.len() < DUPLICATE_WORDS_FROM {
@@ -170,12 +177,13 @@ impl Retrieval<'_> {
         let least = self.request.settings.duplicate_overlap;
         let is_near =
             |seen: &&Seen| seen.words.as_ref().is_some_and(|known| known.is_near(words, least));
-        seen.iter().find(is_near).map(|seen| seen.at)
+        seen().find(is_near).map(|seen| seen.at)
     }
 
-    fn remember(&self, at: usize, first: &Shown) -> Seen {
+    fn remember(&self, at: usize, candidate: &Candidate, first: &Shown) -> Seen {
         let by_words = self.plan.fused && first.passage.text.len() >= DUPLICATE_WORDS_FROM;
-        Seen { at, hash: first.passage.hash, words: by_words.then(|| first.words().clone()) }
+        let words = by_words.then(|| first.words().clone());
+        Seen { at, said: said(candidate), hash: first.passage.hash, words }
     }
 
     fn hit(
@@ -277,6 +285,11 @@ impl Retrieval<'_> {
         }
         Ok(named)
     }
+}
+
+/// The day of a chat; pages of other kinds tell of no moment.
+fn said(candidate: &Candidate) -> Option<Date> {
+    candidate.effective_date.filter(|_| candidate.kind == PageKind::Chat)
 }
 
 /// The chunk of the candidate itself that holds the evidence of one of its edges.

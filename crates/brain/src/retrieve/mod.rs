@@ -74,35 +74,31 @@ impl Brain {
         let mut watch = Stopwatch::start();
         let snapshot = self.snapshot(ask.progress)?;
         watch.lap("freshness");
-        let answered = self.answer_timed(&snapshot, request, ask, watch)?;
+        let answered = snapshot.answer_timed(request, ask, watch)?;
         Ok((snapshot, answered))
     }
+}
 
-    /// Answers a request from a corpus that is held.
-    pub fn answer_from(
-        &self,
-        snapshot: &Snapshot,
-        request: &Request,
-        ask: &Ask<'_>,
-    ) -> Result<Answered, BrainError> {
-        self.answer_timed(snapshot, request, ask, Stopwatch::start())
+impl Snapshot {
+    /// Answers a request from this corpus.
+    pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
+        self.answer_timed(request, ask, Stopwatch::start())
     }
 
     fn answer_timed(
         &self,
-        snapshot: &Snapshot,
         request: &Request,
         ask: &Ask<'_>,
         mut watch: Stopwatch,
     ) -> Result<Answered, BrainError> {
-        let view = snapshot.view.as_ref();
+        let view = self.view.as_ref();
         let embedder = view.vector_model().and_then(|id| self.models.find(id));
-        let parts = Parts { view, sources: &snapshot.sources, embedder };
+        let parts = Parts { view, sources: &self.sources, embedder };
         let ranking = Retrieval::new(parts, request, ask).run(&mut watch)?;
         let generation = view.corpus().generation.0;
         Ok(Answered {
             ranking,
-            served: Served { generation, behind: snapshot.behind, timings: watch.laps() },
+            served: Served { generation, behind: self.behind, timings: watch.laps() },
         })
     }
 }
@@ -142,7 +138,7 @@ impl<'a> Retrieval<'a> {
         let plan = plan(request, &intent, support);
         let settings = &request.settings;
         let words = WordsQuery {
-            terms: QueryTerms::of(&request.query),
+            terms: QueryTerms::of(&plan.subject),
             k1: settings.bm25_k1,
             b: settings.bm25_b,
             exact_weight: settings.exact_weight,
@@ -195,13 +191,14 @@ impl<'a> Retrieval<'a> {
             return Ok(());
         }
         let settings = &self.request.settings;
-        fuse(candidates, &self.plan.arms);
+        fuse(candidates, &self.plan.arms, settings.vectors_chat_factor);
         self.count_backlinks(candidates)?;
         let today = self.request.now.to_zoned(TimeZone::UTC).date();
         let context = BoostContext {
             query: &self.request.query,
             today,
             recency: self.plan.recency,
+            window: self.plan.window,
             settings,
         };
         boost(candidates, &context);

@@ -114,8 +114,9 @@ impl Pool {
         let place = *self.places.entry(entry.id).or_insert(next);
         if place == next {
             let (key, title) = (entry.key.clone(), entry.title.clone());
-            let candidate = Candidate::new(entry.id, key, title, entry.effective_date);
-            self.candidates.push(candidate);
+            let candidate = Candidate::new(entry.id, key, title, entry.kind);
+            let effective_date = entry.effective_date;
+            self.candidates.push(Candidate { effective_date, ..candidate });
         }
         &mut self.candidates[place]
     }

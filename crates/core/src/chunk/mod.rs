@@ -1,4 +1,4 @@
-//! Passages: splitting a page into chunks of about 300 tokens.
+//! Passages: splitting a page into chunks of about 300 tokens, and a chat into smaller ones.
 //!
 //! Promises: chunks come in the order of the text; every character of the body that is not white
 //! space is in at least one; none is longer than [`MAX_CHARS`]; the same text gives the same
@@ -15,10 +15,14 @@ use crate::named;
 use crate::page::block::{self, Block};
 use crate::page::offset::{self, Offsets};
 
+use self::pack::Size;
 pub use self::piece::tokens;
 
 /// The size that chunks grow to, in [`tokens`].
 pub const TARGET_TOKENS: usize = 300;
+
+/// The size that chunks of a chat grow to, in [`tokens`].
+pub const CHAT_TARGET_TOKENS: usize = 80;
 
 /// How much of a chunk's end its successor in the same section repeats, in [`tokens`].
 pub const OVERLAP_TOKENS: usize = 40;
@@ -109,11 +113,11 @@ pub(crate) fn split(
     let mut headings = piece::Headings::default();
     let mut chunks = Vec::new();
     for span in spans {
-        let pieces = match turns {
-            Some(turns) => piece::of_turns(content, span, turns),
-            None => piece::of_blocks(content, span, &mut headings),
+        let (pieces, size) = match turns {
+            Some(turns) => (piece::of_turns(content, span, turns), Size::CHAT),
+            None => (piece::of_blocks(content, span, &mut headings), Size::TEXT),
         };
-        for packed in pack::pack(content, offsets, pieces) {
+        for packed in pack::pack(content, offsets, pieces, size) {
             chunks.push(Chunk {
                 ordinal: u32::try_from(chunks.len()).expect("a page is limited to 64 MiB"),
                 part: span.part,

@@ -4,20 +4,42 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::piece::{Kind, Piece};
-use super::{MAX_CHARS, OVERLAP_TOKENS, TARGET_TOKENS};
+use super::{CHAT_TARGET_TOKENS, MAX_CHARS, OVERLAP_TOKENS, TARGET_TOKENS};
 use crate::page::offset::Offsets;
 
-/// A part of at most this many tokens is one chunk.
-const ONE_CHUNK_TOKENS: usize = 350;
+/// How large chunks become, in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// What they grow to.
+    target: usize,
+    /// A part of at most so many is one chunk.
+    one_chunk: usize,
+    /// A last chunk of at most so many joins its predecessor.
+    tail: usize,
+    /// How much of its predecessor a chunk repeats.
+    overlap: usize,
+}
 
-/// A last chunk of at most this many tokens joins its predecessor.
-const TAIL_TOKENS: usize = 60;
+impl Size {
+    /// Of texts.
+    pub(super) const TEXT: Self =
+        Self { target: TARGET_TOKENS, one_chunk: 350, tail: 60, overlap: OVERLAP_TOKENS };
 
-/// A section that does not fit starts its own chunk once the open one has this many tokens.
-const ENOUGH_BEFORE_HEADING: usize = TARGET_TOKENS / 2;
+    /// Of chats. A turn says one thing, and its vector is sharp while little else is in it: on
+    /// LongMemEval and LoCoMo, words, vectors and both together find more than with chunks of texts.
+    pub(super) const CHAT: Self =
+        Self { target: CHAT_TARGET_TOKENS, one_chunk: CHAT_TARGET_TOKENS, tail: 20, overlap: 0 };
 
-/// A paragraph that does not fit starts its own chunk once the open one has this many tokens.
-const ENOUGH_BEFORE_BLOCK: usize = TARGET_TOKENS * 2 / 3;
+    /// A section that does not fit starts its own chunk once the open one has so many.
+    fn enough_before_heading(self) -> usize {
+        self.target / 2
+    }
+
+    /// A paragraph that does not fit starts its own chunk once the open one has so many.
+    fn enough_before_block(self) -> usize {
+        self.target * 2 / 3
+    }
+}
 
 /// How much of what follows a heading must fit for the heading to be added, if that is divisible.
 const COMPANY_TOKENS: usize = 60;
@@ -30,7 +52,12 @@ pub(super) struct Packed {
 }
 
 /// Packs the pieces of one part.
-pub(super) fn pack(content: &str, offsets: &Offsets<'_>, pieces: Vec<Piece>) -> Vec<Packed> {
+pub(super) fn pack(
+    content: &str,
+    offsets: &Offsets<'_>,
+    pieces: Vec<Piece>,
+    size: Size,
+) -> Vec<Packed> {
     let total = pieces.iter().map(|piece| piece.tokens).sum();
     let sections = section_sizes(&pieces);
     let mut packer = Packer {
@@ -42,7 +69,8 @@ pub(super) fn pack(content: &str, offsets: &Offsets<'_>, pieces: Vec<Piece>) -> 
         overlap: None,
         tokens: 0,
         left: total,
-        target: if total <= ONE_CHUNK_TOKENS { ONE_CHUNK_TOKENS } else { TARGET_TOKENS },
+        target: if total <= size.one_chunk { size.one_chunk } else { size.target },
+        size,
     };
     let mut queue: VecDeque<(Piece, usize)> = pieces.into_iter().zip(sections).collect();
     while let Some((piece, section)) = queue.pop_front() {
@@ -111,6 +139,7 @@ struct Packer<'a> {
     /// The tokens of the pieces that are not in a chunk yet.
     left: usize,
     target: usize,
+    size: Size,
 }
 
 impl Packer<'_> {
@@ -118,12 +147,13 @@ impl Packer<'_> {
         if !self.is_short_enough(piece) {
             return self.make_room(piece);
         }
-        if self.tokens + self.left <= self.target + TAIL_TOKENS && self.left <= TAIL_TOKENS {
+        let tail = self.size.tail;
+        if self.tokens + self.left <= self.target + tail && self.left <= tail {
             return Step::Add;
         }
         if piece.kind == Kind::Heading {
-            let crowded =
-                self.tokens >= ENOUGH_BEFORE_HEADING && self.tokens + section > self.target;
+            let crowded = self.tokens >= self.size.enough_before_heading()
+                && self.tokens + section > self.target;
             let company = next.map_or(0, |next| match next.kind {
                 Kind::Fence | Kind::Turn | Kind::Line | Kind::Run => next.tokens,
                 Kind::Heading | Kind::Prose | Kind::Sentence => next.tokens.min(COMPANY_TOKENS),
@@ -143,7 +173,7 @@ impl Packer<'_> {
         let too_long = !self.is_short_alone(piece);
         let whole = matches!(piece.kind, Kind::Fence | Kind::Turn | Kind::Heading | Kind::Line)
             && !too_long;
-        let large = piece.tokens > self.target || self.tokens < ENOUGH_BEFORE_BLOCK;
+        let large = piece.tokens > self.target || self.tokens < self.size.enough_before_block();
         if too_long || (!whole && large) {
             let parts = piece.divide(self.content);
             let progress =
@@ -196,7 +226,7 @@ impl Packer<'_> {
         for piece in self.open.iter().skip(1).rev() {
             let other =
                 matches!(piece.kind, Kind::Fence | Kind::Heading) || piece.section != section;
-            if other || tokens + piece.tokens > OVERLAP_TOKENS {
+            if other || tokens + piece.tokens > self.size.overlap {
                 break;
             }
             tokens += piece.tokens;
@@ -209,10 +239,11 @@ impl Packer<'_> {
     fn end_of_last(&self) -> Option<Repeat> {
         let last = self.open.last()?;
         let divisible = matches!(last.kind, Kind::Prose | Kind::Sentence | Kind::Run);
-        if !divisible || last.tokens <= OVERLAP_TOKENS {
+        let overlap = self.size.overlap;
+        if !divisible || overlap == 0 || last.tokens <= overlap {
             return None;
         }
-        let start = last.tail(self.content, OVERLAP_TOKENS)?;
-        Some(Repeat { start, tokens: OVERLAP_TOKENS })
+        let start = last.tail(self.content, overlap)?;
+        Some(Repeat { start, tokens: overlap })
     }
 }

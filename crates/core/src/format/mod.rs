@@ -6,6 +6,7 @@
 mod answer;
 pub mod ask;
 pub mod baseline;
+pub mod benchmark;
 pub mod body;
 pub mod capture;
 pub mod captured;

@@ -94,9 +94,13 @@ pub(crate) struct BeirQuery {
     pub(crate) text: String,
 }
 
-/// A line of BEIR's `corpus.jsonl`, of which only the id is read.
+/// A line of BEIR's `corpus.jsonl`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct BeirDocument {
     #[serde(rename = "_id")]
     pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) title: String,
+    #[serde(default)]
+    pub(crate) text: String,
 }

@@ -29,6 +29,19 @@ struct Turn {
     text: String,
 }
 
+/// A chat of turns that somebody else has read, without a title.
+pub(crate) fn from_turns<'a>(turns: impl Iterator<Item = (&'a str, &'a str)>) -> Transcript {
+    let turn = |(speaker, text): (&str, &str)| Turn {
+        speaker: speaker.replace(['*', '\n', '\r'], " "),
+        time: None,
+        text: text.trim().replace("\r\n", "\n").replace('\0', " "),
+    };
+    let turns: Vec<Turn> = turns.map(turn).collect();
+    let (content, turns) = render("", &turns);
+    let head = Frontmatter { title: Some(String::new()), ..Frontmatter::default() };
+    Transcript { head, content, turns }
+}
+
 /// Reads an object with `turns` or `messages`, or a bare list of turns.
 pub(crate) fn from_json(text: &str, title: &str) -> Result<Transcript, PageError> {
     let json: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
@@ -137,7 +150,9 @@ fn transcript(
 }
 
 fn render(title: &str, turns: &[Turn]) -> (String, Vec<Range<usize>>) {
-    let mut content = format!("# {}\n", title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let title: Vec<&str> = title.split_whitespace().collect();
+    let mut content =
+        if title.is_empty() { String::new() } else { format!("# {}\n", title.join(" ")) };
     let mut ranges = Vec::with_capacity(turns.len());
     for Turn { speaker, time, text } in turns {
         content.push('\n');

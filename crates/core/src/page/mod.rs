@@ -16,7 +16,7 @@ pub(crate) mod timeline;
 
 use jiff::civil::Date;
 
-pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, parse};
+pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, chat_page, parse};
 pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;
@@ -26,7 +26,7 @@ use crate::link::Link;
 use crate::named;
 
 /// The version of parsing, chunking and link extraction.
-pub const DERIVE_VERSION: u32 = 1;
+pub const DERIVE_VERSION: u32 = 2;
 
 /// What kind of text a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

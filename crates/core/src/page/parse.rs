@@ -132,6 +132,24 @@ pub fn parse(input: PageInput<'_>) -> Result<Page, PageError> {
     }
 }
 
+/// A chat as a page, with the characters of each turn. What its turns are called takes no part: the
+/// page has no title and no name but its key.
+pub fn chat_page<'a>(
+    key: PageKey,
+    date: Option<Date>,
+    turns: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(Page, Vec<Range<u32>>), PageError> {
+    let mut transcript = chat::from_turns(turns);
+    transcript.head.dates.extend(date.map(|date| (date, DateOrigin::Date)));
+    check(&transcript.content)?;
+    let content = transcript.content.clone();
+    let offsets = Offsets::new(&content);
+    let chars = |turn: &Range<usize>| offsets.char_of(turn.start)..offsets.char_of(turn.end);
+    let turns = transcript.turns.iter().map(chars).collect();
+    let input = PageInput { key, file_name: None, content: &content, format: Format::ChatJson };
+    Ok((json_chat(&input, transcript)?, turns))
+}
+
 fn check(content: &str) -> Result<(), PageError> {
     if content.len() > MAX_BYTES {
         return Err(PageError::TooLarge { bytes: content.len(), limit: MAX_BYTES });

@@ -26,7 +26,21 @@ pub fn queries_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String)>, QrelsErro
 
 /// Ids of `corpus.jsonl`, in order.
 pub fn corpus_ids(bytes: &[u8]) -> Result<Vec<String>, QrelsError> {
-    rows(bytes)?.map(|row| row.map(|(_, BeirDocument { id })| id)).collect()
+    rows(bytes)?.map(|row| row.map(|(_, BeirDocument { id, .. })| id)).collect()
+}
+
+/// Ids, titles and texts of `corpus.jsonl`, in order. Every id stands once.
+pub fn documents_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String, String)>, QrelsError> {
+    let mut ids = FxHashSet::default();
+    let mut documents = Vec::new();
+    for row in rows(bytes)? {
+        let (place, BeirDocument { id, title, text }) = row?;
+        if !ids.insert(id.clone()) {
+            return Err(QrelsError::malformed(place, format!("`_id` `{id}` stands a second time")));
+        }
+        documents.push((id, title, text));
+    }
+    Ok(documents)
 }
 
 fn rows<T: DeserializeOwned>(

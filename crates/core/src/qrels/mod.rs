@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
-pub use beir::{corpus_ids, queries_of_jsonl};
+pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};
 pub use lint::Lint;
 pub use segment::{Segment, SegmentBy};

@@ -7,6 +7,7 @@ use crate::text::name_key;
 use super::candidate::{Candidate, settle};
 use super::intent::Recency;
 use super::settings::Settings;
+use super::window::Window;
 
 /// What the boosts depend on besides the pages.
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +18,14 @@ pub struct BoostContext<'a> {
     pub today: Date,
     /// Whether recent pages are preferred.
     pub recency: Recency,
+    /// The days that the question names.
+    pub window: Option<Window>,
     /// The numbers.
     pub settings: &'a Settings,
 }
 
-/// Multiplies each score by its boosts, at most `boost_max` and at least its inverse together.
+/// Multiplies each score by its boosts, at most `boost_max` and at least its inverse together. Days
+/// that the question names are no small reason, and stand outside of that bound.
 pub fn boost(candidates: &mut [Candidate], context: &BoostContext<'_>) {
     let phrase = name_key(context.query);
     let limit = context.settings.boost_max;
@@ -29,8 +33,9 @@ pub fn boost(candidates: &mut [Candidate], context: &BoostContext<'_>) {
     for candidate in candidates.iter_mut() {
         let boosts = boosts_of(candidate, &phrase, context);
         let product: f64 = boosts.iter().map(|(_, factor)| factor).product();
-        candidate.score *= product.clamp(1.0 / limit, limit);
-        notes.push((candidate.page, describe(&boosts)));
+        let window = ("window", window_factor(candidate.effective_date, context));
+        candidate.score *= product.clamp(1.0 / limit, limit) * window.1;
+        notes.push((candidate.page, describe(boosts.iter().chain([&window]))));
     }
     let notes: rustc_hash::FxHashMap<_, _> = notes.into_iter().collect();
     settle(candidates, "boost", |candidate| {
@@ -81,9 +86,13 @@ fn recency_factor(date: Option<Date>, context: &BoostContext<'_>) -> f64 {
     1.0 + (context.settings.recency_boost - 1.0) * 0.5f64.powf(halvings)
 }
 
-fn describe(boosts: &[(&'static str, f64)]) -> String {
+fn window_factor(date: Option<Date>, context: &BoostContext<'_>) -> f64 {
+    let is_meant = context.window.zip(date).is_some_and(|(window, date)| window.holds(date));
+    if is_meant { context.settings.window_boost } else { 1.0 }
+}
+
+fn describe<'b>(boosts: impl Iterator<Item = &'b (&'static str, f64)>) -> String {
     let moved: Vec<String> = boosts
-        .iter()
         .filter(|(_, factor)| *factor != 1.0)
         .map(|(name, factor)| format!("{name} ×{factor:.3}"))
         .collect();
@@ -108,7 +117,8 @@ mod tests {
     fn recency_halves_with_every_half_life() {
         let settings = Settings::default();
         let today = jiff::civil::date(2026, 6, 30);
-        let context = BoostContext { query: "", today, recency: Recency::On, settings: &settings };
+        let (recency, window) = (Recency::On, None);
+        let context = BoostContext { query: "", today, recency, window, settings: &settings };
         let at = |date| recency_factor(Some(date), &context) - 1.0;
         let full = settings.recency_boost - 1.0;
         assert!((at(today) - full).abs() < 1e-12);
@@ -118,5 +128,18 @@ mod tests {
             "the future is not older"
         );
         assert_eq!(recency_factor(None, &context), 1.0);
+    }
+
+    #[test]
+    fn named_days_are_preferred() {
+        let settings = Settings::default();
+        let today = jiff::civil::date(2026, 6, 30);
+        let from = jiff::civil::date(2026, 6, 1);
+        let window = Some(Window { from, until: today });
+        let recency = Recency::Off;
+        let context = BoostContext { query: "", today, recency, window, settings: &settings };
+        assert_eq!(window_factor(Some(from), &context), settings.window_boost);
+        assert_eq!(window_factor(from.yesterday().ok(), &context), 1.0);
+        assert_eq!(window_factor(None, &context), 1.0);
     }
 }

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 
 use crate::id::{PageId, PageKey};
+use crate::page::PageKind;
 use crate::ranking::{Arm, Edge, TraceStep};
 
 /// Where a page stands before scores are compared.
@@ -34,6 +35,8 @@ pub struct Candidate {
     pub key: PageKey,
     /// Its title.
     pub title: String,
+    /// What kind of text it is.
+    pub kind: PageKind,
     /// When what it tells of happened.
     pub effective_date: Option<Date>,
     /// Pages that link to it, as far as they were counted.
@@ -52,12 +55,13 @@ pub struct Candidate {
 
 impl Candidate {
     /// A page that no arm has said anything of yet.
-    pub fn new(page: PageId, key: PageKey, title: String, effective_date: Option<Date>) -> Self {
+    pub fn new(page: PageId, key: PageKey, title: String, kind: PageKind) -> Self {
         Self {
             page,
             key,
             title,
-            effective_date,
+            kind,
+            effective_date: None,
             backlinks: 0,
             tier: Tier::Found,
             arms: Vec::new(),

@@ -2,54 +2,69 @@
 //!
 //! score(page) = Σ over arms of weight × share / Σ weights of the arms that ran, where the share is
 //! the page's score in an arm over the best score in it: 1.0 is best in every arm, whatever the
-//! query, so scores of different queries can be compared. It is the convex combination of scores
+//! query, so scores of different queries can be compared. In a chat the vectors weigh more, by a
+//! factor: what is said in passing is rarely said in the words of the question. It is the convex combination of scores
 //! of Bruch, Gai and Ingber (TOIS 2023), which keeps how much better one page is than the next;
 //! reciprocal ranks throw that away, and did worse on five of our seven development collections.
 //! Ties break by source, then slug.
 
 use super::candidate::{Candidate, settle};
 use super::plan::PlannedArm;
+use crate::page::PageKind;
+use crate::ranking::Arm;
 
-/// Scores candidates by their scores in the arms' lists.
-pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm]) {
-    let total: f64 = arms.iter().map(|planned| planned.weight).sum();
+/// Scores candidates by their scores in the arms' lists. In a chat, the vectors' weight is
+/// multiplied by `chat_factor`.
+pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], chat_factor: f64) {
     let units: Vec<Unit> = arms
         .iter()
         .filter(|planned| planned.weight > 0.0)
-        .map(|planned| Unit::of(candidates, *planned, total))
+        .map(|planned| Unit::of(candidates, *planned, chat_factor))
         .collect();
     for candidate in candidates.iter_mut() {
         // Invariant: arms are added in the plan's order, so that the sum is the same every time.
-        candidate.score = units.iter().map(|unit| unit.part(candidate)).sum();
+        candidate.score = parts(candidate, &units).map(|(_, part)| part).sum();
     }
     settle(candidates, "fuse", |candidate| describe(candidate, &units));
 }
 
-/// An arm with what a score in it is worth.
+/// An arm with the best score in it.
 struct Unit {
     planned: PlannedArm,
-    worth: f64,
+    chat_factor: f64,
+    best: f64,
 }
 
 impl Unit {
-    fn of(candidates: &[Candidate], planned: PlannedArm, total: f64) -> Self {
+    fn of(candidates: &[Candidate], planned: PlannedArm, chat_factor: f64) -> Self {
         let scores = candidates.iter().filter_map(|candidate| candidate.in_arm(planned.arm));
         let best = scores.map(|entry| entry.score).fold(0.0, f64::max);
-        Self { planned, worth: if best > 0.0 { planned.weight / (total * best) } else { 0.0 } }
+        Self { planned, chat_factor, best }
     }
 
-    /// What the arm adds to a page's score. Being unlike the query is worth nothing, not less.
-    fn part(&self, candidate: &Candidate) -> f64 {
+    fn weight(&self, candidate: &Candidate) -> f64 {
+        let is_said = self.planned.arm == Arm::Vectors && candidate.kind == PageKind::Chat;
+        self.planned.weight * if is_said { self.chat_factor } else { 1.0 }
+    }
+
+    /// Being unlike the query is worth nothing, not less.
+    fn share(&self, candidate: &Candidate) -> f64 {
         let score = candidate.in_arm(self.planned.arm).map_or(0.0, |entry| entry.score);
-        score.max(0.0) * self.worth
+        if self.best > 0.0 { score.max(0.0) / self.best } else { 0.0 }
     }
 }
 
+/// What each arm adds to a page's score.
+fn parts<'u>(candidate: &Candidate, units: &'u [Unit]) -> impl Iterator<Item = (&'u Unit, f64)> {
+    let total: f64 = units.iter().map(|unit| unit.weight(candidate)).sum();
+    let part = move |unit: &'u Unit| (unit, unit.weight(candidate) / total * unit.share(candidate));
+    units.iter().map(part)
+}
+
 fn describe(candidate: &Candidate, units: &[Unit]) -> String {
-    let parts: Vec<String> = units
-        .iter()
-        .filter(|unit| candidate.in_arm(unit.planned.arm).is_some())
-        .map(|unit| format!("{} gives {:.4}", unit.planned.arm, unit.part(candidate)))
+    let parts: Vec<String> = parts(candidate, units)
+        .filter(|(unit, _)| candidate.in_arm(unit.planned.arm).is_some())
+        .map(|(unit, part)| format!("{} gives {part:.4}", unit.planned.arm))
         .collect();
     parts.join(", ")
 }
@@ -58,11 +73,11 @@ fn describe(candidate: &Candidate, units: &[Unit]) -> String {
 mod tests {
     use super::*;
     use crate::id::{PageId, PageKey, Slug, SourceId};
-    use crate::ranking::Arm;
 
     fn candidate(slug: &str, scores: &[(Arm, f64)]) -> Candidate {
         let key = PageKey::new(SourceId::default(), Slug::new(slug).unwrap());
-        let mut candidate = Candidate::new(PageId(1), key, String::new(), None);
+        let kind = if slug == "chat" { PageKind::Chat } else { PageKind::Markdown };
+        let mut candidate = Candidate::new(PageId(1), key, String::new(), kind);
         for (arm, score) in scores {
             candidate.enter(*arm, None, *score, String::new);
         }
@@ -73,7 +88,7 @@ mod tests {
         let mut candidates: Vec<_> = candidates.iter().map(|(s, a)| candidate(s, a)).collect();
         let arms = [Arm::Words, Arm::Vectors].into_iter().zip(weights);
         let arms: Vec<_> = arms.map(|(arm, weight)| PlannedArm { arm, weight }).collect();
-        fuse(&mut candidates, &arms);
+        fuse(&mut candidates, &arms, 3.0);
         let found = candidates.iter().map(|c| (c.key.slug.as_str(), c.score));
         for ((slug, score), (expected_slug, expected_score)) in found.zip(expected) {
             assert_eq!(slug, *expected_slug);
@@ -93,6 +108,16 @@ mod tests {
             &[("a", &[(Words, 8.0)]), ("b", &[(Vectors, 0.8)])],
             [3.0, 1.0],
             &[("a", 0.75), ("b", 0.25)],
+        );
+    }
+
+    #[test]
+    fn meaning_weighs_more_in_a_chat() {
+        use Arm::{Vectors, Words};
+        check(
+            &[("a", &[(Words, 8.0), (Vectors, 0.4)]), ("chat", &[(Words, 4.0), (Vectors, 0.8)])],
+            [1.0, 1.0],
+            &[("chat", 0.875), ("a", 0.75)],
         );
     }
 

@@ -11,5 +11,6 @@ pub mod plan;
 pub mod relation;
 mod settings;
 pub mod snippet;
+pub mod window;
 
 pub use settings::{SOURCE_WEIGHT, SettingError, SettingInfo, Settings, edit_distance};

@@ -1,10 +1,13 @@
 //! From a request and its intent to what will be done: arms, weights, pools, detail.
 
+use jiff::tz::TimeZone;
+
 use crate::ranking::{Arm, Degraded};
 use crate::request::{Detail, Operation, Request, RetrievalMode};
 
 use super::intent::{Intent, IntentKind, Recency};
 use super::settings::Settings;
+use super::window::{Spoken, Window, spoken};
 
 /// An arm with its weight in fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +33,10 @@ pub struct Plan {
     pub mode: RetrievalMode,
     /// Whether recent pages are preferred.
     pub recency: Recency,
+    /// The days that the question names.
+    pub window: Option<Window>,
+    /// What words and vectors search for: the question without the days it names.
+    pub subject: String,
     /// Whether scores are fused and boosted, or the words' own are kept.
     pub fused: bool,
     /// Stages that are wanted and can't run.
@@ -69,6 +76,8 @@ fn plan_search(request: &Request) -> Plan {
         passages: request.detail.map_or(1, Detail::passages),
         mode: RetrievalMode::Knowledge,
         recency: Recency::Off,
+        window: None,
+        subject: request.query.clone(),
         fused: false,
         degraded: Vec::new(),
     }
@@ -101,13 +110,22 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
         arms.push(PlannedArm { arm: Arm::Graph, weight: settings.graph_weight });
     }
     let detail = request.detail.unwrap_or_else(|| detail_for(intent.kind));
+    let today = request.now.to_zoned(TimeZone::UTC).date();
+    let spoken = spoken(&request.query, today).filter(|_| settings.window_boost != 1.0);
+    let (window, subject) = match spoken {
+        Some(Spoken { window, rest }) => (Some(window), rest),
+        None => (None, request.query.clone()),
+    };
     Plan {
         arms,
         pool: (settings.pool as usize).max(2 * request.limit),
         detail,
         passages: detail.passages(),
         mode,
-        recency: intent.recency,
+        // Days that are named are meant more exactly than "recent" is.
+        recency: if window.is_some() { Recency::Off } else { intent.recency },
+        window,
+        subject,
         fused: true,
         degraded,
     }

@@ -103,6 +103,8 @@ settings! {
         "weight of the words arm in fusion: the unit the others are measured in";
     vectors_weight = 0.7 in 0.0..=10.0,
         "weight of the vector arm in fusion; on seven development collections anything from 0.4 to 1.0 is nearly as good, and 0 and 2 are worse on all";
+    vectors_chat_factor = 2.0 in 0.0..=10.0,
+        "how much more the vector arm weighs in a chat: what is said in passing is rarely said in the words of the question; on LongMemEval and LoCoMo from 1.5 to 3 is nearly as good";
     vectors_weight_entity = 0.4 in 0.0..=10.0,
         "its weight when the question asks about one person or thing: a name is matched by its letters, and meaning only tells among its passages";
     vectors_weight_relational = 0.1 in 0.0..=10.0,
@@ -127,6 +129,8 @@ settings! {
         "for a page dated today when the question asks for what is recent; halves with every half-life";
     recency_half_life_days = 30.0 in 1.0..=3650.0,
         "days in which the recency boost halves";
+    window_boost = 2.0 in 1.0..=10.0,
+        "for a page dated in the days that the question names; 1 leaves those words in the question, as if they named none";
     backlink_boost = 0.002 in 0.0..=0.2,
         "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
     boost_max = 1.3 in 1.0..=4.0,

@@ -1,0 +1,27 @@
+//! Questions that nothing in the haystack answers.
+
+use crate::named;
+
+/// What a benchmark does with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Abstention {
+    /// They are asked, their rows have no recall, and no mean counts them: LongMemEval's own rule.
+    LeftOut,
+    /// Their evidence is what the question twists; finding it counts: LoCoMo marks it so.
+    Counted,
+    /// There are none.
+    None,
+}
+
+named! { Abstention { LeftOut = "left_out", Counted = "counted", None = "none" } }
+
+impl Abstention {
+    /// The rule as a report says it.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::LeftOut => "asked, but in no mean (as LongMemEval's own scripts do)",
+            Self::Counted => "counted: finding the evidence that an adversarial question twists",
+            Self::None => "the dataset has none",
+        }
+    }
+}

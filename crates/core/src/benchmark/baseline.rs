@@ -1,0 +1,58 @@
+//! Rankings to hold a number against, of the same documents and in the same run.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use super::{Haystack, Question};
+use crate::hash::Hash;
+use crate::named;
+
+/// A ranking that nobody has to search for, or that one arm makes alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Order {
+    /// By a seed, the question and the place of the document.
+    Random,
+    /// Newest first; the undated last.
+    Newest,
+    /// What answers first: the most that any ranking can reach.
+    Oracle,
+    /// Words only.
+    Words,
+    /// Meaning only.
+    Vectors,
+}
+
+named! {
+    Order {
+        Random = "random", Newest = "newest_first", Oracle = "oracle", Words = "words",
+        Vectors = "vectors",
+    }
+}
+
+/// Places of documents in an order that the seed and the question decide. Ids take no part: what
+/// they are called must not move a figure.
+pub fn random(haystack: &Haystack, question: &Question, seed: u64) -> Vec<usize> {
+    let draw = |at: &usize| {
+        let place = (*at as u64).to_le_bytes();
+        Hash::of_parts(&[&seed.to_le_bytes(), question.text.as_bytes(), &place])
+    };
+    let mut places: Vec<usize> = (0..haystack.documents.len()).collect();
+    places.sort_by_cached_key(draw);
+    places
+}
+
+/// Places of documents, newest first; of one day, the later in the file first.
+pub fn newest_first(haystack: &Haystack) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..haystack.documents.len()).collect();
+    places.sort_by_key(|at| Reverse((haystack.documents[*at].date, *at)));
+    places
+}
+
+/// Places of documents, those that answer first.
+pub fn oracle(haystack: &Haystack, question: &Question) -> Vec<usize> {
+    let gold: FxHashSet<&str> = question.gold.iter().map(|gold| gold.doc.as_str()).collect();
+    let mut places: Vec<usize> = (0..haystack.documents.len()).collect();
+    places.sort_by_key(|at| !gold.contains(haystack.documents[*at].id.as_str()));
+    places
+}

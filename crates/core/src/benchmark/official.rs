@@ -1,0 +1,200 @@
+//! LongMemEval's own retrieval figures, by its formulas and under its names.
+//!
+//! On a ranked list of corpus ids: `recall_any@k` is 1 if any gold id is among the first k,
+//! `recall_all@k` if all are. `ndcg_any@k` has binary gains and DCG = rel_1 + Σ_{i≥2} rel_i / log2(i),
+//! so rank 2 is not discounted: it is not nDCG@k and never printed as such. Its ideal counts every
+//! entry of the corpus list that is gold, also where an id comes again. A list of turns becomes one
+//! of sessions by growing k until k distinct sessions are seen. The corpus is what users said:
+//! sessions as a whole or turn by turn. Means leave out abstention questions and those without a
+//! user's turn that answers.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::{Granularity, Haystack, Question};
+
+/// The depths it measures at.
+pub const DEPTHS: [usize; 6] = [1, 3, 5, 10, 30, 50];
+
+/// The speaker whose turns make up its corpus.
+pub const USER: &str = "user";
+
+/// Figures by name, such as `recall_any@5`.
+pub type Figures = BTreeMap<String, f64>;
+
+/// What it prints of one question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Official {
+    /// Of sessions.
+    pub session: Figures,
+    /// Of turns, where turns were ranked.
+    pub turn: Option<Figures>,
+    /// Whether its means count the question.
+    pub counts: bool,
+}
+
+/// What is measured: the corpus in any order, the ranking by places in it, and the gold ids.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranking<'a> {
+    /// The id of every entry of the corpus; ids may come again.
+    pub corpus: &'a [&'a str],
+    /// Places in the corpus, best first. Entries may be missing at the end.
+    pub ranked: &'a [usize],
+    /// The ids that are right.
+    pub gold: &'a FxHashSet<&'a str>,
+}
+
+impl Ranking<'_> {
+    /// 1 if any gold id is among the first k.
+    pub fn recall_any(&self, k: usize) -> f64 {
+        let found = self.seen(k);
+        f64::from(u8::from(self.gold.iter().any(|id| found.contains(id))))
+    }
+
+    /// 1 if all gold ids are among the first k; so also if there are none.
+    pub fn recall_all(&self, k: usize) -> f64 {
+        let found = self.seen(k);
+        f64::from(u8::from(self.gold.iter().all(|id| found.contains(id))))
+    }
+
+    /// Its `ndcg_any@k`.
+    pub fn ndcg_any(&self, k: usize) -> f64 {
+        let is_gold = |at: &usize| self.gold.contains(self.corpus[*at]);
+        let ideal = (0..self.corpus.len()).filter(is_gold).count();
+        let best = dcg((0..self.corpus.len()).map(|at| at < ideal), k);
+        if best == 0.0 {
+            return 0.0;
+        }
+        dcg(self.ranked.iter().map(is_gold), k) / best
+    }
+
+    /// Every figure at every depth.
+    pub fn figures(&self) -> Figures {
+        self.figures_at(|k| k)
+    }
+
+    /// The figures of sessions when turns were ranked: the corpus holds the session of each turn.
+    pub fn figures_of_wholes(&self) -> Figures {
+        self.figures_at(|k| self.grown(k))
+    }
+
+    fn figures_at(&self, depth: impl Fn(usize) -> usize) -> Figures {
+        let mut figures = Figures::new();
+        for k in DEPTHS {
+            let depth = depth(k);
+            figures.insert(format!("recall_any@{k}"), self.recall_any(depth));
+            figures.insert(format!("recall_all@{k}"), self.recall_all(depth));
+            figures.insert(format!("ndcg_any@{k}"), self.ndcg_any(depth));
+        }
+        figures
+    }
+
+    /// The least depth from `k` on at which `k` distinct ids are seen, or one past the corpus.
+    fn grown(&self, k: usize) -> usize {
+        let mut depth = k;
+        while depth <= self.corpus.len() && self.seen(depth).len() < k {
+            depth += 1;
+        }
+        depth
+    }
+
+    fn seen(&self, k: usize) -> FxHashSet<&str> {
+        self.ranked.iter().take(k).map(|at| self.corpus[*at]).collect()
+    }
+}
+
+fn dcg(gains: impl Iterator<Item = bool>, k: usize) -> f64 {
+    let gain = |(rank, is_gold): (usize, bool)| match (is_gold, rank) {
+        (false, _) => 0.0,
+        (true, 1) => 1.0,
+        (true, rank) => 1.0 / (rank as f64).log2(),
+    };
+    // The sum of no numbers is -0.0.
+    (1..).zip(gains.take(k)).map(gain).sum::<f64>() + 0.0
+}
+
+/// The figures of one question. `found` ranks the haystack's documents by place, best first. What
+/// no user said is no entry of its corpus, so it is passed over.
+pub fn of(
+    haystack: &Haystack,
+    question: &Question,
+    granularity: Granularity,
+    found: &[usize],
+) -> Official {
+    let is_entry = |at: &usize| {
+        let turns = haystack.documents[*at].turns();
+        turns.iter().any(|turn| turn.speaker == USER)
+    };
+    let ranked: Vec<usize> = found.iter().copied().filter(is_entry).collect();
+    let answers = answers(haystack, question);
+    let wholes: Vec<&str> = haystack.documents.iter().map(|d| d.whole.as_str()).collect();
+    let sessions: FxHashSet<&str> = answers.iter().map(|(session, _)| *session).collect();
+    let counts = !question.is_abstention && !answers.is_empty();
+    let by_session = Ranking { corpus: &wholes, ranked: &ranked, gold: &sessions };
+    match granularity {
+        Granularity::Session => Official { session: by_session.figures(), turn: None, counts },
+        Granularity::Turn => {
+            let ids: Vec<&str> = haystack.documents.iter().map(|d| d.id.as_str()).collect();
+            let turns: FxHashSet<&str> = answers.iter().map(|(_, turn)| *turn).collect();
+            let by_turn = Ranking { corpus: &ids, ranked: &ranked, gold: &turns };
+            let session = by_session.figures_of_wholes();
+            Official { session, turn: Some(by_turn.figures()), counts }
+        }
+    }
+}
+
+/// The users' turns that answer, in gold sessions, each with its session.
+fn answers<'a>(haystack: &'a Haystack, question: &Question) -> Vec<(&'a str, &'a str)> {
+    let mut answers = Vec::new();
+    for document in &haystack.documents {
+        for turn in document.turns() {
+            if turn.speaker == USER && question.gold_turns.contains(&turn.id) {
+                answers.push((document.whole.as_str(), turn.id.as_str()));
+            }
+        }
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ranking of `corpus` in its own order.
+    #[track_caller]
+    fn check(corpus: &[&str], gold: &[&str], k: usize, expected: [f64; 3]) {
+        let ranked: Vec<usize> = (0..corpus.len()).collect();
+        let gold: FxHashSet<&str> = gold.iter().copied().collect();
+        let ranking = Ranking { corpus, ranked: &ranked, gold: &gold };
+        let found = [ranking.recall_any(k), ranking.recall_all(k), ranking.ndcg_any(k)];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        check(&["a", "b", "c"], &["a"], 1, [1.0, 1.0, 1.0]);
+        // Rank 2 is not discounted.
+        check(&["b", "a", "c"], &["a"], 2, [1.0, 1.0, 1.0]);
+        check(&["b", "c", "a"], &["a"], 3, [1.0, 1.0, 1.0 / 3.0_f64.log2()]);
+        check(&["a", "b", "c"], &["a", "c"], 2, [1.0, 0.0, 0.5]);
+        check(&["a", "b"], &["x"], 2, [0.0, 0.0, 0.0]);
+        check(&["a", "b"], &[], 2, [0.0, 1.0, 0.0]);
+        // An id that comes again is gold twice.
+        check(&["a", "a", "b"], &["a"], 1, [1.0, 1.0, 1.0]);
+        check(&["b", "a", "a"], &["a"], 2, [1.0, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn turns_grow_until_there_are_enough_sessions() {
+        let corpus = ["a", "a", "a", "b", "c"];
+        let gold = FxHashSet::from_iter(["b"]);
+        let ranking = Ranking { corpus: &corpus, ranked: &[0, 1, 2, 3, 4], gold: &gold };
+        let figures = ranking.figures_of_wholes();
+        assert_eq!((figures["recall_any@1"], figures["recall_any@3"]), (0.0, 1.0));
+        assert_eq!(ranking.grown(2), 4);
+        assert_eq!(ranking.grown(4), 6);
+    }
+}

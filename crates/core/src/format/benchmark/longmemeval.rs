@@ -1,0 +1,199 @@
+//! An entry of LongMemEval: a question with the sessions it is asked of.
+//!
+//! Sessions are lists of turns with their ids beside them, or objects that hold both. Dates stand at
+//! the place of their session, also where a session is left out.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::EntryError;
+use crate::benchmark::{Body, Document, Haystack, Question, Turn};
+use crate::page::date;
+use crate::qrels::Judgement;
+
+/// What an abstention question's id ends with.
+const ABSTENTION: &str = "_abs";
+
+#[derive(Deserialize)]
+struct Entry {
+    question_id: Value,
+    #[serde(default)]
+    question_type: String,
+    question: String,
+    #[serde(default)]
+    answer: Value,
+    #[serde(default)]
+    question_date: Option<String>,
+    #[serde(default)]
+    haystack_dates: Vec<Option<String>>,
+    #[serde(default)]
+    haystack_session_ids: Vec<Value>,
+    haystack_sessions: Vec<SessionEntry>,
+    #[serde(default)]
+    answer_session_ids: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SessionEntry {
+    Turns(Vec<TurnEntry>),
+    Object {
+        #[serde(default)]
+        session_id: Option<Value>,
+        #[serde(default)]
+        date: Option<String>,
+        #[serde(alias = "messages", alias = "session")]
+        turns: Vec<TurnEntry>,
+    },
+    Other(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct TurnEntry {
+    #[serde(default)]
+    role: Option<String>,
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    has_answer: Option<bool>,
+}
+
+/// Reads an entry.
+pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
+    let entry: Entry =
+        serde_json::from_slice(json).map_err(|error| EntryError(error.to_string()))?;
+    let id = name(&entry.question_id)
+        .ok_or_else(|| EntryError("`question_id` is neither text nor a number".to_owned()))?;
+    let mut left_out = Vec::new();
+    let mut documents = Vec::with_capacity(entry.haystack_sessions.len());
+    for (at, session) in entry.haystack_sessions.into_iter().enumerate() {
+        let date = entry.haystack_dates.get(at).cloned().flatten();
+        let beside = entry.haystack_session_ids.get(at).and_then(name);
+        let (own, own_date, turns) = match session {
+            SessionEntry::Turns(turns) => (None, None, turns),
+            SessionEntry::Object { session_id, date, turns } => {
+                (session_id.as_ref().and_then(name), date, turns)
+            }
+            SessionEntry::Other(_) => {
+                left_out
+                    .push(format!("session {} is neither turns nor an object with turns", at + 1));
+                continue;
+            }
+        };
+        let session = own.or(beside).unwrap_or_else(|| format!("lme_{id}_{at}"));
+        let turns = turns_of(&session, turns);
+        if turns.is_empty() {
+            left_out.push(format!("session {} (`{session}`) says nothing", at + 1));
+            continue;
+        }
+        let date_text = date.or(own_date);
+        documents.push(Document {
+            id: session.clone(),
+            whole: session,
+            date: date_text.as_deref().and_then(day),
+            date_text,
+            body: Body::Turns(turns),
+        });
+    }
+    let gold: Vec<String> = entry.answer_session_ids.iter().filter_map(name).collect();
+    let answering = documents.iter().filter(|document| gold.contains(&document.id));
+    let answering = answering.flat_map(Document::turns).filter(|turn| turn.is_answer);
+    let gold_turns = answering.map(|turn| turn.id.clone()).collect();
+    let question = Question {
+        is_abstention: id.ends_with(ABSTENTION),
+        id,
+        kind: entry.question_type,
+        text: entry.question,
+        asked: entry.question_date.as_deref().and_then(moment),
+        answer: name(&entry.answer),
+        gold: gold.into_iter().map(|doc| Judgement { doc, grade: 1.0 }).collect(),
+        gold_turns,
+    };
+    Ok(Haystack { documents, questions: vec![question], left_out })
+}
+
+/// Turns are named as LongMemEval names them: by their session and their place in it, from 1.
+fn turns_of(session: &str, turns: Vec<TurnEntry>) -> Vec<Turn> {
+    let turn = |(turn, place): (TurnEntry, usize)| {
+        let text = turn.content.filter(|text| !text.trim().is_empty())?;
+        Some(Turn {
+            id: format!("{session}_{place}"),
+            speaker: turn.role.unwrap_or_else(|| "unknown".to_owned()),
+            text,
+            is_answer: turn.has_answer.unwrap_or(false),
+        })
+    };
+    turns.into_iter().zip(1..).filter_map(turn).collect()
+}
+
+/// A text, or a number as text.
+fn name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The day of `2023/05/26 (Fri) 01:49` or `2023-05-26…`.
+fn day(text: &str) -> Option<Date> {
+    date::leading_day(text.trim()).map(|(day, _)| day)
+}
+
+/// The moment of such a text, in universal time; at the end of the day where it has no hour.
+fn moment(text: &str) -> Option<jiff::Timestamp> {
+    let day = day(text)?;
+    let hour = text.rsplit(' ').next().and_then(|hour| hour.parse().ok());
+    let hour = hour.unwrap_or(jiff::civil::Time::constant(23, 59, 59, 0));
+    let at = DateTime::from_parts(day, hour);
+    at.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_shapes_of_sessions() {
+        let flat = br#"{"question_id":"Q_1","question_type":"multi-session","question":"who?",
+            "answer":3,"question_date":"2023/06/25 (Sun) 04:48",
+            "haystack_dates":["2023/05/26 (Fri) 01:49","2023/05/27 (Sat) 01:55"],
+            "haystack_session_ids":["answer_A_1","B"],
+            "haystack_sessions":[[{"role":"user","content":"hi","has_answer":true}],
+                                 [{"role":"user","content":" "},{"role":"assistant","content":"ho"}]],
+            "answer_session_ids":["answer_A_1"]}"#;
+        let nested = br#"{"question_id":"Q_1","question_type":"multi-session","question":"who?",
+            "answer":3,"question_date":"2023/06/25 (Sun) 04:48",
+            "haystack_sessions":[
+              {"session_id":"answer_A_1","date":"2023/05/26 (Fri) 01:49",
+               "turns":[{"role":"user","content":"hi","has_answer":true}]},
+              {"session_id":"B","date":"2023/05/27 (Sat) 01:55",
+               "turns":[{"role":"user","content":" "},{"role":"assistant","content":"ho"}]}],
+            "answer_session_ids":["answer_A_1"]}"#;
+        let flat = haystack(flat).unwrap();
+        assert_eq!(flat, haystack(nested).unwrap());
+        assert_eq!(flat.questions[0].gold_turns, ["answer_A_1_1"]);
+        assert_eq!(flat.documents[1].turns()[0].id, "B_2");
+        assert_eq!(flat.documents[1].date, Some(jiff::civil::date(2023, 5, 27)));
+        assert_eq!(flat.questions[0].asked.unwrap().to_string(), "2023-06-25T04:48:00Z");
+        assert_eq!(flat.questions[0].answer.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn what_is_left_out_moves_no_date() {
+        let json = br#"{"question_id":7,"question":"who?","haystack_sessions":[5,[],
+            [{"role":"user","content":"hi"}]],"haystack_dates":["2023/05/01","2023/05/02","2023/05/03"]}"#;
+        let haystack = haystack(json).unwrap();
+        assert_eq!(haystack.left_out.len(), 2);
+        assert_eq!(haystack.documents[0].id, "lme_7_2");
+        assert_eq!(haystack.documents[0].date, Some(jiff::civil::date(2023, 5, 3)));
+    }
+
+    #[test]
+    fn what_is_no_entry_says_why() {
+        let error = haystack(br#"{"question":"who?"}"#).unwrap_err();
+        assert!(error.to_string().contains("question_id"), "{error}");
+    }
+}

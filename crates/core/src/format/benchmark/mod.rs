@@ -1,0 +1,18 @@
+//! Benchmarks on the wire: the datasets as they are published, and our rows and results.
+
+mod locomo;
+mod longmemeval;
+mod result;
+mod retrieval_log;
+mod row;
+
+pub use locomo::{Conversation, conversation};
+pub use longmemeval::haystack;
+pub use result::{BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireLabel};
+pub use retrieval_log::log_line;
+pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
+
+/// Why an entry of a dataset can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EntryError(pub String);

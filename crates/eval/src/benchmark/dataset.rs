@@ -1,0 +1,200 @@
+//! Datasets as they are published: found, hashed, read.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use gbrain_core::benchmark::{Body, Document, Haystack, Question};
+use gbrain_core::format::benchmark::{Conversation, conversation, haystack};
+use gbrain_core::hash::{Hash, Hasher};
+use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl};
+
+use super::values::{Values, ValuesError};
+use crate::EvalError;
+
+/// Why a dataset can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DatasetError {
+    /// It is no file of entries.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// An entry is not what it should be.
+    #[error("entry {number}: {reason}")]
+    Entry {
+        /// From 1.
+        number: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A question stands twice.
+    #[error("entry {number}: question `{id}` stands a second time")]
+    Repeated {
+        /// From 1.
+        number: usize,
+        /// Its id.
+        id: String,
+    },
+    /// There is nothing to ask.
+    #[error("it holds no questions")]
+    Empty,
+    /// A file of a test collection can't be read.
+    #[error("{}", path.display())]
+    Collection {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: QrelsError,
+    },
+}
+
+/// Opens a file; one that ends in `.gz` is unpacked on the way.
+pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, EvalError> {
+    let file =
+        File::open(path).map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
+    Ok(match path.extension() {
+        Some(extension) if extension == "gz" => Box::new(MultiGzDecoder::new(BufReader::new(file))),
+        _ => Box::new(file),
+    })
+}
+
+/// SHA-256 of files as they lie there, one after another.
+pub fn sha256(paths: &[PathBuf]) -> Result<Hash, EvalError> {
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0; 1 << 20];
+    for path in paths {
+        let fail = |source: io::Error| EvalError::Io { path: path.clone(), source };
+        let mut file = File::open(path).map_err(fail)?;
+        loop {
+            match file.read(&mut buffer).map_err(fail)? {
+                0 => break,
+                read => hasher.update(&buffer[..read]),
+            }
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// LongMemEval's entries, one at a time.
+pub struct LongMemEval {
+    values: Values<Box<dyn Read + Send>>,
+    path: PathBuf,
+    number: usize,
+}
+
+impl LongMemEval {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Self, EvalError> {
+        Ok(Self { values: Values::new(open(path)?), path: path.to_owned(), number: 0 })
+    }
+
+    /// The next entry, as it is written; reading it is for whoever asks it.
+    pub fn next_entry(&mut self) -> Result<Option<(usize, Vec<u8>)>, EvalError> {
+        let next = self.values.next();
+        let next = next.map_err(|error| of(&self.path, DatasetError::Values(error)))?;
+        Ok(next.map(|entry| {
+            self.number += 1;
+            (self.number, entry)
+        }))
+    }
+}
+
+/// Reads an entry of LongMemEval.
+pub fn read_entry(path: &Path, number: usize, entry: &[u8]) -> Result<Haystack, EvalError> {
+    haystack(entry)
+        .map_err(|error| of(path, DatasetError::Entry { number, reason: error.to_string() }))
+}
+
+/// LoCoMo's conversations.
+pub fn locomo(path: &Path) -> Result<Vec<Haystack>, EvalError> {
+    let mut values = Values::new(open(path)?);
+    let mut haystacks = Vec::new();
+    while let Some(value) = values.next().map_err(|error| of(path, DatasetError::Values(error)))? {
+        let number = haystacks.len() + 1;
+        let entry = |reason: String| of(path, DatasetError::Entry { number, reason });
+        let read: Conversation =
+            serde_json::from_slice(&value).map_err(|error| entry(error.to_string()))?;
+        haystacks.push(conversation(read, number - 1).map_err(|error| entry(error.to_string()))?);
+    }
+    if haystacks.iter().all(|haystack| haystack.questions.is_empty()) {
+        return Err(of(path, DatasetError::Empty));
+    }
+    Ok(haystacks)
+}
+
+/// The files of a test collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// Documents: JSON lines with `_id`, `title`, `text`.
+    pub corpus: PathBuf,
+    /// Queries: JSON lines with `_id`, `text`, or lines of id and text with a tab between.
+    pub queries: PathBuf,
+    /// Judgements of any shape.
+    pub qrels: PathBuf,
+}
+
+impl Collection {
+    /// Its files, in the order in which they are hashed.
+    pub fn files(&self) -> Vec<PathBuf> {
+        vec![self.corpus.clone(), self.queries.clone(), self.qrels.clone()]
+    }
+
+    /// Reads it: every query that has a relevant document is asked.
+    pub fn read(&self) -> Result<Haystack, EvalError> {
+        let Self { corpus, queries, qrels } = self;
+        let judged = collected(qrels, |bytes| Qrels::parse(bytes))?;
+        let asked = collected(queries, queries_of_jsonl)?;
+        let documents = collected(corpus, documents_of_jsonl)?;
+        let mut texts: std::collections::HashMap<String, String> = asked.into_iter().collect();
+        let mut left_out = Vec::new();
+        let mut questions = Vec::new();
+        for query in judged.queries {
+            if query.relevant().next().is_none() {
+                left_out.push(format!("query `{}` has no relevant document", query.id));
+                continue;
+            }
+            let Some(text) = texts.remove(&query.id).or(query.text) else {
+                left_out.push(format!("query `{}` is judged and nowhere asked", query.id));
+                continue;
+            };
+            questions.push(Question {
+                id: query.id,
+                kind: String::new(),
+                text,
+                asked: None,
+                answer: None,
+                gold: query.judgements,
+                gold_turns: Vec::new(),
+                is_abstention: false,
+            });
+        }
+        if questions.is_empty() {
+            return Err(of(qrels, DatasetError::Empty));
+        }
+        let documents = documents.into_iter().map(|(id, title, text)| Document {
+            whole: id.clone(),
+            id,
+            date: None,
+            date_text: None,
+            body: Body::Text { title, text },
+        });
+        Ok(Haystack { documents: documents.collect(), questions, left_out })
+    }
+}
+
+fn collected<T>(
+    path: &Path,
+    read: impl FnOnce(&[u8]) -> Result<T, QrelsError>,
+) -> Result<T, EvalError> {
+    let mut bytes = Vec::new();
+    open(path)?
+        .read_to_end(&mut bytes)
+        .map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
+    read(&bytes)
+        .map_err(|source| of(path, DatasetError::Collection { path: path.to_owned(), source }))
+}
+
+/// A dataset's error, with its file.
+pub fn of(path: &Path, source: DatasetError) -> EvalError {
+    EvalError::Dataset { path: path.to_owned(), source: Box::new(source) }
+}

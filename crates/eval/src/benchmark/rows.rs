@@ -1,0 +1,191 @@
+//! The file of rows: appended while a run goes on, taken up again after it was cut off.
+//!
+//! Promises: a row is one write; whatever the process is killed at, the next run finds whole rows and
+//! repairs the last; a finished file holds every question once, in the order of the dataset, and at
+//! most one summary, at its end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use gbrain_core::benchmark::{ByType, Outcome};
+use gbrain_core::format::benchmark::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
+use serde_json::Value;
+
+use crate::{EvalError, write_atomically};
+
+/// A line that is kept: its question, what it says, and the line itself.
+struct Kept {
+    outcome: Outcome,
+    line: String,
+}
+
+/// Rows of a run, in memory and where they are asked for in a file.
+pub struct RowFile {
+    path: Option<PathBuf>,
+    file: Option<File>,
+    kept: Vec<Kept>,
+    /// Lines that are no rows of ours, as they are.
+    foreign: Vec<String>,
+    /// Whether the file is in the order of the dataset so far.
+    is_ordered: bool,
+}
+
+/// What a file to take up again held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Resumed {
+    /// Questions that are done.
+    pub done: usize,
+    /// Questions that failed and are asked again.
+    pub failed: usize,
+    /// Lines that can't be read; they stay in the file.
+    pub unreadable: usize,
+    /// Whether the last line was cut off, and was removed.
+    pub cut_off: bool,
+}
+
+impl RowFile {
+    /// A new file, or none. An existing file is replaced.
+    pub fn create(path: Option<&Path>) -> Result<Self, EvalError> {
+        let file = path.map(|path| File::create(path).map_err(io_of(path))).transpose()?;
+        let path = path.map(Path::to_owned);
+        Ok(Self { path, file, kept: Vec::new(), foreign: Vec::new(), is_ordered: true })
+    }
+
+    /// Takes up a file, and goes on in `output` (the same file, another, or none). Rows of another
+    /// run are refused: their numbers do not belong together.
+    pub fn resume(
+        from: &Path,
+        output: Option<&Path>,
+        run: &str,
+    ) -> Result<(Self, Resumed), EvalError> {
+        let text = match std::fs::read(from) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            // The first run of a loop of resumes.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(EvalError::Io { path: from.to_owned(), source }),
+        };
+        let mut resumed = Resumed::default();
+        let (mut kept, mut foreign) = (Vec::new(), Vec::new());
+        let is_whole = text.is_empty() || text.ends_with('\n');
+        let count = text.lines().count();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            if at + 1 == count && !is_whole && serde_json::from_str::<Value>(line).is_err() {
+                resumed.cut_off = true;
+                continue;
+            }
+            match read(line) {
+                Line::Summary => {}
+                Line::Unreadable => {
+                    resumed.unreadable += 1;
+                    foreign.push(line.to_owned());
+                }
+                Line::Row(outcome) if outcome.run != run => {
+                    return Err(EvalError::OtherRun {
+                        path: from.to_owned(),
+                        found: outcome.run.clone(),
+                        run: run.to_owned(),
+                    });
+                }
+                Line::Row(outcome) if outcome.error.is_some() => resumed.failed += 1,
+                Line::Row(outcome) => kept.push(Kept { outcome: *outcome, line: line.to_owned() }),
+            }
+        }
+        resumed.done = kept.len();
+        let is_ordered = resumed.failed == 0;
+        let mut rows =
+            Self { path: output.map(Path::to_owned), file: None, kept, foreign, is_ordered };
+        rows.rewrite(None)?;
+        Ok((rows, resumed))
+    }
+
+    /// The questions that are done.
+    pub fn done(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(|kept| kept.outcome.question_id.as_str())
+    }
+
+    /// Adds a row; gives it as a line.
+    pub fn push(&mut self, outcome: Outcome) -> Result<&str, EvalError> {
+        let mut line =
+            serde_json::to_string(&Row::from(outcome.clone())).expect("rows have text keys only");
+        line.push('\n');
+        if let (Some(file), Some(path)) = (&mut self.file, &self.path) {
+            file.write_all(line.as_bytes()).map_err(io_of(path))?;
+        }
+        line.pop();
+        self.kept.push(Kept { outcome, line });
+        Ok(&self.kept.last().expect("one was pushed").line)
+    }
+
+    /// Puts rows in the order of the dataset and a summary at the end.
+    pub fn finish(&mut self, order: &[String], with_summary: bool) -> Result<(), EvalError> {
+        let place: std::collections::HashMap<&str, usize> =
+            order.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+        let place_of = |kept: &Kept| place.get(kept.outcome.question_id.as_str()).copied();
+        let is_sorted = self.kept.is_sorted_by_key(|kept| place_of(kept).unwrap_or(usize::MAX));
+        self.kept.sort_by_key(|kept| place_of(kept).unwrap_or(usize::MAX));
+        let summary = with_summary.then(|| self.by_type());
+        if !is_sorted || !self.is_ordered || summary.is_some() {
+            self.rewrite(summary.as_ref())?;
+        }
+        match (&self.file, &self.path) {
+            (Some(file), Some(path)) => file.sync_all().map_err(io_of(path)),
+            (None, _) | (_, None) => Ok(()),
+        }
+    }
+
+    /// Recall by kind of question.
+    pub fn by_type(&self) -> ByType {
+        ByType::of(self.kept.iter().map(|kept| &kept.outcome))
+    }
+
+    /// Every outcome.
+    pub fn into_outcomes(self) -> Vec<Outcome> {
+        self.kept.into_iter().map(|kept| kept.outcome).collect()
+    }
+
+    /// Writes the whole file anew, in place of the old one at once.
+    fn rewrite(&mut self, summary: Option<&ByType>) -> Result<(), EvalError> {
+        let Some(path) = self.path.clone() else { return Ok(()) };
+        let mut text = String::new();
+        for line in self.foreign.iter().chain(self.kept.iter().map(|kept| &kept.line)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if let Some(by_type) = summary {
+            text.push_str(&summary_line(by_type));
+            text.push('\n');
+        }
+        self.file = None;
+        write_atomically(&path, text.as_bytes())?;
+        self.file = Some(OpenOptions::new().append(true).open(&path).map_err(io_of(&path))?);
+        Ok(())
+    }
+}
+
+/// The last line of a file, as the contract has it.
+pub fn summary_line(by_type: &ByType) -> String {
+    serde_json::to_string(&ByTypeSummary::from(by_type)).expect("summaries have text keys only")
+}
+
+enum Line {
+    Row(Box<Outcome>),
+    Summary,
+    Unreadable,
+}
+
+fn read(line: &str) -> Line {
+    let Ok(value) = serde_json::from_str::<Value>(line) else { return Line::Unreadable };
+    if value.get("kind").and_then(Value::as_str) == Some(BY_TYPE_SUMMARY) {
+        return Line::Summary;
+    }
+    match serde_json::from_value::<Row>(value) {
+        Ok(row) => Line::Row(Box::new(row.into())),
+        Err(_) => Line::Unreadable,
+    }
+}
+
+fn io_of(path: &Path) -> impl FnOnce(io::Error) -> EvalError {
+    let path = path.to_owned();
+    move |source| EvalError::Io { path, source }
+}

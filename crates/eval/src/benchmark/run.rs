@@ -1,0 +1,368 @@
+//! Asking: haystacks in parallel, outcomes in the order of the dataset.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Instant;
+
+use gbrain_core::benchmark::official::{self, Official};
+use gbrain_core::benchmark::reading::{Excerpt, Prompt, excerpts, prompt};
+use gbrain_core::benchmark::{
+    Granularity, Haystack, Order, Outcome, Question, Ranked, Timings, measures, newest_first,
+    oracle, random, score,
+};
+use gbrain_core::format::benchmark::log_line;
+use gbrain_core::measure::Measure;
+use gbrain_core::ranking::Hit;
+use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::search::Settings;
+use gbrain_index::Models;
+use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::hermetic::{Asked, Brain};
+use crate::EvalError;
+
+/// How deep rankings go, whatever k is: LongMemEval measures down to it.
+pub const DEPTH: usize = 50;
+
+/// The time of a question that has none, among documents without any.
+const PINNED: i64 = 1_767_225_600;
+
+/// What searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retrieval {
+    /// The whole pipeline.
+    Hybrid,
+    /// Words only.
+    Words,
+}
+
+/// A model that answers; none when only retrieval is measured.
+pub type Answerer<'a> = &'a (dyn Fn(&Prompt) -> Result<String, String> + Sync);
+
+/// How to ask.
+pub struct Asking<'a> {
+    /// How many documents of a ranking are taken.
+    pub k: usize,
+    /// What searches.
+    pub retrieval: Retrieval,
+    /// What a document is.
+    pub granularity: Granularity,
+    /// The numbers of the pipeline.
+    pub settings: Settings,
+    /// The models there are for vectors.
+    pub models: Models,
+    /// The seed of the random ranking.
+    pub seed: u64,
+    /// Haystacks that are asked at once.
+    pub concurrency: usize,
+    /// What other rankings are measured beside ours.
+    pub baselines: Vec<Order>,
+    /// Whether LongMemEval's own figures are worked out.
+    pub has_official: bool,
+    /// Who answers.
+    pub answerer: Option<Answerer<'a>>,
+    /// Names everything that rows depend on besides their question.
+    pub run: String,
+}
+
+/// What one question gave, with its line of LongMemEval's retrieval log.
+pub struct Done {
+    /// What it gave.
+    pub outcome: Outcome,
+    /// The line of the log, if there are official figures.
+    pub log: Option<Value>,
+}
+
+/// A haystack that was read, or one whose questions are known from before.
+pub enum Next {
+    /// To ask.
+    Ask(Box<Haystack>),
+    /// Known already: in the order of the dataset, nothing is to be done.
+    Known,
+}
+
+/// Asks all haystacks. `next` gives them in the order of the dataset, `take` gets what they gave in
+/// that order. Memory holds as many haystacks as are asked at once, and what waits for its turn.
+pub fn run(
+    asking: &Asking<'_>,
+    next: impl FnMut() -> Result<Option<Next>, EvalError> + Send,
+    mut take: impl FnMut(Vec<Done>) -> Result<(), EvalError>,
+) -> Result<(), EvalError> {
+    let source = Mutex::new((next, 0usize, false));
+    let (sender, receiver) = channel::<(usize, Result<Vec<Done>, EvalError>)>();
+    std::thread::scope(|scope| {
+        for _ in 0..asking.concurrency.max(1) {
+            let (sender, source) = (sender.clone(), &source);
+            scope.spawn(move || work(asking, source, &sender));
+        }
+        drop(sender);
+        let mut waiting: BTreeMap<usize, Vec<Done>> = BTreeMap::new();
+        let mut due = 0;
+        let mut result = Ok(());
+        for (place, done) in receiver {
+            if result.is_err() {
+                continue;
+            }
+            match done {
+                Ok(done) => {
+                    waiting.insert(place, done);
+                }
+                Err(error) => result = Err(error),
+            }
+            while result.is_ok()
+                && let Some(done) = waiting.remove(&due)
+            {
+                due += 1;
+                result = take(done);
+            }
+            if result.is_err() {
+                // Nobody has to go on; what is begun ends.
+                source.lock().unwrap_or_else(std::sync::PoisonError::into_inner).2 = true;
+            }
+        }
+        result
+    })
+}
+
+type Source<F> = Mutex<(F, usize, bool)>;
+
+fn work<F: FnMut() -> Result<Option<Next>, EvalError>>(
+    asking: &Asking<'_>,
+    source: &Source<F>,
+    sender: &Sender<(usize, Result<Vec<Done>, EvalError>)>,
+) {
+    loop {
+        let (place, next) = {
+            let mut source = source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if source.2 {
+                return;
+            }
+            let next = (source.0)();
+            let place = source.1;
+            source.1 += 1;
+            source.2 |= !matches!(next, Ok(Some(_)));
+            (place, next)
+        };
+        let done = match next {
+            Ok(None) => return,
+            Ok(Some(Next::Known)) => Ok(Vec::new()),
+            Ok(Some(Next::Ask(haystack))) => ask_all(asking, *haystack),
+            Err(error) => Err(error),
+        };
+        if sender.send((place, done)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Asks every question of a haystack.
+pub fn ask_all(asking: &Asking<'_>, haystack: Haystack) -> Result<Vec<Done>, EvalError> {
+    let started = Instant::now();
+    let haystack = haystack.by(asking.granularity);
+    let brain = Brain::of(&haystack, &asking.models)?;
+    let import_ms = milliseconds(started);
+    let share = haystack.questions.len().max(1) as f64;
+    let measures = measures(asking.k);
+    let one = |question: &Question| {
+        let one = One { asking, haystack: &haystack, brain: &brain, question, measures: &measures };
+        one.done(import_ms / share)
+    };
+    Ok(haystack.questions.iter().map(one).collect())
+}
+
+/// One question of one haystack.
+struct One<'a> {
+    asking: &'a Asking<'a>,
+    haystack: &'a Haystack,
+    brain: &'a Brain,
+    question: &'a Question,
+    measures: &'a [Measure],
+}
+
+impl One<'_> {
+    fn done(&self, import_ms: f64) -> Done {
+        let started = Instant::now();
+        let asked = self.brain.ask(&self.request(self.asking.retrieval));
+        let timings = Timings { import_ms, search_ms: milliseconds(started), answer_ms: None };
+        match asked {
+            Ok(asked) => self.measured(&asked, timings),
+            Err(error) => {
+                let outcome = self.outcome(&[], timings);
+                Done { outcome: Outcome { error: Some(error.to_string()), ..outcome }, log: None }
+            }
+        }
+    }
+
+    fn measured(&self, asked: &Asked, timings: Timings) -> Done {
+        let official = self.asking.has_official.then(|| self.official(&asked.places));
+        let log = official
+            .as_ref()
+            .map(|official| log_line(self.haystack, self.question, &asked.places, official));
+        let excerpts = self.excerpts(asked);
+        let outcome = Outcome {
+            turn_recall: self.turn_recall(asked),
+            official,
+            baselines: self.baselines(),
+            degraded: asked.degraded.clone(),
+            ..self.outcome(&asked.places, timings)
+        };
+        Done { outcome: self.answered(outcome, &excerpts), log }
+    }
+
+    fn outcome(&self, places: &[usize], timings: Timings) -> Outcome {
+        let (question, k) = (self.question, self.asking.k);
+        let Ranked { ids, wholes } = Ranked::of(self.haystack, places);
+        let is_judged = !question.is_abstention && !question.gold.is_empty();
+        let gold: HashSet<&str> = question.gold.iter().map(|gold| gold.doc.as_str()).collect();
+        let hit = ids.iter().take(k).any(|id| gold.contains(id.as_str()));
+        let rank = |id: &str| ids.iter().position(|found| found == id).map(|at| at + 1);
+        let scores = score(question, &ids, self.measures);
+        let by_turn = self.asking.granularity == Granularity::Turn;
+        let first = |ids: Vec<String>| ids.into_iter().take(k).collect::<Vec<_>>();
+        Outcome {
+            question_id: question.id.clone(),
+            question: question.text.clone(),
+            kind: question.kind.clone(),
+            answer: question.answer.clone(),
+            hypothesis: String::new(),
+            gold_ranks: gold.iter().map(|id| ((*id).to_owned(), rank(id))).collect(),
+            retrieved: first(wholes),
+            retrieved_turns: by_turn.then(|| first(ids)),
+            hit: is_judged.then_some(hit),
+            scores,
+            turn_recall: None,
+            official: None,
+            baselines: BTreeMap::new(),
+            haystack: self.haystack.documents.len(),
+            timings,
+            degraded: Vec::new(),
+            run: self.asking.run.clone(),
+            error: None,
+        }
+    }
+
+    fn answered(&self, outcome: Outcome, excerpts_of: &[(usize, String)]) -> Outcome {
+        let documents = &self.haystack.documents;
+        let excerpts_of: Vec<Excerpt<'_>> = excerpts_of
+            .iter()
+            .map(|(at, text)| Excerpt {
+                id: &documents[*at].whole,
+                date: documents[*at].date_text.as_deref(),
+                text,
+            })
+            .collect();
+        let Some(answerer) = self.asking.answerer else {
+            return Outcome { hypothesis: excerpts(&excerpts_of), ..outcome };
+        };
+        let asked = self.question.asked.map(|at| at.strftime("%Y/%m/%d %H:%M").to_string());
+        let started = Instant::now();
+        let answer = answerer(&prompt(&self.question.text, asked.as_deref(), &excerpts_of));
+        let answer_ms = Some(milliseconds(started));
+        let timings = Timings { answer_ms, ..outcome.timings };
+        match answer {
+            Ok(hypothesis) => Outcome { hypothesis, timings, ..outcome },
+            Err(error) => Outcome { error: Some(error), timings, ..outcome },
+        }
+    }
+
+    /// The passages that were found in the first k documents: what retrieval found is what a
+    /// model reads, not the beginning of a session.
+    fn excerpts(&self, asked: &Asked) -> Vec<(usize, String)> {
+        let first = asked.hits.iter().take(self.asking.k);
+        let text = |(at, hit): &(usize, Hit)| {
+            let mut passages: Vec<_> = hit.passages.iter().collect();
+            passages.sort_by_key(|passage| passage.start);
+            let texts: Vec<String> = passages
+                .iter()
+                .map(|passage| self.brain.text(*at, passage.start..passage.end))
+                .collect();
+            (*at, texts.join("\n[…]\n"))
+        };
+        first.map(text).collect()
+    }
+
+    fn official(&self, places: &[usize]) -> Official {
+        official::of(self.haystack, self.question, self.asking.granularity, places)
+    }
+
+    /// The share of answering turns that the passages of the first k documents hold.
+    fn turn_recall(&self, asked: &Asked) -> Option<f64> {
+        let question = self.question;
+        if question.is_abstention || question.gold_turns.is_empty() {
+            return None;
+        }
+        let mut shown: HashSet<&str> = HashSet::new();
+        for (at, hit) in asked.hits.iter().take(self.asking.k) {
+            let turns = self.haystack.documents[*at].turns();
+            for passage in &hit.passages {
+                let held = self.brain.turns_in(*at, passage.start..passage.end);
+                shown.extend(held.into_iter().map(|turn| turns[turn].id.as_str()));
+            }
+        }
+        let found = question.gold_turns.iter().filter(|turn| shown.contains(turn.as_str())).count();
+        Some(found as f64 / question.gold_turns.len() as f64)
+    }
+
+    fn baselines(&self) -> BTreeMap<String, BTreeMap<String, f64>> {
+        let mut baselines = BTreeMap::new();
+        for order in &self.asking.baselines {
+            let (haystack, question) = (self.haystack, self.question);
+            let places = match order {
+                Order::Random => random(haystack, question, self.asking.seed),
+                Order::Newest => newest_first(haystack),
+                Order::Oracle => oracle(haystack, question),
+                Order::Words => self.places(&self.request(Retrieval::Words)),
+                Order::Vectors => self.places(&self.vectors_only()),
+            };
+            let ids = Ranked::of(haystack, &places).ids;
+            baselines.insert(order.name().to_owned(), score(question, &ids, self.measures));
+        }
+        baselines
+    }
+
+    fn places(&self, request: &Request) -> Vec<usize> {
+        self.brain.ask(request).map(|asked| asked.places).unwrap_or_default()
+    }
+
+    fn vectors_only(&self) -> Request {
+        let mut request = self.request(Retrieval::Hybrid);
+        request.settings.words_weight = 0.0;
+        request
+    }
+
+    fn request(&self, retrieval: Retrieval) -> Request {
+        Request {
+            operation: match retrieval {
+                Retrieval::Hybrid => Operation::Query,
+                Retrieval::Words => Operation::Search,
+            },
+            query: self.question.text.clone(),
+            limit: DEPTH.max(self.asking.k),
+            detail: None,
+            mode: RetrievalMode::Hybrid,
+            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            vectors: retrieval == Retrieval::Hybrid,
+            now: self.now(),
+            settings: self.asking.settings.clone(),
+        }
+    }
+
+    /// When the question is asked: as the dataset says, or at the end of the last day it tells of.
+    fn now(&self) -> Timestamp {
+        let last = || self.haystack.documents.iter().filter_map(|document| document.date).max();
+        let end = || {
+            let end = last()?.to_datetime(Time::constant(23, 59, 59, 0));
+            Some(end.to_zoned(TimeZone::UTC).ok()?.timestamp())
+        };
+        let pinned = || Timestamp::from_second(PINNED).expect("the pinned time is in range");
+        self.question.asked.or_else(end).unwrap_or_else(pinned)
+    }
+}
+
+fn milliseconds(started: Instant) -> f64 {
+    started.elapsed().as_micros() as f64 / 1000.0
+}
