@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gbrain_core::usage::{LONGEST_LINE, Lines, Summary};
+use jiff::Timestamp;
 
 use crate::PromptError;
 
@@ -41,14 +42,14 @@ fn ends_whole(file: &File) -> io::Result<bool> {
 }
 
 /// Figures over a log, in one pass and bounded memory. A log that is not there has no rows.
-pub fn summarise(path: &Path, since: Option<[u8; 20]>) -> Result<Summary, PromptError> {
-    let mut summary = Summary::default();
+pub fn summarise(path: &Path, since: Option<Timestamp>) -> Result<Summary, PromptError> {
+    let mut summary = Summary::counting_from(since);
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
         Err(error) => return Err(PromptError::io(path)(error)),
     };
-    let mut lines = Lines::new(&mut summary, since);
+    let mut lines = Lines::new(&mut summary);
     let mut block = vec![0; BLOCK];
     loop {
         match file.read(&mut block) {

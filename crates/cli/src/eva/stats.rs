@@ -1,13 +1,14 @@
 //! `eva stats`: prompts by their runs.
 
 use clap::Args;
+use gbrain_core::fault::chain;
 use gbrain_core::format::prompts::{
     GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, stale,
 };
-use gbrain_prompts::{Library, Listed, PromptError, gate, summarise};
+use gbrain_prompts::{Library, Listed, Standing};
 
-use super::Context;
 use super::list::row;
+use super::{Context, warn_of_lines};
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
@@ -27,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
         .iter()
         .map(|listed| {
             bar.inc(1);
-            full_row(&library, listed)
+            full_row(context, &library, listed)
         })
         .collect();
     bar.finish_and_clear();
@@ -52,27 +53,20 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 
-fn full_row(library: &Library, listed: &Listed) -> PromptRow {
+fn full_row(context: &Context<'_>, library: &Library, listed: &Listed) -> PromptRow {
     let mut row = row(listed);
-    if let Err(error) = add_figures(library, listed, &mut row) {
-        row.error = Some(gbrain_core::fault::chain(&error));
+    let Ok(prompt) = &listed.prompt else { return row };
+    match Standing::read(prompt, &library.settings) {
+        Ok(standing) => {
+            row.gate = standing.gate.as_ref().map(GateBody::new);
+            row.usage = Some(UsageBody::new(&standing.usage));
+            row.latest_durations_ms = Some(standing.usage.latest_durations());
+            row.stale = stale(standing.stale.as_ref());
+            warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
+        }
+        Err(error) => row.error = Some(chain(&error)),
     }
     row
-}
-
-fn add_figures(library: &Library, listed: &Listed, row: &mut PromptRow) -> Result<(), PromptError> {
-    let Ok(prompt) = &listed.prompt else { return Ok(()) };
-    let usage = summarise(&prompt.usage_log(), None)?;
-    let counted = match gbrain_prompts::since(prompt)? {
-        None => None,
-        since => Some(summarise(&prompt.usage_log(), since)?),
-    };
-    row.gate =
-        gate(library, prompt, counted.as_ref().unwrap_or(&usage))?.as_ref().map(GateBody::new);
-    row.usage = Some(UsageBody::new(&usage));
-    row.latest_durations_ms = Some(usage.latest_durations());
-    row.stale = stale(prompt.stale()?.as_ref());
-    Ok(())
 }
 
 fn cells(row: &PromptRow) -> Vec<String> {
