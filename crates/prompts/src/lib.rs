@@ -28,7 +28,7 @@ pub use export::{Exported, export_skill};
 pub use index::{Indexed, index};
 pub use kick::{Given, Kick, Kicked, kick};
 pub use library::{Library, Listed};
-pub use log::{append, follow, summarise, tail};
+pub use log::{Tail, append, follow, summarise, tail};
 pub use migrate::{Migrated, migrate};
 pub use new::{New, new};
 pub use promote::{Demotion, Moved, demote, promote};
