@@ -24,14 +24,15 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let listed = library.list()?;
     let bar = context.terminal.progress("prompts");
     bar.set_length(listed.len() as u64);
-    let rows: Vec<PromptRow> = listed
-        .iter()
-        .map(|listed| {
-            bar.inc(1);
-            full_row(context, &library, listed)
-        })
-        .collect();
+    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
+    for listed in &listed {
+        let (row, lines) = full_row(&library, listed);
+        malformed.extend(lines.map(|lines| (row.id.clone(), lines)));
+        rows.push(row);
+        bar.inc(1);
+    }
     bar.finish_and_clear();
+    malformed.iter().for_each(|(id, lines)| warn_of_lines(context.terminal, id, lines));
     let is_whole = rows.iter().all(|row| row.error.is_none());
     if context.terminal.is_json() {
         context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts: rows });
@@ -49,36 +50,44 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
             "durations",
         ];
         context.terminal.out(table(&head, rows.iter().map(cells)));
+        for row in &rows {
+            if let Some(error) = &row.error {
+                context.terminal.warn(format!("{} can't be read: {error}", row.id));
+            }
+        }
     }
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 
-fn full_row(context: &Context<'_>, library: &Library, listed: &Listed) -> PromptRow {
+/// A row, and how many lines of each log are not rows.
+fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<[(&'static str, u64); 3]>) {
     let mut row = row(listed);
-    let Ok(prompt) = &listed.prompt else { return row };
+    let Ok(prompt) = &listed.prompt else { return (row, None) };
     match Standing::read(prompt, &library.settings) {
         Ok(standing) => {
             row.gate = standing.gate.as_ref().map(GateBody::new);
             row.usage = Some(UsageBody::new(&standing.usage));
             row.latest_durations_ms = Some(standing.usage.latest_durations());
             row.stale = stale(standing.stale.as_ref());
-            warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
+            (row, Some(standing.malformed))
         }
-        Err(error) => row.error = Some(chain(&error)),
+        Err(error) => {
+            row.error = Some(chain(&error));
+            (row, None)
+        }
     }
-    row
 }
 
 fn cells(row: &PromptRow) -> Vec<String> {
     let Some(usage) = &row.usage else {
-        let error = row.error.clone().unwrap_or_default();
-        return vec![row.id.clone(), "unreadable".to_owned(), error];
+        return vec![row.id.clone(), "unreadable".to_owned()];
     };
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let next = match &row.gate {
-        Some(gate) => format!("{}/{}", gate.uses, gate.min_uses),
-        None if row.stale.is_some() => "stale".to_owned(),
-        None => "-".to_owned(),
+    let next = match (&row.gate, &row.stale) {
+        (Some(gate), None) => format!("{}/{}", gate.uses, gate.min_uses),
+        (Some(gate), Some(_)) => format!("{}/{}, stale", gate.uses, gate.min_uses),
+        (None, Some(_)) => "stale".to_owned(),
+        (None, None) => "-".to_owned(),
     };
     vec![
         row.id.clone(),
