@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::lifecycle::Transition;
-use super::yml::{self, FlatError, map, number, scalar, texts, truth};
+use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 use crate::named;
 use crate::yaml::Node;
 
@@ -181,7 +181,7 @@ impl Reader<'_> {
 }
 
 fn inputs(node: &Node, key: &str) -> Result<Vec<Input>, FlatError> {
-    node.items().iter().map(|item| input(item, key)).collect()
+    items(node, key)?.iter().map(|item| input(item, key)).collect()
 }
 
 fn input(node: &Node, key: &str) -> Result<Input, FlatError> {
@@ -328,9 +328,16 @@ mod tests {
     #[test]
     fn every_problem_at_once() {
         let error =
-            Meta::parse("id: x\ntitle: ' '\nstatus: done\npromotion:\n  min_use: 1\n").unwrap_err();
+            Meta::parse("id: x\ntitle: ' '\nstatus: done\ninputs: who\npromotion:\n  min_use: 1\n")
+                .unwrap_err();
         let text = error.to_string();
-        for part in ["`title` is missing", "`summary` is", "not `done`", "unknown key `min_use`"] {
+        for part in [
+            "`title` is missing",
+            "`summary` is",
+            "not `done`",
+            "unknown key `min_use`",
+            "`inputs` is a list",
+        ] {
             assert!(text.contains(part), "{text}");
         }
         assert!(Meta::parse("").is_err());

@@ -235,6 +235,24 @@ fn the_model_is_told_in_every_way() {
     assert_eq!(send(&script.display().to_string()), "m \n");
 }
 
+/// Without a word of ours it is the `claude` command, and a library may name another.
+#[test]
+fn the_command_is_claude_unless_a_library_says_another() {
+    let library = Library::new();
+    library.script("bin/claude", "echo \"claude $*\"");
+    library.script("bin/other", "echo \"other $*\"");
+    let send = || {
+        let mut kick =
+            library.command("kick", &["greet", "--var", "name=x", "--send", "--model", "m"]);
+        let path = format!("{}:{}", library.path("bin").display(), std::env::var("PATH").unwrap());
+        let output = kick.env_remove("EVA_SEND_CMD").env("PATH", path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(send(), "claude -p --model m\n");
+    library.write("eva.yml", "send: [other, run, \"{model}\"]\n");
+    assert_eq!(send(), "other run m\n");
+}
+
 #[test]
 fn json_is_one_document() {
     let library = Library::new();
