@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
+use gbrain_core::format::logs::UsageLine;
 use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
 use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt};
 use jiff::Timestamp;
@@ -159,11 +160,10 @@ fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Ve
         terminal.warn("verify.sh refused the answer");
     }
     if terminal.is_json() {
-        let line = kicked.row.to_line();
         terminal.json(&KickBody {
             schema_version: PROMPTS_VERSION,
             id: &prompt.id,
-            row: serde_json::from_str(&line).unwrap_or_default(),
+            row: UsageLine::new(&kicked.row),
             prompt: &kicked.rendered.text,
             unset: &kicked.rendered.unset,
             output: output

@@ -62,7 +62,7 @@ impl Terminal {
 
     /// A warning.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
-        self.talk(&format!("warning: {}", text.as_ref()));
+        self.talk(&format!("{} {}", "warning:".style(Style::new().yellow()), text.as_ref()));
     }
 
     /// An error: JSON on stdout when JSON was asked for, and words on stderr always.

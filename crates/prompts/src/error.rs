@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use gbrain_core::fault::Fault;
-use gbrain_core::prompt::{FlatError, IndexError, MetaError, SkillError, VarError};
+use gbrain_core::prompt::{FlatError, IndexError, MetaError, SkillError, Stale, Status, VarError};
 
 /// Why something could not be done with a prompt.
 #[derive(Debug, thiserror::Error)]
@@ -76,11 +76,16 @@ pub enum PromptError {
     #[error("prompt `{0}` has no eval.yml")]
     NoEval(String),
     /// A prompt that can't go further up.
-    #[error("prompt `{0}` is ready: there is nothing above")]
-    Ready(String),
+    #[error("prompt `{id}` is ready: there is nothing above")]
+    Ready {
+        /// The prompt.
+        id: String,
+        /// Whether it is another text that became ready.
+        stale: Option<Stale>,
+    },
     /// A prompt that can't go further down.
     #[error("prompt `{0}` is {1} already")]
-    NotAbove(String, gbrain_core::prompt::Status),
+    NotAbove(String, Status),
     /// A key that an edit did not find.
     #[error("{} has no line `{key}: …` that could be changed", path.display())]
     Edit {
@@ -132,7 +137,10 @@ impl PromptError {
             Self::NoCase { id, .. } => format!("`eva show {id}` lists the cases"),
             Self::Unset(names) => format!("give it: --var {}=VALUE", names.first()?),
             Self::NoEval(id) => format!("write prompts/{id}/eval.yml; `eva new` makes a sample"),
-            Self::Ready(id) => format!("to collect new evidence: eva demote {id}"),
+            Self::Ready { id, stale: Some(stale) } => {
+                format!("its evidence is stale: {stale}; to collect new: eva demote {id}")
+            }
+            Self::Ready { id, stale: None } => format!("to collect new evidence: eva demote {id}"),
             Self::NotReady(_) => "promote it first, or --force".to_owned(),
             Self::Skill(_) => "say in meta.yml what it does and when to use it".to_owned(),
             Self::Index { .. } => "put the two marks where the list belongs".to_owned(),
@@ -147,7 +155,7 @@ impl From<PromptError> for Fault {
         let kind = match &error {
             E::NoLibrary(_) | E::NoPrompt(_) | E::NoCase { .. } | E::NoEval(_) => "not_found",
             E::Id(_) | E::Var(_) | E::Unset(_) | E::Command(_) => "usage",
-            E::Exists(_) | E::Ready(_) | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
+            E::Exists(_) | E::Ready { .. } | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
                 "conflict"
             }
             E::Io { .. } => "io",

@@ -170,7 +170,7 @@ impl Bench<'_> {
         let mut vars = self.vars(case).map_err(told)?;
         let name = Some(case.name.as_str());
         let setting = Setting::new(self.prompt, name, &vars).map_err(told)?;
-        let guarded = hook::guard(self.prompt, &setting).map_err(told)?;
+        let guarded = hook::guard(self.prompt, &setting, None).map_err(told)?;
         for (key, value) in guarded.pairs {
             vars.push(&key, &value).map_err(|error| error.to_string())?;
         }
@@ -210,7 +210,8 @@ impl Bench<'_> {
 
     fn run_trigger(&self, question: &str, should_match: bool) -> Result<Vec<String>, String> {
         let triggering = &self.evaluation.triggering;
-        let model = triggering.judge_model.as_deref().or(self.model());
+        let of_judges = self.evaluation.judge_model.as_deref();
+        let model = triggering.judge_model.as_deref().or(of_judges).or(self.model());
         let setting = Setting::new(self.prompt, None, &Vars::default());
         let setting = setting.map_err(|error| gbrain_core::fault::chain(&error))?;
         let ask = triggering_prompt(&self.prompt.meta, question);

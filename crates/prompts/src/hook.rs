@@ -9,6 +9,7 @@ use std::sync::Arc;
 use gbrain_core::prompt::Vars;
 use tempfile::TempDir;
 
+use crate::signals::Forwarding;
 use crate::{Prompt, PromptError};
 
 /// The longest value that is put into an environment: systems refuse much longer ones.
@@ -92,8 +93,12 @@ pub(crate) struct Guarded {
     pub(crate) talk: Vec<String>,
 }
 
-/// Runs the guard, if there is one.
-pub(crate) fn guard(prompt: &Prompt, setting: &Setting) -> Result<Guarded, PromptError> {
+/// Runs the guard, if there is one. Signals reach it if somebody passes them on.
+pub(crate) fn guard(
+    prompt: &Prompt,
+    setting: &Setting,
+    signals: Option<&Forwarding>,
+) -> Result<Guarded, PromptError> {
     let path = prompt.file("guard.sh");
     if !is_runnable(&path) {
         return Ok(Guarded::default());
@@ -101,12 +106,18 @@ pub(crate) fn guard(prompt: &Prompt, setting: &Setting) -> Result<Guarded, Promp
     let mut command = Command::new(&path);
     setting.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let output = command.spawn().and_then(std::process::Child::wait_with_output);
-    let output = output.map_err(PromptError::io(&path))?;
-    if !output.status.success() {
-        return Err(PromptError::Guard { code: crate::sender::exit_code(output.status) });
+    let ran = match signals {
+        Some(signals) => signals.output(&mut command),
+        None => command
+            .spawn()
+            .and_then(std::process::Child::wait_with_output)
+            .map(|output| (output.stdout, output.status)),
+    };
+    let (said, status) = ran.map_err(PromptError::io(&path))?;
+    if !status.success() {
+        return Err(PromptError::Guard { code: crate::sender::exit_code(status) });
     }
-    let text = String::from_utf8(output.stdout).map_err(|_| PromptError::NotText(path))?;
+    let text = String::from_utf8(said).map_err(|_| PromptError::NotText(path))?;
     let mut guarded = Guarded::default();
     for line in text.lines() {
         match line.split_once('=').filter(|(key, _)| gbrain_core::prompt::is_key(key)) {
@@ -119,7 +130,11 @@ pub(crate) fn guard(prompt: &Prompt, setting: &Setting) -> Result<Guarded, Promp
 }
 
 /// Runs the verifier, if there is one, and says what it thinks. What it prints is talk.
-pub(crate) fn verify(prompt: &Prompt, setting: &Setting) -> Result<Option<bool>, PromptError> {
+pub(crate) fn verify(
+    prompt: &Prompt,
+    setting: &Setting,
+    signals: &Forwarding,
+) -> Result<Option<bool>, PromptError> {
     let path = prompt.file("verify.sh");
     if !is_runnable(&path) {
         return Ok(None);
@@ -127,6 +142,6 @@ pub(crate) fn verify(prompt: &Prompt, setting: &Setting) -> Result<Option<bool>,
     let mut command = Command::new(&path);
     setting.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(std::io::stderr());
-    let status = command.status().map_err(PromptError::io(&path))?;
+    let (_, status) = signals.output(&mut command).map_err(PromptError::io(&path))?;
     Ok(Some(status.success()))
 }

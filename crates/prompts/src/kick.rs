@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::hook::{self, Setting};
 use crate::sender::Command;
+use crate::signals::Forwarding;
 use crate::{Prompt, PromptError, log};
 
 /// A variable from the command line, in the order in which it was typed.
@@ -56,9 +57,10 @@ pub fn kick(
     clock: &dyn Fn() -> Timestamp,
 ) -> Result<Kicked, PromptError> {
     let started = Instant::now();
+    let signals = Forwarding::begin().map_err(PromptError::io(&prompt.dir))?;
     let mut vars = layers(prompt, kick)?;
     let case = kick.case.as_deref();
-    let guarded = hook::guard(prompt, &Setting::new(prompt, case, &vars)?)?;
+    let guarded = hook::guard(prompt, &Setting::new(prompt, case, &vars)?, Some(&signals))?;
     for (key, value) in &guarded.pairs {
         vars.push(key, value)?;
     }
@@ -67,7 +69,8 @@ pub fn kick(
     let mut run = Run { sent: false, exit_code: 0, verified: None, output_words: 0, trouble: None };
     if let Some(command) = &kick.send {
         require(prompt, &rendered)?;
-        run = send(prompt, kick, command, &rendered.text, &setting, watcher)?;
+        let way = Way { command, setting: &setting, signals: &signals };
+        run = send(prompt, kick, &way, &rendered.text, watcher)?;
     }
     let mut row = UsageRow {
         ts: Timestamp::UNIX_EPOCH,
@@ -133,21 +136,29 @@ struct Run {
     trouble: Option<String>,
 }
 
+/// How a prompt gets to a model.
+struct Way<'a> {
+    command: &'a Command,
+    setting: &'a Setting,
+    signals: &'a Forwarding,
+}
+
 fn send(
     prompt: &Prompt,
     kick: &Kick,
-    command: &Command,
+    way: &Way<'_>,
     text: &str,
-    setting: &Setting,
     watcher: &mut dyn Write,
 ) -> Result<Run, PromptError> {
     let temporary = tempfile::NamedTempFile::new();
     let temporary = temporary.map_err(PromptError::io(std::env::temp_dir()))?;
     let path = kick.keep_output.as_deref().unwrap_or(temporary.path());
     let mut file = File::create(path).map_err(PromptError::io(path))?;
-    let sent = command.send(text, setting, &mut file, watcher).map_err(PromptError::io(path))?;
-    let setting = setting.clone().with("EVA_OUTPUT_FILE", path);
-    let verified = hook::verify(prompt, &setting)?;
+    let Way { command, setting, signals } = way;
+    let sent = command.send(text, setting, signals, &mut file, watcher);
+    let sent = sent.map_err(PromptError::io(path))?;
+    let setting = (*setting).clone().with("EVA_OUTPUT_FILE", path);
+    let verified = hook::verify(prompt, &setting, signals)?;
     Ok(Run {
         sent: true,
         exit_code: sent.exit_code,

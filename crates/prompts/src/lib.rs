@@ -4,6 +4,7 @@
 //! they are read and written, and commands are run. Nothing is printed but what a command itself
 //! writes, and that goes where the caller says.
 
+mod doctor;
 mod error;
 mod evaluate;
 mod export;
@@ -18,16 +19,19 @@ mod promote;
 mod prompt;
 mod sender;
 mod signals;
+mod standing;
 
+pub use doctor::{Checkup, doctor};
 pub use error::PromptError;
 pub use evaluate::{CaseReport, Choice, EvalReport, Progress, evaluate};
 pub use export::{Exported, export_skill};
 pub use index::{Indexed, index};
 pub use kick::{Given, Kick, Kicked, kick};
 pub use library::{Library, Listed};
-pub use log::{append, follow, summarise, tail};
+pub use log::{Tail, append, follow, summarise, tail};
 pub use migrate::{Migrated, migrate};
 pub use new::{New, new};
-pub use promote::{Demotion, Moved, demote, gate, promote, since};
-pub use prompt::{Prompt, Template};
+pub use promote::{Demotion, Moved, demote, promote};
+pub use prompt::{MetaEdit, Prompt, Template, day};
 pub use sender::{Command, Sent};
+pub use standing::Standing;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gbrain_core::prompt::Settings;
+use gbrain_core::prompt::{Settings, Status, is_alias};
 
 use crate::{Prompt, PromptError};
 
@@ -54,21 +54,32 @@ impl Library {
 
     /// The prompt of a name or of an alias.
     pub fn prompt(&self, name: &str) -> Result<Prompt, PromptError> {
-        if !is_id(name) {
+        Prompt::read(self.prompts().join(self.id_of(name)?))
+    }
+
+    /// The name of the prompt that a name or an alias means; it need not be readable.
+    pub(crate) fn id_of(&self, name: &str) -> Result<String, PromptError> {
+        if is_id(name) && self.prompts().join(name).is_dir() {
+            return Ok(name.to_owned());
+        }
+        if !is_id(name) && !is_alias(name) {
             return Err(PromptError::Id(name.to_owned()));
         }
-        let dir = self.prompts().join(name);
-        if dir.is_dir() {
-            return Prompt::read(dir);
-        }
-        let of_alias = self.ids()?.into_iter().find(|id| {
-            let dir = self.prompts().join(id);
-            crate::prompt::aliases(&dir).is_ok_and(|own| own.iter().any(|alias| alias == name))
-        });
-        match of_alias {
-            Some(id) => Prompt::read(self.prompts().join(id)),
-            None => Err(PromptError::NoPrompt(name.to_owned())),
-        }
+        let has_alias = |id: &String| {
+            let own = crate::prompt::aliases(&self.prompts().join(id));
+            own.is_ok_and(|own| own.iter().any(|alias| alias == name))
+        };
+        let owner = self.ids()?.into_iter().find(has_alias);
+        owner.ok_or_else(|| PromptError::NoPrompt(name.to_owned()))
+    }
+
+    /// The directories of the old layout that are still there.
+    pub(crate) fn old_layouts(&self) -> Vec<Status> {
+        let is_there = |status: &&Status| {
+            let dir = self.prompts().join(status.name());
+            dir.is_dir() && is_of_old_layout(&dir, status.name())
+        };
+        Status::ALL.iter().filter(is_there).copied().collect()
     }
 
     /// All prompts, by name.
@@ -96,7 +107,7 @@ impl Library {
 
 /// Whether a directory is `ready`, `tested` or `draft` of the old layout, and not a prompt of that name.
 pub(crate) fn is_of_old_layout(dir: &Path, name: &str) -> bool {
-    gbrain_core::prompt::Status::from_name(name).is_some() && !dir.join("meta.yml").exists()
+    Status::from_name(name).is_some() && !dir.join("meta.yml").exists()
 }
 
 /// Whether a text can be the name of a directory of a prompt.

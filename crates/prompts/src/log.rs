@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gbrain_core::usage::{LONGEST_LINE, Lines, Summary};
+use jiff::Timestamp;
 
 use crate::PromptError;
 
@@ -41,14 +42,14 @@ fn ends_whole(file: &File) -> io::Result<bool> {
 }
 
 /// Figures over a log, in one pass and bounded memory. A log that is not there has no rows.
-pub fn summarise(path: &Path, since: Option<[u8; 20]>) -> Result<Summary, PromptError> {
-    let mut summary = Summary::default();
+pub fn summarise(path: &Path, since: Option<Timestamp>) -> Result<Summary, PromptError> {
+    let mut summary = Summary::counting_from(since);
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
         Err(error) => return Err(PromptError::io(path)(error)),
     };
-    let mut lines = Lines::new(&mut summary, since);
+    let mut lines = Lines::new(&mut summary);
     let mut block = vec![0; BLOCK];
     loop {
         match file.read(&mut block) {
@@ -62,18 +63,28 @@ pub fn summarise(path: &Path, since: Option<[u8; 20]>) -> Result<Summary, Prompt
     Ok(summary)
 }
 
-/// The last lines of a log, oldest first, read from its end.
-pub fn tail(path: &Path, count: usize) -> Result<Vec<String>, PromptError> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(PromptError::io(path)(error)),
-    };
-    last_lines(&mut file, count).map_err(PromptError::io(path))
+/// The end of a log.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// Its last lines, oldest first.
+    pub lines: Vec<String>,
+    /// How long it was: where to go on.
+    pub length: u64,
 }
 
-fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
-    let length = file.metadata()?.len();
+/// The last lines of a log, read from its end. A log that is not there has none.
+pub fn tail(path: &Path, count: usize) -> Result<Tail, PromptError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tail::default()),
+        Err(error) => return Err(PromptError::io(path)(error)),
+    };
+    let length = file.metadata().map_err(PromptError::io(path))?.len();
+    let lines = last_lines(&file, length, count).map_err(PromptError::io(path))?;
+    Ok(Tail { lines, length })
+}
+
+fn last_lines(file: &File, length: u64, count: usize) -> io::Result<Vec<String>> {
     let (mut start, mut held) = (length, VecDeque::new());
     // One line more than asked for, because the first may be cut; bounded against a file of one line.
     let most = (count + 1).saturating_mul(LONGEST_LINE).max(BLOCK);
@@ -98,29 +109,41 @@ fn newlines(bytes: &VecDeque<u8>) -> usize {
     bytes.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Hands over each line that is appended from now on, until the reader has enough.
+/// Hands over each line that is appended behind a place, until the reader has enough. The log need not
+/// be there yet.
 pub fn follow(
     path: &Path,
+    mut at: u64,
     every: Duration,
     mut take: impl FnMut(&str) -> io::Result<()>,
 ) -> Result<(), PromptError> {
-    let failed = || PromptError::io(path);
-    let open = OpenOptions::new().create(true).append(true).read(true).open(path);
-    let mut file = open.map_err(failed())?;
-    let mut at = file.seek(SeekFrom::End(0)).map_err(failed())?;
     loop {
-        file.seek(SeekFrom::Start(at)).map_err(failed())?;
-        let mut reader = BufReader::new(&file);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).map_err(failed())? > 0 && line.ends_with(b"\n") {
-            at += line.len() as u64;
-            if take(String::from_utf8_lossy(&line).trim_end()).is_err() {
-                return Ok(());
+        match File::open(path) {
+            Ok(file) => {
+                let (lines, end) = lines_behind(file, at).map_err(PromptError::io(path))?;
+                at = end;
+                if lines.iter().try_for_each(|line| take(line)).is_err() {
+                    return Ok(());
+                }
             }
-            line.clear();
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+            Err(error) => return Err(PromptError::io(path)(error)),
         }
         std::thread::sleep(every);
     }
+}
+
+/// The whole lines behind a place, and where they end.
+fn lines_behind(mut file: File, mut at: u64) -> io::Result<(Vec<String>, u64)> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut reader = BufReader::new(file);
+    let (mut lines, mut line) = (Vec::new(), Vec::new());
+    while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+        at += line.len() as u64;
+        lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+        line.clear();
+    }
+    Ok((lines, at))
 }
 
 #[cfg(test)]
@@ -142,12 +165,27 @@ mod tests {
     fn the_last_lines_of_any_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
-        assert_eq!(tail(&path, 3).unwrap(), Vec::<String>::new());
+        let lines = |count| tail(&path, count).unwrap().lines;
+        assert_eq!(tail(&path, 3).unwrap(), Tail::default());
         let text: String = (0..100_000).map(|n| format!("row {n}\n")).collect();
         std::fs::write(&path, text.trim_end()).unwrap();
-        assert_eq!(tail(&path, 2).unwrap(), ["row 99998", "row 99999"]);
-        assert_eq!(tail(&path, 60_000).unwrap().len(), 60_000);
-        assert_eq!(tail(&path, 200_000).unwrap().len(), 100_000);
-        assert_eq!(tail(&path, 0).unwrap(), Vec::<String>::new());
+        assert_eq!(lines(2), ["row 99998", "row 99999"]);
+        assert_eq!(lines(60_000).len(), 60_000);
+        assert_eq!(lines(200_000).len(), 100_000);
+        assert_eq!(lines(0), Vec::<String>::new());
+    }
+
+    /// What is appended between the tail and the following is not lost, and half a line is waited for.
+    #[test]
+    fn following_goes_on_where_the_tail_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::fs::write(&path, "a\n").unwrap();
+        let Tail { length, .. } = tail(&path, 1).unwrap();
+        std::fs::write(&path, "a\nb\nhal").unwrap();
+        let (lines, at) = lines_behind(File::open(&path).unwrap(), length).unwrap();
+        assert_eq!((lines, at), (vec!["b".to_owned()], 4));
+        std::fs::write(&path, "a\nb\nhalf\n").unwrap();
+        assert_eq!(lines_behind(File::open(&path).unwrap(), at).unwrap().0, ["half"]);
     }
 }

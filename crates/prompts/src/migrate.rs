@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use gbrain_core::prompt::{self, Status};
+use gbrain_core::prompt;
 use jiff::Timestamp;
 
-use crate::library::{is_id, is_of_old_layout};
+use crate::library::is_id;
 use crate::new::replace;
-use crate::prompt::optional;
+use crate::prompt::{day, optional};
 use crate::{Library, PromptError};
 
 /// One file of the old layout.
@@ -28,13 +28,11 @@ pub fn migrate(
     is_check: bool,
     now: Timestamp,
 ) -> Result<Vec<Migrated>, PromptError> {
-    let today = now.strftime("%Y-%m-%d").to_string();
+    let today = day(now);
     let mut migrated: Vec<Migrated> = Vec::new();
-    for status in [Status::Ready, Status::Tested, Status::Draft] {
+    // The furthest first: of two files with one name, it is the one that counts.
+    for status in library.old_layouts().into_iter().rev() {
         let dir = library.prompts().join(status.name());
-        if !dir.is_dir() || !is_of_old_layout(&dir, status.name()) {
-            continue;
-        }
         for path in files(&dir)? {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let text = optional(&path)?.unwrap_or_default();

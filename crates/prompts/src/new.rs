@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use gbrain_core::prompt::edited;
 use jiff::Timestamp;
 
 use crate::library::is_id;
+use crate::prompt::day;
 use crate::{Library, Prompt, PromptError};
 
 /// What to make.
@@ -34,7 +34,7 @@ pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, Promp
     std::fs::create_dir_all(&prompts).map_err(PromptError::io(&prompts))?;
     let made = tempfile::Builder::new().prefix(".new-").tempdir_in(&prompts);
     let made = made.map_err(PromptError::io(&prompts))?;
-    let today = now.strftime("%Y-%m-%d").to_string();
+    let today = day(now);
     match &new.from {
         None => write_sample(made.path(), new, &today)?,
         Some(from) => copy(&library.prompt(from)?, made.path(), &new.id, &today)?,
@@ -81,15 +81,11 @@ fn write_sample(dir: &Path, new: &New, today: &str) -> Result<(), PromptError> {
 /// Everything but what the other was through: its logs stay with it.
 fn copy(from: &Prompt, to: &Path, id: &str, today: &str) -> Result<(), PromptError> {
     copy_dir(&from.dir, to)?;
-    let path = to.join("meta.yml");
-    let mut text = std::fs::read_to_string(&path).map_err(PromptError::io(&path))?;
-    for (key, value) in [("id", id), ("status", "draft"), ("created", today), ("updated", today)] {
-        let edit = || PromptError::Edit { path: path.clone(), key };
-        text = edited(&text, key, value).ok_or_else(edit)?;
-    }
+    let pairs = [("id", id), ("status", "draft"), ("created", today), ("updated", today)];
+    Prompt::read(to.to_owned())?.edit_meta(&pairs)?.save()?;
     // An alias is of one prompt.
     let _ = std::fs::remove_file(to.join("aliases"));
-    write(&path, &text)
+    Ok(())
 }
 
 fn copy_dir(from: &Path, to: &Path) -> Result<(), PromptError> {

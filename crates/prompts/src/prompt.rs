@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use gbrain_core::hash::Hash;
-use gbrain_core::prompt::{
-    self, EvalRow, Evaluation, Evidence, Green, Meta, Stale, eval_rows, flat, last_whole,
-};
+use gbrain_core::prompt::{self, Evaluation, Meta, Stale, edited, evidence_lines, flat};
+use jiff::Timestamp;
 
 use crate::PromptError;
+use crate::new::replace;
 
 /// A prompt.
 #[derive(Debug, Clone)]
@@ -110,33 +110,42 @@ impl Prompt {
         Evaluation::parse(&text).map_err(|source| PromptError::Yaml { path, source })
     }
 
-    /// Its evaluations so far, and how many lines are not rows.
-    pub fn eval_rows(&self) -> Result<(Vec<EvalRow>, u64), PromptError> {
-        Ok(eval_rows(&optional(&self.eval_log())?.unwrap_or_default()))
-    }
-
-    /// What its evaluations say of it as it is now.
-    pub fn green(&self) -> Result<Green, PromptError> {
-        let eval = self.eval_text()?.map(|text| eval_hash(&text));
-        let (rows, _) = self.eval_rows()?;
-        Ok(last_whole(&rows, &self.hash(), eval.as_deref()))
-    }
-
-    /// The lines of its promotions, and how many are something else.
-    pub fn evidence(&self) -> Result<(Vec<Evidence>, u64), PromptError> {
-        let text = optional(&self.evidence_log())?.unwrap_or_default();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let evidence: Vec<Evidence> =
-            lines.iter().filter_map(|line| Evidence::parse(line)).collect();
-        let malformed = (lines.len() - evidence.len()) as u64;
-        Ok((evidence, malformed))
-    }
-
     /// Whether its status was given to another text.
     pub fn stale(&self) -> Result<Option<Stale>, PromptError> {
-        let (evidence, _) = self.evidence()?;
+        let text = optional(&self.evidence_log())?.unwrap_or_default();
+        let (evidence, _) = evidence_lines(&text);
         Ok(Stale::of(&evidence, self.meta.status, &self.hash()))
     }
+
+    /// Prepares other values of keys of `meta.yml`; every other byte stays as it is.
+    pub fn edit_meta(&self, pairs: &[(&'static str, &str)]) -> Result<MetaEdit, PromptError> {
+        let path = self.file("meta.yml");
+        let text = optional(&path)?.ok_or_else(|| PromptError::NoMeta(self.id.clone()))?;
+        match edited(&text, pairs) {
+            Ok(text) => Ok(MetaEdit { path, text }),
+            Err(key) => Err(PromptError::Edit { path, key }),
+        }
+    }
+}
+
+/// A `meta.yml` that can be written.
+#[derive(Debug)]
+#[must_use = "nothing is written until it is saved"]
+pub struct MetaEdit {
+    path: PathBuf,
+    text: String,
+}
+
+impl MetaEdit {
+    /// Replaces the file, whole or not at all.
+    pub fn save(self) -> Result<(), PromptError> {
+        replace(&self.path, &self.text)
+    }
+}
+
+/// A day as `meta.yml` has it.
+pub fn day(now: Timestamp) -> String {
+    now.strftime("%Y-%m-%d").to_string()
 }
 
 /// What names the cases of an evaluation.

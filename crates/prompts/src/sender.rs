@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use gbrain_core::prompt::{Settings, Words};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::PromptError;
 use crate::hook::Setting;
@@ -95,17 +94,17 @@ impl Command {
         &self,
         prompt: &str,
         setting: &Setting,
+        signals: &Forwarding,
         file: &mut File,
         watcher: &mut dyn Write,
     ) -> io::Result<Sent> {
-        let mut child = match self.command(setting).spawn() {
+        let mut child = match signals.spawn(&mut self.command(setting)) {
             Ok(child) => child,
             Err(error) => return Ok(self.not_run(&error)),
         };
-        let forwarding = Forwarding::to(child.id())?;
         feed(&mut child, prompt);
         let output_words = tee(&mut child, file, watcher)?;
-        let exit_code = end(&mut child, &forwarding)?;
+        let exit_code = exit_code(signals.wait(&mut child)?);
         Ok(Sent { exit_code, output_words, trouble: None })
     }
 
@@ -170,16 +169,6 @@ fn tee(child: &mut Child, file: &mut File, watcher: &mut dyn Write) -> io::Resul
         is_watched =
             is_watched && watcher.write_all(&block[..read]).and_then(|()| watcher.flush()).is_ok();
     }
-}
-
-/// Waits for the end of a child in two steps, so that no signal goes to whoever has its number next.
-fn end(child: &mut Child, forwarding: &Forwarding) -> io::Result<i32> {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
-    }
-    forwarding.child_ended();
-    child.wait().map(exit_code)
 }
 
 /// All that a child writes, when it is all.

@@ -1,45 +1,83 @@
 //! Signals on their way to a child.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read as _};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// Passes signals on to a child while it lives.
+/// Passes signals on to one child after the other. From its start on no such signal ends this process:
+/// one that comes between two children is for the next.
 ///
 /// A terminal sends its signals to every process of the foreground, the child among them; only what
 /// somebody sent to us alone is passed on, so that the child gets each signal once.
 #[derive(Debug)]
 pub(crate) struct Forwarding {
-    child: Arc<Mutex<Option<Pid>>>,
+    held: Arc<Mutex<Held>>,
     handle: signal_hook::iterator::Handle,
 }
 
+#[derive(Debug, Default)]
+struct Held {
+    child: Option<Pid>,
+    early: Vec<Signal>,
+}
+
 impl Forwarding {
-    /// Starts for a child, before it can end.
-    pub(crate) fn to(child: u32) -> std::io::Result<Self> {
-        let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
-        let child = Arc::new(Mutex::new(pid));
+    /// Begins, before there is a child.
+    pub(crate) fn begin() -> io::Result<Self> {
+        let held = Arc::new(Mutex::new(Held::default()));
         let mut signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
-        let (handle, held) = (signals.handle(), child.clone());
+        let (handle, shared) = (signals.handle(), held.clone());
         std::thread::spawn(move || {
-            for origin in signals.forever() {
-                let child = held.lock().unwrap_or_else(PoisonError::into_inner);
-                if let (Some(pid), Some(signal)) = (*child, passed_on(&origin)) {
-                    // It may have ended just now.
-                    let _ = kill_process(pid, signal);
-                }
+            for signal in signals.forever().filter_map(|origin| passed_on(&origin)) {
+                lock(&shared).take(signal);
             }
         });
-        Ok(Self { child, handle })
+        Ok(Self { held, handle })
     }
 
-    /// The child is about to be forgotten by the system: its number may be another's from now on.
-    pub(crate) fn child_ended(&self) {
-        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Starts a child.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let child = command.spawn()?;
+        let mut held = lock(&self.held);
+        held.child = pid(&child);
+        let early = std::mem::take(&mut held.early);
+        early.into_iter().for_each(|signal| held.take(signal));
+        Ok(child)
+    }
+
+    /// Waits for the end of a child in two steps, so that no signal goes to whoever has its number next.
+    pub(crate) fn wait(&self, child: &mut Child) -> io::Result<ExitStatus> {
+        if let Some(pid) = pid(child) {
+            let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), ended) {}
+        }
+        lock(&self.held).child = None;
+        child.wait()
+    }
+
+    /// Runs a command; what it writes, and how it ended.
+    pub(crate) fn output(&self, command: &mut Command) -> io::Result<(Vec<u8>, ExitStatus)> {
+        let mut child = self.spawn(command)?;
+        let mut output = Vec::new();
+        let read = child.stdout.take().map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut output));
+        let status = self.wait(&mut child)?;
+        read.map(|_| (output, status))
+    }
+}
+
+impl Held {
+    fn take(&mut self, signal: Signal) {
+        match self.child {
+            // It may have ended just now.
+            Some(child) => drop(kill_process(child, signal)),
+            None => self.early.push(signal),
+        }
     }
 }
 
@@ -47,6 +85,14 @@ impl Drop for Forwarding {
     fn drop(&mut self) {
         self.handle.close();
     }
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn passed_on(origin: &Origin) -> Option<Signal> {

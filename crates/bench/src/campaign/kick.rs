@@ -58,6 +58,8 @@ pub struct Found {
     pub broken: usize,
     /// Runs that a kill ended.
     pub killed: usize,
+    /// Of these, the ones whose row was there already.
+    pub killed_late: usize,
     /// What should not be.
     pub failures: Vec<String>,
 }
@@ -81,9 +83,10 @@ pub fn run(args: &KickArgs) -> Result<ExitCode> {
             Plan { kick: kick.clone(), parallel: args.parallel, each: args.each, kills, seed };
         let found = hunt(&plan)?;
         say(format!(
-            "{} runs, {} killed: {} rows, {} broken lines, {} failures, {:.0} s",
+            "{} runs, {} killed, {} of them with a row: {} rows, {} broken lines, {} failures, {:.0} s",
             args.parallel * args.each,
             found.killed,
+            found.killed_late,
             found.rows,
             found.broken,
             found.failures.len(),
@@ -131,16 +134,26 @@ fn library() -> Result<tempfile::TempDir> {
 fn runs(plan: &Plan, root: &Path, thread: usize) -> Result<Vec<(String, End)>> {
     let mut rng = Rng::with_seed(plan.seed.wrapping_add(thread as u64));
     let mut ends = Vec::with_capacity(plan.each);
+    // How long the latest whole run took: kills fall into all of a run, however loaded the machine is.
+    let mut usual = Duration::ZERO;
     for number in 0..plan.each {
         let pair = format!("name={thread}-{number}");
         let mut vars = Vars::default();
         vars.push_pair(&pair)?;
-        let is_victim = plan.kills && number % 3 == 0;
-        let end =
-            one(plan, root, &pair, is_victim.then(|| Duration::from_micros(rng.u64(..40_000))))?;
+        let is_victim = plan.kills && number % 3 == 2;
+        let begun = Instant::now();
+        let end = one(plan, root, &pair, is_victim.then(|| usual.mul_f64(moment(&mut rng))))?;
+        if !is_victim {
+            usual = begun.elapsed();
+        }
         ends.push((vars.hash(), end));
     }
     Ok(ends)
+}
+
+/// When to kill, of the time that a run takes: every other kill at its end, where the row is written.
+fn moment(rng: &mut Rng) -> f64 {
+    if rng.bool() { rng.f64() } else { 0.8 + 0.4 * rng.f64() }
 }
 
 fn one(plan: &Plan, root: &Path, pair: &str, kill_after: Option<Duration>) -> Result<End> {
@@ -181,6 +194,7 @@ fn check(log: &Path, ends: &HashMap<String, End>) -> Result<Found> {
     for (hash, end) in ends {
         let rows = seen.remove(hash).unwrap_or_default();
         found.killed += usize::from(*end == End::Killed);
+        found.killed_late += usize::from(*end == End::Killed && rows == 1);
         let is_right = if *end == End::Whole { rows == 1 } else { rows <= 1 };
         if !is_right {
             found.failures.push(format!("a run that ended {end:?} has {rows} rows"));

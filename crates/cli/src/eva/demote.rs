@@ -1,6 +1,7 @@
 //! `eva demote`: down, to collect new evidence.
 
 use clap::Args;
+use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{MoveBody, PROMPTS_VERSION};
 use gbrain_core::prompt::Status;
 use gbrain_prompts::{Demotion, demote};
@@ -37,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, args: &DemoteArgs) -> Result<Exit, CliE
             id: &prompt.id,
             moved: true,
             status: evidence.to,
-            evidence: Some(&evidence),
+            evidence: Some(EvidenceLine::new(&evidence)),
             gate: None,
             stale: None,
         });

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use clap::Args;
-use gbrain_core::prompt::{Status, edited};
-use gbrain_prompts::Prompt;
+use gbrain_core::prompt::Status;
+use gbrain_prompts::{Prompt, PromptError, day};
 use serde_json::json;
 
 use super::{Context, variable};
@@ -46,18 +46,13 @@ pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliErr
 }
 
 fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
-    let path = prompt.file("meta.yml");
-    let text =
-        std::fs::read_to_string(&path).map_err(|error| CliError::io(path.display(), &error))?;
-    let today = context.now.strftime("%Y-%m-%d").to_string();
-    match edited(&text, "updated", &today) {
-        Some(text) => {
-            std::fs::write(&path, text).map_err(|error| CliError::io(path.display(), &error))
-        }
-        None => {
-            context.terminal.warn("meta.yml has no line `updated: …` that could be changed");
+    match prompt.edit_meta(&[("updated", &day(context.now))]) {
+        Ok(edit) => Ok(edit.save()?),
+        Err(error @ PromptError::Edit { .. }) => {
+            context.terminal.warn(error.to_string());
             Ok(())
         }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -25,18 +25,14 @@ pub(super) fn parse_status(text: &str) -> Result<Status, String> {
 
 /// Lists them. A prompt that can't be read is listed as such, and nothing is called whole then.
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
-    let listed = context.library()?.list()?;
-    let rows: Vec<PromptRow> = listed.iter().map(row).collect();
-    let is_wanted = |row: &&PromptRow| args.status.is_none() || row.status == args.status;
-    let is_whole = rows.iter().all(|row| row.error.is_none());
-    let rows: Vec<&PromptRow> =
-        rows.iter().filter(|row| is_wanted(row) || row.error.is_some()).collect();
+    let mut prompts: Vec<PromptRow> = context.library()?.list()?.iter().map(row).collect();
+    let is_wanted = |row: &PromptRow| args.status.is_none() || row.status == args.status;
+    prompts.retain(|row| is_wanted(row) || row.error.is_some());
+    let is_whole = prompts.iter().all(|row| row.error.is_none());
     if context.terminal.is_json() {
-        let prompts = listed.iter().map(row).filter(|row| is_wanted(&row) || row.error.is_some());
-        let body = PromptsBody { schema_version: PROMPTS_VERSION, prompts: prompts.collect() };
-        context.terminal.json(&body);
+        context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts });
     } else {
-        let cells = rows.iter().map(|row| {
+        let cells = prompts.iter().map(|row| {
             let status = row.status.map_or("unreadable", Status::name);
             let said = row.error.as_ref().or(row.summary.as_ref()).cloned().unwrap_or_default();
             vec![row.id.clone(), status.to_owned(), row.version.clone().unwrap_or_default(), said]

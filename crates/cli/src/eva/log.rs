@@ -35,33 +35,48 @@ pub(super) struct LogArgs {
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
     let prompt = context.library()?.prompt(&args.id)?;
     let path = prompt.usage_log();
-    let lines = tail(&path, args.count)?;
-    let is_json = context.terminal.is_json();
-    let rows: Vec<UsageRow> =
-        lines.iter().filter_map(|line| UsageRow::parse(line.as_bytes()).ok()).collect();
-    let malformed = lines.len() - rows.len();
-    if is_json {
-        rows.iter().for_each(|row| context.terminal.plain(&row.to_line()));
+    let tail = tail(&path, args.count)?;
+    let rows: Vec<(&str, UsageRow)> = tail.lines.iter().filter_map(|line| row(line)).collect();
+    if context.terminal.is_json() {
+        rows.iter().for_each(|(line, _)| context.terminal.plain(&format!("{line}\n")));
     } else if args.follow {
-        rows.iter().for_each(|row| context.terminal.line(text(row)));
+        rows.iter().for_each(|(_, row)| context.terminal.line(text(row)));
     } else {
         let head =
             ["when", "case", "vars", "sent", "exit", "verified", "ms", "words in", "words out"];
-        context.terminal.out(table(&head, rows.iter().map(cells)));
+        context.terminal.out(table(&head, rows.iter().map(|(_, row)| cells(row))));
     }
+    warn(context, tail.lines.len() - rows.len());
+    if args.follow {
+        follow(&path, tail.length, EVERY, |line| appended(context, line))?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// A row that came while the log was followed. Whoever reads may go: that is the end of following.
+fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
+    let text = match row(line) {
+        Some(_) if context.terminal.is_json() => line.to_owned(),
+        Some((_, row)) => text(&row),
+        None if line.is_empty() => return Ok(()),
+        None => {
+            warn(context, 1);
+            return Ok(());
+        }
+    };
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush())
+}
+
+/// A line with what it says, if it is a row.
+fn row(line: &str) -> Option<(&str, UsageRow)> {
+    UsageRow::parse(line.as_bytes()).ok().map(|row| (line, row))
+}
+
+fn warn(context: &Context<'_>, malformed: usize) {
     if malformed > 0 {
         context.terminal.warn(format!("{malformed} line(s) are not rows and are left out"));
     }
-    if args.follow {
-        follow(&path, EVERY, |line| {
-            let Ok(row) = UsageRow::parse(line.as_bytes()) else { return Ok(()) };
-            let text = if is_json { row.to_line() } else { text(&row) + "\n" };
-            // Whoever reads may go: that is the end of following.
-            let mut stdout = std::io::stdout().lock();
-            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-        })?;
-    }
-    Ok(Exit::Pass)
 }
 
 fn cells(row: &UsageRow) -> Vec<String> {

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use gbrain_core::prompt::check_log;
 use gbrain_prompts::Library;
 use jiff::Timestamp;
 
@@ -146,6 +147,13 @@ fn places(root: Option<&Path>) -> Result<(Option<PathBuf>, PathBuf), CliError> {
 /// A variable of the environment that says something.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Says which lines of a prompt's logs were passed over.
+fn warn_of_lines(terminal: &Terminal, id: &str, malformed: &[(&str, u64)]) {
+    for finding in malformed.iter().filter_map(|(file, count)| check_log(file, *count)) {
+        terminal.warn(format!("{id}: {}", finding.message));
+    }
 }
 
 /// Who changes a status.

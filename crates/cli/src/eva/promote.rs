@@ -1,11 +1,12 @@
 //! `eva promote`: one step up, if the evidence is there.
 
 use clap::Args;
+use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{GateBody, MoveBody, PROMPTS_VERSION, stale};
-use gbrain_prompts::{Moved, Prompt, PromptError, promote};
+use gbrain_prompts::{Moved, Prompt, promote};
 
 use super::show::{next, rests_on};
-use super::{Context, who};
+use super::{Context, warn_of_lines, who};
 use crate::error::{CliError, Exit};
 use crate::terminal::red;
 
@@ -27,17 +28,7 @@ pub(super) struct PromoteArgs {
 pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let moved = match promote(&library, &prompt, args.force, &who(), context.now) {
-        Ok(moved) => moved,
-        Err(error @ PromptError::Ready(_)) => {
-            let error = CliError::from(error);
-            return Err(match prompt.stale()? {
-                Some(stale) => error.hint(format!("its evidence is stale: {stale}")),
-                None => error,
-            });
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let moved = promote(&library, &prompt, args.force, &who(), context.now)?;
     tell(context, &prompt, &moved);
     Ok(if moved.evidence.is_some() { Exit::Pass } else { Exit::Fail })
 }
@@ -50,11 +41,12 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
             id: &prompt.id,
             moved: moved.evidence.is_some(),
             status: moved.evidence.as_ref().map_or(prompt.meta.status, |evidence| evidence.to),
-            evidence: moved.evidence.as_ref(),
+            evidence: moved.evidence.as_ref().map(EvidenceLine::new),
             gate: Some(gate.clone()),
             stale: stale(moved.stale.as_ref()),
         });
     }
+    warn_of_lines(context.terminal, &prompt.id, &moved.malformed);
     if let Some(stale) = &moved.stale {
         context.terminal.warn(format!("the evidence so far is stale: {stale}"));
     }
@@ -71,7 +63,7 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
                 context
                     .terminal
                     .line(format!("{}: {} -> {}", prompt.id, evidence.from, evidence.to));
-                context.terminal.line(rests_on(evidence));
+                context.terminal.line(rests_on(&EvidenceLine::new(evidence)));
             }
         }
         None => {

@@ -1,13 +1,13 @@
 //! `eva show`: a prompt, its runs and what is missing for its next step.
 
 use clap::Args;
+use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{
     GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, stale,
 };
-use gbrain_core::prompt::Evidence;
-use gbrain_prompts::{gate, since, summarise};
+use gbrain_prompts::Standing;
 
-use super::Context;
+use super::{Context, warn_of_lines};
 use crate::error::{CliError, Exit};
 use crate::terminal::bold;
 
@@ -23,14 +23,7 @@ pub(super) struct ShowArgs {
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let usage = summarise(&prompt.usage_log(), None)?;
-    let counted = match since(&prompt)? {
-        None => usage.clone(),
-        since => summarise(&prompt.usage_log(), since)?,
-    };
-    let gate = gate(&library, &prompt, &counted)?;
-    let (evidence, malformed_evidence) = prompt.evidence()?;
-    let (_, malformed_evals) = prompt.eval_rows()?;
+    let standing = Standing::read(&prompt, &library.settings)?;
     let body = ShowBody {
         schema_version: PROMPTS_VERSION,
         id: &prompt.id,
@@ -42,26 +35,18 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         inputs: InputBody::all(&prompt.meta),
         cases: prompt.cases(),
         prompt_hash: prompt.hash(),
-        usage: UsageBody::new(&usage),
-        gate: gate.as_ref().map(GateBody::new),
-        eval: prompt.green()?.name(),
-        evidence: evidence.last().filter(|last| last.to == prompt.meta.status),
-        stale: stale(prompt.stale()?.as_ref()),
+        usage: UsageBody::new(&standing.usage),
+        gate: standing.gate.as_ref().map(GateBody::new),
+        eval: standing.eval.name(),
+        evidence: standing.evidence.as_ref().map(EvidenceLine::new),
+        stale: stale(standing.stale.as_ref()),
     };
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
         context.terminal.out(text(&body));
     }
-    for (count, file) in
-        [(malformed_evals, ".eval.jsonl"), (malformed_evidence, ".promotions.jsonl")]
-    {
-        if count > 0 {
-            context
-                .terminal
-                .warn(format!("{count} line(s) of {file} are not rows and count for nothing"));
-        }
-    }
+    warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
     Ok(Exit::Pass)
 }
 
@@ -84,7 +69,7 @@ fn text(body: &ShowBody<'_>) -> String {
         Some(gate) => say("next", next(gate)),
         None => say("next", "nothing: it is ready".to_owned()),
     }
-    if let Some(evidence) = body.evidence {
+    if let Some(evidence) = &body.evidence {
         say("evidence", rests_on(evidence));
     }
     if let Some(stale) = &body.stale {
@@ -132,8 +117,8 @@ pub(super) fn next(gate: &GateBody) -> String {
 }
 
 /// What a status rests on.
-pub(super) fn rests_on(evidence: &Evidence) -> String {
-    let Evidence { ts, action, by, uses, sent, prompt_hash, .. } = evidence;
+pub(super) fn rests_on(evidence: &EvidenceLine) -> String {
+    let EvidenceLine { ts, action, by, uses, sent, prompt_hash, .. } = evidence;
     let rate = match evidence.wilson_low {
         Some(low) => format!(", at least {:.0} % of runs (95 %)", low * 100.0),
         None => String::new(),

@@ -1,13 +1,14 @@
 //! `eva stats`: prompts by their runs.
 
 use clap::Args;
+use gbrain_core::fault::chain;
 use gbrain_core::format::prompts::{
     GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, stale,
 };
-use gbrain_prompts::{Library, Listed, PromptError, gate, summarise};
+use gbrain_prompts::{Library, Listed, Standing};
 
-use super::Context;
 use super::list::row;
+use super::{Context, warn_of_lines};
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
@@ -23,14 +24,15 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     let listed = library.list()?;
     let bar = context.terminal.progress("prompts");
     bar.set_length(listed.len() as u64);
-    let rows: Vec<PromptRow> = listed
-        .iter()
-        .map(|listed| {
-            bar.inc(1);
-            full_row(&library, listed)
-        })
-        .collect();
+    let (mut rows, mut malformed) = (Vec::new(), Vec::new());
+    for listed in &listed {
+        let (row, lines) = full_row(&library, listed);
+        malformed.extend(lines.map(|lines| (row.id.clone(), lines)));
+        rows.push(row);
+        bar.inc(1);
+    }
     bar.finish_and_clear();
+    malformed.iter().for_each(|(id, lines)| warn_of_lines(context.terminal, id, lines));
     let is_whole = rows.iter().all(|row| row.error.is_none());
     if context.terminal.is_json() {
         context.terminal.json(&PromptsBody { schema_version: PROMPTS_VERSION, prompts: rows });
@@ -48,43 +50,44 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
             "durations",
         ];
         context.terminal.out(table(&head, rows.iter().map(cells)));
+        for row in &rows {
+            if let Some(error) = &row.error {
+                context.terminal.warn(format!("{} can't be read: {error}", row.id));
+            }
+        }
     }
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 
-fn full_row(library: &Library, listed: &Listed) -> PromptRow {
+/// A row, and how many lines of each log are not rows.
+fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<[(&'static str, u64); 3]>) {
     let mut row = row(listed);
-    if let Err(error) = add_figures(library, listed, &mut row) {
-        row.error = Some(gbrain_core::fault::chain(&error));
+    let Ok(prompt) = &listed.prompt else { return (row, None) };
+    match Standing::read(prompt, &library.settings) {
+        Ok(standing) => {
+            row.gate = standing.gate.as_ref().map(GateBody::new);
+            row.usage = Some(UsageBody::new(&standing.usage));
+            row.latest_durations_ms = Some(standing.usage.latest_durations());
+            row.stale = stale(standing.stale.as_ref());
+            (row, Some(standing.malformed))
+        }
+        Err(error) => {
+            row.error = Some(chain(&error));
+            (row, None)
+        }
     }
-    row
-}
-
-fn add_figures(library: &Library, listed: &Listed, row: &mut PromptRow) -> Result<(), PromptError> {
-    let Ok(prompt) = &listed.prompt else { return Ok(()) };
-    let usage = summarise(&prompt.usage_log(), None)?;
-    let counted = match gbrain_prompts::since(prompt)? {
-        None => None,
-        since => Some(summarise(&prompt.usage_log(), since)?),
-    };
-    row.gate =
-        gate(library, prompt, counted.as_ref().unwrap_or(&usage))?.as_ref().map(GateBody::new);
-    row.usage = Some(UsageBody::new(&usage));
-    row.latest_durations_ms = Some(usage.latest_durations());
-    row.stale = stale(prompt.stale()?.as_ref());
-    Ok(())
 }
 
 fn cells(row: &PromptRow) -> Vec<String> {
     let Some(usage) = &row.usage else {
-        let error = row.error.clone().unwrap_or_default();
-        return vec![row.id.clone(), "unreadable".to_owned(), error];
+        return vec![row.id.clone(), "unreadable".to_owned()];
     };
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let next = match &row.gate {
-        Some(gate) => format!("{}/{}", gate.uses, gate.min_uses),
-        None if row.stale.is_some() => "stale".to_owned(),
-        None => "-".to_owned(),
+    let next = match (&row.gate, &row.stale) {
+        (Some(gate), None) => format!("{}/{}", gate.uses, gate.min_uses),
+        (Some(gate), Some(_)) => format!("{}/{}, stale", gate.uses, gate.min_uses),
+        (None, Some(_)) => "stale".to_owned(),
+        (None, None) => "-".to_owned(),
     };
     vec![
         row.id.clone(),

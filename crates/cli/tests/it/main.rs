@@ -17,6 +17,7 @@ mod hermetic_gate;
 mod identity;
 mod kill;
 mod load_served;
+mod manual;
 mod mcp;
 mod meaning;
 mod prompts;

@@ -14,6 +14,7 @@ pub mod compare;
 pub mod doctor;
 pub mod gate;
 pub mod links;
+pub mod logs;
 pub mod page;
 pub mod pages;
 pub mod prompts;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::prompt::{Evidence, Gate, Level, Meta, Stale, Status};
+use super::logs::{EvidenceLine, UsageLine};
+use crate::prompt::{Finding, Gate, Level, Meta, Stale, Status};
 use crate::usage::{Median, Summary};
 
 /// The version of these bodies.
@@ -130,7 +131,7 @@ pub struct ShowBody<'a> {
     /// What its evaluations say.
     pub eval: &'static str,
     /// What its status rests on.
-    pub evidence: Option<&'a Evidence>,
+    pub evidence: Option<EvidenceLine>,
     /// Why that is about another text.
     pub stale: Option<String>,
 }
@@ -213,7 +214,7 @@ pub struct MoveBody<'a> {
     /// Its status now.
     pub status: Status,
     /// What was written down.
-    pub evidence: Option<&'a Evidence>,
+    pub evidence: Option<EvidenceLine>,
     /// How far it was.
     pub gate: Option<GateBody>,
     /// Why its former status was about another text.
@@ -261,6 +262,18 @@ pub struct CheckupBody {
     pub findings: Vec<FindingBody>,
 }
 
+impl CheckupBody {
+    /// Findings, each with its prompt.
+    pub fn new(prompts: usize, findings: Vec<(String, Finding)>) -> Self {
+        let body = |(id, finding): (String, Finding)| {
+            let Finding { level, message } = finding;
+            FindingBody { id, level, message }
+        };
+        let findings = findings.into_iter().map(body).collect();
+        Self { schema_version: PROMPTS_VERSION, prompts, findings }
+    }
+}
+
 /// Something that is wrong with a prompt.
 #[derive(Debug, Serialize)]
 pub struct FindingBody {
@@ -280,7 +293,7 @@ pub struct KickBody<'a> {
     /// The prompt.
     pub id: &'a str,
     /// The row that was appended.
-    pub row: serde_json::Value,
+    pub row: UsageLine<'a>,
     /// The prompt as it was rendered.
     pub prompt: &'a str,
     /// Variables that had no value.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::evaluation::Evaluation;
-use super::meta::Meta;
+use super::evidence::{Evidence, Stale};
+use super::meta::{Meta, Status};
 use super::template::placeholders;
 use super::words::words;
 
@@ -149,6 +150,37 @@ fn check_size(template: &str, findings: &mut Findings) {
     }
 }
 
+/// Whether a status rests on something, and on this text. Of a prompt that is ready others rely on it.
+pub fn check_evidence(
+    status: Status,
+    evidence: Option<&Evidence>,
+    stale: Option<&Stale>,
+) -> Option<Finding> {
+    let found = |level, message| Some(Finding { level, message });
+    match (status, stale, evidence) {
+        (Status::Ready, Some(stale), _) => {
+            found(Level::Problem, format!("the evidence is stale: {stale}"))
+        }
+        (_, Some(stale), _) => found(Level::Warning, format!("the evidence is stale: {stale}")),
+        (Status::Tested | Status::Ready, None, None) => {
+            found(Level::Warning, format!("`{status}` rests on no evidence that was kept"))
+        }
+        _ => None,
+    }
+}
+
+/// Lines of a log that are not rows.
+pub fn check_log(file: &str, malformed: u64) -> Option<Finding> {
+    let message = || format!("{malformed} line(s) of {file} are not rows and count for nothing");
+    (malformed > 0).then(|| Finding { level: Level::Warning, message: message() })
+}
+
+/// A directory of the old layout.
+pub fn old_layout() -> Finding {
+    let message = "a directory of the old layout: `eva migrate` converts it".to_owned();
+    Finding { level: Level::Warning, message }
+}
+
 /// The aliases of an `aliases` file: one a line, comments after `#`.
 pub fn aliases(text: &str) -> Vec<&str> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
@@ -180,14 +212,15 @@ pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, Fi
     findings
 }
 
-fn is_alias(name: &str) -> bool {
+/// Whether a text can be an alias: the name of a function of a shell.
+pub fn is_alias(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::meta::{Input, Status, tests_meta};
+    use super::super::meta::{Input, tests_meta};
     use super::*;
 
     fn findings(change: impl Fn(&mut Meta), template: &str, eval: Option<&str>) -> Vec<String> {

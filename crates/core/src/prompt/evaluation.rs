@@ -1,7 +1,7 @@
 //! `eval.yml`: the cases that a prompt must pass.
 
 use super::assertion::Assertion;
-use super::yml::{self, FlatError, flat_map, map, number, scalar, texts};
+use super::yml::{self, FlatError, flat_map, items, map, number, scalar, texts};
 use crate::yaml::Node;
 
 /// What an `eval.yml` asks for.
@@ -120,7 +120,7 @@ fn threshold(node: &Node) -> Result<f64, FlatError> {
 
 fn cases(node: &Node) -> Result<Vec<Case>, FlatError> {
     let mut cases: Vec<Case> = Vec::new();
-    for item in node.items() {
+    for item in items(node, "cases")? {
         let case = case(item)?;
         if cases.iter().any(|known| known.name == case.name) {
             return Err(FlatError::new(item.line, format!("there are two cases `{}`", case.name)));
@@ -217,5 +217,6 @@ mod tests {
         assert!(check("assert:", "asert:").contains("unknown key `asert`"));
         assert!(check("pass_threshold: 3", "pass_threshold: 9").contains("from 1 to 5"));
         assert!(check("should_match", "shuold_match").contains("unknown key"));
+        assert_eq!(Evaluation::parse("cases: { a: 1 }").unwrap_err().reason, "`cases` is a list");
     }
 }

@@ -1,10 +1,10 @@
 //! `.promotions.jsonl`: what was known whenever a prompt's status was changed.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::meta::Status;
-use crate::usage::second;
+use crate::format::logs::EvidenceLine;
+use crate::usage::{Counts, second};
 
 /// Which way a prompt went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,10 @@ pub enum Move {
 crate::named! { Move { Promoted = "promoted", Forced = "forced", Demoted = "demoted" } }
 
 /// One change of a status, with what it rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// The form of this line.
-    pub schema_version: u32,
     /// When, in whole seconds.
-    pub ts: String,
+    pub ts: Timestamp,
     /// Which way.
     pub action: Move,
     /// From where.
@@ -43,13 +41,7 @@ pub struct Evidence {
     /// How many it took.
     pub min_uses: u64,
     /// Runs that were sent.
-    pub sent: u64,
-    /// Of these, verified.
-    pub verified: u64,
-    /// Of these, refuted.
-    pub refuted: u64,
-    /// Of these, without a verifier.
-    pub unverified: u64,
+    pub runs: Counts,
     /// What the rate of uses that count is at least, at 95 %.
     pub wilson_low: Option<f64>,
     /// What the evaluations said.
@@ -57,7 +49,6 @@ pub struct Evidence {
     /// What was missing.
     pub unmet: Vec<String>,
     /// Why, in somebody's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -67,7 +58,7 @@ pub struct Stale {
     /// The status.
     pub status: Status,
     /// When it was given.
-    pub since: String,
+    pub since: Timestamp,
     /// The template it was given to.
     pub then: String,
     /// The template now.
@@ -75,23 +66,28 @@ pub struct Stale {
 }
 
 impl Evidence {
-    /// The form that is written now.
-    pub const VERSION: u32 = 1;
-
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        serde_json::to_string(self).expect("evidence has text keys only") + "\n"
+        serde_json::to_string(&EvidenceLine::new(self)).expect("evidence has text keys only") + "\n"
     }
 
-    /// Reads a line; none if it is something else.
+    /// Reads a line; none if it is something else, or contradicts itself.
     pub fn parse(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
+        serde_json::from_str::<EvidenceLine>(line).ok()?.evidence()
     }
+}
 
-    /// A moment as it is written here.
-    pub fn moment(ts: Timestamp) -> String {
-        second(ts)
+/// The lines of a log, and how many are something else.
+pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let (mut evidence, mut malformed) = (Vec::new(), 0);
+    for line in lines {
+        match Evidence::parse(line) {
+            Some(line) => evidence.push(line),
+            None => malformed += 1,
+        }
     }
+    (evidence, malformed)
 }
 
 impl Stale {
@@ -101,7 +97,7 @@ impl Stale {
         let last = evidence.last().filter(|last| last.to == status && status != Status::Draft)?;
         (last.prompt_hash != prompt_hash).then(|| Self {
             status,
-            since: last.ts.clone(),
+            since: last.ts,
             then: last.prompt_hash.clone(),
             now: prompt_hash.to_owned(),
         })
@@ -111,6 +107,7 @@ impl Stale {
 impl std::fmt::Display for Stale {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { status, since, then, now } = self;
+        let since = second(*since);
         write!(f, "`{status}` was given on {since} to another text ({then}, now {now})")
     }
 }
@@ -119,34 +116,34 @@ impl std::fmt::Display for Stale {
 mod tests {
     use super::*;
 
+    const V1: &str = r#"{"schema_version":1,"ts":"2026-05-05T09:31:00Z","action":"promoted","from":"draft","to":"tested","by":"ada","version":"1.0.0","prompt_hash":"a","uses":3,"min_uses":3,"sent":4,"verified":1,"refuted":1,"unverified":2,"wilson_low":0.3006,"eval":"missing","unmet":[]}"#;
+
     fn evidence(to: Status, prompt_hash: &str) -> Evidence {
-        Evidence {
-            schema_version: Evidence::VERSION,
-            ts: "2026-05-05T09:31:00Z".to_owned(),
-            action: Move::Promoted,
-            from: Status::Draft,
-            to,
-            by: "ada".to_owned(),
-            version: "1.0.0".to_owned(),
-            prompt_hash: prompt_hash.to_owned(),
-            uses: 3,
-            min_uses: 3,
-            sent: 4,
-            verified: 1,
-            refuted: 1,
-            unverified: 2,
-            wilson_low: Some(0.3006),
-            eval: "missing".to_owned(),
-            unmet: Vec::new(),
-            reason: None,
-        }
+        let mut evidence = Evidence::parse(V1).unwrap();
+        (evidence.to, evidence.prompt_hash) = (to, prompt_hash.to_owned());
+        evidence
     }
 
     #[test]
-    fn a_line_reads_back() {
-        let evidence = evidence(Status::Tested, "a");
-        assert_eq!(Evidence::parse(&evidence.to_line()), Some(evidence));
-        assert_eq!(Evidence::parse("{}"), None);
+    fn the_first_version_reads_and_writes_back() {
+        let evidence = Evidence::parse(V1).unwrap();
+        assert_eq!((evidence.runs.all(), evidence.wilson_low), (4, Some(0.3006)));
+        assert_eq!(evidence.to_line(), format!("{V1}\n"));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_no_evidence() {
+        let check = |old: &str, new: &str| {
+            assert!(V1.contains(old));
+            assert_eq!(Evidence::parse(&V1.replace(old, new)), None, "{new}");
+        };
+        check("\"sent\":4", "\"sent\":5");
+        check("\"verified\":1", "\"verified\":18446744073709551615");
+        check("\"uses\":3", "\"uses\":5");
+        check("\"schema_version\":1", "\"schema_version\":2");
+        check("\"to\":\"tested\"", "\"to\":\"best\"");
+        check("2026-05-05T09:31:00Z", "yesterday");
+        assert_eq!(evidence_lines(&format!("{V1}\n\n{{}}\n{V1}")).1, 1);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! `.eval.jsonl`: one line per evaluation, and what the last whole one says.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::usage::second;
+use crate::format::logs::EvalLine;
 
 /// One evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,24 +67,6 @@ impl Green {
     }
 }
 
-/// The row on disk: five keys of the contract, then ours.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    ts: String,
-    all_passed: bool,
-    total: u64,
-    passed: u64,
-    failed_cases: Vec<String>,
-    #[serde(default)]
-    partial: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    prompt_hash: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    eval_hash: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-}
-
 impl EvalRow {
     /// Whether every case passed. No case is no pass.
     pub fn all_passed(&self) -> bool {
@@ -94,29 +75,12 @@ impl EvalRow {
 
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        let Self { ts, total, passed, failed_cases, partial, prompt_hash, eval_hash, model } = self;
-        let line = Line {
-            ts: second(*ts),
-            all_passed: self.all_passed(),
-            total: *total,
-            passed: *passed,
-            failed_cases: failed_cases.clone(),
-            partial: *partial,
-            prompt_hash: prompt_hash.clone(),
-            eval_hash: eval_hash.clone(),
-            model: model.clone(),
-        };
-        serde_json::to_string(&line).expect("a row has text keys only") + "\n"
+        serde_json::to_string(&EvalLine::new(self)).expect("a row has text keys only") + "\n"
     }
 
     /// Reads a line; none if it is not a row, or contradicts itself.
     pub fn parse(line: &str) -> Option<Self> {
-        let line: Line = serde_json::from_str(line).ok()?;
-        let Line { ts, all_passed, total, passed, failed_cases, partial, .. } = line;
-        let Line { prompt_hash, eval_hash, model, .. } = line;
-        let ts = ts.parse().ok()?;
-        let row = Self { ts, total, passed, failed_cases, partial, prompt_hash, eval_hash, model };
-        (row.all_passed() == all_passed && passed <= total).then_some(row)
+        serde_json::from_str::<EvalLine>(line).ok()?.row()
     }
 }
 

@@ -13,7 +13,7 @@ use super::meta::{Meta, Status};
 use super::settings::Settings;
 use crate::named;
 use crate::stats::wilson;
-use crate::usage::{Counts, Summary};
+use crate::usage::{Counted, Counts};
 
 /// A step up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,8 +61,8 @@ pub struct Gate {
     pub requirement: Requirement,
     /// How many uses count.
     pub uses: u64,
-    /// Of how many that were sent.
-    pub sent: u64,
+    /// Of which that were sent.
+    pub sent: Counts,
     /// What the rate of uses that count is at least, at 95 %; none without any that was sent.
     pub wilson_low: Option<f64>,
     /// What the evaluations say.
@@ -143,9 +143,10 @@ impl Requirement {
 }
 
 /// How far a prompt is.
-pub fn progress(requirement: Requirement, usage: &Summary, eval: Green) -> Gate {
-    let counted = if requirement.require_exit_zero { &usage.succeeded } else { &usage.sent };
-    let uses = requirement.transition.uses(counted);
+pub fn progress(requirement: Requirement, counted: &Counted, eval: Green) -> Gate {
+    let Counted { sent, succeeded } = counted;
+    let looked_at = if requirement.require_exit_zero { succeeded } else { sent };
+    let uses = requirement.transition.uses(looked_at);
     let mut unmet = Vec::new();
     if uses < requirement.min_uses {
         let what = requirement.transition.counts();
@@ -156,9 +157,8 @@ pub fn progress(requirement: Requirement, usage: &Summary, eval: Green) -> Gate 
     {
         unmet.push(Unmet::Eval(reason));
     }
-    let sent = usage.sent.all();
-    let wilson_low = wilson(uses, sent, 0.95).map(|interval| interval.low);
-    Gate { requirement, uses, sent, wilson_low, eval, unmet }
+    let wilson_low = wilson(uses, sent.all(), 0.95).map(|interval| interval.low);
+    Gate { requirement, uses, sent: *sent, wilson_low, eval, unmet }
 }
 
 #[cfg(test)]
@@ -169,9 +169,9 @@ mod tests {
         let mut meta = super::super::meta::tests_meta(status);
         meta.promotion.require_exit_zero = Some(false);
         let [verified, refuted, unverified] = counts;
-        let mut usage = Summary::default();
-        usage.sent = Counts { verified, refuted, unverified };
-        progress(Requirement::of(&meta, &Settings::default()).unwrap(), &usage, eval)
+        let sent = Counts { verified, refuted, unverified };
+        let counted = Counted { sent, ..Counted::default() };
+        progress(Requirement::of(&meta, &Settings::default()).unwrap(), &counted, eval)
     }
 
     #[test]
@@ -194,14 +194,33 @@ mod tests {
     #[test]
     fn failed_calls_count_unless_the_library_says_otherwise() {
         let meta = super::super::meta::tests_meta(Status::Draft);
-        let mut usage = Summary::default();
-        usage.sent.unverified = 3;
-        usage.succeeded.unverified = 2;
+        let mut counted = Counted::default();
+        counted.sent.unverified = 3;
+        counted.succeeded.unverified = 2;
         let uses = |settings: &Settings| {
-            progress(Requirement::of(&meta, settings).unwrap(), &usage, Green::Missing).uses
+            progress(Requirement::of(&meta, settings).unwrap(), &counted, Green::Missing).uses
         };
         assert_eq!(uses(&Settings::default()), 3);
         assert_eq!(uses(&Settings { require_exit_zero: true, ..Settings::default() }), 2);
+    }
+
+    #[test]
+    fn a_prompt_has_the_last_word_then_its_library() {
+        let mut meta = super::super::meta::tests_meta(Status::Tested);
+        let thresholds = Thresholds { draft_to_tested: 1, tested_to_ready: 20 };
+        let settings = Settings { thresholds, ..Settings::default() };
+        let asked = |meta: &Meta, settings: &Settings| {
+            let requirement = Requirement::of(meta, settings).unwrap();
+            (requirement.min_uses, requirement.require_eval)
+        };
+        assert_eq!(asked(&meta, &Settings::default()), (10, true));
+        assert_eq!(asked(&meta, &settings), (20, true));
+        meta.promotion.min_uses = [Some(7); 2];
+        meta.promotion.require_eval = Some(false);
+        assert_eq!(asked(&meta, &settings), (7, false));
+        meta.status = Status::Draft;
+        meta.promotion.require_eval = Some(true);
+        assert_eq!(asked(&meta, &settings), (7, false));
     }
 
     #[test]

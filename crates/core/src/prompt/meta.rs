@@ -1,7 +1,9 @@
 //! `meta.yml`: who a prompt is and how far it has come.
 
+use jiff::Timestamp;
+
 use super::lifecycle::Transition;
-use super::yml::{self, FlatError, map, number, scalar, texts, truth};
+use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
 use crate::named;
 use crate::yaml::Node;
 
@@ -73,8 +75,8 @@ pub struct Promotion {
     pub require_eval: Option<bool>,
     /// Whether a use counts only if its command ended with 0.
     pub require_exit_zero: Option<bool>,
-    /// Rows before this day do not count.
-    pub since: Option<String>,
+    /// Rows before this moment do not count.
+    pub since: Option<Timestamp>,
 }
 
 /// What is wrong with a `meta.yml`: everything at once.
@@ -179,7 +181,7 @@ impl Reader<'_> {
 }
 
 fn inputs(node: &Node, key: &str) -> Result<Vec<Input>, FlatError> {
-    node.items().iter().map(|item| input(item, key)).collect()
+    items(node, key)?.iter().map(|item| input(item, key)).collect()
 }
 
 fn input(node: &Node, key: &str) -> Result<Input, FlatError> {
@@ -214,11 +216,21 @@ fn promotion(node: &Node, key: &str) -> Result<Promotion, FlatError> {
             "require_exit_zero" => {
                 promotion.require_exit_zero = Some(truth(value, "require_exit_zero")?);
             }
-            "since" => promotion.since = Some(scalar(value, "since")?),
+            "since" => promotion.since = Some(moment(value, "since")?),
             _ => return Err(yml::unknown(value, &name, &KNOWN)),
         }
     }
     Ok(promotion)
+}
+
+/// A day, which begins at midnight of UTC, or a moment.
+fn moment(node: &Node, key: &str) -> Result<Timestamp, FlatError> {
+    let text = scalar(node, key)?;
+    let midnight = || format!("{text}T00:00:00Z").parse().ok();
+    let moment = text.parse().ok().or_else(midnight);
+    moment.ok_or_else(|| {
+        FlatError::new(node.line, format!("`{key}` is a day or a moment, not `{text}`"))
+    })
 }
 
 /// One number for the transition that is next, or one for each.
@@ -240,9 +252,22 @@ fn min_uses(node: &Node) -> Result<[Option<u64>; 2], FlatError> {
     Ok(both)
 }
 
-/// The file with another value of a top-level key, every other byte as it was. None if the key does
-/// not stand on a line of its own.
-pub fn edited(text: &str, key: &str, value: &str) -> Option<String> {
+/// The file with other values of top-level keys, every other byte as it was. A key that does not stand
+/// on a line of its own with its value is an error: nothing else is read back then.
+pub fn edited(text: &str, pairs: &[(&'static str, &str)]) -> Result<String, &'static str> {
+    let mut text = text.to_owned();
+    for (key, value) in pairs {
+        text = with_value(&text, key, value).ok_or(*key)?;
+    }
+    let node = yml::parse(&text).ok();
+    let says = |key: &str| node.as_ref()?.get(&[key])?.text();
+    match pairs.iter().find(|(key, value)| says(key) != Some(*value)) {
+        Some((key, _)) => Err(key),
+        None => Ok(text),
+    }
+}
+
+fn with_value(text: &str, key: &str, value: &str) -> Option<String> {
     let mut found = false;
     let lines = text.split_inclusive('\n').map(|line| {
         match line.strip_prefix(key).and_then(|rest| rest.strip_prefix(':')) {
@@ -261,8 +286,14 @@ pub fn edited(text: &str, key: &str, value: &str) -> Option<String> {
 fn after_value(rest: &str) -> String {
     let content = rest.trim_end_matches(['\n', '\r']);
     let end = &rest[content.len()..];
-    let quoted = content.trim_start().starts_with(['"', '\'']);
-    let comment = content.find(" #").filter(|_| !quoted).map_or("", |at| &content[at..]);
+    let value = content.trim_start();
+    // A `#` between quotes is no comment. No value that is edited holds a quote itself.
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let rest = match quote.and_then(|quote| value[1..].split_once(quote)) {
+        Some((_, rest)) => rest,
+        None => content,
+    };
+    let comment = rest.find(" #").map_or("", |at| &rest[at..]);
     format!("{}{end}", comment.trim_end())
 }
 
@@ -297,9 +328,16 @@ mod tests {
     #[test]
     fn every_problem_at_once() {
         let error =
-            Meta::parse("id: x\ntitle: ' '\nstatus: done\npromotion:\n  min_use: 1\n").unwrap_err();
+            Meta::parse("id: x\ntitle: ' '\nstatus: done\ninputs: who\npromotion:\n  min_use: 1\n")
+                .unwrap_err();
         let text = error.to_string();
-        for part in ["`title` is missing", "`summary` is", "not `done`", "unknown key `min_use`"] {
+        for part in [
+            "`title` is missing",
+            "`summary` is",
+            "not `done`",
+            "unknown key `min_use`",
+            "`inputs` is a list",
+        ] {
             assert!(text.contains(part), "{text}");
         }
         assert!(Meta::parse("").is_err());
@@ -315,13 +353,29 @@ mod tests {
     }
 
     #[test]
+    fn a_day_or_a_moment_to_count_from() {
+        let since = |text: &str| {
+            let text = META.replace("min_uses: 5", &format!("since: {text}"));
+            Meta::parse(&text).map(|meta| meta.promotion.since.unwrap().to_string())
+        };
+        assert_eq!(since("2026-05-01").unwrap(), "2026-05-01T00:00:00Z");
+        assert_eq!(since("2026-05-01T12:00:00+02:00").unwrap(), "2026-05-01T10:00:00Z");
+        assert!(since("May").unwrap_err().to_string().contains("not `May`"));
+    }
+
+    #[test]
     fn an_edit_touches_one_line() {
-        let edited = edited(META, "status", "tested").unwrap();
-        assert_eq!(edited, META.replace("status: draft   #", "status: tested #"));
-        assert_eq!(Meta::parse(&edited).unwrap().status, Status::Tested);
-        let edited = super::edited(META, "updated", "2026-06-01").unwrap();
-        assert!(edited.contains("\nupdated: 2026-06-01\ninputs:"));
-        assert_eq!(super::edited(META, "name", "x"), None);
-        assert_eq!(super::edited("a: 1\r\nb: 2", "b", "3").unwrap(), "a: 1\r\nb: 3");
+        let one = |text: &str, key, value| edited(text, &[(key, value)]);
+        let tested = one(META, "status", "tested").unwrap();
+        assert_eq!(tested, META.replace("status: draft   #", "status: tested #"));
+        assert_eq!(Meta::parse(&tested).unwrap().status, Status::Tested);
+        let both = edited(META, &[("status", "tested"), ("updated", "2026-06-01")]).unwrap();
+        assert!(both.contains("tested") && both.contains("\nupdated: 2026-06-01\ninputs:"));
+        assert_eq!(one("a: 'x # y'  # z\n", "a", "b").unwrap(), "a: b # z\n");
+        assert_eq!(one("a: \"x # y\"\n", "a", "b").unwrap(), "a: b\n");
+        assert_eq!(one("a: 1\r\nb: 2", "b", "3").unwrap(), "a: 1\r\nb: 3");
+        assert_eq!(one(META, "name", "x"), Err("name"));
+        assert_eq!(one("{a: 1}", "a", "2"), Err("a"));
+        assert_eq!(one("a: >\n  1\n", "a", "2"), Err("a"));
     }
 }

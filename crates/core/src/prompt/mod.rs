@@ -21,9 +21,12 @@ mod words;
 mod yml;
 
 pub use assertion::{Assertion, Failure};
-pub use checkup::{Finding, Level, Parts, aliases, check_aliases, checkup};
+pub use checkup::{
+    Finding, Level, Parts, aliases, check_aliases, check_evidence, check_log, checkup, is_alias,
+    old_layout,
+};
 pub use evaluation::{Case, Evaluation, Inputs, Rubric, Triggering};
-pub use evidence::{Evidence, Move, Stale};
+pub use evidence::{Evidence, Move, Stale, evidence_lines};
 pub use history::{EvalRow, Green, eval_rows, last_whole};
 pub use index::{IndexError, IndexRow, alias_block, rewrite_aliases, rewrite_readme};
 pub use judge::{rubric_prompt, score, triggering_prompt, verdict};

@@ -63,6 +63,15 @@ pub(super) fn scalar(node: &Node, key: &str) -> Result<String, FlatError> {
     }
 }
 
+/// The items of a list; nothing has none.
+pub(super) fn items<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], FlatError> {
+    match &node.value {
+        Value::Null => Ok(&[]),
+        Value::List(items) => Ok(items),
+        _ => Err(FlatError::new(node.line, format!("`{key}` is a list"))),
+    }
+}
+
 /// A list of texts.
 pub(super) fn texts(node: &Node, key: &str) -> Result<Vec<String>, FlatError> {
     match &node.value {

@@ -11,4 +11,4 @@ mod summary;
 pub use glance::Glance;
 pub use median::{Median, Middle};
 pub use row::{RowError, UsageRow, second};
-pub use summary::{Counts, LONGEST_LINE, Lines, Summary};
+pub use summary::{Counted, Counts, LONGEST_LINE, Lines, Summary};

@@ -1,7 +1,8 @@
 //! One run of a prompt.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+
+use crate::format::logs::UsageLine;
 
 /// A row of the usage log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,61 +34,18 @@ pub struct RowError {
     reason: String,
 }
 
-/// The row on disk: these keys, in this order.
-#[derive(Serialize, Deserialize)]
-struct Line<'a> {
-    ts: std::borrow::Cow<'a, str>,
-    // Without this a row that lacks the key would read as one without a case.
-    #[serde(deserialize_with = "Option::deserialize")]
-    case: Option<std::borrow::Cow<'a, str>>,
-    vars_hash: std::borrow::Cow<'a, str>,
-    sent: bool,
-    exit_code: i64,
-    #[serde(deserialize_with = "Option::deserialize")]
-    verified: Option<bool>,
-    duration_ms: u64,
-    prompt_words: u64,
-    output_words: u64,
-}
-
 impl UsageRow {
     /// The line, with its end.
     pub fn to_line(&self) -> String {
-        let Self { ts, case, vars_hash, sent, exit_code, verified, .. } = self;
-        let Self { duration_ms, prompt_words, output_words, .. } = self;
-        let line = Line {
-            ts: second(*ts).into(),
-            case: case.as_deref().map(Into::into),
-            vars_hash: vars_hash.as_str().into(),
-            sent: *sent,
-            exit_code: *exit_code,
-            verified: *verified,
-            duration_ms: *duration_ms,
-            prompt_words: *prompt_words,
-            output_words: *output_words,
-        };
-        serde_json::to_string(&line).expect("a row has text keys only") + "\n"
+        serde_json::to_string(&UsageLine::new(self)).expect("a row has text keys only") + "\n"
     }
 
     /// Reads a line, in any spelling that JSON allows. Keys that nobody knows are passed over.
     pub fn parse(line: &[u8]) -> Result<Self, RowError> {
-        let line: Line<'_> =
+        let line: UsageLine<'_> =
             serde_json::from_slice(line).map_err(|error| RowError { reason: error.to_string() })?;
-        let Line { ts, case, vars_hash, sent, exit_code, verified, .. } = line;
-        let Line { duration_ms, prompt_words, output_words, .. } = line;
-        let ts =
-            ts.parse().map_err(|_| RowError { reason: format!("`{ts}` is not a timestamp") })?;
-        Ok(Self {
-            ts,
-            case: case.map(Into::into),
-            vars_hash: vars_hash.into(),
-            sent,
-            exit_code,
-            verified,
-            duration_ms,
-            prompt_words,
-            output_words,
-        })
+        let reason = format!("`{}` is not a timestamp", line.ts);
+        line.row().ok_or(RowError { reason })
     }
 }
 

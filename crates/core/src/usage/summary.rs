@@ -1,6 +1,8 @@
 //! Figures over all rows of a log, in one pass over its bytes.
 
-use super::{Glance, Median};
+use jiff::Timestamp;
+
+use super::{Glance, Median, second};
 
 /// A longer line is not read: no row comes near it.
 pub const LONGEST_LINE: usize = 64 * 1024;
@@ -26,8 +28,8 @@ pub struct Summary {
     pub total: u64,
     /// Rows that were sent.
     pub sent: Counts,
-    /// Of these, the ones whose command ended with 0.
-    pub succeeded: Counts,
+    /// Of these, the ones that a gate looks at.
+    pub counted: Counted,
     /// The latest time of any row, as it is written.
     pub last_ts: Option<[u8; 20]>,
     /// Middle of the durations of sent rows.
@@ -40,14 +42,29 @@ pub struct Summary {
     pub malformed: u64,
     /// The number of the first of them, counted from 1.
     pub first_malformed: Option<u64>,
+    since: Option<[u8; 20]>,
     latest: Vec<u64>,
     lines: u64,
+}
+
+/// Sent rows from the moment on that a prompt names, or all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// All of them.
+    pub sent: Counts,
+    /// Those whose command ended with 0.
+    pub succeeded: Counts,
 }
 
 impl Counts {
     /// All of them.
     pub fn all(&self) -> u64 {
         self.verified + self.refuted + self.unverified
+    }
+
+    /// All of them, if that is a number.
+    pub(crate) fn checked_all(&self) -> Option<u64> {
+        self.verified.checked_add(self.refuted)?.checked_add(self.unverified)
     }
 
     /// Those that nobody disagreed with.
@@ -65,15 +82,20 @@ impl Counts {
 }
 
 impl Summary {
+    /// A summary whose gates look at rows from a moment on, if there is one.
+    pub fn counting_from(since: Option<Timestamp>) -> Self {
+        let since = since.and_then(|since| second(since).as_bytes().first_chunk().copied());
+        Self { since, ..Self::default() }
+    }
+
     /// Takes a line in, without its end. An empty line is nothing.
-    pub fn add_line(&mut self, line: &[u8], since: Option<&[u8; 20]>) {
+    pub fn add_line(&mut self, line: &[u8]) {
         self.lines += 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             return;
         }
         match Glance::parse(line) {
-            Some(row) if since.is_some_and(|since| row.ts < *since) => (),
             Some(row) => self.add(&row),
             None => self.add_malformed(),
         }
@@ -91,8 +113,8 @@ impl Summary {
             return;
         }
         self.sent.add(row.verified);
-        if row.exit_code == 0 {
-            self.succeeded.add(row.verified);
+        if self.since.is_none_or(|since| row.ts >= since) {
+            self.counted.add(row);
         }
         self.duration_ms.add(row.duration_ms);
         self.prompt_words.add(row.prompt_words);
@@ -119,19 +141,27 @@ impl Summary {
     }
 }
 
+impl Counted {
+    fn add(&mut self, row: &Glance) {
+        self.sent.add(row.verified);
+        if row.exit_code == 0 {
+            self.succeeded.add(row.verified);
+        }
+    }
+}
+
 /// Cuts blocks of bytes into lines, however long they are.
 #[derive(Debug)]
 pub struct Lines<'a> {
     summary: &'a mut Summary,
-    since: Option<[u8; 20]>,
     begun: Vec<u8>,
     is_too_long: bool,
 }
 
 impl<'a> Lines<'a> {
-    /// Counts rows from `since` on, if there is such a moment.
-    pub fn new(summary: &'a mut Summary, since: Option<[u8; 20]>) -> Self {
-        Self { summary, since, begun: Vec::new(), is_too_long: false }
+    /// The lines are taken into a summary.
+    pub fn new(summary: &'a mut Summary) -> Self {
+        Self { summary, begun: Vec::new(), is_too_long: false }
     }
 
     /// Takes the next bytes of the file in.
@@ -144,7 +174,7 @@ impl<'a> Lines<'a> {
         }
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', block) {
-            self.summary.add_line(&block[start..end], self.since.as_ref());
+            self.summary.add_line(&block[start..end]);
             start = end + 1;
         }
         self.go_on(&block[start..]);
@@ -171,7 +201,7 @@ impl<'a> Lines<'a> {
             self.summary.lines += 1;
             self.summary.add_malformed();
         } else {
-            self.summary.add_line(&self.begun, self.since.as_ref());
+            self.summary.add_line(&self.begun);
         }
         self.begun.clear();
     }
@@ -190,9 +220,10 @@ mod tests {
         )
     }
 
-    fn summary(text: &[u8], block: usize, since: Option<&[u8; 20]>) -> Summary {
-        let mut summary = Summary::default();
-        let mut lines = Lines::new(&mut summary, since.copied());
+    fn summary(text: &[u8], block: usize, since: Option<&str>) -> Summary {
+        let since = since.map(|since| since.parse().unwrap());
+        let mut summary = Summary::counting_from(since);
+        let mut lines = Lines::new(&mut summary);
         text.chunks(block).for_each(|block| lines.add(block));
         lines.finish();
         summary
@@ -217,16 +248,18 @@ mod tests {
         let found = summary(sample().as_bytes(), 4096, None);
         assert_eq!((found.total, found.malformed, found.first_malformed), (5, 2, Some(3)));
         assert_eq!(found.sent, Counts { verified: 2, refuted: 1, unverified: 1 });
-        assert_eq!(found.succeeded, Counts { verified: 2, refuted: 1, unverified: 0 });
+        assert_eq!(found.counted.sent, found.sent);
+        assert_eq!(found.counted.succeeded, Counts { verified: 2, refuted: 1, unverified: 0 });
         assert_eq!(found.duration_ms.middle().unwrap().value, 25.0);
         assert_eq!(found.last(), Some("2026-05-05T09:31:09Z"));
         assert_eq!(found.latest_durations(), [10, 30, 50, 20]);
     }
 
     #[test]
-    fn since_leaves_earlier_rows_out() {
-        let found = summary(sample().as_bytes(), 4096, Some(b"2026-05-05T09:31:06Z"));
-        assert_eq!((found.total, found.sent.verified, found.malformed), (2, 2, 2));
+    fn a_gate_does_not_look_at_rows_before_its_moment() {
+        let found = summary(sample().as_bytes(), 4096, Some("2026-05-05T09:31:06Z"));
+        assert_eq!((found.total, found.sent.all(), found.malformed), (5, 4, 2));
+        assert_eq!(found.counted.sent, Counts { verified: 2, refuted: 0, unverified: 0 });
     }
 
     #[test]

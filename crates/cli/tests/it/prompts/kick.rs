@@ -68,6 +68,64 @@ fn files_and_pairs_are_layers_from_left_to_right() {
 }
 
 #[test]
+fn defaults_are_the_lowest_layer_and_are_not_signed() {
+    let library = Library::new();
+    let meta = library.read("prompts/greet/meta.yml");
+    library.write("prompts/greet/meta.yml", &format!("{meta}  - name: tone\n    default: warm\n"));
+    library.write("prompts/greet/prompt.xml", "{{name}} {{tone}}\n");
+    library.write("prompts/greet/examples/c/inputs.yml", "tone: cold\n");
+    let out = |args: &[&str]| library.kick(args, 0).stdout;
+    assert_eq!(out(&["greet", "--var", "name=Ada"]), "Ada warm\n");
+    assert_eq!(out(&["greet", "--var", "name=Ada", "--case", "c"]), "Ada cold\n");
+    let hashes: Vec<_> = library.rows().iter().map(|row| row["vars_hash"].clone()).collect();
+    assert_eq!(hashes, [signature(&["name=Ada"]), signature(&["tone=cold", "name=Ada"])]);
+}
+
+fn signature(pairs: &[&str]) -> String {
+    let mut vars = gbrain_core::prompt::Vars::default();
+    pairs.iter().for_each(|pair| vars.push_pair(pair).unwrap());
+    vars.hash()
+}
+
+#[test]
+fn hooks_see_every_layer_and_a_dry_run_is_not_verified() {
+    let library = Library::new();
+    library.write("prompts/greet/examples/c/inputs.yml", "name: Ada\n");
+    library.script("prompts/greet/guard.sh", "echo extra=guarded");
+    library.script(
+        "prompts/greet/verify.sh",
+        "echo \"$EVA_PROMPT_ID $EVA_CASE $EVA_VAR_name $EVA_VAR_extra\" > seen.txt",
+    );
+    library.kick(&["greet", "--case", "c"], 0);
+    assert!(!library.path("seen.txt").exists());
+    library.kick(&["greet", "--case", "c", "--send"], 0);
+    assert_eq!(library.read("seen.txt"), "greet c Ada guarded\n");
+    let rows = library.rows();
+    assert_eq!(
+        (&rows[0]["verified"], &rows[1]["verified"]),
+        (&serde_json::Value::Null, &true.into())
+    );
+    assert_eq!(rows[0]["case"], "c");
+    assert_eq!(rows[0]["vars_hash"], signature(&["name=Ada", "extra=guarded"]));
+}
+
+#[test]
+fn an_answer_that_nobody_keeps_is_not_left_behind() {
+    let library = Library::new();
+    std::fs::create_dir(library.path("tmp")).unwrap();
+    library.script(
+        "prompts/greet/verify.sh",
+        "echo \"$EVA_OUTPUT_FILE\"; test -s \"$EVA_OUTPUT_FILE\"",
+    );
+    let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
+    let output = command.env("TMPDIR", library.path("tmp")).output().unwrap();
+    assert_eq!(library.rows()[0]["verified"], true);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(&library.path("tmp").display().to_string()), "{said}");
+    assert_eq!(std::fs::read_dir(library.path("tmp")).unwrap().count(), 0);
+}
+
+#[test]
 fn a_sent_run_is_verified_and_its_answer_is_shown_and_kept() {
     let library = Library::new();
     library.script(
@@ -99,6 +157,10 @@ fn a_verifier_runs_although_the_model_failed_and_both_facts_are_kept() {
     library.kick(&["greet", "--var", "name=Ada", "--send"], 7);
     let row = &library.rows()[0];
     assert_eq!((&row["exit_code"], &row["verified"]), (&7.into(), &true.into()));
+    // The model's code is the first that is told.
+    library.script("prompts/greet/verify.sh", "exit 1");
+    library.kick(&["greet", "--var", "name=Ada", "--send", "--strict"], 7);
+    assert_eq!(library.rows()[1]["verified"], false);
 }
 
 #[test]
@@ -173,6 +235,24 @@ fn the_model_is_told_in_every_way() {
     assert_eq!(send(&script.display().to_string()), "m \n");
 }
 
+/// Without a word of ours it is the `claude` command, and a library may name another.
+#[test]
+fn the_command_is_claude_unless_a_library_says_another() {
+    let library = Library::new();
+    library.script("bin/claude", "echo \"claude $*\"");
+    library.script("bin/other", "echo \"other $*\"");
+    let send = || {
+        let mut kick =
+            library.command("kick", &["greet", "--var", "name=x", "--send", "--model", "m"]);
+        let path = format!("{}:{}", library.path("bin").display(), std::env::var("PATH").unwrap());
+        let output = kick.env_remove("EVA_SEND_CMD").env("PATH", path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(send(), "claude -p --model m\n");
+    library.write("eva.yml", "send: [other, run, \"{model}\"]\n");
+    assert_eq!(send(), "other run m\n");
+}
+
 #[test]
 fn json_is_one_document() {
     let library = Library::new();
@@ -204,6 +284,26 @@ fn signals_reach_the_model() {
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("got it\n", Some(9)));
     assert_eq!(library.rows()[0]["exit_code"], 9);
+}
+
+/// So it does if it comes while the answer is verified: the row is not lost, and nothing hangs.
+#[test]
+fn signals_reach_the_verifier() {
+    let library = Library::new();
+    library.script(
+        "prompts/greet/verify.sh",
+        "trap 'exit 1' TERM\necho ready\nwhile :; do sleep 0.05; done",
+    );
+    let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stderr.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(
+        (&library.rows()[0]["exit_code"], &library.rows()[0]["verified"]),
+        (&0.into(), &false.into())
+    );
 }
 
 #[test]

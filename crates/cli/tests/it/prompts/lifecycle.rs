@@ -1,5 +1,8 @@
 //! From draft to ready and back, on evidence.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use super::Library;
 
 fn row(sent: bool, verified: &str, exit: u8) -> String {
@@ -44,7 +47,8 @@ fn draft_to_tested_counts_what_was_sent_and_not_refuted() {
     open.eva(&["promote", "greet"], 0);
     let meta = open.read("prompts/greet/meta.yml");
     assert!(
-        meta.contains("status: tested # for now\n") && !meta.contains("updated: 2026-05-01"),
+        meta.contains("status: tested # for now\nversion: 0.1.0\n")
+            && !meta.contains("updated: 2026-05-01"),
         "{meta}"
     );
     let evidence: serde_json::Value =
@@ -112,6 +116,31 @@ fn force_goes_one_step_and_warns_of_each_gate() {
     assert_eq!(ran.stderr.matches("forced past").count(), 2, "{}", ran.stderr);
     assert_eq!(library.show()["status"], "ready");
     assert_eq!(library.show()["evidence"]["action"], "forced");
+    let library = super::lifecycle::library("draft", &[]);
+    library.eva(&["promote", "greet", "--force"], 0);
+    assert_eq!(library.show()["status"], "tested");
+}
+
+#[test]
+fn counts_are_of_a_whole_life_unless_a_prompt_says_since_when() {
+    let library =
+        library("draft", &[row(true, "true", 0), row(true, "true", 0), row(true, "null", 0)]);
+    library.eva(&["promote", "greet"], 0);
+    library.eva(&["demote", "greet"], 0);
+    let meta = library.read("prompts/greet/meta.yml").replace("0.1.0", "2.0.0");
+    library.write("prompts/greet/meta.yml", &meta);
+    library.eva(&["promote", "greet"], 0);
+    library.eva(&["demote", "greet"], 0);
+    library.write("prompts/greet/meta.yml", &format!("{meta}promotion: {{ since: 2026-05-06 }}\n"));
+    let ran = library.eva(&["promote", "greet"], 1);
+    assert!(ran.stdout.contains("0 of 3 uses"), "{}", ran.stdout);
+    assert_eq!(library.show()["usage"]["total"], 3);
+    library.write(
+        "prompts/greet/meta.yml",
+        &format!("{meta}promotion: {{ since: 2026-05-05T09:31:00Z, min_uses: {{ draft_to_tested: 4 }} }}\n"),
+    );
+    let ran = library.eva(&["promote", "greet"], 1);
+    assert!(ran.stdout.contains("3 of 4 uses"), "{}", ran.stdout);
 }
 
 #[test]
@@ -121,9 +150,7 @@ fn an_edited_prompt_has_stale_evidence() {
     library.eva(&["promote", "greet", "--force"], 0);
     library.eva(&["doctor"], 0);
     library.script("editor.sh", "echo more >> \"$1\"");
-    let mut edit = library.command("eva", &["edit", "greet"]);
-    let output = edit.env("EDITOR", library.path("editor.sh")).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("stale"), "{output:?}");
+    assert!(edit(&library, "editor.sh").contains("stale"));
     assert!(library.show()["stale"].as_str().unwrap().contains("another text"));
     assert!(library.eva(&["doctor"], 1).stdout.contains("the evidence is stale"));
     assert!(library.eva(&["promote", "greet"], 2).stderr.contains("stale"));
@@ -132,6 +159,42 @@ fn an_edited_prompt_has_stale_evidence() {
     assert_eq!(library.show()["status"], "tested");
     library.eva(&["demote", "greet", "--to", "tested"], 2);
     assert_eq!(library.read("prompts/greet/.promotions.jsonl").lines().count(), 2);
+    // A step up from evidence about another text says so too.
+    edit(&library, "editor.sh");
+    let ran = library.eva(&["promote", "greet", "--force"], 0);
+    assert!(ran.stderr.contains("the evidence so far is stale"), "{}", ran.stderr);
+}
+
+/// Edits the template with a script; what was told.
+fn edit(library: &Library, editor: &str) -> String {
+    let mut edit = library.command("eva", &["edit", "greet"]);
+    let output = edit.env("EDITOR", library.path(editor)).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn an_edit_bumps_the_day_and_nothing_else() {
+    let library = library("draft", &[]);
+    let before = library.read("prompts/greet/meta.yml");
+    library.script("look.sh", "cat \"$1\" > /dev/null");
+    edit(&library, "look.sh");
+    assert_eq!(library.read("prompts/greet/meta.yml"), before);
+    library.script("write.sh", "echo more >> \"$1\"");
+    edit(&library, "write.sh");
+    let after = library.read("prompts/greet/meta.yml");
+    let changed: Vec<&str> =
+        before.lines().zip(after.lines()).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
+    assert_eq!(
+        (changed, after.lines().count()),
+        (vec!["updated: 2026-05-01"], before.lines().count())
+    );
+    let mut files: Vec<_> = std::fs::read_dir(library.path("prompts/greet"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, [".usage.jsonl", "meta.yml", "prompt.xml"]);
 }
 
 #[test]
@@ -150,12 +213,34 @@ fn malformed_lines_are_counted_and_kept() {
         (&usage["total"], &usage["malformed"], &usage["first_malformed_line"]),
         (&1.into(), &4.into(), &2.into())
     );
-    library.eva(&["promote", "greet"], 1);
+    let told = "4 line(s) of .usage.jsonl are not rows";
+    assert!(library.eva(&["promote", "greet"], 1).stderr.contains(told));
+    assert!(library.eva(&["stats"], 0).stderr.contains(told));
+    let log = library.eva(&["log", "greet", "--json"], 0);
+    assert_eq!(log.stdout, rows[0]);
+    assert!(log.stderr.contains("4 line(s) are not rows"), "{}", log.stderr);
     library.kick(&["greet", "--var", "name=Ada"], 0);
     let after = library.read("prompts/greet/.usage.jsonl");
     assert!(after.starts_with(&format!("{before}\n{{\"ts\"")), "{after}");
     assert_eq!(library.show()["usage"]["total"], 2);
-    assert!(library.eva(&["doctor"], 0).stdout.contains("4 line(s) of .usage.jsonl are not rows"));
+    assert!(library.eva(&["doctor"], 0).stdout.contains(told));
+}
+
+#[test]
+fn a_log_is_followed_and_its_rows_are_as_they_were_written() {
+    let other = row(true, "true", 0).replace("\"ts\"", "\"by\":\"another tool\",\"ts\"");
+    let library = library("draft", &[row(false, "null", 0), other.clone()]);
+    assert_eq!(library.eva(&["log", "greet", "-n", "1", "--json"], 0).stdout, other);
+    let mut command = library.command("eva", &["log", "greet", "-n", "1", "--json", "--follow"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap() + "\n";
+    assert_eq!(next(), other);
+    library.kick(&["greet", "--var", "name=Ada"], 0);
+    let last = library.read("prompts/greet/.usage.jsonl").lines().last().unwrap().to_owned();
+    assert_eq!(next(), last + "\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
@@ -177,6 +262,43 @@ fn judges_score_rubrics_and_decide_triggers() {
     assert_eq!(eval("4"), (Some(0), 3));
     assert_eq!(eval("3"), (Some(1), 2));
     assert_eq!(eval("none"), (Some(1), 2));
+    // One case is only that case, and a decision that can't be read is a failure.
+    let mut command = library.command("eva", &["eval", "greet", "--case", "kind", "--json"]);
+    command.env("EVA_JUDGE_CMD", library.path("judge.sh")).env("SCORE", "5");
+    let body: serde_json::Value =
+        serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    assert_eq!((&body["total"], &body["partial"]), (&1.into(), &true.into()));
+    library.script("judge.sh", "echo \"SCORE=5 DECISION=MAYBE model $EVA_MODEL\"");
+    let mut command = library.command("eva", &["eval", "greet"]);
+    let output = command.env("EVA_JUDGE_CMD", library.path("judge.sh")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("1 of 3 passed") && said.contains("MAYBE model j"), "{said}");
+}
+
+#[test]
+fn a_file_of_inputs_is_looked_for_in_the_root_first() {
+    let library = library("draft", &[]);
+    let eval = "cases: [{ name: a, inputs_from: inputs.yml, assert: { contains: Root } }]\n";
+    library.write("prompts/greet/eval.yml", eval);
+    library.write("prompts/greet/inputs.yml", "name: Beside\n");
+    library.eva(&["eval", "greet"], 1);
+    library.write("inputs.yml", "name: Root\n");
+    library.eva(&["eval", "greet"], 0);
+}
+
+#[test]
+fn a_skill_takes_the_place_of_what_was_there() {
+    let library = library("draft", &[]);
+    library.write("dist/skills/greet/old.md", "old");
+    let ran = library.eva(&["export-skill", "greet", "--force"], 2);
+    assert!(ran.stderr.contains("has no description"), "{}", ran.stderr);
+    assert!(library.path("dist/skills/greet/old.md").exists());
+    let meta = library.read("prompts/greet/meta.yml");
+    library.write("prompts/greet/meta.yml", &format!("{meta}description: Greets.\n"));
+    assert!(library.eva(&["export-skill", "greet"], 2).stderr.contains("is not ready"));
+    library.eva(&["export-skill", "greet", "--force"], 0);
+    assert!(library.read("dist/skills/greet/SKILL.md").contains("description: \"Greets.\""));
+    assert!(!library.path("dist/skills/greet/old.md").exists());
 }
 
 #[test]
@@ -186,7 +308,7 @@ fn an_answer_that_does_not_come_fails_its_case() {
         "prompts/greet/eval.yml",
         "defaults: { timeout_s: 1 }\ncases: [{ name: a, inputs: { name: Ada }, assert: { contains: Ada } }]\n",
     );
-    library.model("sleep 30");
+    library.model("exec sleep 30");
     let ran = library.eva(&["eval", "greet"], 1);
     assert!(ran.stdout.contains("no answer in 1 s"), "{}", ran.stdout);
     library.model("exit 3");
@@ -197,14 +319,17 @@ fn an_answer_that_does_not_come_fails_its_case() {
 #[test]
 fn lists_and_layouts() {
     let library = library("draft", &[]);
-    library.write("prompts/greet/aliases", "hi\n");
+    library.write("prompts/greet/aliases", "hi\n_hi\n");
     library.write("README.md", "# P\n<!-- INDEX:START -->\n<!-- INDEX:END -->\n");
     library.eva(&["index", "--check"], 1);
     library.eva(&["index"], 0);
     library.eva(&["index", "--check"], 0);
     assert!(library.read("README.md").contains("| [greet](prompts/greet/) |"));
     assert!(library.read("bin/kick-aliases.sh").contains("hi() { kick greet \"$@\"; }"));
-    assert_eq!(library.kick(&["hi", "--var", "name=Ada"], 0).stdout, "Hello Ada.\n");
+    for alias in ["hi", "_hi"] {
+        assert_eq!(library.kick(&[alias, "--var", "name=Ada"], 0).stdout, "Hello Ada.\n");
+    }
+    library.eva(&["doctor", "hi"], 0);
     library.write("prompts/ready/old.md", "Do {{this}}.\n");
     library.eva(&["migrate"], 0);
     assert!(library.eva(&["list"], 0).stdout.contains("old"));
