@@ -7,7 +7,7 @@ use gbrain_brain::BrainError;
 use gbrain_core::baseline::BaselineError;
 use gbrain_core::fault::{Fault, chain};
 
-use crate::benchmark::DatasetError;
+use crate::benchmark::{DatasetError, SpecError};
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,9 @@ pub enum EvalError {
         /// Why.
         source: Box<DatasetError>,
     },
+    /// A run can't be made as it is written.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// Rows were made by another run.
     #[error("{}: its rows were made by run {found}, and this is run {run}", path.display())]
     OtherRun {
@@ -87,6 +90,7 @@ impl From<EvalError> for Fault {
             EvalError::Io { source, .. } => ("io", of_io(&source)),
             EvalError::Baseline { source, .. } => ("input", of_baseline(&source)),
             EvalError::Dataset { .. } => ("input", Some(DATASETS)),
+            EvalError::Spec(_) => ("usage", None),
             EvalError::OtherRun { .. } => ("conflict", Some(OTHER_RUN)),
             EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
             EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),

@@ -1,9 +1,10 @@
 //! Files in and out: bounded reading, atomic writing.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader};
 use gbrain_core::capture::CapturedRow;
 use serde_json::Value;
@@ -87,7 +88,7 @@ pub fn read_publishable(input: Input<'_>) -> Result<Vec<(Value, CapturedRow)>, E
     reader.finish_publishable().map_err(|source| EvalError::Baseline { path, source })
 }
 
-/// Reads a file as one document, if it is not too large for that.
+/// Reads a file as one document, if it is not too large for that. One that ends in `.gz` is unpacked.
 pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
     let failed = |source| EvalError::Io { path: path.to_owned(), source };
     let too_large = || EvalError::LargeDocument { path: path.to_owned(), limit: MAX_DOCUMENT };
@@ -98,7 +99,10 @@ pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let reader: Box<dyn Read> =
+        if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    reader.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_DOCUMENT { Err(too_large()) } else { Ok(bytes) }
 }
 

@@ -10,6 +10,7 @@
 
 mod abstention;
 mod baseline;
+mod catalogue;
 mod document;
 mod label;
 pub mod official;
@@ -19,6 +20,7 @@ mod summary;
 
 pub use abstention::Abstention;
 pub use baseline::{Order, newest_first, oracle, random};
+pub use catalogue::{CATALOGUE, Catalogued};
 pub use document::{Body, Document, Granularity, Haystack, Question, Turn};
 pub use label::{Label, Labelled, Mislabelled, check_title, label};
 pub use outcome::{CUTOFFS, Outcome, Ranked, Timings, measures, score};

@@ -35,6 +35,9 @@ pub enum DatasetError {
         /// Its id.
         id: String,
     },
+    /// A folder with several splits, and no test split.
+    #[error("its folder qrels has no test.tsv and more than one split")]
+    NoSplit,
     /// There is nothing to ask.
     #[error("it holds no questions")]
     Empty,
@@ -134,6 +137,25 @@ pub struct Collection {
 }
 
 impl Collection {
+    /// The files of a BEIR folder: its test split, or its only one.
+    pub fn of_folder(folder: &Path) -> Result<Self, EvalError> {
+        let dir = folder.join("qrels");
+        let entries = std::fs::read_dir(&dir)
+            .map_err(|source| EvalError::Io { path: dir.clone(), source })?;
+        let files = entries.filter_map(Result::ok).map(|entry| entry.path());
+        let is_table = |path: &PathBuf| path.extension().is_some_and(|end| end == "tsv");
+        let mut splits: Vec<PathBuf> = files.filter(is_table).collect();
+        splits.sort();
+        let test = dir.join("test.tsv");
+        let qrels = match &splits[..] {
+            [only] => only.clone(),
+            _ if splits.contains(&test) => test,
+            _ => return Err(of(folder, DatasetError::NoSplit)),
+        };
+        let corpus = folder.join("corpus.jsonl");
+        Ok(Self { corpus, queries: folder.join("queries.jsonl"), qrels })
+    }
+
     /// Its files, in the order in which they are hashed.
     pub fn files(&self) -> Vec<PathBuf> {
         vec![self.corpus.clone(), self.queries.clone(), self.qrels.clone()]
@@ -197,4 +219,16 @@ fn collected<T>(
 /// A dataset's error, with its file.
 pub fn of(path: &Path, source: DatasetError) -> EvalError {
     EvalError::Dataset { path: path.to_owned(), source: Box::new(source) }
+}
+
+/// Files whose hash has been published, and what they are.
+const KNOWN: [(&str, &str); 1] = [(
+    // As several projects that publish runs on it record it.
+    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
+    "LongMemEval_S, cleaned",
+)];
+
+/// What a file is known as, by its hash.
+pub(super) fn known_as(sha256: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|(hash, _)| *hash == sha256).map(|(_, name)| *name)
 }

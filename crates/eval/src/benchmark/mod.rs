@@ -2,11 +2,15 @@
 
 mod dataset;
 mod hermetic;
+mod reproduce;
 mod rows;
 mod run;
+mod spec;
 mod values;
 
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
+pub use reproduce::{Difference, differences};
 pub use rows::{Resumed, RowFile, summary_line};
-pub use run::{Answerer, Asking, DEPTH, Done, Next, Retrieval, ask_all, run};
+pub use run::{Answerer, Asking, Done, Next, Retrieval, ask_all, run};
+pub use spec::{How, Kind, Ran, Spec, SpecError};
 pub use values::{Values, ValuesError};

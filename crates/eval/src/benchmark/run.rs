@@ -8,8 +8,8 @@ use std::time::Instant;
 use gbrain_core::benchmark::official::{self, Official};
 use gbrain_core::benchmark::reading::{Excerpt, Prompt, excerpts, prompt};
 use gbrain_core::benchmark::{
-    Granularity, Haystack, Order, Outcome, Question, Ranked, Timings, measures, newest_first,
-    oracle, random, score,
+    Granularity, Haystack, Order, Outcome, Question, Ranked, Timings, newest_first, oracle, random,
+    score,
 };
 use gbrain_core::format::benchmark::log_line;
 use gbrain_core::measure::Measure;
@@ -24,9 +24,6 @@ use serde_json::Value;
 
 use super::hermetic::{Asked, Brain};
 use crate::EvalError;
-
-/// How deep rankings go, whatever k is: LongMemEval measures down to it.
-pub const DEPTH: usize = 50;
 
 /// The time of a question that has none, among documents without any.
 const PINNED: i64 = 1_767_225_600;
@@ -47,6 +44,10 @@ pub type Answerer<'a> = &'a (dyn Fn(&Prompt) -> Result<String, String> + Sync);
 pub struct Asking<'a> {
     /// How many documents of a ranking are taken.
     pub k: usize,
+    /// How deep rankings go.
+    pub depth: usize,
+    /// What is measured of them.
+    pub measures: Vec<Measure>,
     /// What searches.
     pub retrieval: Retrieval,
     /// What a document is.
@@ -166,9 +167,8 @@ pub fn ask_all(asking: &Asking<'_>, haystack: Haystack) -> Result<Vec<Done>, Eva
     let brain = Brain::of(&haystack, &asking.models)?;
     let import_ms = milliseconds(started);
     let share = haystack.questions.len().max(1) as f64;
-    let measures = measures(asking.k);
     let one = |question: &Question| {
-        let one = One { asking, haystack: &haystack, brain: &brain, question, measures: &measures };
+        let one = One { asking, haystack: &haystack, brain: &brain, question };
         one.done(import_ms / share)
     };
     Ok(haystack.questions.iter().map(one).collect())
@@ -180,7 +180,6 @@ struct One<'a> {
     haystack: &'a Haystack,
     brain: &'a Brain,
     question: &'a Question,
-    measures: &'a [Measure],
 }
 
 impl One<'_> {
@@ -220,7 +219,7 @@ impl One<'_> {
         let gold: HashSet<&str> = question.gold.iter().map(|gold| gold.doc.as_str()).collect();
         let hit = ids.iter().take(k).any(|id| gold.contains(id.as_str()));
         let rank = |id: &str| ids.iter().position(|found| found == id).map(|at| at + 1);
-        let scores = score(question, &ids, self.measures);
+        let scores = score(question, &ids, &self.asking.measures);
         let by_turn = self.asking.granularity == Granularity::Turn;
         let first = |ids: Vec<String>| ids.into_iter().take(k).collect::<Vec<_>>();
         Outcome {
@@ -319,7 +318,7 @@ impl One<'_> {
                 Order::Vectors => self.places(&self.vectors_only()),
             };
             let ids = Ranked::of(haystack, &places).ids;
-            baselines.insert(order.name().to_owned(), score(question, &ids, self.measures));
+            baselines.insert(order.name().to_owned(), score(question, &ids, &self.asking.measures));
         }
         baselines
     }
@@ -341,7 +340,7 @@ impl One<'_> {
                 Retrieval::Words => Operation::Search,
             },
             query: self.question.text.clone(),
-            limit: DEPTH.max(self.asking.k),
+            limit: self.asking.depth,
             detail: None,
             mode: RetrievalMode::Hybrid,
             filter: Filter { trust: Trust::Trusted, ..Filter::default() },

@@ -1,11 +1,17 @@
 //! `gbrain eval`: the loop that measures retrieval. One file per verb.
 
+mod beir;
+mod benchmark;
 mod compare;
+mod datasets;
 mod export;
 mod gate;
+mod locomo;
+mod longmemeval;
 mod prune;
 mod qrels;
 mod replay;
+mod reproduce;
 pub(crate) mod score;
 mod scrub;
 mod window;
@@ -59,6 +65,19 @@ enum Verb {
     Compare(compare::CompareArgs),
     /// Take personal data out of lines, as capture does.
     Scrub(scrub::ScrubArgs),
+    /// Run LongMemEval, each question in a brain of its own.
+    #[command(name = "longmemeval")]
+    LongMemEval(longmemeval::LongMemEvalArgs),
+    /// Run LoCoMo, each conversation in a brain of its own.
+    Locomo(locomo::LocomoArgs),
+    /// Run a BEIR folder in a brain of its own.
+    Beir(beir::BeirArgs),
+    /// Run any collection in a brain of its own.
+    Trec(beir::TrecArgs),
+    /// Say where to get datasets, with hashes and licences.
+    Datasets(datasets::DatasetsArgs),
+    /// Run again what a result file says, and compare row by row.
+    Reproduce(reproduce::ReproduceArgs),
 }
 
 /// Measures retrieval.
@@ -72,5 +91,11 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Score(args)) => score::run(args, context.terminal),
         Some(Verb::Compare(args)) => compare::run(context, args),
         Some(Verb::Scrub(args)) => scrub::run(context, args),
+        Some(Verb::LongMemEval(args)) => longmemeval::run(context, args),
+        Some(Verb::Locomo(args)) => locomo::run(context, args),
+        Some(Verb::Beir(args)) => beir::run(context, args),
+        Some(Verb::Trec(args)) => beir::run_trec(context, args),
+        Some(Verb::Datasets(args)) => datasets::run(context, args),
+        Some(Verb::Reproduce(args)) => reproduce::run(context, args),
     }
 }

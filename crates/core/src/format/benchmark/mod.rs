@@ -8,7 +8,9 @@ mod row;
 
 pub use locomo::{Conversation, conversation};
 pub use longmemeval::haystack;
-pub use result::{BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireLabel};
+pub use result::{
+    BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireLabel, WireMean,
+};
 pub use retrieval_log::log_line;
 pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
 

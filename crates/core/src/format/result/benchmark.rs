@@ -14,10 +14,27 @@ const IDS: [&str; 3] = ["question_id", "query_id", "id"];
 const LABELS: [&str; 2] = ["question", "query"];
 const LISTS: [&str; 4] = ["per_question", "questions", "results", "rows"];
 /// Numbers that say what was measured, not how well.
-const NOT_MEASURES: [&str; 8] =
-    ["schema_version", "id", "line", "weight", "seed", "k", "score_version", "temperature"];
-const CONDITIONS: [&str; 7] =
-    ["k", "top_k", "dataset", "dataset_hash", "dataset_sha256", "qrels_hash", "metric_version"];
+const NOT_MEASURES: [&str; 9] = [
+    "schema_version",
+    "id",
+    "line",
+    "weight",
+    "seed",
+    "k",
+    "score_version",
+    "temperature",
+    "haystack",
+];
+const CONDITIONS: [&str; 8] = [
+    "k",
+    "top_k",
+    "dataset",
+    "dataset_hash",
+    "dataset_sha256",
+    "qrels_hash",
+    "metric_version",
+    "granularity",
+];
 
 pub(super) fn document(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
     match LISTS.iter().find_map(|list| object.get(*list)?.as_array()) {
@@ -39,6 +56,9 @@ pub(super) fn rows(
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let is_remark = |row: &&Value| row.get("_kind").is_some() || row.get("kind").is_some();
     let mut conditions = conditions(about);
+    if let Some(label) = about.get("label").and_then(Value::as_object) {
+        conditions.extend(self::conditions(label));
+    }
     for remark in objects.iter().filter(is_remark).filter_map(Value::as_object) {
         conditions.extend(self::conditions(remark));
     }

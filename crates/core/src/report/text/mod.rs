@@ -2,6 +2,7 @@
 //!
 //! Queries are shown: the reader is the brain's owner.
 
+mod benchmark;
 mod compare;
 mod gate;
 mod replay;
@@ -9,6 +10,7 @@ mod rows;
 mod spark;
 mod table;
 
+pub use benchmark::benchmark;
 pub use compare::compare;
 pub use gate::gate;
 pub use replay::replay;

@@ -1,0 +1,202 @@
+//! What the benchmarks share on the command line.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gbrain_core::benchmark::{Granularity, check_title};
+use gbrain_core::format::benchmark::Result as BenchmarkResult;
+use gbrain_core::report::text;
+use gbrain_eval::benchmark::{How, Ran, Resumed, Retrieval, Spec};
+use gbrain_eval::write_atomically;
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::models::models;
+
+/// Flags of every benchmark.
+#[derive(Debug, Args)]
+pub(super) struct BenchmarkArgs {
+    /// Ask the first N questions only.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// How many documents of a ranking are taken.
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    top_k: u16,
+    /// Search by words only: no vectors are made.
+    #[arg(long)]
+    keyword_only: bool,
+    /// Write one JSON row per question to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the whole result to this file: label, means, baselines, every row. `.gz` compresses.
+    #[arg(long, value_name = "FILE")]
+    result: Option<PathBuf>,
+    /// Go on with the rows of this file; failed questions are asked again.
+    #[arg(long, value_name = "FILE")]
+    resume_from: Option<PathBuf>,
+    /// Questions that are asked at once [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    concurrency: Option<u16>,
+    /// The seed of the random baseline.
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// A number of the pipeline for this run: `--set pool=80`, as in `gbrain config list`.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// A title for the report. It can't call recall a score of answers.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+/// What is particular to one benchmark.
+pub(super) struct Particular<'a> {
+    pub(super) kind: gbrain_eval::benchmark::Kind,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) granularity: Granularity,
+    pub(super) retrieval_log: Option<&'a Path>,
+    pub(super) by_type: bool,
+    pub(super) floor: Option<f64>,
+}
+
+/// Runs a benchmark and reports it.
+pub(super) fn run(
+    context: &Context<'_>,
+    args: &BenchmarkArgs,
+    particular: &Particular<'_>,
+) -> Result<Exit, CliError> {
+    if let Some(title) = &args.title {
+        check_title(title).map_err(|error| {
+            CliError::usage(error.to_string())
+                .hint("say what was measured: --title \"retrieval on LongMemEval_S\"")
+        })?;
+    }
+    let spec = spec(args, particular);
+    let ran = asked(context, args, particular, &spec)?;
+    for left_out in ran.left_out.iter().take(5) {
+        context.terminal.warn(format!("left out: {left_out}"));
+    }
+    if ran.left_out.len() > 5 {
+        context.terminal.warn(format!("and {} more", ran.left_out.len() - 5));
+    }
+    if let Some(path) = &args.result {
+        write_result(path, &ran.result)?;
+    }
+    report(context, args, &ran);
+    verdict(context, particular.floor, &ran)
+}
+
+fn spec(args: &BenchmarkArgs, particular: &Particular<'_>) -> Spec {
+    Spec {
+        kind: particular.kind,
+        files: particular.files.clone(),
+        limit: args.limit.and_then(|limit| usize::try_from(limit).ok()),
+        k: usize::from(args.top_k),
+        retrieval: if args.keyword_only { Retrieval::Words } else { Retrieval::Hybrid },
+        granularity: particular.granularity,
+        seed: args.seed,
+        settings: args.set.iter().cloned().collect::<BTreeMap<_, _>>(),
+    }
+}
+
+fn asked(
+    context: &Context<'_>,
+    args: &BenchmarkArgs,
+    particular: &Particular<'_>,
+    spec: &Spec,
+) -> Result<Ran, CliError> {
+    let bar = context.terminal.progress("asking");
+    let prints_rows = args.output.is_none() && !context.terminal.is_json();
+    let on_resume = |resumed: &Resumed| {
+        let Resumed { done, failed, unreadable, cut_off } = resumed;
+        let mut remark = format!("{done} questions are done, {failed} failed and are asked again");
+        if *unreadable > 0 {
+            remark.push_str(&format!("; {unreadable} lines can't be read and stay as they are"));
+        }
+        if *cut_off {
+            remark.push_str("; the last line was cut off and is made again");
+        }
+        context.terminal.remark(remark);
+    };
+    let mut on_row = |line: &str| {
+        bar.inc(1);
+        if prints_rows {
+            bar.suspend(|| context.terminal.plain(&format!("{line}\n")));
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let how = How {
+        concurrency: args.concurrency.map_or(cores, usize::from),
+        models: models(&context.home)?,
+        answerer: None,
+        output: args.output.as_deref(),
+        resume_from: args.resume_from.as_deref(),
+        by_type: particular.by_type || particular.floor.is_some(),
+        retrieval_log: particular.retrieval_log,
+        on_resume: &on_resume,
+        on_row: &mut on_row,
+    };
+    let ran = spec.run(how);
+    bar.finish_and_clear();
+    let ran = ran?;
+    if prints_rows && (particular.by_type || particular.floor.is_some()) {
+        context
+            .terminal
+            .plain(&format!("{}\n", gbrain_eval::benchmark::summary_line(&ran.by_type)));
+    }
+    Ok(ran)
+}
+
+/// Rows on stdout are data, so the report goes beside them.
+fn report(context: &Context<'_>, args: &BenchmarkArgs, ran: &Ran) {
+    if context.terminal.is_json() {
+        context.terminal.json(&ran.result);
+        return;
+    }
+    let text = text::benchmark(&ran.result, &ran.labelled.facts, args.title.as_deref());
+    match &args.output {
+        Some(_) => context.terminal.out(text),
+        None => context.terminal.remark(text),
+    }
+}
+
+fn verdict(context: &Context<'_>, floor: Option<f64>, ran: &Ran) -> Result<Exit, CliError> {
+    let below = floor.map(|floor| ran.by_type.below(floor)).unwrap_or_default();
+    for (kind, recall) in &below {
+        context.terminal.warn(format!(
+            "{kind}: {} of {} found, below the floor of {}",
+            recall.hit,
+            recall.total,
+            floor.unwrap_or_default()
+        ));
+    }
+    let errors = ran.result.counts.get("errors").copied().unwrap_or_default();
+    Ok(if !below.is_empty() {
+        Exit::Fail
+    } else if errors > 0 {
+        context.terminal.warn(format!("{errors} questions failed: see `error` in their rows"));
+        Exit::NoVerdict
+    } else {
+        Exit::Pass
+    })
+}
+
+/// Writes a result, compressed where its name says so.
+pub(super) fn write_result(path: &Path, result: &BenchmarkResult) -> Result<(), CliError> {
+    let mut bytes = serde_json::to_vec_pretty(result).expect("results have text keys only");
+    bytes.push(b'\n');
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
+        bytes = packed.map_err(|error| CliError::io(path.display(), &error))?;
+    }
+    Ok(write_atomically(path, &bytes)?)
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE, as in pool=80")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}

@@ -1,0 +1,66 @@
+//! `gbrain eval datasets`: where to get what the benchmarks run on. Downloads nothing.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gbrain_core::benchmark::CATALOGUE;
+use gbrain_eval::benchmark::sha256;
+use serde_json::json;
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::bold;
+
+/// Arguments of `eval datasets`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain eval datasets\n  gbrain eval datasets --hash longmemeval_s_cleaned.json"
+)]
+pub(crate) struct DatasetsArgs {
+    /// Print the SHA-256 of a file, to compare with its publisher's.
+    #[arg(long, value_name = "FILE")]
+    hash: Option<PathBuf>,
+}
+
+/// Explains.
+pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, CliError> {
+    let terminal = context.terminal;
+    if let Some(path) = &args.hash {
+        let hash = sha256(std::slice::from_ref(path))?.to_hex();
+        if terminal.is_json() {
+            terminal.json(&json!({ "file": path.display().to_string(), "sha256": hash }));
+        } else {
+            terminal.line(format!("{hash}  {}", path.display()));
+        }
+        return Ok(Exit::Pass);
+    }
+    if terminal.is_json() {
+        let all: Vec<_> = CATALOGUE
+            .iter()
+            .map(|one| {
+                json!({
+                    "name": one.name, "command": one.command, "source": one.source, "files": one.files,
+                    "hash": one.hash, "licence": one.licence, "notes": one.notes,
+                })
+            })
+            .collect();
+        terminal.json(&all);
+        return Ok(Exit::Pass);
+    }
+    for one in &CATALOGUE {
+        terminal.line(bold(one.name));
+        let hash = if one.hash.is_empty() { "none that we know of" } else { one.hash };
+        let lines = [
+            ("run", one.command),
+            ("from", one.source),
+            ("files", one.files),
+            ("hash", hash),
+            ("licence", one.licence),
+            ("note", one.notes),
+        ];
+        for (name, value) in lines {
+            terminal.line(format!("  {name:<8} {value}"));
+        }
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,96 @@
+//! Where the datasets come from. Facts as their publishers state them; nothing is downloaded.
+
+/// A dataset that can be run here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Catalogued {
+    /// Its name.
+    pub name: &'static str,
+    /// The command that runs it.
+    pub command: &'static str,
+    /// Where it is published.
+    pub source: &'static str,
+    /// Its files.
+    pub files: &'static str,
+    /// A hash to check a download with, and who states it; empty where we know of none.
+    pub hash: &'static str,
+    /// Under which licence.
+    pub licence: &'static str,
+    /// What to know about it.
+    pub notes: &'static str,
+}
+
+/// Every dataset.
+pub const CATALOGUE: [Catalogued; 8] = [
+    Catalogued {
+        name: "LongMemEval (cleaned)",
+        command: "gbrain eval longmemeval FILE --retrieval-only",
+        source: "Hugging Face datasets: xiaowu0162/longmemeval-cleaned; code: github.com/xiaowu0162/LongMemEval",
+        files: "longmemeval_oracle.json, longmemeval_s_cleaned.json (277 MB), longmemeval_m_cleaned.json (2.7 GB)",
+        hash: "longmemeval_s_cleaned.json sha256 d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442 (as published runs record it)",
+        licence: "MIT",
+        notes: "500 questions of six types, 30 of them abstention. The 2024 release has other sessions: say which file was run.",
+    },
+    Catalogued {
+        name: "LongMemEval (2024)",
+        command: "gbrain eval longmemeval FILE --retrieval-only",
+        source: "Hugging Face datasets: xiaowu0162/longmemeval",
+        files: "longmemeval_oracle.json, longmemeval_s.json, longmemeval_m.json",
+        hash: "",
+        licence: "MIT",
+        notes: "Superseded by the cleaned release, in which distractors that held answers are gone.",
+    },
+    Catalogued {
+        name: "LoCoMo",
+        command: "gbrain eval locomo locomo10.json",
+        source: "github.com/snap-research/locomo, data/locomo10.json",
+        files: "locomo10.json",
+        hash: "",
+        licence: "CC BY-NC 4.0",
+        notes: "10 conversations, five categories of questions. Some of its answers and evidence are known to be wrong.",
+    },
+    Catalogued {
+        name: "BEIR scifact",
+        command: "gbrain eval beir scifact/",
+        source: "github.com/beir-cellar/beir, section Available Datasets",
+        files: "scifact.zip",
+        hash: "md5 5f7d1de60b170fc8027bb7898e2efca1 (BEIR's table)",
+        licence: "CC BY-NC 2.0 (corpus ODC-By)",
+        notes: "5,183 documents, 300 queries.",
+    },
+    Catalogued {
+        name: "BEIR nfcorpus",
+        command: "gbrain eval beir nfcorpus/",
+        source: "github.com/beir-cellar/beir, section Available Datasets",
+        files: "nfcorpus.zip",
+        hash: "md5 a89dba18a62ef92f7d323ec890a0d38d (BEIR's table)",
+        licence: "for academic use",
+        notes: "3,633 documents, 323 queries, graded.",
+    },
+    Catalogued {
+        name: "BEIR arguana",
+        command: "gbrain eval beir arguana/",
+        source: "github.com/beir-cellar/beir, section Available Datasets",
+        files: "arguana.zip",
+        hash: "md5 8ad3e3c2a5867cdced806d6503f29b99 (BEIR's table)",
+        licence: "CC BY 4.0",
+        notes: "8,674 documents, 1,406 queries that are whole arguments.",
+    },
+    Catalogued {
+        name: "Cranfield, CISI, MED",
+        command: "gbrain eval beir cranfield/",
+        source: "the classic collections, in the BEIR layout",
+        files: "corpus.jsonl, queries.jsonl, qrels/test.tsv",
+        hash: "",
+        licence: "research use",
+        notes: "1,400 / 1,460 / 1,033 documents. Cranfield's judgements number queries by order, not by their ids.",
+    },
+    Catalogued {
+        name: "your own",
+        command: "gbrain eval trec --corpus C.jsonl --queries Q.jsonl --qrels J",
+        source: "anywhere",
+        files: "documents and queries as JSON lines (_id, title, text); judgements as TREC lines, a BEIR table or qrels.json",
+        hash: "",
+        licence: "yours",
+        notes: "Against the brain you have: gbrain eval --qrels J.",
+    },
+];

@@ -1,0 +1,396 @@
+//! What to run, as it is typed, kept in a result and run again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gbrain_brain::capture::software;
+use gbrain_core::benchmark::{
+    Abstention, ByType, Granularity, Haystack, Label, Labelled, Order, measures, summarise,
+};
+use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
+use gbrain_core::hash::Hash;
+use gbrain_core::measure::defaults;
+use gbrain_core::named;
+use gbrain_core::provenance::Software;
+use gbrain_core::search::{SettingError, Settings};
+use gbrain_index::Models;
+use rustc_hash::FxHashSet;
+
+use super::dataset::{self, Collection, DatasetError, LongMemEval, known_as};
+use super::rows::{Resumed, RowFile};
+use super::run::{Answerer, Asking, Next, Retrieval, run};
+use crate::{EvalError, write_atomically};
+
+/// Which benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// LongMemEval.
+    LongMemEval,
+    /// LoCoMo.
+    Locomo,
+    /// A BEIR folder.
+    Beir,
+    /// Corpus, queries and judgements in files of their own.
+    Trec,
+}
+
+named! { Kind { LongMemEval = "longmemeval", Locomo = "locomo", Beir = "beir", Trec = "trec" } }
+
+/// What to run: everything that the numbers depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Which benchmark.
+    pub kind: Kind,
+    /// The dataset: one file or folder; of `trec`, corpus, queries and judgements.
+    pub files: Vec<PathBuf>,
+    /// The first so many questions; none for all.
+    pub limit: Option<usize>,
+    /// How many documents of a ranking are taken.
+    pub k: usize,
+    /// What searches.
+    pub retrieval: Retrieval,
+    /// What a document of a chat is.
+    pub granularity: Granularity,
+    /// The seed of the random ranking.
+    pub seed: u64,
+    /// Numbers of the pipeline that are not at their default.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// How to run it: what the numbers do not depend on.
+pub struct How<'a> {
+    /// Questions that are asked at once.
+    pub concurrency: usize,
+    /// The models there are for vectors.
+    pub models: Models,
+    /// Who answers, and its name.
+    pub answerer: Option<(Answerer<'a>, &'a str)>,
+    /// Where rows go.
+    pub output: Option<&'a Path>,
+    /// Rows to go on from.
+    pub resume_from: Option<&'a Path>,
+    /// Whether the file of rows ends with recall by type.
+    pub by_type: bool,
+    /// Where LongMemEval's own log goes.
+    pub retrieval_log: Option<&'a Path>,
+    /// Told what was taken up again, before anything is asked.
+    pub on_resume: &'a dyn Fn(&Resumed),
+    /// Gets every new row as a line.
+    pub on_row: &'a mut dyn FnMut(&str),
+}
+
+/// What a run gave.
+pub struct Ran {
+    /// The result.
+    pub result: WireResult,
+    /// What its numbers depend on, in words.
+    pub labelled: Labelled,
+    /// Recall by type.
+    pub by_type: ByType,
+    /// What was wrong with the data and left out.
+    pub left_out: Vec<String>,
+}
+
+/// Why something can't be run as it is written.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// A setting is wrong.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A flag of a result file is not understood.
+    #[error("`{flag}` is `{value}`, which this program does not know")]
+    Flag {
+        /// Which.
+        flag: String,
+        /// What it says.
+        value: String,
+    },
+}
+
+impl Spec {
+    /// What was asked, for a result file.
+    pub fn wire(&self) -> WireAsk {
+        let mut flags: BTreeMap<String, String> = BTreeMap::from([
+            ("benchmark".to_owned(), self.kind.name().to_owned()),
+            ("top-k".to_owned(), self.k.to_string()),
+            ("granularity".to_owned(), self.granularity.name().to_owned()),
+            ("seed".to_owned(), self.seed.to_string()),
+        ]);
+        flags.extend(self.limit.map(|limit| ("limit".to_owned(), limit.to_string())));
+        if self.retrieval == Retrieval::Words {
+            flags.insert("keyword-only".to_owned(), String::new());
+        }
+        let settings = self.settings.iter();
+        flags.extend(settings.map(|(name, value)| (format!("set.{name}"), value.clone())));
+        let files = self.files.iter().map(|path| path.display().to_string()).collect();
+        WireAsk { files, flags }
+    }
+
+    /// What a result file says was asked.
+    pub fn of(asked: &WireAsk) -> Result<Self, SpecError> {
+        let WireAsk { files, flags } = asked;
+        let text = |flag: &str| flags.get(flag).map(String::as_str);
+        let wrong = |flag: &str| SpecError::Flag {
+            flag: flag.to_owned(),
+            value: text(flag).unwrap_or("missing").to_owned(),
+        };
+        let kind = text("benchmark").and_then(Kind::from_name).ok_or_else(|| wrong("benchmark"))?;
+        let granularity = text("granularity").and_then(Granularity::from_name);
+        let number = |flag: &str| text(flag).and_then(|text| text.parse().ok());
+        let limit = match text("limit") {
+            None => None,
+            Some(text) => Some(text.parse().map_err(|_| wrong("limit"))?),
+        };
+        let settings = flags.iter().filter_map(|(flag, value)| {
+            Some((flag.strip_prefix("set.")?.to_owned(), value.clone()))
+        });
+        Ok(Self {
+            kind,
+            files: files.iter().map(PathBuf::from).collect(),
+            limit,
+            k: number("top-k").ok_or_else(|| wrong("top-k"))?,
+            retrieval: match text("keyword-only") {
+                Some(_) => Retrieval::Words,
+                None => Retrieval::Hybrid,
+            },
+            granularity: granularity.ok_or_else(|| wrong("granularity"))?,
+            seed: text("seed").and_then(|text| text.parse().ok()).ok_or_else(|| wrong("seed"))?,
+            settings: settings.collect(),
+        })
+    }
+
+    /// The numbers of the pipeline.
+    pub fn pipeline(&self) -> Result<Settings, SpecError> {
+        let mut settings = Settings::default();
+        for (name, value) in &self.settings {
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Runs it.
+    pub fn run(&self, how: How<'_>) -> Result<Ran, EvalError> {
+        let settings = self.pipeline()?;
+        let files = self.dataset_files()?;
+        let sha256 = dataset::sha256(&files)?.to_hex();
+        let label = self.label(&settings, sha256, &how);
+        let asking = self.asking(settings, &label, &how);
+        let (mut rows, resumed) = match how.resume_from {
+            Some(from) => {
+                let (rows, resumed) = RowFile::resume(from, how.output, &asking.run)?;
+                (rows, Some(resumed))
+            }
+            None => (RowFile::create(how.output)?, None),
+        };
+        if let Some(resumed) = &resumed {
+            (how.on_resume)(resumed);
+        }
+        let known: FxHashSet<String> = rows.done().map(str::to_owned).collect();
+        let mut reading = Reading::open(self, &files, known)?;
+        let mut log = String::new();
+        let on_row = how.on_row;
+        run(
+            &asking,
+            || reading.next(),
+            |done| {
+                for one in done {
+                    if let Some(line) = one.log.filter(|_| how.retrieval_log.is_some()) {
+                        log.push_str(&line.to_string());
+                        log.push('\n');
+                    }
+                    on_row(rows.push(one.outcome)?);
+                }
+                Ok(())
+            },
+        )?;
+        if reading.order.is_empty() {
+            return Err(dataset::of(&self.files[0], DatasetError::Empty));
+        }
+        rows.finish(&reading.order, how.by_type)?;
+        if let Some(path) = how.retrieval_log {
+            write_atomically(path, log.as_bytes())?;
+        }
+        let by_type = rows.by_type();
+        let outcomes = rows.into_outcomes();
+        let labelled = gbrain_core::benchmark::label(&label, &summarise(&outcomes));
+        let result = WireResult::new(self.wire(), &label, outcomes);
+        Ok(Ran { result, labelled, by_type, left_out: reading.left_out })
+    }
+
+    /// The files that are hashed, in their order.
+    fn dataset_files(&self) -> Result<Vec<PathBuf>, EvalError> {
+        Ok(match self.kind {
+            Kind::LongMemEval | Kind::Locomo => self.files.clone(),
+            Kind::Beir | Kind::Trec => self.collection()?.files(),
+        })
+    }
+
+    fn collection(&self) -> Result<Collection, EvalError> {
+        match &self.files[..] {
+            [corpus, queries, qrels] => Ok(Collection {
+                corpus: corpus.clone(),
+                queries: queries.clone(),
+                qrels: qrels.clone(),
+            }),
+            files => Collection::of_folder(&files[0]),
+        }
+    }
+
+    fn asking<'h>(&self, settings: Settings, label: &Label, how: &How<'h>) -> Asking<'h> {
+        let has_vectors = self.retrieval == Retrieval::Hybrid && label.embedder.is_some();
+        let mut baselines = vec![Order::Random, Order::Newest, Order::Oracle];
+        if self.retrieval == Retrieval::Hybrid {
+            baselines.push(Order::Words);
+        }
+        if has_vectors {
+            baselines.push(Order::Vectors);
+        }
+        Asking {
+            k: self.k,
+            depth: self.depth().max(self.k),
+            measures: match self.kind {
+                Kind::LongMemEval | Kind::Locomo => measures(self.k),
+                Kind::Beir | Kind::Trec => defaults(),
+            },
+            retrieval: self.retrieval,
+            granularity: self.granularity,
+            settings,
+            models: match self.retrieval {
+                Retrieval::Hybrid => how.models.clone(),
+                Retrieval::Words => Models::none(),
+            },
+            seed: self.seed,
+            concurrency: how.concurrency,
+            baselines,
+            has_official: self.kind == Kind::LongMemEval,
+            answerer: how.answerer.map(|(answerer, _)| answerer),
+            run: self.run_id(label),
+        }
+    }
+
+    /// How deep rankings go, whatever k is: as deep as is measured.
+    fn depth(&self) -> usize {
+        match self.kind {
+            Kind::LongMemEval | Kind::Locomo => 50,
+            Kind::Beir | Kind::Trec => 100,
+        }
+    }
+
+    /// Names everything that rows depend on besides their question.
+    fn run_id(&self, label: &Label) -> String {
+        let Label { dataset_sha256, code, settings, embedder, answered_by, .. } = label;
+        let parts = [
+            self.kind.name(),
+            dataset_sha256,
+            code,
+            settings,
+            embedder.as_deref().unwrap_or("none"),
+            answered_by.as_deref().unwrap_or("none"),
+            self.granularity.name(),
+            &label.retrieval,
+            &self.k.to_string(),
+            &self.seed.to_string(),
+        ];
+        Hash::of_parts(&parts.map(str::as_bytes)).short()
+    }
+
+    fn label(&self, settings: &Settings, sha256: String, how: &How<'_>) -> Label {
+        let Software { version, code } = software();
+        let name = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            name.to_string_lossy().into_owned()
+        };
+        let names: Vec<String> = self.files.iter().map(name).collect();
+        let embedder = match self.retrieval {
+            Retrieval::Hybrid => how.models.wanted().map(|model| model.id().to_owned()),
+            Retrieval::Words => None,
+        };
+        Label {
+            benchmark: self.kind.name().to_owned(),
+            dataset: names.join(" "),
+            known_as: known_as(&sha256).map(str::to_owned),
+            dataset_sha256: sha256,
+            granularity: self.granularity,
+            k: self.k,
+            retrieval: match (self.retrieval, embedder.is_some()) {
+                (Retrieval::Words, _) => "words".to_owned(),
+                (Retrieval::Hybrid, true) => "hybrid".to_owned(),
+                (Retrieval::Hybrid, false) => "hybrid without vectors".to_owned(),
+            },
+            abstention: match self.kind {
+                Kind::LongMemEval => Abstention::LeftOut,
+                Kind::Locomo => Abstention::Counted,
+                Kind::Beir | Kind::Trec => Abstention::None,
+            },
+            answered_by: how.answerer.map(|(_, model)| model.to_owned()),
+            software: version,
+            code,
+            settings: settings.hash(),
+            embedder,
+            seed: self.seed,
+        }
+    }
+}
+
+/// The haystacks of a dataset, as they are wanted.
+struct Reading {
+    source: Source,
+    known: FxHashSet<String>,
+    seen: FxHashSet<String>,
+    limit: usize,
+    /// Every question met, in the order of the dataset.
+    order: Vec<String>,
+    left_out: Vec<String>,
+}
+
+enum Source {
+    Entries(LongMemEval, PathBuf),
+    Whole(std::vec::IntoIter<Haystack>, PathBuf),
+}
+
+impl Reading {
+    fn open(spec: &Spec, files: &[PathBuf], known: FxHashSet<String>) -> Result<Self, EvalError> {
+        let first = files[0].clone();
+        let source = match spec.kind {
+            Kind::LongMemEval => Source::Entries(LongMemEval::open(&first)?, first),
+            Kind::Locomo => Source::Whole(dataset::locomo(&first)?.into_iter(), first),
+            Kind::Beir | Kind::Trec => {
+                Source::Whole(vec![spec.collection()?.read()?].into_iter(), first)
+            }
+        };
+        let limit = spec.limit.unwrap_or(usize::MAX);
+        let (seen, order, left_out) = (FxHashSet::default(), Vec::new(), Vec::new());
+        Ok(Self { source, known, seen, limit, order, left_out })
+    }
+
+    fn next(&mut self) -> Result<Option<Next>, EvalError> {
+        if self.order.len() >= self.limit {
+            return Ok(None);
+        }
+        let (mut haystack, path, number) = match &mut self.source {
+            Source::Entries(entries, path) => {
+                let Some((number, entry)) = entries.next_entry()? else { return Ok(None) };
+                (dataset::read_entry(path, number, &entry)?, path.clone(), number)
+            }
+            Source::Whole(haystacks, path) => {
+                let Some(haystack) = haystacks.next() else { return Ok(None) };
+                (haystack, path.clone(), self.order.len() + 1)
+            }
+        };
+        self.left_out.append(&mut haystack.left_out);
+        haystack.questions.truncate(self.limit - self.order.len());
+        for question in &haystack.questions {
+            if !self.seen.insert(question.id.clone()) {
+                let id = question.id.clone();
+                return Err(dataset::of(&path, DatasetError::Repeated { number, id }));
+            }
+            self.order.push(question.id.clone());
+        }
+        haystack.questions.retain(|question| !self.known.contains(&question.id));
+        Ok(Some(if haystack.questions.is_empty() {
+            Next::Known
+        } else {
+            Next::Ask(Box::new(haystack))
+        }))
+    }
+}
