@@ -4,6 +4,7 @@
 
 mod answers;
 mod bad_input;
+mod benchmark;
 mod capture;
 mod commands;
 mod compare;

@@ -8,7 +8,7 @@ use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, ResultError, read};
 use gbrain_core::measure::{Measure, defaults};
 use gbrain_core::report::{Queries, html, markdown, text};
-use gbrain_eval::write_atomically;
+use gbrain_eval::{read_document, write_atomically};
 
 use super::qrels::read_qrels;
 use crate::commands::Context;
@@ -93,7 +93,7 @@ fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
     };
     let judge = qrels.as_ref().map(|qrels| Judge { qrels, measures: &measures });
     let read_one = |path: &PathBuf| {
-        let bytes = std::fs::read(path).map_err(|error| CliError::io(path.display(), &error))?;
+        let bytes = read_document(path)?;
         read(&path.display().to_string(), &bytes, judge).map_err(unreadable)
     };
     args.files.iter().map(read_one).collect()

@@ -1,0 +1,434 @@
+//! Public benchmarks through the real binary: rows, labels, hermetic questions, kills and resumes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, Ran};
+
+const TYPES: [&str; 3] = ["single-session-user", "multi-session", "temporal-reasoning"];
+const THINGS: [&str; 8] =
+    ["kayak", "violin", "sourdough", "telescope", "bonsai", "origami", "beehive", "marathon"];
+
+/// Questions in the published layout, whose ids `name` may change.
+fn dataset(questions: usize, name: impl Fn(&str) -> String) -> Value {
+    let question = |at: usize| {
+        let thing = THINGS[at % THINGS.len()];
+        let other = THINGS[(at + 3) % THINGS.len()];
+        let turn = |role: &str, text: String, has_answer: bool| json!({ "role": role, "content": text, "has_answer": has_answer });
+        let mut sessions = vec![json!([
+            turn("user", format!("I bought a {thing} in the harbour market for {at} coins"), true),
+            turn("assistant", format!("A {thing} is a fine thing to have."), false),
+        ])];
+        let mut ids = vec![name(&format!("answer_{at:x}F_1"))];
+        for n in 0..7 {
+            let topic = THINGS[(at + 4 + n) % THINGS.len()];
+            sessions.push(json!([
+                turn("user", format!("tell me about {topic} number {n} and {other} please"), false),
+                turn("assistant", format!("{topic} is common, says chapter {n}"), false),
+            ]));
+            ids.push(name(&format!("sharegpt_aB{at}_{n}")));
+        }
+        let dates: Vec<String> =
+            (0..sessions.len()).map(|n| format!("2023/05/{:02} (Fri) 01:49", n + 1)).collect();
+        let suffix = if at % 5 == 4 { "_abs" } else { "" };
+        json!({
+            "question_id": format!("q{at}{suffix}"),
+            "question_type": TYPES[at % TYPES.len()],
+            "question": format!("How many coins did I pay for the {thing} in the harbour market?"),
+            "answer": at,
+            "question_date": "2023/06/25 (Sun) 04:48",
+            "haystack_dates": dates,
+            "answer_session_ids": [ids[0].clone()],
+            "haystack_session_ids": ids,
+            "haystack_sessions": sessions,
+        })
+    };
+    Value::Array((0..questions).map(question).collect())
+}
+
+fn write(home: &Home, name: &str, text: &str) -> String {
+    let path = home.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn path(home: &Home, name: &str) -> String {
+    home.path().join(name).to_str().unwrap().to_owned()
+}
+
+fn longmemeval(home: &Home, dataset: &str, more: &[&str]) -> Ran {
+    let args = ["eval", "longmemeval", dataset, "--retrieval-only"];
+    home.run(&args.iter().chain(more).copied().collect::<Vec<_>>())
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Rows without what may differ between runs.
+fn timeless(text: &str) -> Vec<Value> {
+    let mut rows = rows(text);
+    for row in &mut rows {
+        row.as_object_mut().unwrap().remove("timings");
+    }
+    rows
+}
+
+#[test]
+fn rows_come_in_order_with_one_summary_at_the_end() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(10, str::to_owned).to_string());
+    let ran = longmemeval(&home, &file, &["--by-type", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let all = rows(&ran.stdout);
+    let ids: Vec<&str> = all.iter().map(|row| row["question_id"].as_str().unwrap()).collect();
+    let expected: Vec<String> =
+        (0..10).map(|n| format!("q{n}{}", if n % 5 == 4 { "_abs" } else { "" })).collect();
+    assert_eq!(ids[..10], expected);
+    let (summary, questions) = all.split_last().unwrap();
+    assert_eq!(summary["kind"], "by_type_summary");
+    assert_eq!(summary["aggregate"], json!({ "hit": 8, "total": 8, "rate": 1.0 }));
+    for row in questions {
+        let is_abstention = row["question_id"].as_str().unwrap().ends_with("_abs");
+        assert_eq!(row["recall_hit"], if is_abstention { Value::Null } else { json!(true) });
+        assert!(row["hypothesis"].as_str().unwrap().starts_with("<chat_session id="), "{row}");
+        if !is_abstention {
+            assert_eq!(row["recall_all@5"], 1.0);
+            assert_eq!(row["longmemeval"]["session"]["recall_all@5"], 1.0);
+            assert_eq!(row["baselines"]["oracle"]["nDCG@10"], 1.0);
+            assert!(row["retrieved_session_ids"][0].as_str().unwrap().starts_with("answer_"));
+        }
+    }
+    // Every line has what evaluate_qa.py looks up before it decides to pass over one.
+    assert!(all.iter().all(|row| row["question_id"].is_string()));
+}
+
+#[test]
+fn concurrency_changes_nothing_but_time() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(12, str::to_owned).to_string());
+    let one = longmemeval(&home, &file, &["--concurrency", "1", "--quiet"]);
+    let many = longmemeval(&home, &file, &["--concurrency", "7", "--quiet"]);
+    assert_eq!(timeless(&one.stdout), timeless(&many.stdout));
+}
+
+#[test]
+fn ids_are_never_indexed() {
+    let home = Home::sqlite();
+    let plain = write(&home, "a.json", &dataset(8, str::to_owned).to_string());
+    // The new names are words of the questions: were they indexed, they would be found.
+    let renamed = |id: &str| format!("coins-harbour-market-{}", id.replace("answer", "Z"));
+    let other = write(&home, "b.json", &dataset(8, renamed).to_string());
+    let anonymous = |text: &str| {
+        let mut rows = timeless(text);
+        for row in &mut rows {
+            let row = row.as_object_mut().unwrap();
+            for key in ["retrieved_session_ids", "hypothesis", "run"] {
+                row.remove(key);
+            }
+            let ranks = row.remove("gold_ranks").unwrap();
+            let ranks: Vec<Value> = ranks.as_object().unwrap().values().cloned().collect();
+            row.insert("ranks".to_owned(), Value::Array(ranks));
+        }
+        rows
+    };
+    let one = longmemeval(&home, &plain, &["--quiet"]);
+    let two = longmemeval(&home, &other, &["--quiet"]);
+    assert_eq!(anonymous(&one.stdout), anonymous(&two.stdout));
+    let turns = ["--granularity", "turn", "--quiet"];
+    let one = longmemeval(&home, &plain, &turns);
+    let two = longmemeval(&home, &other, &turns);
+    let no_turns = |text: &str| {
+        let mut rows = anonymous(text);
+        for row in &mut rows {
+            row.as_object_mut().unwrap().remove("retrieved_turn_ids");
+        }
+        rows
+    };
+    assert_eq!(no_turns(&one.stdout), no_turns(&two.stdout));
+}
+
+#[test]
+fn nothing_leaks_from_question_to_question_or_from_the_users_brain() {
+    let home = Home::sqlite();
+    home.put("notes/marker", "the zanzibarite marker was mine alone");
+    let before = fs::read(home.path().join("brain.db")).unwrap();
+    let mut data = dataset(6, str::to_owned);
+    data[0]["haystack_sessions"][0][0]["content"] = json!("the zanzibarite marker is here");
+    for at in 1..6 {
+        data[at]["question"] = json!("where is the zanzibarite marker?");
+    }
+    let file = write(&home, "lme.json", &data.to_string());
+    let ran = longmemeval(&home, &file, &["--concurrency", "1", "--keyword-only", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let all = rows(&ran.stdout);
+    assert!(
+        all.iter().skip(1).all(|row| !row["hypothesis"].as_str().unwrap().contains("zanzibarite"))
+    );
+    assert!(all[0]["hypothesis"].as_str().unwrap().contains("coins") || !ran.stdout.is_empty());
+    assert_eq!(before, fs::read(home.path().join("brain.db")).unwrap());
+    // A brain that can't even be opened is in nobody's way.
+    let broken = Home::sqlite();
+    fs::write(broken.path().join("brain.db"), "no database").unwrap();
+    let file = write(&broken, "lme.json", &dataset(2, str::to_owned).to_string());
+    assert_eq!(longmemeval(&broken, &file, &["--quiet"]).code, Some(0));
+    assert!(!broken.path().join("index").exists());
+}
+
+#[test]
+fn a_floor_fails_and_says_which_type() {
+    let home = Home::sqlite();
+    let mut data = dataset(6, str::to_owned);
+    // The session that answers is not in the haystack of two questions of one type.
+    for at in [1, 4] {
+        data[at]["answer_session_ids"] = json!(["answer_missing_1"]);
+        data[at]["question_id"] = json!(format!("m{at}"));
+    }
+    let file = write(&home, "lme.json", &data.to_string());
+    let out = path(&home, "run.jsonl");
+    let ran = longmemeval(&home, &file, &["--by-type-floor", "0.8", "--output", &out]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("multi-session: 0 of 2"), "{}", ran.stderr);
+    assert_eq!(longmemeval(&home, &file, &["--by-type-floor", "1.5"]).code, Some(2));
+    assert_eq!(longmemeval(&home, &file, &["--by-type-floor", "NaN"]).code, Some(2));
+}
+
+#[test]
+fn cut_off_anywhere_and_resumed_it_ends_the_same() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(9, str::to_owned).to_string());
+    let out = path(&home, "run.jsonl");
+    let args = ["--by-type", "--quiet", "--output", &out];
+    assert_eq!(longmemeval(&home, &file, &args).code, Some(0));
+    let whole = fs::read_to_string(&out).unwrap();
+    let resume = ["--by-type", "--quiet", "--output", &out, "--resume-from", &out];
+    for part in 0..=12 {
+        let cut = whole.len() * part / 12;
+        fs::write(&out, &whole.as_bytes()[..cut]).unwrap();
+        let ran = longmemeval(&home, &file, &resume);
+        assert_eq!(ran.code, Some(0), "cut at {cut}: {}", ran.stderr);
+        let again = fs::read_to_string(&out).unwrap();
+        assert_eq!(timeless(&again), timeless(&whole), "cut at {cut}");
+        let summaries = again.lines().filter(|line| line.contains("by_type_summary\",")).count();
+        assert_eq!(summaries, 1, "cut at {cut}");
+    }
+    // Resuming what is whole leaves it as it is, summary and all.
+    let before = fs::read_to_string(&out).unwrap();
+    assert_eq!(longmemeval(&home, &file, &resume).code, Some(0));
+    assert_eq!(fs::read_to_string(&out).unwrap(), before);
+}
+
+#[test]
+fn killed_and_resumed_it_ends_the_same() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(40, str::to_owned).to_string());
+    let whole = path(&home, "whole.jsonl");
+    assert_eq!(longmemeval(&home, &file, &["--by-type", "--output", &whole]).code, Some(0));
+    let out = path(&home, "run.jsonl");
+    let args = [
+        "eval",
+        "longmemeval",
+        &file,
+        "--retrieval-only",
+        "--by-type",
+        "--output",
+        &out,
+        "--resume-from",
+        &out,
+        "--concurrency",
+        "1",
+    ];
+    for kill in 0..6 {
+        let mut child =
+            home.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(40 + 60 * kill));
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    home.ok(&args);
+    let read = |path: &str| timeless(&fs::read_to_string(path).unwrap());
+    assert_eq!(read(&out), read(&whole));
+}
+
+#[test]
+fn rows_of_another_run_are_refused_and_failures_are_asked_again() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(4, str::to_owned).to_string());
+    let out = path(&home, "run.jsonl");
+    assert_eq!(longmemeval(&home, &file, &["--output", &out, "--quiet"]).code, Some(0));
+    let resume = ["--output", &out, "--resume-from", &out, "--quiet"];
+    let other = longmemeval(&home, &file, &[&resume[..], &["--top-k", "3"]].concat());
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("another") || other.stderr.contains("run "), "{}", other.stderr);
+    let text = fs::read_to_string(&out).unwrap();
+    let mut all = rows(&text);
+    all[1]["error"] = json!("the model did not answer");
+    all[1]["hypothesis"] = json!("");
+    let broken: Vec<String> = all.iter().map(Value::to_string).collect();
+    fs::write(&out, format!("{}\nnot a row\n", broken.join("\n"))).unwrap();
+    let ran = longmemeval(&home, &file, &resume);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let again = fs::read_to_string(&out).unwrap();
+    assert_eq!(again.lines().next(), Some("not a row"), "lines that are not ours stay");
+    let ours: Vec<&str> = again.lines().skip(1).collect();
+    assert_eq!(timeless(&ours.join("\n")), timeless(&text));
+}
+
+#[test]
+fn every_published_shape_is_read_and_bad_files_are_told() {
+    let home = Home::sqlite();
+    let data = dataset(4, str::to_owned);
+    let array = write(&home, "a.json", &data.to_string());
+    let lines: Vec<String> = data.as_array().unwrap().iter().map(Value::to_string).collect();
+    let lines = write(&home, "b.jsonl", &lines.join("\n"));
+    let asked = |file: &str| {
+        let ran = longmemeval(&home, file, &["--quiet"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let mut rows = timeless(&ran.stdout);
+        rows.iter_mut().for_each(|row| row["run"] = Value::Null);
+        rows
+    };
+    assert_eq!(asked(&array), asked(&lines));
+    let bad = |name: &str, text: &str, says: &str| {
+        let ran = longmemeval(&home, &write(&home, name, text), &[]);
+        assert_eq!(ran.code, Some(2), "{name}");
+        assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{name}");
+    };
+    bad("empty.json", "", "no questions");
+    bad("none.json", "[]", "no questions");
+    bad("cut.json", &data.to_string()[..900], "download whole");
+    bad("table.csv", "question_id,question", "`q`");
+    bad("other.json", r#"[{"a":1}]"#, "question_id");
+    let twice = json!([data[0], data[0]]).to_string();
+    bad("twice.json", &twice, "a second time");
+    let missing = longmemeval(&home, "/nowhere.json", &[]);
+    assert_eq!(missing.code, Some(2));
+    let no_model = home.run(&["eval", "longmemeval", &array]);
+    assert_eq!(no_model.code, Some(2));
+    assert!(no_model.stderr.contains("--retrieval-only"), "{}", no_model.stderr);
+}
+
+#[test]
+fn a_report_says_what_its_numbers_are() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());
+    let out = path(&home, "run.jsonl");
+    let ran = longmemeval(&home, &file, &["--output", &out, "--top-k", "8"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for said in [
+        "Nobody has judged an answer",
+        "sha256",
+        "5 asked, 4 in the means, 1 left out",
+        "8 of 8 sessions a question",
+        "abstention",
+        "settings",
+        "embedder",
+        "random",
+        "newest_first",
+        "oracle",
+        "words",
+        "k = 8 reaches the smallest haystack",
+        "by its formulas",
+    ] {
+        assert!(ran.stdout.contains(said), "{said:?} is missing in\n{}", ran.stdout);
+    }
+    let titled = longmemeval(&home, &file, &["--title", "LongMemEval score"]);
+    assert_eq!(titled.code, Some(2));
+    assert!(titled.stderr.contains("score"), "{}", titled.stderr);
+}
+
+#[test]
+fn a_result_is_reproduced_row_by_row() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
+    let result = path(&home, "run.json.gz");
+    let ran = longmemeval(&home, &file, &["--result", &result, "--quiet", "--set", "pool=60"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let same = home.run(&["eval", "reproduce", &result]);
+    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+    assert!(same.stdout.contains("6 of 6 rows are the same"), "{}", same.stdout);
+    let plain = path(&home, "run.json");
+    longmemeval(&home, &file, &["--result", &plain, "--quiet"]);
+    let mut edited: Value = serde_json::from_str(&fs::read_to_string(&plain).unwrap()).unwrap();
+    edited["per_question"][2]["retrieved_session_ids"][0] = json!("somebody else");
+    fs::write(&plain, edited.to_string()).unwrap();
+    let differs = home.run(&["eval", "reproduce", &plain]);
+    assert_eq!(differs.code, Some(1), "{}", differs.stderr);
+    assert!(differs.stdout.contains("rank 1"), "{}", differs.stdout);
+    let moved = write(&home, "other.json", &dataset(7, str::to_owned).to_string());
+    assert_eq!(home.run(&["eval", "reproduce", &plain, "--dataset", &moved]).code, Some(2));
+    assert_eq!(home.run(&["eval", "reproduce", &file]).code, Some(2));
+}
+
+#[test]
+fn results_and_rows_are_compared() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
+    let (one, two) = (path(&home, "one.json"), path(&home, "two.json.gz"));
+    longmemeval(&home, &file, &["--result", &one, "--quiet"]);
+    longmemeval(&home, &file, &["--result", &two, "--keyword-only", "--quiet"]);
+    let compared = home.json(&["eval", "compare", &one, &two]);
+    assert!(compared.to_string().contains("recall_all@5"), "{compared}");
+    let deeper = path(&home, "deep.json");
+    longmemeval(&home, &file, &["--result", &deeper, "--top-k", "3", "--quiet"]);
+    assert_eq!(home.run(&["eval", "compare", &one, &deeper]).code, Some(2), "unequal k");
+}
+
+#[test]
+fn collections_run_in_a_brain_of_their_own() {
+    let home = Home::sqlite();
+    let dir = home.path().join("tiny");
+    fs::create_dir_all(dir.join("qrels")).unwrap();
+    fs::write(
+        dir.join("corpus.jsonl"),
+        "{\"_id\":\"MED-1\",\"title\":\"Tides\",\"text\":\"the harbour tide rises at noon\"}\n\
+         {\"_id\":\"MED_2\",\"title\":\"\",\"text\":\"bread needs flour and time\"}\n\
+         {\"_id\":\"3\",\"title\":\"Empty\",\"text\":\"\"}\n",
+    )
+    .unwrap();
+    fs::write(dir.join("queries.jsonl"), "{\"_id\":\"q1\",\"text\":\"when does the tide rise\"}\n{\"_id\":\"q2\",\"text\":\"flour for bread\"}\n").unwrap();
+    fs::write(
+        dir.join("qrels/test.tsv"),
+        "query-id\tcorpus-id\tscore\nq1\tMED-1\t2\nq2\tMED_2\t1\n",
+    )
+    .unwrap();
+    let dir = dir.to_str().unwrap();
+    let found = home.json(&["eval", "beir", dir]);
+    assert_eq!(found["summary"]["nDCG@10"], 1.0, "{found}");
+    assert_eq!(found["label"]["benchmark"], "beir");
+    let trec = home.json(&[
+        "eval",
+        "trec",
+        "--corpus",
+        &format!("{dir}/corpus.jsonl"),
+        "--queries",
+        &format!("{dir}/queries.jsonl"),
+        "--qrels",
+        &format!("{dir}/qrels/test.tsv"),
+        "--keyword-only",
+    ]);
+    assert_eq!(trec["summary"]["nDCG@10"], 1.0);
+    assert_eq!(trec["per_question"][1]["retrieved_session_ids"][0], "MED_2");
+    assert!(home.ok(&["eval", "datasets"]).contains("LongMemEval"));
+    assert_eq!(home.run(&["eval", "beir", home.path().to_str().unwrap()]).code, Some(2));
+}
+
+/// Conversations that may not be shipped, read where they are.
+#[test]
+fn locomo_runs_whole() {
+    let Some(data) = std::env::var_os("GBRAIN_TEST_DATA") else {
+        eprintln!("skipped: GBRAIN_TEST_DATA is not set");
+        return;
+    };
+    let file = PathBuf::from(data).join("locomo/dev5.json");
+    let home = Home::sqlite();
+    let file = file.to_str().unwrap();
+    let found = home.json(&["eval", "locomo", file, "--keyword-only", "--limit", "120"]);
+    assert_eq!(found["counts"]["asked"], 120);
+    assert!(found["summary"]["recall_all@5"].as_f64().unwrap() > 0.7, "{}", found["summary"]);
+}
