@@ -366,6 +366,40 @@ fn a_result_is_reproduced_row_by_row() {
 }
 
 #[test]
+fn a_result_is_gated_and_nothing_wrong_is_green() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());
+    let result = path(&home, "run.json");
+    longmemeval(&home, &file, &["--result", &result, "--quiet"]);
+    let gate =
+        |floor: &str| home.run(&["eval", "gate", "--result", &result, "--floor", floor]).code;
+    assert_eq!(gate("recall_all@5=0.9"), Some(0));
+    assert_eq!(gate("nDCG@10=1.0"), Some(0));
+    assert_eq!(gate("qa_accuracy=0.1"), Some(2), "nobody measured that");
+    assert_eq!(gate("recall_all@5=NaN"), Some(2));
+    let whole = fs::read_to_string(&result).unwrap();
+    let edit = |change: &dyn Fn(&mut Value)| {
+        let mut value: Value = serde_json::from_str(&whole).unwrap();
+        change(&mut value);
+        fs::write(&result, value.to_string()).unwrap();
+    };
+    edit(&|value| value["summary"]["recall_all@5"] = json!(0.95));
+    assert_eq!(gate("recall_all@5=0.9"), Some(2), "means that rows do not give");
+    edit(&|value| value["per_question"][0]["error"] = json!("no answer"));
+    assert_eq!(gate("recall_all@5=0.9"), Some(2), "a question failed");
+    edit(&|value| value["per_question"] = json!([]));
+    assert_eq!(gate("recall_all@5=0.9"), Some(2), "nothing was measured");
+    let worse = |value: &mut Value| {
+        for row in value["per_question"].as_array_mut().unwrap() {
+            row["recall_all@5"] = json!(0.0);
+        }
+        value["summary"]["recall_all@5"] = json!(0.0);
+    };
+    edit(&worse);
+    assert_eq!(gate("recall_all@5=0.9"), Some(1));
+}
+
+#[test]
 fn results_and_rows_are_compared() {
     let home = Home::sqlite();
     let file = write(&home, "lme.json", &dataset(6, str::to_owned).to_string());

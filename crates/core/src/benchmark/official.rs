@@ -159,6 +159,8 @@ fn answers<'a>(haystack: &'a Haystack, question: &Question) -> Vec<(&'a str, &'a
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A ranking of `corpus` in its own order.
@@ -196,5 +198,85 @@ mod tests {
         assert_eq!((figures["recall_any@1"], figures["recall_any@3"]), (0.0, 1.0));
         assert_eq!(ranking.grown(2), 4);
         assert_eq!(ranking.grown(4), 6);
+    }
+
+    /// The formulas once more, from their description alone and as plainly as they can be put.
+    mod second {
+        pub(super) fn recall(list: &[&str], gold: &[&str], k: usize, all: bool) -> f64 {
+            let first = &list[..k.min(list.len())];
+            let mut found = 0;
+            for id in gold {
+                if first.contains(id) {
+                    found += 1;
+                }
+            }
+            if if all { found == gold.len() } else { found > 0 } { 1.0 } else { 0.0 }
+        }
+
+        fn dcg(gains: &[f64]) -> f64 {
+            let mut sum = 0.0;
+            for (at, gain) in gains.iter().enumerate() {
+                sum += if at == 0 { *gain } else { gain / ((at + 1) as f64).log2() };
+            }
+            sum
+        }
+
+        pub(super) fn ndcg(corpus: &[&str], list: &[&str], gold: &[&str], k: usize) -> f64 {
+            let gain = |id: &&str| if gold.contains(id) { 1.0 } else { 0.0 };
+            let mut ideal: Vec<f64> = corpus.iter().map(gain).collect();
+            ideal.sort_by(|a, b| b.total_cmp(a));
+            ideal.truncate(k);
+            let found: Vec<f64> = list.iter().take(k).map(gain).collect();
+            let best = dcg(&ideal);
+            if best == 0.0 { 0.0 } else { dcg(&found) / best }
+        }
+
+        pub(super) fn grown(list: &[&str], corpus: usize, k: usize) -> usize {
+            let distinct = |depth: usize| {
+                let mut ids: Vec<&str> = list[..depth.min(list.len())].to_vec();
+                ids.sort_unstable();
+                ids.dedup();
+                ids.len()
+            };
+            let mut depth = k;
+            while depth <= corpus && distinct(depth) < k {
+                depth += 1;
+            }
+            depth
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        /// Corpora with ids that come again, rankings that stop early, gold that is nowhere.
+        #[test]
+        fn a_second_implementation_agrees(
+            corpus in prop::collection::vec(0..12u8, 1..40),
+            order in any::<u64>(),
+            kept in 0..40usize,
+            gold in prop::collection::btree_set(0..15u8, 0..5),
+        ) {
+            let names: Vec<String> = corpus.iter().map(|n| format!("answer_{n}")).collect();
+            let corpus: Vec<&str> = names.iter().map(String::as_str).collect();
+            let gold: Vec<String> = gold.iter().map(|n| format!("answer_{n}")).collect();
+            let gold: Vec<&str> = gold.iter().map(String::as_str).collect();
+            let mut ranked: Vec<usize> = (0..corpus.len()).collect();
+            ranked.sort_by_key(|at| (*at as u64 + 1).wrapping_mul(order | 1));
+            ranked.truncate(kept.min(corpus.len()));
+            let list: Vec<&str> = ranked.iter().map(|at| corpus[*at]).collect();
+            let set: FxHashSet<&str> = gold.iter().copied().collect();
+            let ranking = Ranking { corpus: &corpus, ranked: &ranked, gold: &set };
+            let (plain, wholes) = (ranking.figures(), ranking.figures_of_wholes());
+            for k in DEPTHS {
+                for (figures, depth) in [(&plain, k), (&wholes, second::grown(&list, corpus.len(), k))] {
+                    let found = |name: &str| figures[&format!("{name}@{k}")];
+                    prop_assert_eq!(found("recall_any"), second::recall(&list, &gold, depth, false));
+                    prop_assert_eq!(found("recall_all"), second::recall(&list, &gold, depth, true));
+                    let ndcg = second::ndcg(&corpus, &list, &gold, depth);
+                    prop_assert!((found("ndcg_any") - ndcg).abs() < 1e-12);
+                }
+            }
+        }
     }
 }

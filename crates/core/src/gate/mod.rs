@@ -3,11 +3,13 @@
 //! Gates fail closed. An error, a skipped row, a degraded stage or nothing measured is never a
 //! pass; what can't be decided is inconclusive, which is not a pass either.
 
+mod benchmark;
 mod check;
 mod correctness;
 mod regression;
 mod verdict;
 
+pub use benchmark::{BenchmarkGate, Floor, FloorCheck, benchmark};
 pub use check::{Bound, Check, Status};
 pub use correctness::{Correctness, CorrectnessThresholds, Judged, QueryResult, correctness};
 pub use regression::{Regression, regression};

@@ -11,6 +11,7 @@ mod schema;
 mod scrub;
 mod split;
 mod trec_eval;
+mod untrusted;
 mod world;
 
 /// A directory of the data sets, or a loud skip.

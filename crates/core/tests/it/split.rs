@@ -184,7 +184,7 @@ fn a_timeline_has_its_own_chunks() {
 }
 
 #[test]
-fn turns_are_kept_whole_and_repeated() {
+fn turns_are_kept_whole_and_few_to_a_chunk() {
     let turns: Vec<_> = (0..30)
         .map(
             |at| serde_json::json!({"role": "user", "content": format!("turn {at} {}", words(28))}),
@@ -196,7 +196,9 @@ fn turns_are_kept_whole_and_repeated() {
     for text in &texts[1..] {
         assert!(text.starts_with("**user**: turn"), "{text:?}");
     }
-    assert!(page.chunks.windows(2).all(|pair| pair[1].start < pair[0].end));
+    let sizes: Vec<usize> = texts.iter().map(|text| chunk::tokens(text)).collect();
+    assert!(sizes.iter().all(|size| *size <= chunk::CHAT_TARGET_TOKENS + 20), "{sizes:?}");
+    assert!(page.chunks.windows(2).all(|pair| pair[1].start >= pair[0].end), "nothing is repeated");
 }
 
 /// Two orders of magnitude above what it takes, to catch what is not linear.

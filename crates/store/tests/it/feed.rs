@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId};
 use gbrain_core::page::Page;
 use gbrain_store::{ChangeBatch, FeedRange, Head, Store};
@@ -25,6 +26,8 @@ on_both_engines! {
 pub(crate) struct Follower {
     pub(crate) at: Generation,
     pub(crate) pages: BTreeMap<PageId, Page>,
+    /// The version of the derivation that the pages were stored with, if it is not this one.
+    pub(crate) derived: Option<u32>,
 }
 
 impl Follower {
@@ -38,9 +41,19 @@ impl Follower {
             self.pages.insert(stored.id, stored.page);
         }
         self.at = batch.upto;
-        assert_eq!(root(self.pages.values()), batch.root, "at {:?}", self.at);
+        assert_eq!(self.root(), batch.root, "at {:?}", self.at);
         assert_eq!(self.pages.len() as u64, batch.pages);
         assert_eq!(self.pages.values().map(|p| p.chunks.len() as u64).sum::<u64>(), batch.chunks);
+    }
+
+    fn root(&self) -> Hash {
+        let Some(version) = self.derived else { return root(self.pages.values()) };
+        self.pages.values().fold(Hash::default(), |root, page| {
+            let (source, slug) = (page.key.source.as_str(), page.key.slug.as_str());
+            let version = version.to_le_bytes();
+            let parts = [source.as_bytes(), slug.as_bytes(), &page.content_hash.0, &version];
+            root.toggle(Hash::of_parts(&parts))
+        })
     }
 
     /// Reads on until the end of the feed.

@@ -79,7 +79,7 @@ fn a_sample_of_schema_2_is_read(db: &Database) {
     assert_eq!(store.config_get(&ws(), "search.pool").unwrap().as_deref(), Some("90"));
     let captures = read(&*store, &ws(), &CaptureFilter::default());
     assert_eq!((captures.len(), captures[0].fields.query.as_str()), (1, "who is Ada?"));
-    let mut follower = Follower::default();
+    let mut follower = Follower { derived: Some(1), ..Follower::default() };
     follower.catch_up(&*store, 2);
     assert_eq!(follower.pages.len(), 2);
 }

@@ -5,15 +5,18 @@ use std::time::Instant;
 
 use clap::Args;
 use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::format::gate::{GateParts, GateReport};
-use gbrain_core::gate::{Confidence, CorrectnessThresholds, Verdict};
+use gbrain_core::gate::{
+    BenchmarkGate, Confidence, CorrectnessThresholds, Floor, FloorCheck, Verdict, benchmark,
+};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
-    read_baseline, selftest, write_atomically,
+    read_baseline, read_document, selftest, write_atomically,
 };
 use serde_json::json;
 
@@ -30,7 +33,8 @@ use crate::terminal::table;
     after_help = "Examples:\n  gbrain eval gate --baseline ~/.gbrain/baselines/mine.baseline.ndjson\n  \
     gbrain eval gate --qrels qrels.json -k 10 --json > gate.json\n  \
     gbrain eval gate --baseline b.ndjson --qrels q.json --junit gate.xml --html gate.html --github\n  \
-    gbrain eval gate --baseline b.ndjson --qrels q.json --selftest\n\n\
+    gbrain eval gate --baseline b.ndjson --qrels q.json --selftest\n  \
+    gbrain eval gate --result longmemeval.json.gz --floor recall_all@5=0.9\n\n\
     Exit codes: 0 pass; 1 fail: a breach was measured; 2 no verdict: an input can't be read or was \
     edited, a threshold is no number, or the rows can't decide. Thresholds: flag, then the \
     baseline's own, then the default."
@@ -43,6 +47,13 @@ pub(crate) struct GateArgs {
     /// folder.
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
+    /// A benchmark's result (`--result` of `eval longmemeval` and its like) to hold against --floor;
+    /// opens no brain.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "qrels", "selftest"], requires = "floor")]
+    result: Option<PathBuf>,
+    /// The least mean of a measure in --result: `--floor recall_all@5=0.9`.
+    #[arg(long, value_name = "NAME=F", requires = "result", value_parser = floor)]
+    floor: Vec<Floor>,
     /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
     #[arg(long, value_name = "FILE", requires = "qrels")]
     queries: Option<PathBuf>,
@@ -124,6 +135,9 @@ struct Inputs {
 
 /// Runs the gates.
 pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
+    if let Some(path) = &args.result {
+        return gate_result(context, path, &args.floor);
+    }
     let inputs = read(args)?;
     let brain = context.brain()?;
     let live = Live { settings: brain.settings()?, now: context.now };
@@ -167,11 +181,63 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
         "schema_version": 1, "ts": format!("{:.3}", context.now), "verdict": outcome.verdict.name(),
         "baseline": args.baseline, "qrels": args.qrels,
     }));
-    Ok(match outcome.verdict {
+    Ok(exit(outcome.verdict))
+}
+
+fn exit(verdict: Verdict) -> Exit {
+    match verdict {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
-    })
+    }
+}
+
+/// Holds a benchmark's result against floors.
+fn gate_result(context: &Context<'_>, path: &Path, floors: &[Floor]) -> Result<Exit, CliError> {
+    let bytes = read_document(path)?;
+    let result: BenchmarkResult = serde_json::from_slice(&bytes).map_err(|error| {
+        CliError::new("input", format!("{}: {error}", path.display()))
+            .hint("`gbrain eval longmemeval DATASET --retrieval-only --result FILE` writes one")
+    })?;
+    let BenchmarkGate { verdict, checks, reasons } = benchmark(&result, floors);
+    if context.terminal.is_json() {
+        let checks: Vec<_> = checks
+            .iter()
+            .map(|FloorCheck { floor, observed, n, status }| {
+                json!({
+                    "measure": floor.measure, "floor": floor.least, "observed": observed, "n": n,
+                    "status": status,
+                })
+            })
+            .collect();
+        context.terminal.json(&json!({
+            "schema_version": 1, "verdict": verdict, "checks": checks, "reasons": reasons,
+        }));
+        return Ok(exit(verdict));
+    }
+    let rows = checks.iter().map(|FloorCheck { floor, observed, n, status }| {
+        let observed = observed.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
+        vec![
+            floor.measure.clone(),
+            observed,
+            floor.least.to_string(),
+            n.to_string(),
+            status.to_string(),
+        ]
+    });
+    context.terminal.out(table(&["measure", "mean", "floor", "n", "status"], rows));
+    for reason in &reasons {
+        context.terminal.line(reason);
+    }
+    context.terminal.line(format!("verdict: {verdict}"));
+    Ok(exit(verdict))
+}
+
+fn floor(text: &str) -> Result<Floor, String> {
+    let (measure, least) = text.split_once('=').ok_or("NAME=F, as in recall_all@5=0.9")?;
+    let least = least.parse::<f64>().ok().filter(|least| (0.0..=1.0).contains(least));
+    let least = least.ok_or("the floor is a number from 0 to 1")?;
+    Ok(Floor { measure: measure.to_owned(), least })
 }
 
 fn is_small(provenance: &Provenance) -> bool {
