@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=demo");
+    // The paths of the files are compiled in: a checkout that moved is another one.
+    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let root =
         PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("demo");
     let mut files = Vec::new();

@@ -3,8 +3,10 @@
 //! What a name means is known only to `gbrain-bench`; this file knows which names need a
 //! PostgreSQL, because starting one for every benchmark would cost more than most of them.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
@@ -41,8 +43,7 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
     let name = arguments.first().with_context(|| {
         format!("which {0}? usage: cargo xtask {0} NAME [ARGS...]", kind.name())
     })?;
-    build()?;
-    let mut command = cargo::command(&["run", "--release", "--locked", "-p", "gbrain-bench", "--"]);
+    let mut command = Command::new(build()?);
     command.arg(kind.name()).args(arguments).envs(data::variable()?);
 
     let server = kind.needs_postgres(name).then(start_postgres).transpose()?;
@@ -56,12 +57,15 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// Builds the measuring program together with the binary it measures, so that both are of one
-/// tree and their dependencies are compiled once.
-fn build() -> Result<()> {
+/// tree and their dependencies are compiled once; gives the program. `cargo run` of one of them would
+/// choose other features and compile nearly everything again.
+fn build() -> Result<PathBuf> {
     let packages = ["build", "--release", "--locked", "-p", "gbrain-cli", "-p", "gbrain-bench"];
     let status = cargo::command(&packages).status().context("cargo can't be started")?;
     ensure!(status.success(), "the measuring program does not build");
-    Ok(())
+    let this = env::current_exe().context("this program has no path")?;
+    let profile = this.parent().context("this program lies nowhere")?;
+    Ok(profile.with_file_name("release").join("gbrain-bench"))
 }
 
 fn start_postgres() -> Result<postgres::Server> {
