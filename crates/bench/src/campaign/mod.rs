@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod load;
 pub mod process;
 pub mod replay;
+pub mod resume;
 pub mod serve;
 pub mod served;
 pub mod tree;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick";
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -42,6 +43,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "serve" => serve::run(&parse(name, args)?),
         "workers" => workers::run(&parse(name, args)?),
         "kick" => kick::run(&parse(name, args)?),
+        "resume" => resume::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

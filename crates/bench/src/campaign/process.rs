@@ -55,7 +55,9 @@ pub fn built_program() -> Result<PathBuf> {
     let program = me.with_file_name("gbrain");
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--release", "--locked", "-p", "gbrain-cli"]);
+        // Both, as xtask builds them: one alone has other features and takes as long again.
+        let packages = ["-p", "gbrain-cli", "-p", "gbrain-bench"];
+        build.args(["build", "--quiet", "--release", "--locked"]).args(packages);
         if !build.status()?.success() {
             bail!("gbrain does not build");
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::{Haystack, Question};
 use crate::hash::Hash;
@@ -49,10 +49,12 @@ pub fn newest_first(haystack: &Haystack) -> Vec<usize> {
     places
 }
 
-/// Places of documents, those that answer first.
+/// Places of documents, those that answer best first.
 pub fn oracle(haystack: &Haystack, question: &Question) -> Vec<usize> {
-    let gold: FxHashSet<&str> = question.gold.iter().map(|gold| gold.doc.as_str()).collect();
+    let grades: FxHashMap<&str, f64> =
+        question.gold.iter().map(|gold| (gold.doc.as_str(), gold.grade)).collect();
+    let grade = |at: &usize| grades.get(haystack.documents[*at].id.as_str()).copied();
     let mut places: Vec<usize> = (0..haystack.documents.len()).collect();
-    places.sort_by_key(|at| !gold.contains(haystack.documents[*at].id.as_str()));
+    places.sort_by(|a, b| grade(b).unwrap_or(0.0).total_cmp(&grade(a).unwrap_or(0.0)));
     places
 }

@@ -182,7 +182,7 @@ impl Result {
                 .into_iter()
                 .filter_map(|(name, ms)| Some((name.to_owned(), ms?)))
                 .collect(),
-            per_question: outcomes.into_iter().map(Row::from).collect(),
+            per_question: outcomes.into_iter().map(|outcome| kept(outcome, label)).collect(),
         }
     }
 
@@ -227,6 +227,16 @@ impl From<&Label> for WireLabel {
             seed,
         }
     }
+}
+
+/// A row as a result keeps it: what was retrieved is named by its ids, so its text is left to the
+/// file of rows, unless a model answered.
+fn kept(outcome: Outcome, label: &Label) -> Row {
+    let hypothesis = match label.answered_by {
+        Some(_) => outcome.hypothesis.clone(),
+        None => String::new(),
+    };
+    Row { hypothesis, ..Row::from(outcome) }
 }
 
 fn mean(mean: Mean) -> WireMean {
