@@ -118,7 +118,7 @@ fn dataset(questions: usize) -> Value {
             .collect();
         json!({
             "question_id": format!("q{at}"),
-            "question_type": if at % 2 == 0 { "multi-session" } else { "single-session-user" },
+            "question_type": if at.is_multiple_of(2) { "multi-session" } else { "single-session-user" },
             "question": format!("where is item 0 of shelf {at}?"),
             "answer": "beside a lantern",
             "question_date": "2023/06/25 (Sun) 04:48",

@@ -93,7 +93,7 @@ impl LongMemEval {
 
     /// The next entry, as it is written; reading it is for whoever asks it.
     pub fn next_entry(&mut self) -> Result<Option<(usize, Vec<u8>)>, EvalError> {
-        let next = self.values.next();
+        let next = self.values.next_value();
         let next = next.map_err(|error| of(&self.path, DatasetError::Values(error)))?;
         Ok(next.map(|entry| {
             self.number += 1;
@@ -112,7 +112,9 @@ pub fn read_entry(path: &Path, number: usize, entry: &[u8]) -> Result<Haystack, 
 pub fn locomo(path: &Path) -> Result<Vec<Haystack>, EvalError> {
     let mut values = Values::new(open(path)?);
     let mut haystacks = Vec::new();
-    while let Some(value) = values.next().map_err(|error| of(path, DatasetError::Values(error)))? {
+    while let Some(value) =
+        values.next_value().map_err(|error| of(path, DatasetError::Values(error)))?
+    {
         let number = haystacks.len() + 1;
         let entry = |reason: String| of(path, DatasetError::Entry { number, reason });
         let read: Conversation =
@@ -164,7 +166,7 @@ impl Collection {
     /// Reads it: every query that has a relevant document is asked.
     pub fn read(&self) -> Result<Haystack, EvalError> {
         let Self { corpus, queries, qrels } = self;
-        let judged = collected(qrels, |bytes| Qrels::parse(bytes))?;
+        let judged = collected(qrels, Qrels::parse)?;
         let asked = collected(queries, queries_of_jsonl)?;
         let documents = collected(corpus, documents_of_jsonl)?;
         let mut texts: std::collections::HashMap<String, String> = asked.into_iter().collect();

@@ -75,7 +75,7 @@ impl<R: Read> Values<R> {
     }
 
     /// The bytes of the next object.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, ValuesError> {
+    pub fn next_value(&mut self) -> Result<Option<Vec<u8>>, ValuesError> {
         loop {
             let Some(byte) = self.peek()? else {
                 return match self.place {
@@ -237,7 +237,7 @@ mod tests {
         let read = |mut values: Values<Box<dyn Read + '_>>| {
             let mut found = Vec::new();
             loop {
-                match values.next() {
+                match values.next_value() {
                     Ok(Some(value)) => found.push(String::from_utf8(value).unwrap()),
                     Ok(None) => return Ok(found),
                     Err(error) => return Err(error.to_string()),
