@@ -11,6 +11,7 @@ use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
 use gbrain_core::run::Run;
+use gbrain_eval::benchmark::Collection;
 use gbrain_eval::read_document;
 
 use crate::error::{CliError, Exit};
@@ -108,29 +109,11 @@ fn measures(names: Option<&str>) -> Result<Vec<Measure>, CliError> {
 
 /// Reads qrels of any shape: a file, or a BEIR folder.
 pub(super) fn judgements(path: &Path) -> Result<Qrels, CliError> {
-    let file = if path.is_dir() { split_of(path)? } else { path.to_owned() };
+    let file = if path.is_dir() { Collection::of_folder(path)?.qrels } else { path.to_owned() };
     Qrels::parse(&read_document(&file)?).map_err(|error| {
         CliError::input(file.display(), &error)
             .hint("qrels are JSON, TREC lines or a BEIR table: see `gbrain eval score --help`")
     })
-}
-
-/// The judgements of a BEIR folder: its test split, or its only one.
-fn split_of(folder: &Path) -> Result<PathBuf, CliError> {
-    let dir = folder.join("qrels");
-    let entries = fs::read_dir(&dir).map_err(|error| {
-        CliError::io(dir.display(), &error).hint("a BEIR folder holds qrels/test.tsv")
-    })?;
-    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let mut splits: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|extension| extension == "tsv")).collect();
-    splits.sort();
-    match &splits[..] {
-        [only] => Ok(only.clone()),
-        _ if splits.contains(&dir.join("test.tsv")) => Ok(dir.join("test.tsv")),
-        _ => Err(CliError::usage(format!("{} has no test.tsv", dir.display()))
-            .hint("name the split: --qrels FOLDER/qrels/dev.tsv")),
-    }
 }
 
 /// What a person reads.
