@@ -15,6 +15,10 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use gbrain_bench::campaign;
 
+/// The one that the product has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "usage: gbrain-bench bench NAME [ARGS...] | campaign NAME [ARGS...] | \
      bare DIR TERMS... | split FILES... | stream ADDRESS ROWS | scan FILE";
 

@@ -1,6 +1,6 @@
 //! What of a chunk is indexed.
 
-use gbrain_core::text::{Token, TokenKind, analyse};
+use gbrain_core::text::{Said, Token, TokenKind, analyse_forms};
 
 use crate::bm25::Form;
 
@@ -19,18 +19,29 @@ pub(crate) fn chunk_tokens(
     text: &str,
     each: &mut impl FnMut(Form, &str),
 ) {
-    let each = &mut |token: Token<'_>| place(&token, each);
+    let mut stem = String::new();
+    chunk_forms(title, ordinal, section, text, &mut |said| place(&said.token(&mut stem), each));
+}
+
+/// Calls `each` with every token of a chunk; where it goes, [`place`] says.
+pub(crate) fn chunk_forms(
+    title: &str,
+    ordinal: u32,
+    section: &str,
+    text: &str,
+    each: &mut impl FnMut(Said<'_>),
+) {
     let repeats = if ordinal == 0 { TITLE_IN_FIRST } else { TITLE_IN_OTHERS };
     for _ in 0..repeats {
-        analyse(title, each);
+        analyse_forms(title, each);
     }
-    analyse(section, each);
-    analyse(text, each);
+    analyse_forms(section, each);
+    analyse_forms(text, each);
 }
 
 /// Stems make up the length of a chunk. What stands beside them must not: exact forms and
 /// identifiers say the same again, and stop words say nothing.
-fn place(token: &Token<'_>, each: &mut impl FnMut(Form, &str)) {
+pub(crate) fn place(token: &Token<'_>, each: &mut impl FnMut(Form, &str)) {
     match token.kind {
         TokenKind::Stop | TokenKind::Identifier => each(Form::Exact, token.exact),
         TokenKind::Word | TokenKind::Bigram | TokenKind::Emoji => {

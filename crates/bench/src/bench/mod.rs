@@ -15,6 +15,7 @@ mod gate;
 mod home;
 mod identity;
 mod import;
+mod longmemeval;
 mod machine;
 mod meaning;
 mod percentile;
@@ -37,7 +38,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate, serve, usage";
+                     scrub, score, capture, gate, serve, usage, longmemeval";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -57,6 +58,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "gate" => gate::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
         "usage" => usage::run(&parse(name, args)?),
+        "longmemeval" => longmemeval::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
 }

@@ -85,6 +85,10 @@ impl Headings {
 /// Estimates tokens: a word is one, and one more for every 16 characters; so is every character of
 /// the scripts that put no spaces between words.
 pub fn tokens(text: &str) -> usize {
+    if text.is_ascii() {
+        let words = text.as_bytes().split(|byte| matches!(byte, b'\t'..=b'\r' | b' '));
+        return words.map(|word| word.len().div_ceil(CHARS_PER_TOKEN)).sum();
+    }
     let mut count = 0;
     let mut word = 0;
     for char in text.chars() {
@@ -269,6 +273,8 @@ mod tests {
             ("https://example.com/a/b", 2),
             (&"x".repeat(160), 10),
             ("한국어", 3),
+            (" a\u{b}b\u{1f}c\n\n", 2),
+            (" é\u{b}b\u{1f}c\n\n", 2),
         ] {
             assert_eq!(tokens(text), count, "{text}");
         }

@@ -21,7 +21,7 @@ mod stop;
 
 pub use name::name_key;
 pub use query::{MAX_QUERY_CHARS, MAX_QUERY_TERMS, QueryTerm, QueryTerms};
-pub use scan::analyse;
+pub use scan::{analyse, analyse_forms};
 pub use spans::{Matches, Span, matches};
 pub use stop::is_stop_word;
 
@@ -59,6 +59,35 @@ pub struct Token<'a> {
     pub exact: &'a str,
     /// The form that is searched: the English stem of a word, the exact form of anything else.
     pub stem: &'a str,
+}
+
+/// A token as it is said, before anybody asks for its stem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// First byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What it is; a stop word is still a word.
+    pub kind: TokenKind,
+    /// The folded form that was typed.
+    pub exact: &'a str,
+}
+
+impl<'a> Said<'a> {
+    /// The token with its stem, which `stem` is to hold.
+    pub fn token(self, stem: &'a mut String) -> Token<'a> {
+        let Self { start, end, kind, exact } = self;
+        stem.clear();
+        let kind = match kind {
+            TokenKind::Word => stem::stem_into(exact, stem),
+            whole => {
+                stem.push_str(exact);
+                whole
+            }
+        };
+        Token { start, end, kind, exact, stem }
+    }
 }
 
 /// The longest prefix of `text` within `max` bytes that ends on a character boundary.

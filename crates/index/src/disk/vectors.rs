@@ -242,7 +242,7 @@ impl DiskView {
         let Some(code) = code else { return Ok(None) };
         let entry = self.entry_at(segment, doc - code.ordinal())?;
         let passage = self.passage_at(segment, doc)?;
-        Ok(Some(passage_text(&entry.title, &passage.section, &passage.text)))
+        Ok(Some(passage_text(&entry.title, &passage.section, &passage.text).into_owned()))
     }
 
     /// The first document of every live page of some segments.

@@ -1,9 +1,10 @@
 //! The index in memory: for hermetic and tiny brains, and the oracle that the one on disk is
-//! tested against. Everything is exhaustive and nothing is clever.
+//! tested against. Every search is exhaustive and nothing is clever.
 
 mod nearest;
 mod state;
 mod view;
+mod words;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -10,22 +10,15 @@ use gbrain_embed::Embedder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::nearest::Packed;
+use super::words::{Posting, Words};
 use crate::bm25::{Form, length_code};
 use crate::contract::Corpus;
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::Result;
 use crate::models::Models;
 use crate::statistics::{Statistics, Totals};
-use crate::tokens::chunk_tokens;
+use crate::tokens::chunk_forms;
 use crate::vectors::{Row, page_rows};
-
-/// How often one chunk says a word.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Posting {
-    pub(super) page: PageId,
-    pub(super) ordinal: u32,
-    pub(super) tf: u32,
-}
 
 #[derive(Debug)]
 pub(super) struct MemoryChunk {
@@ -43,14 +36,11 @@ pub(super) struct MemoryPage {
     totals: Totals,
 }
 
-type Lists = FxHashMap<Box<str>, Vec<Posting>>;
-
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) corpus: Corpus,
     pub(super) pages: FxHashMap<PageId, Arc<MemoryPage>>,
-    stems: Lists,
-    exacts: Lists,
+    words: Words,
     names: FxHashMap<String, Vec<PageId>>,
     targets: FxHashMap<String, Vec<PageId>>,
     pub(super) statistics: Statistics,
@@ -85,11 +75,7 @@ impl State {
 
     /// The chunks that say a word in a form.
     pub(super) fn list(&self, form: Form, text: &str) -> &[Posting] {
-        let lists = match form {
-            Form::Stem => &self.stems,
-            Form::Exact => &self.exacts,
-        };
-        lists.get(text).map_or(&[], Vec::as_slice)
+        self.words.list(form, text)
     }
 
     /// The pages that a name key names.
@@ -143,12 +129,8 @@ impl State {
         text: &str,
     ) -> u64 {
         let mut tokens = 0;
-        chunk_tokens(&stored.page.title, ordinal, section, text, &mut |form, word| match form {
-            Form::Stem => {
-                tokens += 1;
-                count(&mut self.stems, word, stored.id, ordinal);
-            }
-            Form::Exact => count(&mut self.exacts, word, stored.id, ordinal),
+        chunk_forms(&stored.page.title, ordinal, section, text, &mut |said| {
+            tokens += self.words.count(said, stored.id, ordinal);
         });
         tokens
     }
@@ -163,12 +145,7 @@ impl State {
         if !any {
             return;
         }
-        for lists in [&mut self.stems, &mut self.exacts] {
-            lists.retain(|_, list| {
-                list.retain(|posting| !gone.contains(&posting.page));
-                !list.is_empty()
-            });
-        }
+        self.words.remove(|page| gone.contains(&page));
         for pages in [&mut self.names, &mut self.targets] {
             pages.retain(|_, ids| {
                 ids.retain(|id| !gone.contains(id));
@@ -181,17 +158,4 @@ impl State {
 /// The distinct target keys of a page's links.
 fn targets(stored: &StoredPage) -> FxHashSet<String> {
     stored.page.links.iter().map(|link| name_key(&link.target)).collect()
-}
-
-/// Counts a word of a chunk. Chunks arrive one after the other, so the last posting is this
-/// chunk's or another's.
-fn count(lists: &mut Lists, word: &str, page: PageId, ordinal: u32) {
-    let list = match lists.get_mut(word) {
-        Some(list) => list,
-        None => lists.entry(word.into()).or_default(),
-    };
-    match list.last_mut() {
-        Some(last) if last.page == page && last.ordinal == ordinal => last.tf += 1,
-        _ => list.push(Posting { page, ordinal, tf: 1 }),
-    }
 }

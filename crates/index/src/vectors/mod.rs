@@ -15,6 +15,8 @@ mod query;
 mod row;
 mod shortlist;
 
+use std::borrow::Cow;
+
 use gbrain_core::chunk;
 use gbrain_core::page::StoredPage;
 use gbrain_embed::Embedder;
@@ -33,14 +35,17 @@ pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec
     let page = &stored.page;
     let texts = chunk::texts(&page.content, &page.chunks);
     let chunks = page.chunks.iter().zip(texts);
-    let passages: Vec<String> =
+    let passages: Vec<Cow<'_, str>> =
         chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
-    let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+    let passages: Vec<&str> = passages.iter().map(AsRef::as_ref).collect();
     Ok(model.embed(&passages)?.iter().map(|vector| Row::of(vector)).collect())
 }
 
 /// What is embedded of a passage: the title and the headings above it say what it is about.
-pub(crate) fn passage_text(title: &str, section: &str, text: &str) -> String {
+pub(crate) fn passage_text<'a>(title: &str, section: &str, text: &'a str) -> Cow<'a, str> {
+    if title.is_empty() && section.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut whole = String::with_capacity(title.len() + section.len() + text.len() + 2);
     for part in [title, section, text] {
         if !part.is_empty() {
@@ -50,5 +55,5 @@ pub(crate) fn passage_text(title: &str, section: &str, text: &str) -> String {
             whole.push_str(part);
         }
     }
-    whole
+    Cow::Owned(whole)
 }

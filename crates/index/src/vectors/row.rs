@@ -29,7 +29,7 @@ impl Row {
         if largest == 0.0 || !largest.is_finite() {
             return Self::nowhere(vector.len());
         }
-        let values: Vec<i8> = vector.iter().map(|x| (x / largest * 127.0).round() as i8).collect();
+        let values: Vec<i8> = vector.iter().map(|x| rounded(x / largest * 127.0)).collect();
         let squares: i64 = values.iter().map(|v| i64::from(*v) * i64::from(*v)).sum();
         Self { values, inverse_length: (1.0 / (squares as f64).sqrt()) as f32 }
     }
@@ -55,9 +55,26 @@ impl Row {
     }
 }
 
+/// `f32::round`, for numbers that fit: without a call, so that several are rounded at once.
+fn rounded(x: f32) -> i8 {
+    let whole = x as i32;
+    // Exact: both have the same sign, and what is left has no more digits than `x`.
+    let rest = x - whole as f32;
+    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_is_that_of_floats() {
+        let near = [0.0, 0.5, 1.0, 1.5, 2.5, 63.5, 126.5, 127.0];
+        let near = near.into_iter().flat_map(|x: f32| [x, x.next_up(), x.next_down()]);
+        for x in near.filter(|x| *x <= 127.0) {
+            assert_eq!((rounded(x), rounded(-x)), (x.round() as i8, -(x.round() as i8)), "{x}");
+        }
+    }
 
     #[test]
     fn rows_keep_direction() {

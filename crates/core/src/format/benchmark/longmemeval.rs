@@ -17,7 +17,7 @@ use crate::qrels::Judgement;
 const ABSTENTION: &str = "_abs";
 
 #[derive(Deserialize)]
-struct Entry {
+struct Entry<S> {
     question_id: Value,
     #[serde(default)]
     question_type: String,
@@ -30,7 +30,7 @@ struct Entry {
     haystack_dates: Vec<Option<String>>,
     #[serde(default)]
     haystack_session_ids: Vec<Value>,
-    haystack_sessions: Vec<SessionEntry>,
+    haystack_sessions: Vec<S>,
     #[serde(default)]
     answer_session_ids: Vec<Value>,
 }
@@ -62,8 +62,7 @@ struct TurnEntry {
 
 /// Reads an entry.
 pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
-    let entry: Entry =
-        serde_json::from_slice(json).map_err(|error| EntryError(error.to_string()))?;
+    let entry = entry(json)?;
     let id = name(&entry.question_id)
         .ok_or_else(|| EntryError("`question_id` is neither text nor a number".to_owned()))?;
     let mut left_out = Vec::new();
@@ -112,6 +111,26 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
         gold_turns,
     };
     Ok(Haystack { documents, questions: vec![question], left_out })
+}
+
+/// Reads what is written. Sessions are lists of turns nearly always, and looking for both shapes costs
+/// as much as the rest of reading.
+fn entry(json: &[u8]) -> Result<Entry<SessionEntry>, EntryError> {
+    let Ok(plain) = serde_json::from_slice::<Entry<Vec<TurnEntry>>>(json) else {
+        return serde_json::from_slice(json).map_err(|error| EntryError(error.to_string()));
+    };
+    let sessions = plain.haystack_sessions.into_iter().map(SessionEntry::Turns).collect();
+    Ok(Entry {
+        question_id: plain.question_id,
+        question_type: plain.question_type,
+        question: plain.question,
+        answer: plain.answer,
+        question_date: plain.question_date,
+        haystack_dates: plain.haystack_dates,
+        haystack_session_ids: plain.haystack_session_ids,
+        haystack_sessions: sessions,
+        answer_session_ids: plain.answer_session_ids,
+    })
 }
 
 /// Turns are named as LongMemEval names them: by their session and their place in it, from 1.
