@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use gbrain_core::benchmark::{Granularity, Haystack};
+use gbrain_core::benchmark::{Granularity, Haystack, measures};
 use gbrain_core::search::Settings;
 use gbrain_embed::StaticTable;
 use gbrain_eval::EvalError;
@@ -297,6 +297,8 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
     };
     Asking {
         k: K,
+        depth: 50,
+        measures: measures(K),
         retrieval,
         granularity: Granularity::Session,
         settings: Settings::default(),
