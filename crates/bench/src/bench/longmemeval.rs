@@ -58,7 +58,7 @@ pub(crate) struct LongMemEvalArgs {
     #[arg(long, default_value_t = 50)]
     sessions: usize,
     /// How many turns a session has, more or less.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 28)]
     turns: usize,
     /// Print JSON.
     #[arg(long)]
