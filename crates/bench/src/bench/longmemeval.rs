@@ -307,6 +307,7 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
         concurrency,
         baselines: Vec::new(),
         has_official: false,
+        has_log: false,
         answerer: None,
         run: String::new(),
     }

@@ -314,6 +314,30 @@ fn every_published_shape_is_read_and_bad_files_are_told() {
 }
 
 #[test]
+fn the_official_log_has_the_official_shape() {
+    let home = Home::sqlite();
+    let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());
+    let log = path(&home, "log.jsonl");
+    for level in ["session", "turn"] {
+        let args = ["--retrieval-log", &log, "--granularity", level, "--quiet"];
+        assert_eq!(longmemeval(&home, &file, &args).code, Some(0));
+        let lines = rows(&fs::read_to_string(&log).unwrap());
+        assert_eq!(lines.len(), 5);
+        for line in &lines {
+            let results = &line["retrieval_results"];
+            let item = &results["ranked_items"][0];
+            assert!(item["corpus_id"].is_string() && item["text"].is_string(), "{item}");
+            assert_eq!(item["timestamp"].as_str().unwrap().len(), 22, "{item}");
+            let metrics = &results["metrics"]["session"];
+            for name in ["recall_any@1", "recall_all@50", "ndcg_any@10"] {
+                assert!(metrics[name].is_number(), "{name} in {metrics}");
+            }
+            assert_eq!(results["metrics"]["turn"]["recall_any@5"].is_number(), level == "turn");
+        }
+    }
+}
+
+#[test]
 fn a_report_says_what_its_numbers_are() {
     let home = Home::sqlite();
     let file = write(&home, "lme.json", &dataset(5, str::to_owned).to_string());

@@ -64,6 +64,8 @@ pub struct Asking<'a> {
     pub baselines: Vec<Order>,
     /// Whether LongMemEval's own figures are worked out.
     pub has_official: bool,
+    /// Whether lines of its retrieval log are made, too.
+    pub has_log: bool,
     /// Who answers.
     pub answerer: Option<Answerer<'a>>,
     /// Names everything that rows depend on besides their question.
@@ -74,7 +76,7 @@ pub struct Asking<'a> {
 pub struct Done {
     /// What it gave.
     pub outcome: Outcome,
-    /// The line of the log, if there are official figures.
+    /// The line of the log, if it was asked for.
     pub log: Option<Value>,
 }
 
@@ -200,6 +202,7 @@ impl One<'_> {
         let official = self.asking.has_official.then(|| self.official(&asked.places));
         let log = official
             .as_ref()
+            .filter(|_| self.asking.has_log)
             .map(|official| log_line(self.haystack, self.question, &asked.places, official));
         let excerpts = self.excerpts(asked);
         let outcome = Outcome {

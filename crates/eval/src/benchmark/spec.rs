@@ -1,6 +1,7 @@
 //! What to run, as it is typed, kept in a result and run again.
 
 use std::collections::BTreeMap;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
@@ -15,11 +16,13 @@ use gbrain_core::provenance::Software;
 use gbrain_core::search::{SettingError, Settings};
 use gbrain_index::Models;
 use rustc_hash::FxHashSet;
+use serde_json::Value;
+use tempfile::NamedTempFile;
 
 use super::dataset::{self, Collection, DatasetError, LongMemEval, known_as};
 use super::rows::{Resumed, RowFile};
 use super::run::{Answerer, Asking, Next, Retrieval, run};
-use crate::{EvalError, write_atomically};
+use crate::EvalError;
 
 /// Which benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,16 +190,15 @@ impl Spec {
         }
         let known: FxHashSet<String> = rows.done().map(str::to_owned).collect();
         let mut reading = Reading::open(self, &files, known)?;
-        let mut log = String::new();
+        let mut log = how.retrieval_log.map(Log::create).transpose()?;
         let on_row = how.on_row;
         run(
             &asking,
             || reading.next(),
             |done| {
                 for one in done {
-                    if let Some(line) = one.log.filter(|_| how.retrieval_log.is_some()) {
-                        log.push_str(&line.to_string());
-                        log.push('\n');
+                    if let (Some(log), Some(line)) = (&mut log, &one.log) {
+                        log.push(line)?;
                     }
                     on_row(rows.push(one.outcome)?);
                 }
@@ -207,8 +209,8 @@ impl Spec {
             return Err(dataset::of(&self.files[0], DatasetError::Empty));
         }
         rows.finish(&reading.order, how.by_type)?;
-        if let Some(path) = how.retrieval_log {
-            write_atomically(path, log.as_bytes())?;
+        if let Some(log) = log {
+            log.finish()?;
         }
         let by_type = rows.by_type();
         let outcomes = rows.into_outcomes();
@@ -263,6 +265,7 @@ impl Spec {
             concurrency: how.concurrency,
             baselines,
             has_official: self.kind == Kind::LongMemEval,
+            has_log: how.retrieval_log.is_some(),
             answerer: how.answerer.map(|(answerer, _)| answerer),
             run: self.run_id(label),
         }
@@ -329,6 +332,35 @@ impl Spec {
             embedder,
             seed: self.seed,
         }
+    }
+}
+
+/// LongMemEval's retrieval log, which gets its name when it is whole. A run that is resumed logs what it
+/// asks, and nothing of what was asked before.
+struct Log<'p> {
+    path: &'p Path,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl<'p> Log<'p> {
+    fn create(path: &'p Path) -> Result<Self, EvalError> {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let file = NamedTempFile::new_in(dir.unwrap_or(Path::new(".")));
+        let file = file.map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
+        Ok(Self { path, file: BufWriter::new(file) })
+    }
+
+    fn push(&mut self, line: &Value) -> Result<(), EvalError> {
+        let path = self.path;
+        let fail = |source| EvalError::Io { path: path.to_owned(), source };
+        writeln!(self.file, "{line}").map_err(fail)
+    }
+
+    fn finish(self) -> Result<(), EvalError> {
+        let fail = |source| EvalError::Io { path: self.path.to_owned(), source };
+        let file = self.file.into_inner().map_err(|error| fail(error.into_error()))?;
+        file.persist(self.path).map_err(|error| fail(error.error))?;
+        Ok(())
     }
 }
 
