@@ -9,7 +9,7 @@ mod spec;
 mod values;
 
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
-pub use reproduce::{Difference, differences};
+pub use reproduce::{Changed, Difference, changed, differences};
 pub use rows::{Resumed, RowFile, summary_line};
 pub use run::{Answerer, Asking, Done, Next, Retrieval, ask_all, run};
 pub use spec::{How, Kind, Ran, Spec, SpecError};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use gbrain_core::benchmark::Outcome;
+use gbrain_core::format::benchmark::WireLabel;
 
 /// A question whose rows differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +12,31 @@ pub struct Difference {
     pub question_id: String,
     /// What differs.
     pub what: String,
+}
+
+/// Something that the numbers depend on and that is another one now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// What.
+    pub what: &'static str,
+    /// What it was.
+    pub before: String,
+    /// What it is.
+    pub after: String,
+}
+
+/// What is another one: program, source, settings, model.
+pub fn changed(before: &WireLabel, after: &WireLabel) -> Vec<Changed> {
+    let named = |label: &WireLabel| {
+        let embedder = label.embedder.clone().unwrap_or_else(|| "none".to_owned());
+        [label.software.clone(), label.code.clone(), label.settings.clone(), embedder]
+    };
+    let names = ["software", "code", "settings", "embedder"].into_iter();
+    let pairs = names.zip(named(before).into_iter().zip(named(after)));
+    pairs
+        .filter(|(_, (before, after))| before != after)
+        .map(|(what, (before, after))| Changed { what, before, after })
+        .collect()
 }
 
 /// The rows that differ in anything but time, and those that only one run has.

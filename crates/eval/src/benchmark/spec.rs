@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    Abstention, ByType, Granularity, Haystack, Label, Labelled, Order, measures, summarise,
+    Abstention, ByType, Granularity, Haystack, Label, Labelled, Order, Recall, measures, summarise,
 };
 use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
+use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
 use gbrain_core::measure::defaults;
 use gbrain_core::named;
@@ -92,6 +93,26 @@ pub struct Ran {
     pub by_type: ByType,
     /// What was wrong with the data and left out.
     pub left_out: Vec<String>,
+}
+
+impl Ran {
+    /// The kinds of question whose recall is under a floor.
+    pub fn below(&self, floor: Option<f64>) -> Vec<(&str, Recall)> {
+        floor.map(|floor| self.by_type.below(floor)).unwrap_or_default()
+    }
+
+    /// A kind under its floor fails; a question that failed, or was asked with a stage missing, leaves
+    /// no verdict.
+    pub fn verdict(&self, floor: Option<f64>) -> Verdict {
+        let has = |count: &str| self.result.counts.get(count).is_some_and(|count| *count > 0);
+        if !self.below(floor).is_empty() {
+            Verdict::Fail
+        } else if has("errors") || has("degraded") {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Pass
+        }
+    }
 }
 
 /// Why something can't be run as it is written.
@@ -214,8 +235,9 @@ impl Spec {
         }
         let by_type = rows.by_type();
         let outcomes = rows.into_outcomes();
-        let labelled = gbrain_core::benchmark::label(&label, &summarise(&outcomes));
-        let result = WireResult::new(self.wire(), &label, outcomes);
+        let summary = summarise(&outcomes);
+        let labelled = gbrain_core::benchmark::label(&label, &summary);
+        let result = WireResult::new(self.wire(), &label, summary, outcomes);
         Ok(Ran { result, labelled, by_type, left_out: reading.left_out })
     }
 

@@ -13,6 +13,7 @@ use gbrain_core::report::text;
 use gbrain_eval::benchmark::{How, Ran, Resumed, Retrieval, Spec};
 use gbrain_eval::write_atomically;
 
+use super::gate::exit;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::models::models;
@@ -52,6 +53,20 @@ pub(super) struct BenchmarkArgs {
     title: Option<String>,
 }
 
+/// Flags of the benchmarks that are chats.
+#[derive(Debug, Args)]
+pub(super) struct ChatArgs {
+    /// What counts as a document: a session, or one turn of it.
+    #[arg(long, value_name = "WHAT", default_value = "session", value_parser = granularity)]
+    pub(super) granularity: Granularity,
+    /// End the rows with recall by type of question.
+    #[arg(long)]
+    pub(super) by_type: bool,
+    /// Exit 1 if a type's recall is below this.
+    #[arg(long, value_name = "F", value_parser = share)]
+    pub(super) by_type_floor: Option<f64>,
+}
+
 /// What is particular to one benchmark.
 pub(super) struct Particular<'a> {
     pub(super) kind: gbrain_eval::benchmark::Kind,
@@ -86,7 +101,16 @@ pub(super) fn run(
         write_result(path, &ran.result)?;
     }
     report(context, args, &ran);
-    verdict(context, particular.floor, &ran)
+    for (kind, recall) in ran.below(particular.floor) {
+        let floor = particular.floor.unwrap_or_default();
+        let found = format!("{} of {} found", recall.hit, recall.total);
+        context.terminal.warn(format!("{kind}: {found}, below the floor of {floor}"));
+    }
+    let errors = ran.result.counts.get("errors").copied().unwrap_or_default();
+    if errors > 0 {
+        context.terminal.warn(format!("{errors} questions failed: see `error` in their rows"));
+    }
+    Ok(exit(ran.verdict(particular.floor)))
 }
 
 fn spec(args: &BenchmarkArgs, particular: &Particular<'_>) -> Spec {
@@ -163,27 +187,6 @@ fn report(context: &Context<'_>, args: &BenchmarkArgs, ran: &Ran) {
     }
 }
 
-fn verdict(context: &Context<'_>, floor: Option<f64>, ran: &Ran) -> Result<Exit, CliError> {
-    let below = floor.map(|floor| ran.by_type.below(floor)).unwrap_or_default();
-    for (kind, recall) in &below {
-        context.terminal.warn(format!(
-            "{kind}: {} of {} found, below the floor of {}",
-            recall.hit,
-            recall.total,
-            floor.unwrap_or_default()
-        ));
-    }
-    let errors = ran.result.counts.get("errors").copied().unwrap_or_default();
-    Ok(if !below.is_empty() {
-        Exit::Fail
-    } else if errors > 0 {
-        context.terminal.warn(format!("{errors} questions failed: see `error` in their rows"));
-        Exit::NoVerdict
-    } else {
-        Exit::Pass
-    })
-}
-
 /// Writes a result, compressed where its name says so.
 pub(super) fn write_result(path: &Path, result: &BenchmarkResult) -> Result<(), CliError> {
     let mut bytes = serde_json::to_vec_pretty(result).expect("results have text keys only");
@@ -199,4 +202,13 @@ pub(super) fn write_result(path: &Path, result: &BenchmarkResult) -> Result<(), 
 fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("NAME=VALUE, as in pool=80")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn granularity(text: &str) -> Result<Granularity, String> {
+    Granularity::from_name(text).ok_or_else(|| "session or turn".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a number from 0 to 1".to_owned())
 }

@@ -184,7 +184,8 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     Ok(exit(outcome.verdict))
 }
 
-fn exit(verdict: Verdict) -> Exit {
+/// The exit code of a verdict.
+pub(super) fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::Granularity;
 use gbrain_eval::benchmark::Kind;
 
-use super::benchmark::{BenchmarkArgs, Particular, run as run_benchmark};
-use super::longmemeval::{granularity, share};
+use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 
@@ -28,15 +26,8 @@ pub(crate) struct LocomoArgs {
     dataset: PathBuf,
     #[command(flatten)]
     shared: BenchmarkArgs,
-    /// What counts as a document: a session, or one turn of it.
-    #[arg(long, value_name = "WHAT", default_value = "session", value_parser = granularity)]
-    granularity: Granularity,
-    /// End the rows with recall by category.
-    #[arg(long)]
-    by_type: bool,
-    /// Exit 1 if a category's recall is below this.
-    #[arg(long, value_name = "F", value_parser = share)]
-    by_type_floor: Option<f64>,
+    #[command(flatten)]
+    chat: ChatArgs,
 }
 
 /// Runs LoCoMo.
@@ -44,10 +35,10 @@ pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliE
     let particular = Particular {
         kind: Kind::Locomo,
         files: vec![args.dataset.clone()],
-        granularity: args.granularity,
+        granularity: args.chat.granularity,
         retrieval_log: None,
-        by_type: args.by_type,
-        floor: args.by_type_floor,
+        by_type: args.chat.by_type,
+        floor: args.chat.by_type_floor,
     };
     run_benchmark(context, &args.shared, &particular)
 }

@@ -4,10 +4,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::Granularity;
 use gbrain_eval::benchmark::Kind;
 
-use super::benchmark::{BenchmarkArgs, Particular, run as run_benchmark};
+use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 
@@ -44,15 +43,8 @@ pub(crate) struct LongMemEvalArgs {
     /// The model that answers.
     #[arg(long, value_name = "M", conflicts_with = "retrieval_only")]
     model: Option<String>,
-    /// What counts as a document: a session, or one turn of it.
-    #[arg(long, value_name = "WHAT", default_value = "session", value_parser = granularity)]
-    granularity: Granularity,
-    /// End the rows with recall by type of question.
-    #[arg(long)]
-    by_type: bool,
-    /// Exit 1 if a type's recall is below this.
-    #[arg(long, value_name = "F", value_parser = share)]
-    by_type_floor: Option<f64>,
+    #[command(flatten)]
+    chat: ChatArgs,
     /// Write the retrieval log of LongMemEval's own scripts, with its figures.
     #[arg(long, value_name = "FILE")]
     retrieval_log: Option<PathBuf>,
@@ -71,21 +63,10 @@ pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit,
     let particular = Particular {
         kind: Kind::LongMemEval,
         files: vec![args.dataset.clone()],
-        granularity: args.granularity,
+        granularity: args.chat.granularity,
         retrieval_log: args.retrieval_log.as_deref(),
-        by_type: args.by_type,
-        floor: args.by_type_floor,
+        by_type: args.chat.by_type,
+        floor: args.chat.by_type_floor,
     };
     run_benchmark(context, &args.shared, &particular)
-}
-
-/// What `--granularity` takes.
-pub(super) fn granularity(text: &str) -> Result<Granularity, String> {
-    Granularity::from_name(text).ok_or_else(|| "session or turn".to_owned())
-}
-
-/// A share of all.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "a number from 0 to 1".to_owned())
 }

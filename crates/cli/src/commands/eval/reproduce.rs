@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_core::benchmark::Outcome;
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
-use gbrain_eval::benchmark::{Difference, How, Spec, differences};
+use gbrain_eval::benchmark::{Changed, Difference, How, Spec, changed, differences};
 use gbrain_eval::read_document;
 use serde_json::json;
 
@@ -80,19 +80,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
 }
 
 fn told(context: &Context<'_>, before: &BenchmarkResult, after: &BenchmarkResult) -> Exit {
-    let changed: Vec<(&str, &str, &str)> = [
-        ("software", before.label.software.as_str(), after.label.software.as_str()),
-        ("code", &before.label.code, &after.label.code),
-        ("settings", &before.label.settings, &after.label.settings),
-        (
-            "embedder",
-            before.label.embedder.as_deref().unwrap_or("none"),
-            after.label.embedder.as_deref().unwrap_or("none"),
-        ),
-    ]
-    .into_iter()
-    .filter(|(_, before, after)| before != after)
-    .collect();
+    let changed = changed(&before.label, &after.label);
     let (before_rows, after_rows): (Vec<Outcome>, Vec<Outcome>) =
         (before.outcomes(), after.outcomes());
     let differences = differences(&before_rows, &after_rows);
@@ -100,7 +88,7 @@ fn told(context: &Context<'_>, before: &BenchmarkResult, after: &BenchmarkResult
     if terminal.is_json() {
         let changed: Vec<_> = changed
             .iter()
-            .map(|(what, before, after)| json!({ "what": what, "before": before, "after": after }))
+            .map(|one| json!({ "what": one.what, "before": one.before, "after": one.after }))
             .collect();
         let rows: Vec<_> = differences
             .iter()
@@ -110,7 +98,7 @@ fn told(context: &Context<'_>, before: &BenchmarkResult, after: &BenchmarkResult
             "schema_version": 1, "rows": before_rows.len(), "differences": rows, "changed": changed,
         }));
     } else {
-        for (what, before, after) in &changed {
+        for Changed { what, before, after } in &changed {
             terminal.line(format!("{what} differs: {before}, now {after}"));
         }
         for Difference { question_id, what } in differences.iter().take(20) {

@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::Figures;
-use crate::benchmark::{
-    Abstention, Figured, Granularity, Group, Label, Mean, Outcome, Summary, summarise,
-};
+use crate::benchmark::{Abstention, Figured, Granularity, Group, Label, Mean, Outcome, Summary};
 
 use super::Row;
 
@@ -130,9 +128,8 @@ pub struct Result {
 }
 
 impl Result {
-    /// The result of outcomes.
-    pub fn new(asked: WireAsk, label: &Label, outcomes: Vec<Outcome>) -> Self {
-        let summary = summarise(&outcomes);
+    /// The result of outcomes that add up to a summary.
+    pub fn new(asked: WireAsk, label: &Label, summary: Summary, outcomes: Vec<Outcome>) -> Self {
         let warnings = crate::benchmark::label(label, &summary).warnings;
         let Summary {
             asked: questions,
