@@ -19,6 +19,7 @@ pub mod id;
 pub mod job;
 pub mod link;
 pub mod measure;
+pub mod money;
 pub mod named;
 pub mod overlap;
 pub mod page;
