@@ -13,7 +13,7 @@ mod normal;
 mod percentile;
 mod permutation;
 mod power;
-mod rng;
+pub(crate) mod rng;
 mod wilson;
 
 pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};

@@ -1,0 +1,156 @@
+//! The docket of a run: every pair once, and which queries surfaced it.
+
+use rustc_hash::FxHashMap;
+
+use crate::hash::Hash;
+use crate::stats::rng::Rng;
+
+use super::date::DateRule;
+use super::pair::Pair;
+use super::prompt::Prompt;
+use super::verdict::{JudgeError, Judgement};
+
+/// A query of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What was asked.
+    pub query: String,
+    /// How many results it had.
+    pub results: usize,
+    /// Its pairs, as places on the docket, in the order in which they are judged.
+    pub pairs: Vec<usize>,
+    /// Why the search failed, if it did. Such a query counts for nothing.
+    pub error: Option<String>,
+}
+
+/// A pair of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Docketed {
+    /// The pair as the first query surfaced it.
+    pub pair: Pair,
+    /// What the judge is shown.
+    pub prompt: Prompt,
+    /// Why it is judged or is not.
+    pub rule: DateRule,
+}
+
+/// Who gave a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The judge, now.
+    Judge,
+    /// The judge, before.
+    Cache,
+}
+
+/// What became of a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It was judged.
+    Judged(Judgement, Origin),
+    /// The judge was asked and gave no judgement.
+    Failed(JudgeError),
+    /// The judge was not asked.
+    NotAsked,
+}
+
+/// The pairs of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Docket {
+    asked: Vec<Asked>,
+    pairs: Vec<Docketed>,
+    places: FxHashMap<Hash, usize>,
+}
+
+impl Docket {
+    /// A docket without queries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the pairs of a query. A pair whose prompt is known is the pair that is there.
+    pub fn add(&mut self, query: &str, results: usize, pairs: Vec<Pair>, max_chars: usize) {
+        let mut places = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            let place = self.place(pair, max_chars);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        self.asked.push(Asked { query: query.to_owned(), results, pairs: places, error: None });
+    }
+
+    /// Takes a query whose search failed.
+    pub fn add_failed(&mut self, query: &str, error: &str) {
+        let (query, error) = (query.to_owned(), Some(error.to_owned()));
+        self.asked.push(Asked { query, results: 0, pairs: Vec::new(), error });
+    }
+
+    fn place(&mut self, pair: Pair, max_chars: usize) -> usize {
+        let prompt = Prompt::of(&pair, max_chars);
+        let next = self.pairs.len();
+        let place = *self.places.entry(prompt.identity).or_insert(next);
+        if place == next {
+            let rule = DateRule::of(&pair);
+            self.pairs.push(Docketed { pair, prompt, rule });
+        }
+        place
+    }
+
+    /// The queries, in the order in which they came.
+    pub fn asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Every pair once. Those of the first query come first, the best found of each before the
+    /// others: where the money ends, the first queries are judged whole.
+    pub fn pairs(&self) -> &[Docketed] {
+        &self.pairs
+    }
+
+    /// The places of the pairs that are to be judged, in that order.
+    pub fn to_judge(&self) -> impl Iterator<Item = usize> + '_ {
+        self.pairs.iter().enumerate().filter(|(_, one)| one.rule.keeps()).map(|(place, _)| place)
+    }
+}
+
+/// So many places below `total`, chosen by a seed, in order; all of them when there are no more.
+pub fn sample(total: usize, count: usize, seed: u64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..total).collect();
+    Rng::new(seed).shuffle(&mut places);
+    places.truncate(count);
+    places.sort_unstable();
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair::PairKind;
+    use super::super::pair::tests::passage;
+    use super::*;
+
+    fn pair(a: &str, b: &str) -> Pair {
+        Pair::new(PairKind::CrossPage, passage("a", 0, a), passage("b", 0, b), 1.0)
+    }
+
+    #[test]
+    fn a_pair_is_there_once() {
+        let mut docket = Docket::new();
+        docket.add("one", 2, vec![pair("x", "y"), pair("x", "z"), pair("x", "y")], 99);
+        docket.add("two", 2, vec![pair("x", "z"), pair("on 2021-01-01", "on 2024-01-01")], 99);
+        docket.add_failed("three", "no index");
+        assert_eq!(docket.pairs().len(), 3);
+        assert_eq!(docket.asked()[0].pairs, [0, 1]);
+        assert_eq!(docket.asked()[1].pairs, [1, 2]);
+        assert_eq!(docket.to_judge().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(docket.asked()[2].error.as_deref(), Some("no index"));
+    }
+
+    #[test]
+    fn a_sample_follows_its_seed() {
+        assert_eq!(sample(5, 9, 1), [0, 1, 2, 3, 4]);
+        let one = sample(1000, 10, 1);
+        assert_eq!((one.len(), sample(1000, 10, 1)), (10, one.clone()));
+        assert!(one.is_sorted() && sample(1000, 10, 2) != one);
+    }
+}

@@ -1,0 +1,302 @@
+//! Statements, and which of them are held against each other.
+//!
+//! Every two passages of different pages that answer the same question, and every passage against the
+//! active takes of its own page. The order of pairs follows from the pairs alone, not from the order
+//! in which passages arrive.
+//!
+//! A statement's date is the page's own effective date or the take's own since. When a page was
+//! imported says nothing about when its claims held, so that time is not representable here.
+
+use std::cmp::Ordering;
+
+use jiff::civil::Date;
+
+use crate::id::PageKey;
+use crate::named;
+use crate::page::Take;
+use crate::request::Trust;
+use crate::search::Settings;
+
+/// Where in a page a statement stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// A passage.
+    Passage {
+        /// Its place among the passages, from 0.
+        ordinal: u32,
+        /// Its id.
+        chunk_id: String,
+    },
+    /// A take.
+    Take {
+        /// Its place among the page's takes, from 1.
+        row: u32,
+    },
+}
+
+/// Where a statement's date comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DateFrom {
+    /// The page says when what it tells of happened.
+    Page,
+    /// The take says since when it holds.
+    Take,
+}
+
+named! { DateFrom { Page = "page", Take = "take_since" } }
+
+/// When a statement held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dated {
+    /// The day.
+    pub day: Date,
+    /// Who says so.
+    pub from: DateFrom,
+}
+
+/// How much care a source is known for, by its weight in searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tier {
+    /// Weighted up.
+    Curated,
+    /// Weighted down.
+    Bulk,
+    /// Neither.
+    Other,
+}
+
+named! { Tier { Curated = "curated", Bulk = "bulk", Other = "other" } }
+
+/// Something a brain says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// The page.
+    pub key: PageKey,
+    /// Where in it.
+    pub place: Place,
+    /// What it says.
+    pub text: String,
+    /// Who holds it, where that is known.
+    pub holder: Option<String>,
+    /// When it held, where that is known.
+    pub date: Option<Dated>,
+    /// How much care its source is known for.
+    pub tier: Tier,
+    /// Whether its source is trusted.
+    pub trust: Trust,
+}
+
+/// A passage of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// What it says.
+    pub statement: Statement,
+    /// What it scored.
+    pub score: f64,
+}
+
+/// Which statements are held against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PairKind {
+    /// Passages of two pages.
+    CrossPage,
+    /// A passage and a take of the same page.
+    PassageTake,
+}
+
+// The names of the reference's reports.
+named! { PairKind { CrossPage = "cross_slug_chunks", PassageTake = "intra_page_chunk_take" } }
+
+/// Two statements. Invariant: `a` comes before `b` in the order of page and place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// Which statements they are.
+    pub kind: PairKind,
+    /// The one.
+    pub a: Statement,
+    /// The other.
+    pub b: Statement,
+    /// What both scored together; for a take, one more than its passage.
+    pub combined_score: f64,
+}
+
+impl Tier {
+    /// The tier of a page under these settings.
+    pub fn of(settings: &Settings, key: &PageKey) -> Self {
+        match settings.source_weight(key) {
+            weight if weight > 1.05 => Self::Curated,
+            weight if weight < 0.95 => Self::Bulk,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Statement {
+    /// A take as a statement of the page that its passage stands for; none when it no longer holds.
+    /// A take without a since held when the page says that it did.
+    pub fn of_take(passage: &Self, row: u32, take: &Take, page_date: Option<Date>) -> Option<Self> {
+        if !take.active {
+            return None;
+        }
+        let since = take.since.map(|day| Dated { day, from: DateFrom::Take });
+        let date = since.or_else(|| page_date.map(|day| Dated { day, from: DateFrom::Page }));
+        Some(Self {
+            key: passage.key.clone(),
+            place: Place::Take { row },
+            text: take.claim.clone(),
+            holder: take.holder.clone(),
+            date,
+            tier: passage.tier,
+            trust: passage.trust,
+        })
+    }
+
+    /// Where it stands, as an order.
+    fn order(&self) -> (&PageKey, &Place) {
+        (&self.key, &self.place)
+    }
+}
+
+impl Pair {
+    /// A pair of two statements, whichever comes first.
+    pub fn new(kind: PairKind, one: Statement, other: Statement, combined_score: f64) -> Self {
+        let is_ordered = (one.order(), &one.text) <= (other.order(), &other.text);
+        let (a, b) = if is_ordered { (one, other) } else { (other, one) };
+        Self { kind, a, b, combined_score }
+    }
+
+    /// The order in which pairs are judged: the best found first, then by page and place.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let place = |pair: &Self| (pair.a.order().0.clone(), pair.b.order().0.clone());
+        other
+            .combined_score
+            .total_cmp(&self.combined_score)
+            .then_with(|| place(self).cmp(&place(other)))
+            .then_with(|| self.a.order().cmp(&other.a.order()))
+            .then_with(|| self.b.order().cmp(&other.b.order()))
+            .then_with(|| (&self.a.text, &self.b.text).cmp(&(&other.a.text, &other.b.text)))
+    }
+}
+
+/// The pairs among the passages of one answer, and of each passage with the active takes of its
+/// page, in the order in which they are judged. A take that is given twice is one take.
+pub fn pairs_of(passages: &[Ranked], takes: &[Statement]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (at, one) in passages.iter().enumerate() {
+        for other in &passages[at + 1..] {
+            if one.statement.key != other.statement.key {
+                let score = one.score + other.score;
+                let (one, other) = (one.statement.clone(), other.statement.clone());
+                pairs.push(Pair::new(PairKind::CrossPage, one, other, score));
+            }
+        }
+        for take in takes.iter().filter(|take| take.key == one.statement.key) {
+            let (passage, score) = (one.statement.clone(), one.score + 1.0);
+            pairs.push(Pair::new(PairKind::PassageTake, passage, take.clone(), score));
+        }
+    }
+    pairs.sort_by(Pair::order);
+    pairs.dedup_by(|one, other| (&one.a, &one.b) == (&other.a, &other.b));
+    pairs
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::id::SourceId;
+
+    /// A passage of a page.
+    pub(crate) fn passage(slug: &str, ordinal: u32, text: &str) -> Statement {
+        Statement {
+            key: PageKey::parse(slug, &SourceId::default()).unwrap(),
+            place: Place::Passage { ordinal, chunk_id: format!("{slug}#{ordinal}") },
+            text: text.to_owned(),
+            holder: None,
+            date: None,
+            tier: Tier::Other,
+            trust: Trust::Trusted,
+        }
+    }
+
+    fn ranked(slug: &str, ordinal: u32, score: f64) -> Ranked {
+        Ranked { statement: passage(slug, ordinal, &format!("{slug} {ordinal}")), score }
+    }
+
+    fn names(pairs: &[Pair]) -> Vec<String> {
+        let name = |statement: &Statement| match &statement.place {
+            Place::Passage { ordinal, .. } => format!("{}#{ordinal}", statement.key.slug),
+            Place::Take { row } => format!("{}!{row}", statement.key.slug),
+        };
+        let pair = |pair: &Pair| format!("{} {}", name(&pair.a), name(&pair.b));
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn pages_are_paired_and_takes_with_their_page() {
+        let take =
+            |slug: &str, row| Statement { place: Place::Take { row }, ..passage(slug, 0, "t") };
+        let passages = [ranked("b", 0, 0.5), ranked("a", 1, 0.9), ranked("a", 0, 0.2)];
+        let pairs = pairs_of(&passages, &[take("a", 1), take("a", 1), take("c", 1)]);
+        assert_eq!(names(&pairs), ["a#1 a!1", "a#1 b#0", "a#0 a!1", "a#0 b#0"]);
+        assert_eq!(pairs[0].combined_score, 1.9);
+        assert_eq!(pairs[0].kind, PairKind::PassageTake);
+    }
+
+    #[test]
+    fn a_take_has_its_own_date() {
+        let page = passage("a", 0, "x");
+        let page_date = Some(date(2020, 1, 1));
+        let mut take = Take {
+            claim: "c".into(),
+            kind: "fact".into(),
+            holder: Some("ada".into()),
+            weight: 0.5,
+            since: Some(date(2024, 5, 1)),
+            until: None,
+            active: true,
+        };
+        let dated =
+            |take: &Take| Statement::of_take(&page, 3, take, page_date).unwrap().date.unwrap();
+        assert_eq!(dated(&take), Dated { day: date(2024, 5, 1), from: DateFrom::Take });
+        take.since = None;
+        assert_eq!(dated(&take), Dated { day: date(2020, 1, 1), from: DateFrom::Page });
+        take.active = false;
+        assert_eq!(Statement::of_take(&page, 3, &take, page_date), None);
+    }
+
+    #[test]
+    fn tiers_follow_weights() {
+        let mut settings = Settings::default();
+        settings.set("source_weight.wiki", "1.2").unwrap();
+        settings.set("source_weight.mail", "0.8").unwrap();
+        let tier =
+            |key: &str| Tier::of(&settings, &PageKey::parse(key, &SourceId::default()).unwrap());
+        assert_eq!(
+            [tier("wiki::a"), tier("mail::a"), tier("a")],
+            [Tier::Curated, Tier::Bulk, Tier::Other]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_passages_does_not_matter(
+            places in prop::collection::vec((0..4_u32, 0..3_u32, 0..3_u8), 0..7),
+            turn in 0..7_usize,
+        ) {
+            let mut passages: Vec<Ranked> = places
+                .iter()
+                .map(|(page, ordinal, score)| ranked(&format!("p{page}"), *ordinal, f64::from(*score)))
+                .collect();
+            let before = pairs_of(&passages, &[]);
+            if !passages.is_empty() {
+                let turn = turn % passages.len();
+                passages.rotate_left(turn);
+            }
+            passages.reverse();
+            prop_assert_eq!(pairs_of(&passages, &[]), before);
+        }
+    }
+}

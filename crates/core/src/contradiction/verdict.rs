@@ -1,0 +1,380 @@
+//! What a judge says about a pair, and what of it is believed.
+//!
+//! Answers are read tolerantly where the meaning is plain (a list of one answer, numbers as text, the
+//! boolean of older prompts) and refused where it is not: an unknown verdict or a confidence that is
+//! no number from 0 to 1 is an error, never a pair without contradiction.
+
+use serde_json::{Map, Value};
+
+use crate::named;
+
+/// How sure a judge must be of a contradiction. Exactly this sure is sure enough.
+pub const CONFIDENCE_FLOOR: f64 = 0.7;
+
+/// The longest axis that is kept, in characters.
+const AXIS_CHARS: usize = 300;
+
+/// How two statements stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Contradicts {
+    /// Both can be so.
+    No,
+    /// They can't both be so at the same point in time.
+    Contradiction,
+    /// The newer one replaces the older one.
+    Supersession,
+    /// A figure or state went back to what it was, or got worse, against what was said to hold.
+    Regression,
+    /// What is told of changed over time, and both were so when they were said.
+    Evolution,
+    /// One only seems to deny the other: the denial is about something else.
+    NegationArtifact,
+}
+
+named! {
+    Contradicts {
+        No = "no_contradiction",
+        Contradiction = "contradiction",
+        Supersession = "temporal_supersession",
+        Regression = "temporal_regression",
+        Evolution = "temporal_evolution",
+        NegationArtifact = "negation_artifact",
+    }
+}
+
+/// How much it matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// A detail.
+    Low,
+    /// An answer could be wrong.
+    Medium,
+    /// A decision could be wrong.
+    High,
+}
+
+named! { Severity { Info = "info", Low = "low", Medium = "medium", High = "high" } }
+
+/// What a severity means, for judges and readers.
+pub const SEVERITY_RUBRIC: &str = "\
+high: somebody who acts on the wrong statement loses money, breaks a promise or harms a person \
+(who holds a role, amounts, dates of obligations, health, law, security).
+medium: an answer made from the wrong statement would be wrong in a way that its reader would mind.
+low: a detail is wrong, and little follows from it.
+info: worth knowing, nothing to repair.";
+
+/// What could be done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ResolutionKind {
+    /// Mark the older statement as replaced by the newer.
+    TemporalSupersede,
+    /// Replace a take that its own page denies.
+    TakesSupersede,
+    /// Keep both and mark the matter as open.
+    TakesMarkDebate,
+    /// Write the change down in the page's timeline.
+    LogTimelineChange,
+    /// Write the page anew from its sources.
+    DreamSynthesize,
+    /// Somebody should look at it soon.
+    FlagForReview,
+    /// Somebody has to decide.
+    ManualReview,
+}
+
+named! {
+    ResolutionKind {
+        TemporalSupersede = "temporal_supersede",
+        TakesSupersede = "takes_supersede",
+        TakesMarkDebate = "takes_mark_debate",
+        LogTimelineChange = "log_timeline_change",
+        DreamSynthesize = "dream_synthesize",
+        FlagForReview = "flag_for_review",
+        ManualReview = "manual_review",
+    }
+}
+
+/// Why there is no judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum JudgeError {
+    /// The answer could not be read.
+    ParseFail,
+    /// The judge would not answer.
+    Refusal,
+    /// It did not answer in time.
+    Timeout,
+    /// Its server failed.
+    Http5xx,
+    /// It was asked too often.
+    RateLimited,
+    /// The money is spent.
+    OverBudget,
+    /// The recorded answers are those of another prompt.
+    StaleCassette,
+    /// There is no key to ask with.
+    NoKey,
+    /// Something else.
+    Unknown,
+}
+
+named! {
+    JudgeError {
+        ParseFail = "parse_fail",
+        Refusal = "refusal",
+        Timeout = "timeout",
+        Http5xx = "http_5xx",
+        RateLimited = "rate_limited",
+        OverBudget = "over_budget",
+        StaleCassette = "stale_cassette",
+        NoKey = "no_key",
+        Unknown = "unknown",
+    }
+}
+
+/// What a judge said about a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// How the statements stand to each other, after the floor.
+    pub verdict: Contradicts,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What they disagree about, in one line.
+    pub axis: String,
+    /// How sure the judge is, 0 to 1.
+    pub confidence: f64,
+    /// What the judge would do about it.
+    pub resolution: Option<ResolutionKind>,
+    /// Whether it was a contradiction that the judge was not sure enough of.
+    pub is_floored: bool,
+}
+
+/// Why an answer was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AnswerError {
+    /// Not an object, nor a list of one.
+    #[error("the answer is {0}, not one object")]
+    Shape(&'static str),
+    /// No verdict in it.
+    #[error("the answer has no `verdict`")]
+    NoVerdict,
+    /// A verdict that is none.
+    #[error("{0:?} is not a verdict")]
+    UnknownVerdict(String),
+    /// No confidence in it.
+    #[error("the answer has no `confidence`")]
+    NoConfidence,
+    /// A confidence that is none.
+    #[error("confidence is {0}, not a number from 0 to 1")]
+    Confidence(String),
+}
+
+impl From<&AnswerError> for JudgeError {
+    fn from(_: &AnswerError) -> Self {
+        Self::ParseFail
+    }
+}
+
+impl Contradicts {
+    /// How much it matters when nobody says.
+    pub fn default_severity(self) -> Severity {
+        match self {
+            Self::Contradiction => Severity::Medium,
+            Self::Regression => Severity::High,
+            Self::NegationArtifact => Severity::Low,
+            Self::No | Self::Supersession | Self::Evolution => Severity::Info,
+        }
+    }
+
+    /// Whether it is reported: everything but the lack of one.
+    pub fn is_finding(self) -> bool {
+        self != Self::No
+    }
+}
+
+impl Judgement {
+    /// A judgement with the floor applied: a contradiction that the judge is not sure of is none.
+    pub fn new(verdict: Contradicts, severity: Severity, axis: &str, confidence: f64) -> Self {
+        let is_floored = verdict == Contradicts::Contradiction && confidence < CONFIDENCE_FLOOR;
+        let (verdict, severity) = match is_floored {
+            true => (Contradicts::No, Severity::Info),
+            false => (verdict, severity),
+        };
+        Self { verdict, severity, axis: one_line(axis), confidence, resolution: None, is_floored }
+    }
+
+    /// With what could be done about it.
+    #[must_use]
+    pub fn with_resolution(self, resolution: Option<ResolutionKind>) -> Self {
+        Self { resolution, ..self }
+    }
+}
+
+/// Reads an answer.
+pub fn parse(answer: &Value) -> Result<Judgement, AnswerError> {
+    let answer = one_object(answer)?;
+    let verdict = verdict_of(answer)?;
+    let confidence = confidence_of(answer)?;
+    let severity = name_of(answer, "severity").and_then(|name| Severity::from_name(&name));
+    let severity = severity.unwrap_or_else(|| verdict.default_severity());
+    let axis = answer.get("axis").and_then(Value::as_str).unwrap_or_default();
+    let resolution = name_of(answer, "resolution_kind");
+    let resolution = resolution.and_then(|name| ResolutionKind::from_name(&name));
+    Ok(Judgement::new(verdict, severity, axis, confidence).with_resolution(resolution))
+}
+
+fn one_object(answer: &Value) -> Result<&Map<String, Value>, AnswerError> {
+    match answer {
+        Value::Object(object) => Ok(object),
+        Value::Array(list) => match list.as_slice() {
+            [Value::Object(object)] => Ok(object),
+            [_] => Err(AnswerError::Shape("a list of something else")),
+            [] => Err(AnswerError::Shape("an empty list")),
+            _ => Err(AnswerError::Shape("a list of several")),
+        },
+        Value::Null => Err(AnswerError::Shape("null")),
+        Value::Bool(_) => Err(AnswerError::Shape("a boolean")),
+        Value::Number(_) => Err(AnswerError::Shape("a number")),
+        Value::String(_) => Err(AnswerError::Shape("a text")),
+    }
+}
+
+/// The verdict, or the boolean that stood for one in older prompts.
+fn verdict_of(answer: &Map<String, Value>) -> Result<Contradicts, AnswerError> {
+    let legacy = ["contradicts", "contradiction"].iter().find_map(|key| answer.get(*key));
+    match (answer.get("verdict"), legacy.and_then(Value::as_bool)) {
+        (Some(Value::String(name)), _) => {
+            let folded = folded(name);
+            Contradicts::from_name(&folded).ok_or_else(|| AnswerError::UnknownVerdict(name.clone()))
+        }
+        (Some(other), _) => Err(AnswerError::UnknownVerdict(other.to_string())),
+        (None, Some(true)) => Ok(Contradicts::Contradiction),
+        (None, Some(false)) => Ok(Contradicts::No),
+        (None, None) => Err(AnswerError::NoVerdict),
+    }
+}
+
+fn confidence_of(answer: &Map<String, Value>) -> Result<f64, AnswerError> {
+    let value = answer.get("confidence").ok_or(AnswerError::NoConfidence)?;
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    // A comparison that what is not a number fails.
+    number
+        .filter(|number| (0.0..=1.0).contains(number))
+        .ok_or_else(|| AnswerError::Confidence(value.to_string()))
+}
+
+fn name_of(answer: &Map<String, Value>, key: &str) -> Option<String> {
+    answer.get(key).and_then(Value::as_str).map(folded)
+}
+
+fn folded(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace([' ', '-'], "_")
+}
+
+fn one_line(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    line.join(" ").chars().take(AXIS_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: Value, verdict: Contradicts, severity: Severity, confidence: f64) {
+        let found = parse(&answer).unwrap();
+        assert_eq!(
+            (found.verdict, found.severity, found.confidence),
+            (verdict, severity, confidence)
+        );
+    }
+
+    #[test]
+    fn what_is_plain_is_read() {
+        use Contradicts as C;
+        let whole = json!({"verdict": "contradiction", "severity": "high", "axis": "who is chair",
+            "confidence": 0.9, "resolution_kind": "manual_review"});
+        let found = parse(&whole).unwrap();
+        assert_eq!(found.axis, "who is chair");
+        assert_eq!(found.resolution, Some(ResolutionKind::ManualReview));
+        check(json!([whole]), C::Contradiction, Severity::High, 0.9);
+        check(
+            json!({"verdict": "no_contradiction", "confidence": "0.5"}),
+            C::No,
+            Severity::Info,
+            0.5,
+        );
+        check(
+            json!({"contradicts": true, "confidence": 1}),
+            C::Contradiction,
+            Severity::Medium,
+            1.0,
+        );
+        check(json!({"contradiction": false, "confidence": 0}), C::No, Severity::Info, 0.0);
+        check(
+            json!({"verdict": "Temporal Regression", "severity": "dire", "confidence": 0.1}),
+            C::Regression,
+            Severity::High,
+            0.1,
+        );
+    }
+
+    #[test]
+    fn the_floor_is_sure_enough() {
+        let at = |confidence: f64| {
+            parse(
+                &json!({"verdict": "contradiction", "severity": "high", "confidence": confidence}),
+            )
+            .unwrap()
+        };
+        assert_eq!(at(0.7).verdict, Contradicts::Contradiction);
+        let below = at(0.699_999);
+        assert_eq!((below.verdict, below.severity), (Contradicts::No, Severity::Info));
+        assert!(below.is_floored && !at(0.7).is_floored);
+        let other = parse(&json!({"verdict": "temporal_evolution", "confidence": 0.1})).unwrap();
+        assert_eq!(other.verdict, Contradicts::Evolution);
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for answer in [
+            json!(null),
+            json!("no_contradiction"),
+            json!([]),
+            json!([{"verdict": "contradiction", "confidence": 1}, {}]),
+            json!({"confidence": 0.9}),
+            json!({"verdict": "perhaps", "confidence": 0.9}),
+            json!({"verdict": true, "confidence": 0.9}),
+            json!({"verdict": "contradiction"}),
+            json!({"verdict": "contradiction", "confidence": "NaN"}),
+            json!({"verdict": "contradiction", "confidence": 1.01}),
+            json!({"verdict": "contradiction", "confidence": -0.1}),
+            json!({"verdict": "contradiction", "confidence": 85}),
+            json!({"verdict": "contradiction", "confidence": null}),
+            json!({"contradicts": "yes", "confidence": 0.9}),
+        ] {
+            let error = parse(&answer).expect_err(&answer.to_string());
+            assert_eq!(JudgeError::from(&error), JudgeError::ParseFail);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_judgement_is_within_its_bounds(confidence in any::<f64>(), verdict in ".{0,12}") {
+            let answer = json!({"verdict": verdict, "confidence": confidence});
+            prop_assert!(parse(&answer).is_err());
+            let answer = json!({"verdict": "contradiction", "confidence": confidence});
+            if let Ok(judgement) = parse(&answer) {
+                prop_assert!((0.0..=1.0).contains(&judgement.confidence));
+            }
+        }
+    }
+}

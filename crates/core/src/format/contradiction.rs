@@ -1,0 +1,542 @@
+//! A run of the contradiction probe on the wire: printed, stored, and read back by `trend` and
+//! `review`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contradiction::date::DateRule;
+use crate::contradiction::docket::{Docket, Docketed};
+use crate::contradiction::pair::{DateFrom, PairKind, Place, Statement, Tier};
+use crate::contradiction::rate::{CanaryCounts, CorrectedRate, Counted, Informedness};
+use crate::contradiction::report::{
+    Finding, HotPage, QueryTally, Reason, Report, RunInfo, RunStatus, TierTally,
+};
+use crate::contradiction::resolution::Resolution;
+use crate::contradiction::verdict::{Contradicts, JudgeError, Judgement, ResolutionKind, Severity};
+use crate::gate::Verdict;
+use crate::money::Usd;
+use crate::request::Trust;
+
+use super::replay::ends;
+
+/// The version of [`ContradictionReport`].
+pub const CONTRADICTION_VERSION: u32 = 1;
+
+/// What `gbrain eval suspected-contradictions --json` prints and the store keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContradictionReport {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// Whether the run says something.
+    pub run_status: RunStatus,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Why it does not say enough.
+    pub inconclusive_reasons: Vec<Reason>,
+    /// Its name.
+    pub run_id: String,
+    /// Who judged.
+    pub judge_model: String,
+    /// The version of the prompt.
+    pub prompt_version: String,
+    /// The hash of the prompt.
+    pub prompt_sha: String,
+    /// How long statements were cut.
+    pub truncation_policy: String,
+    /// Results per query.
+    pub top_k: usize,
+    /// How queries were chosen.
+    pub sampling: String,
+    /// Queries asked.
+    pub queries_evaluated: usize,
+    /// Fully judged queries with a contradiction.
+    pub queries_with_contradiction: u64,
+    /// Fully judged queries with any finding.
+    pub queries_with_any_finding: usize,
+    /// Findings of every verdict; a pair counts once.
+    pub total_contradictions_flagged: usize,
+    /// Judgements by verdict.
+    pub verdict_breakdown: BTreeMap<Contradicts, usize>,
+    /// The query rate.
+    pub calibration: WireCalibration,
+    /// The pair rate, raw and corrected, and what the judge is worth.
+    pub pair_rate: WirePairRate,
+    /// Judge calls without a judgement, by kind; planted pairs included.
+    pub judge_errors: WireErrors,
+    /// What it cost.
+    pub cost_usd: WireCost,
+    /// Judgements that were remembered.
+    pub cache: WireCache,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Pairs between tiers of sources.
+    pub source_tier_breakdown: WireTiers,
+    /// What was found, the worst first; each pair once.
+    pub findings: Vec<WireFinding>,
+    /// Every query.
+    pub per_query: Vec<WireQuery>,
+    /// Pages with the most findings.
+    pub hot_pages: Vec<WireHotPage>,
+}
+
+/// The query rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionCalibration")]
+pub struct WireCalibration {
+    /// Queries whose pairs were all judged.
+    pub queries_total: u64,
+    /// Those without a contradiction.
+    pub queries_judged_clean: u64,
+    /// Those with one.
+    pub queries_with_contradiction: u64,
+    /// Queries that were asked and could not be judged whole.
+    pub queries_not_judged: u64,
+    /// The rate with its interval; none when no query was judged whole.
+    pub wilson_ci_95: Option<WireRate>,
+    /// A remark on rates of few queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub small_sample_note: Option<String>,
+}
+
+/// A rate with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RateWithInterval")]
+pub struct WireRate {
+    /// The rate.
+    pub point: f64,
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+    /// Of how many.
+    pub n: u64,
+}
+
+/// The pair rate and the judge's errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionPairRate")]
+pub struct WirePairRate {
+    /// Contradictions among judged pairs.
+    pub raw: Option<WireRate>,
+    /// Without the judge's errors.
+    pub corrected: Option<WireCorrected>,
+    /// Planted contradictions that the judge caught.
+    pub sensitivity: Option<WireRate>,
+    /// Planted consistent pairs that it left alone.
+    pub specificity: Option<WireRate>,
+    /// Sensitivity + specificity - 1.
+    pub informedness: Option<WireInformedness>,
+    /// What the planted pairs were chosen by.
+    pub canary_seed: u64,
+}
+
+/// A corrected rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CorrectedPairRate")]
+pub struct WireCorrected {
+    /// The estimate, which may be below 0 or above 1: means over runs are right only without a clamp.
+    pub estimate: f64,
+    /// The estimate between 0 and 1.
+    pub corrected_rate: f64,
+    /// The 95 % interval.
+    pub interval: [f64; 2],
+}
+
+/// What a judge is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "JudgeInformedness")]
+pub struct WireInformedness {
+    /// As measured.
+    pub value: f64,
+    /// The 95 % interval.
+    pub interval: [f64; 2],
+}
+
+/// Failures by kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "JudgeErrorCounts")]
+pub struct WireErrors {
+    /// By kind.
+    #[serde(flatten)]
+    pub by_kind: BTreeMap<JudgeError, usize>,
+    /// Together.
+    pub total: usize,
+    /// What they mean for the rates.
+    pub note: String,
+}
+
+/// What a run cost, in dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionCost")]
+pub struct WireCost {
+    /// The judge.
+    pub judge: f64,
+    /// Embedding the queries.
+    pub embedding: f64,
+    /// Together.
+    pub total: f64,
+}
+
+/// Remembered judgements.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionCache")]
+pub struct WireCache {
+    /// Remembered.
+    pub hits: u64,
+    /// Asked for.
+    pub misses: u64,
+    /// The share of the remembered.
+    pub hit_rate: Option<f64>,
+}
+
+/// Pairs between tiers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionTiers")]
+pub struct WireTiers {
+    /// Both curated.
+    pub curated_vs_curated: usize,
+    /// One curated, one bulk.
+    pub curated_vs_bulk: usize,
+    /// Both bulk.
+    pub bulk_vs_bulk: usize,
+    /// Any other.
+    pub other: usize,
+}
+
+/// A pair that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionFinding")]
+pub struct WireFinding {
+    /// What names the pair: the hash of what the judge saw.
+    pub pair_id: String,
+    /// Which statements they are.
+    pub kind: PairKind,
+    /// The one.
+    pub a: WireMember,
+    /// The other.
+    pub b: WireMember,
+    /// What both scored together.
+    pub combined_score: f64,
+    /// Why the pair was judged.
+    pub date_rule: DateRule,
+    /// Whether the judge saw only the beginning of a statement.
+    pub is_truncated: bool,
+    /// How they stand to each other.
+    pub verdict: Contradicts,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What they disagree about.
+    pub axis: String,
+    /// How sure the judge is.
+    pub confidence: f64,
+    /// What could be done.
+    pub resolution_kind: Option<ResolutionKind>,
+    /// In one sentence.
+    pub resolution_advice: Option<String>,
+    /// What to paste into a shell.
+    pub resolution_command: Option<String>,
+}
+
+/// A statement of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionMember")]
+pub struct WireMember {
+    /// The source of its page.
+    pub source_id: String,
+    /// The page in that source.
+    pub slug: String,
+    /// The passage.
+    pub chunk_id: Option<String>,
+    /// The take, from 1.
+    pub take_row_num: Option<u32>,
+    /// How much care its source is known for.
+    pub source_tier: Tier,
+    /// Whether its source is trusted.
+    pub source_trust: Trust,
+    /// Who holds it.
+    pub holder: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// When it held.
+    pub effective_date: Option<String>,
+    /// Who says so.
+    pub effective_date_source: Option<DateFrom>,
+}
+
+/// A query of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionQuery")]
+pub struct WireQuery {
+    /// What was asked.
+    pub query: String,
+    /// How many results it had.
+    pub result_count: usize,
+    /// Its findings, by the ids of their pairs.
+    pub contradictions: Vec<String>,
+    /// Pairs that the date rule left out.
+    pub pairs_skipped_by_date: usize,
+    /// Pairs that were judged before.
+    pub pairs_cache_hit: usize,
+    /// Pairs that were judged now.
+    pub pairs_judged: usize,
+    /// Pairs that were to be judged and were not.
+    pub pairs_unjudged: usize,
+    /// Whether it counts in the rate.
+    pub is_fully_judged: bool,
+    /// Why the search failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A page with findings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContradictionHotPage")]
+pub struct WireHotPage {
+    /// The source of the page.
+    pub source_id: String,
+    /// The page in that source.
+    pub slug: String,
+    /// How many findings it is part of.
+    pub appearances: usize,
+    /// The worst of them.
+    pub max_severity: Severity,
+}
+
+impl ContradictionReport {
+    /// The wire form of a run and the docket it was made from.
+    pub fn new(report: &Report, docket: &Docket) -> Self {
+        let Report {
+            info,
+            status,
+            reasons,
+            findings,
+            queries,
+            verdicts,
+            errors,
+            query_rate,
+            pair_rate,
+            canaries,
+            informedness,
+            corrected,
+            cache,
+            tiers,
+            hot_pages,
+        } = report;
+        let RunInfo {
+            run_id,
+            judge_model,
+            prompt_version,
+            prompt_hash,
+            truncation_policy,
+            top_k,
+            sampling,
+            canary_seed,
+            judge_cost,
+            embedding_cost,
+            duration_ms,
+        } = info.clone();
+        let findings: Vec<_> = findings.iter().map(|one| WireFinding::new(one, docket)).collect();
+        Self {
+            schema_version: CONTRADICTION_VERSION,
+            run_status: *status,
+            verdict: report.verdict(),
+            inconclusive_reasons: reasons.clone(),
+            run_id,
+            judge_model,
+            prompt_version,
+            prompt_sha: prompt_hash,
+            truncation_policy,
+            top_k,
+            sampling,
+            queries_evaluated: queries.len(),
+            queries_with_contradiction: query_rate.hits,
+            queries_with_any_finding: report.queries_with_any_finding(),
+            total_contradictions_flagged: findings.len(),
+            verdict_breakdown: verdicts.iter().copied().collect(),
+            calibration: WireCalibration::new(report),
+            pair_rate: WirePairRate::new(
+                *pair_rate,
+                *corrected,
+                canaries,
+                *informedness,
+                canary_seed,
+            ),
+            judge_errors: WireErrors::new(errors),
+            cost_usd: WireCost::new(judge_cost, embedding_cost),
+            cache: WireCache::new(*cache),
+            duration_ms,
+            source_tier_breakdown: WireTiers::new(*tiers),
+            per_query: queries.iter().map(|query| WireQuery::new(query, &findings)).collect(),
+            hot_pages: hot_pages.iter().map(WireHotPage::new).collect(),
+            findings,
+        }
+    }
+}
+
+impl WireRate {
+    fn new(counted: Counted) -> Option<Self> {
+        let (point, at) = (counted.rate()?, counted.interval()?);
+        Some(Self { point, lower: at.low, upper: at.high, n: counted.n })
+    }
+}
+
+impl WireCalibration {
+    fn new(report: &Report) -> Self {
+        let Counted { hits, n } = report.query_rate;
+        Self {
+            queries_total: n,
+            queries_judged_clean: n - hits,
+            queries_with_contradiction: hits,
+            queries_not_judged: report.queries.len() as u64 - n,
+            wilson_ci_95: WireRate::new(report.query_rate),
+            small_sample_note: report.small_sample_note(),
+        }
+    }
+}
+
+impl WirePairRate {
+    fn new(
+        raw: Counted,
+        corrected: Option<CorrectedRate>,
+        canaries: &CanaryCounts,
+        informedness: Option<Informedness>,
+        canary_seed: u64,
+    ) -> Self {
+        let CanaryCounts { caught, accused } = *canaries;
+        let spared = Counted { hits: accused.n - accused.hits, n: accused.n };
+        Self {
+            raw: WireRate::new(raw),
+            corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
+                estimate,
+                corrected_rate: shown,
+                interval: ends(interval),
+            }),
+            sensitivity: WireRate::new(caught),
+            specificity: WireRate::new(spared),
+            informedness: informedness.map(|Informedness { value, interval }| WireInformedness {
+                value,
+                interval: ends(interval),
+            }),
+            canary_seed,
+        }
+    }
+}
+
+impl WireErrors {
+    fn new(errors: &[(JudgeError, usize)]) -> Self {
+        let total = errors.iter().map(|(_, count)| count).sum();
+        let note = match total {
+            0 => "every call gave a judgement",
+            _ => "queries with pairs that were not judged are in no rate",
+        };
+        Self { by_kind: errors.iter().copied().collect(), total, note: note.to_owned() }
+    }
+}
+
+impl WireCost {
+    fn new(judge: Usd, embedding: Usd) -> Self {
+        let total = judge + embedding;
+        Self { judge: judge.as_f64(), embedding: embedding.as_f64(), total: total.as_f64() }
+    }
+}
+
+impl WireCache {
+    fn new(cache: Counted) -> Self {
+        Self { hits: cache.hits, misses: cache.n - cache.hits, hit_rate: cache.rate() }
+    }
+}
+
+impl WireTiers {
+    fn new(tiers: TierTally) -> Self {
+        let TierTally { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other } = tiers;
+        Self { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other }
+    }
+}
+
+impl WireFinding {
+    fn new(finding: &Finding, docket: &Docket) -> Self {
+        let Finding { place, judgement, resolution } = finding;
+        let Docketed { pair, prompt, rule } = &docket.pairs()[*place];
+        let Judgement { verdict, severity, axis, confidence, resolution: _, is_floored: _ } =
+            judgement;
+        let proposed = |part: fn(&Resolution) -> &String| resolution.as_ref().map(part).cloned();
+        Self {
+            pair_id: prompt.identity.short(),
+            kind: pair.kind,
+            a: WireMember::new(&pair.a),
+            b: WireMember::new(&pair.b),
+            combined_score: pair.combined_score,
+            date_rule: *rule,
+            is_truncated: prompt.is_truncated,
+            verdict: *verdict,
+            severity: *severity,
+            axis: axis.clone(),
+            confidence: *confidence,
+            resolution_kind: resolution.as_ref().map(|resolution| resolution.kind),
+            resolution_advice: proposed(|resolution| &resolution.advice),
+            resolution_command: proposed(|resolution| &resolution.command),
+        }
+    }
+}
+
+impl WireMember {
+    fn new(statement: &Statement) -> Self {
+        let Statement { key, place, text, holder, date, tier, trust } = statement;
+        let (chunk_id, take_row_num) = match place {
+            Place::Passage { ordinal: _, chunk_id } => (Some(chunk_id.clone()), None),
+            Place::Take { row } => (None, Some(*row)),
+        };
+        Self {
+            source_id: key.source.to_string(),
+            slug: key.slug.to_string(),
+            chunk_id,
+            take_row_num,
+            source_tier: *tier,
+            source_trust: *trust,
+            holder: holder.clone(),
+            text: text.clone(),
+            effective_date: date.map(|dated| dated.day.to_string()),
+            effective_date_source: date.map(|dated| dated.from),
+        }
+    }
+}
+
+impl WireQuery {
+    fn new(tally: &QueryTally, findings: &[WireFinding]) -> Self {
+        let QueryTally {
+            query,
+            results,
+            findings: places,
+            skipped_by_date,
+            cached,
+            judged,
+            unjudged,
+            error,
+        } = tally;
+        Self {
+            query: query.clone(),
+            result_count: *results,
+            contradictions: places.iter().map(|at| findings[*at].pair_id.clone()).collect(),
+            pairs_skipped_by_date: *skipped_by_date,
+            pairs_cache_hit: *cached,
+            pairs_judged: *judged,
+            pairs_unjudged: *unjudged,
+            is_fully_judged: tally.is_whole(),
+            error: error.clone(),
+        }
+    }
+}
+
+impl WireHotPage {
+    fn new(page: &HotPage) -> Self {
+        let HotPage { key, appearances, max_severity } = page;
+        Self {
+            source_id: key.source.to_string(),
+            slug: key.slug.to_string(),
+            appearances: *appearances,
+            max_severity: *max_severity,
+        }
+    }
+}
