@@ -4,6 +4,7 @@
 
 mod baseline;
 mod conforms;
+mod contradiction;
 mod gate;
 mod pages;
 mod replay;

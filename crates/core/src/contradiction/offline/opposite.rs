@@ -1,0 +1,167 @@
+//! Denials, words that exclude each other, and who did it to whom.
+
+use std::collections::BTreeSet;
+
+use crate::contradiction::verdict::Severity;
+
+use super::reading::{Denial, Part, Reading, Word};
+use super::words::WORDS;
+use super::{Change, Conflict};
+
+/// How many of the words of the denial the other sentence must hold. What is denied of a special case
+/// is not denied of the general one.
+const DENIED_SHARE: f64 = 0.75;
+/// How many of the words of the other sentence the denial must hold.
+const SAID_SHARE: f64 = 0.5;
+/// How many of the other words two sentences with opposite words must share, each way.
+const ANTONYM_SHARE: f64 = 0.75;
+
+/// One sentence denies what the other says.
+pub(super) fn denial(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> {
+    let (denying, saying) = match (one.denial, other.denial) {
+        (Denial::None, Denial::None) => return None,
+        (Denial::None, _) => (other, one),
+        (_, Denial::None) => (one, other),
+        _ => return None,
+    };
+    // Two denials of a kind agree: not open, and closed.
+    if opposites(denying, saying).is_some() || differ_in_figures(one, other) {
+        return None;
+    }
+    let are_named = denying
+        .names
+        .iter()
+        .all(|name| saying.names.contains(name) || saying.content.contains(name));
+    let denied = covered(&denying.content, &saying.all());
+    let said = covered_kinds(saying, denying);
+    let shared = denied.0 + denying.names.len();
+    let least = if is_short || !denying.names.is_empty() { 2 } else { 3 };
+    let is_vague = (denying.is_about_it || saying.is_about_it) && denying.names.is_empty();
+    if !are_named || shared < least || is_vague || denied.0 == 0 {
+        return None;
+    }
+    if share(denied) < DENIED_SHARE || said < SAID_SHARE {
+        return None;
+    }
+    let axis = format!("whether it is so: {}", phrase(denying));
+    let confidence = if share(denied) >= 1.0 { 0.9 } else { 0.75 };
+    let change = match denying.denial {
+        Denial::Ended => Change::Said,
+        _ if one.is_of_another_time(other) => Change::Times,
+        _ => Change::Unsaid,
+    };
+    Some(Conflict { axis, severity: Severity::Medium, confidence, change })
+}
+
+/// A word of one sentence excludes a word of the other, and the rest is the same.
+pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
+    if (one.denial == Denial::None) != (other.denial == Denial::None)
+        || differ_in_figures(one, other)
+    {
+        return None;
+    }
+    let (ours, theirs) = opposites(one, other)?;
+    if one.names != other.names {
+        return None;
+    }
+    let rest = |reading: &Reading, word: &Word| -> BTreeSet<String> {
+        reading.content.iter().filter(|stem| **stem != word.stem).cloned().collect()
+    };
+    let (mine, yours) = (rest(one, ours), rest(other, theirs));
+    let shares = [covered_by(&mine, &yours), covered_by(&yours, &mine)];
+    let shared = mine.intersection(&yours).count() + one.names.len();
+    let least = usize::from(one.names.is_empty()) + 1;
+    if shared < least || shares.iter().any(|one| *one < ANTONYM_SHARE) {
+        return None;
+    }
+    let mut words = [ours.exact.as_str(), theirs.exact.as_str()];
+    words.sort_unstable();
+    let axis = format!("{} or {}", words[0], words[1]);
+    let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+    Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
+}
+
+/// The same words with the ends exchanged: who did it to whom is the other way round.
+pub(super) fn reversal(one: &Reading, other: &Reading) -> Option<Conflict> {
+    const MUTUAL: &[&str] = &["and", "or", "by", "with", "met", "meet", "meets", "between", "to"];
+    let is_plain = |reading: &Reading| {
+        reading.denial == Denial::None && !MUTUAL[..7].iter().any(|word| reading.says(word))
+    };
+    if !is_plain(one) || !is_plain(other) || one.all() != other.all() || one.all().len() < 3 {
+        return None;
+    }
+    let ends = |reading: &Reading| {
+        let words: Vec<_> = carriers(reading).map(|word| word.stem.clone()).collect();
+        Some((words.first()?.clone(), words.last()?.clone(), words.len()))
+    };
+    let ((first, last, length), (other_first, other_last, other_length)) =
+        (ends(one)?, ends(other)?);
+    let is_reversed = first == other_last && last == other_first && first != last;
+    if !is_reversed || length != other_length || length > 5 {
+        return None;
+    }
+    let axis = format!("who it is done to, and by whom: {}", phrase(one).min(phrase(other)));
+    Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change: Change::Unsaid })
+}
+
+fn carriers(reading: &Reading) -> impl Iterator<Item = &Word> {
+    reading.words.iter().filter(|word| matches!(word.part, Part::Name | Part::Content))
+}
+
+/// Words of both that exclude each other, and that the other sentence does not hold as well.
+fn opposites<'r>(one: &'r Reading, other: &'r Reading) -> Option<(&'r Word, &'r Word)> {
+    let is_word = |word: &&Word| matches!(word.part, Part::Content | Part::Function);
+    let has =
+        |reading: &Reading, word: &Word| reading.words.iter().any(|other| other.stem == word.stem);
+    let only = |reading: &'r Reading, without: &'r Reading| {
+        reading.words.iter().filter(is_word).filter(move |word| !has(without, word))
+    };
+    let pairs = only(one, other).flat_map(|mine| only(other, one).map(move |yours| (mine, yours)));
+    let opposed = pairs.filter(|(mine, yours)| WORDS.are_opposites(&mine.stem, &yours.stem));
+    // The same whichever sentence comes first.
+    opposed.min_by_key(|(mine, yours)| {
+        let mut words = [mine.exact.as_str(), yours.exact.as_str()];
+        words.sort_unstable();
+        words
+    })
+}
+
+/// Whether the sentences name quantities, and not the same.
+fn differ_in_figures(one: &Reading, other: &Reading) -> bool {
+    let values = |reading: &Reading| -> BTreeSet<u64> {
+        reading
+            .quantities
+            .iter()
+            .filter(|one| one.is_named())
+            .map(|one| one.value.to_bits())
+            .collect()
+    };
+    let (ours, theirs) = (values(one), values(other));
+    !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(&theirs)
+}
+
+/// How many of the words others hold, themselves or something of their kind, and of how many.
+fn covered(words: &BTreeSet<String>, others: &BTreeSet<&str>) -> (usize, usize) {
+    let holds = |word: &&String| others.iter().any(|other| WORDS.is_kind_of(other, word));
+    (words.iter().filter(holds).count(), words.len())
+}
+
+/// The share of the words of a saying that a denial holds, themselves or their kind.
+fn covered_kinds(saying: &Reading, denying: &Reading) -> f64 {
+    let (said, denied) = (saying.all(), denying.all());
+    let holds = |word: &&&str| denied.iter().any(|kind| WORDS.is_kind_of(word, kind));
+    share((said.iter().filter(holds).count(), said.len()))
+}
+
+fn covered_by(words: &BTreeSet<String>, others: &BTreeSet<String>) -> f64 {
+    share((words.intersection(others).count(), words.len()))
+}
+
+fn share((part, whole): (usize, usize)) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// The words of a sentence that carry it, in order.
+fn phrase(reading: &Reading) -> String {
+    carriers(reading).map(|word| word.exact.as_str()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,181 @@
+//! Places in a sentence that one thing fills at a time: who holds a role, where something is.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::contradiction::verdict::Severity;
+use crate::text::name_key;
+
+use super::reading::{Denial, Part, Reading};
+use super::{Change, Conflict};
+
+/// How many of the words of the shorter sentence the longer must hold.
+const SUBJECT_SHARE: f64 = 0.6;
+
+/// Who holds a role where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Role {
+    who: String,
+    what: String,
+    of: String,
+}
+
+/// Roles that one holds at a time.
+static ROLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    let name = r"\p{Lu}[\w'’.-]*(?:\ (?:&\ )?\p{Lu}[\w'’.-]*)*";
+    let what = r"(?i:CEO|CTO|CFO|COO|CMO|CPO|chief\ \w+\ officer|president|chair(?:man|woman|person)?|treasurer|general\ counsel|managing\ director|head\ of\ \w+|principal|mayor|captain|editor[\ -]in[\ -]chief|landlord)";
+    let fill = r"(?:(?:the|our|its|now|still|currently|only|new|acting|as)\ )*";
+    [
+        format!(r"(?x)(?P<who>{name}),?\ (?:is|became|becomes)\ {fill}(?P<what>{what})\ (?:of|at|for)\ (?P<of>{name})"),
+        format!(r"(?x)(?P<what>{what})\ (?:of|at|for)\ (?P<of>{name})\ is\ {fill}(?P<who>{name})"),
+        format!(r"(?x)(?P<of>{name})(?:'s|’s)\ (?P<what>{what})\ is\ {fill}(?P<who>{name})"),
+    ]
+    .map(|pattern| Regex::new(&pattern).expect("our patterns are valid"))
+});
+
+/// Who holds which role, as a sentence says it.
+pub(super) fn roles(text: &str) -> Vec<Role> {
+    let read = |captures: regex::Captures<'_>| Role {
+        who: name_key(&captures["who"]),
+        what: captures["what"].to_lowercase(),
+        of: name_key(captures["of"].trim_end_matches("'s").trim_end_matches("’s")),
+    };
+    ROLE.iter().flat_map(|pattern| pattern.captures_iter(text).map(read)).collect()
+}
+
+/// The sentences name different holders of a role.
+pub(super) fn role(one: &Reading, other: &Reading) -> Option<Conflict> {
+    one.roles.iter().find_map(|mine| {
+        let is_same = |yours: &&Role| {
+            yours.what == mine.what
+                && overlap(&yours.of, &mine.of)
+                && !overlap(&yours.who, &mine.who)
+        };
+        let yours = other.roles.iter().find(is_same)?;
+        let mut holders = [mine.who.as_str(), yours.who.as_str()];
+        holders.sort_unstable();
+        let axis = format!("{} of {}: {} or {}", mine.what, mine.of, holders[0], holders[1]);
+        let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+        Some(Conflict { axis, severity: Severity::High, confidence: 0.85, change })
+    })
+}
+
+/// Whether names share a word: Ada is Ada Quill.
+fn overlap(one: &str, other: &str) -> bool {
+    let words: BTreeSet<&str> = one.split(' ').collect();
+    other.split(' ').any(|word| words.contains(word))
+}
+
+/// What is asked for by a cue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Where,
+    Birthplace,
+    Superior,
+}
+
+/// A cue, what it is followed by, and whether it says that something changed.
+const CUES: &[(&str, &str, Asked, Change)] = &[
+    ("lives", "in", Asked::Where, Change::Unsaid),
+    ("live", "in", Asked::Where, Change::Unsaid),
+    ("based", "in", Asked::Where, Change::Unsaid),
+    ("located", "in", Asked::Where, Change::Unsaid),
+    ("headquartered", "in", Asked::Where, Change::Unsaid),
+    ("is", "in", Asked::Where, Change::Unsaid),
+    ("moved", "to", Asked::Where, Change::Said),
+    ("relocated", "to", Asked::Where, Change::Said),
+    ("born", "in", Asked::Birthplace, Change::Unsaid),
+    ("reports", "to", Asked::Superior, Change::Unsaid),
+];
+
+/// The sentences name different places for what is in one.
+pub(super) fn place(one: &Reading, other: &Reading) -> Option<Conflict> {
+    if one.denial != Denial::None || other.denial != Denial::None {
+        return None;
+    }
+    let (asked, mine, change) = filled(one)?;
+    let (also, yours, other_change) = filled(other)?;
+    let rest = |reading: &Reading, place: &BTreeSet<String>| -> BTreeSet<String> {
+        let is_rest = |stem: &&&str| !place.contains(**stem) && !MOVING.contains(*stem);
+        reading.all().iter().filter(is_rest).map(|stem| (*stem).to_owned()).collect()
+    };
+    let (subject, others) = (rest(one, &mine), rest(other, &yours));
+    let shared = subject.intersection(&others).count();
+    let least = subject.len().min(others.len());
+    let is_same = shared > 0 && shared as f64 >= SUBJECT_SHARE * least as f64;
+    if asked != also
+        || !mine.is_disjoint(&yours)
+        || !is_same
+        || subject.len().max(others.len()) > shared + 2
+    {
+        return None;
+    }
+    let change = match (change, other_change) {
+        (Change::Said, Change::Said) if one.is_of_another_time(other) => Change::Times,
+        (Change::Unsaid, Change::Unsaid) if one.is_of_another_time(other) => Change::Times,
+        (Change::Said, Change::Unsaid) | (Change::Unsaid, Change::Said) => Change::Said,
+        _ => Change::Unsaid,
+    };
+    let shown = |place: &BTreeSet<String>| place.iter().cloned().collect::<Vec<_>>().join(" ");
+    let mut places = [shown(&mine), shown(&yours)];
+    places.sort_unstable();
+    let what = match asked {
+        Asked::Where => "where",
+        Asked::Birthplace => "where born",
+        Asked::Superior => "reports to whom",
+    };
+    let axis = format!("{what}: {} or {}", places[0], places[1]);
+    Some(Conflict { axis, severity: Severity::Medium, confidence: 0.8, change })
+}
+
+/// Stems of the cues, which are no part of what a sentence is about.
+const MOVING: &[&str] =
+    &["live", "base", "locat", "headquart", "headquarters", "move", "reloc", "born", "report"];
+
+/// What the first cue of a sentence asks for, and the name behind it.
+fn filled(reading: &Reading) -> Option<(Asked, BTreeSet<String>, Change)> {
+    let words = &reading.words;
+    words.windows(2).enumerate().find_map(|(at, pair)| {
+        let (_, _, asked, change) =
+            CUES.iter().find(|cue| cue.0 == pair[0].exact && cue.1 == pair[1].exact)?;
+        let names = words[at + 2..].iter().take_while(|word| word.part == Part::Name);
+        let names: BTreeSet<String> = names.map(|word| word.stem.clone()).collect();
+        (!names.is_empty()).then_some((*asked, names, *change))
+    })
+}
+
+/// Whether two sentences are about the same: the names of one are among those of the other, and so are
+/// most of its other words. Without names all other words must be the same, and two of them.
+pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
+    let is_within = one.names.is_subset(&other.names) || other.names.is_subset(&one.names);
+    let names = one.names.intersection(&other.names).count();
+    let shared = one.content.intersection(&other.content).count();
+    let least = one.content.len().min(other.content.len());
+    match names {
+        0 => {
+            one.names.is_empty()
+                && other.names.is_empty()
+                && one.content == other.content
+                && shared >= 2
+                && !one.is_about_it
+                && !other.is_about_it
+        }
+        _ => is_within && shared > 0 && shared as f64 >= SUBJECT_SHARE * least as f64,
+    }
+}
+
+/// Whether a name that both hold is where one comes from and the other goes to.
+pub(super) fn faces_another_way(one: &Reading, other: &Reading) -> bool {
+    let before = |reading: &Reading, name: &str| {
+        let at =
+            reading.words.iter().position(|word| word.part == Part::Name && word.stem == name)?;
+        let before = at.checked_sub(1).map(|at| reading.words[at].exact.clone())?;
+        matches!(before.as_str(), "to" | "from" | "before" | "after").then_some(before)
+    };
+    let mut shared = one.names.intersection(&other.names);
+    shared.any(
+        |name| matches!((before(one, name), before(other, name)), (Some(a), Some(b)) if a != b),
+    )
+}

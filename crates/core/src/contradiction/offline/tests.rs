@@ -1,0 +1,102 @@
+use jiff::civil::date;
+use proptest::prelude::*;
+
+use super::super::canary::canaries;
+use super::super::pair::tests::passage;
+use super::super::pair::{DateFrom, Dated, PairKind};
+use super::*;
+
+fn pair(a: &str, b: &str) -> Pair {
+    Pair::new(PairKind::CrossPage, passage("a", 0, a), passage("b", 0, b), 1.0)
+}
+
+#[track_caller]
+fn check(a: &str, b: &str, expected: Contradicts) {
+    let found = judge(&pair(a, b));
+    assert_eq!(found.verdict, expected, "{a} / {b}: {found:?}");
+    assert_eq!(judge(&pair(b, a)), found, "the order of a pair does not matter");
+}
+
+#[test]
+fn brains_by_example() {
+    use Contradicts::{Contradiction, Evolution, No, Supersession};
+    check("Acme raised $5M in March 2024.", "In March 2024 Acme raised $8M.", Contradiction);
+    check("Acme raised $5M in March 2024.", "Acme raised $8M.", Contradiction);
+    check("Acme raised $5M in March 2024.", "Acme raised $8M in June 2025.", Evolution);
+    check("Acme raised $5M in its seed round.", "Acme raised $8M in its series B.", No);
+    check("Alice is CTO of Widget.", "Bob is CTO of Widget.", Contradiction);
+    check("Alice is CTO of Widget.", "Widget's CTO is Bob Stone.", Contradiction);
+    check("Alice Stone is CTO of Widget.", "Alice is the CTO of Widget.", No);
+    check("Alice is CTO of Widget.", "Bob is CEO of Widget.", No);
+    check("Alice was CTO of Widget.", "Bob is CTO of Widget.", No);
+    check("The office is in Berlin.", "The office moved to Munich in 2025.", Supersession);
+    check("The office is in Berlin.", "The office is in Munich.", Contradiction);
+    check("The invoice of Acme is paid.", "The invoice of Acme is unpaid.", Contradiction);
+    check("Ada signed the lease.", "Ada never signed the lease.", Contradiction);
+    check("Ada signed the lease.", "Bo never signed the lease.", No);
+    check("Ada signed the lease.", "Did Ada not sign the lease?", No);
+    check("Ada works at Acme.", "Ada no longer works at Acme.", Supersession);
+    check("Acme was founded in 2015.", "Acme was founded in 2018.", Contradiction);
+    check("Acme hired in 2015.", "Acme hired in 2018.", No);
+    check("Acme bought Widget.", "Widget bought Acme.", Contradiction);
+    check("Acme has 12 employees.", "Acme employs 30 people.", Contradiction);
+    check("Acme has 12 employees.", "Acme has about 13 employees.", No);
+    check("", "Acme has 12 employees.", No);
+}
+
+#[test]
+fn later_statements_replace_earlier_ones() {
+    let on = |slug: &str, text: &str, year| {
+        let date = Some(Dated { day: date(year, 1, 1), from: DateFrom::Page });
+        Statement { date, ..passage(slug, 0, text) }
+    };
+    let pair = |year| {
+        let (a, b) =
+            (on("a", "Alice is CTO of Widget.", 2021), on("b", "Bob is CTO of Widget.", year));
+        Pair::new(PairKind::CrossPage, a, b, 1.0)
+    };
+    assert_eq!(judge(&pair(2024)).verdict, Contradicts::Supersession);
+    assert_eq!(judge(&pair(2021)).verdict, Contradicts::Contradiction);
+}
+
+/// What it makes of the planted pairs; also of those that it was not written for.
+#[test]
+fn planted_pairs() {
+    let counts = |seed: u64| {
+        let (mut caught, mut accused) = (0, 0);
+        for canary in canaries(seed, 200) {
+            let is_accused = judge(&canary.pair).verdict == Contradicts::Contradiction;
+            if is_accused && !canary.is_contradiction && seed == 1 {
+                println!("accused: {} / {}", canary.pair.a.text, canary.pair.b.text);
+            }
+            if !is_accused && canary.is_contradiction && seed == 1 {
+                println!("missed: {} / {}", canary.pair.a.text, canary.pair.b.text);
+            }
+            *(if canary.is_contradiction { &mut caught } else { &mut accused }) +=
+                usize::from(is_accused);
+        }
+        (caught, accused)
+    };
+    for seed in 1..4 {
+        let (caught, accused) = counts(seed);
+        println!("seed {seed}: caught {caught}, accused {accused} of 200 each");
+        assert!(caught >= 120 && accused <= 10, "caught {caught}, accused {accused}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_pair_is_judged_the_same_both_ways(
+        a in "(?s)(not |no |Ada |Bo |is |in |Graz |5 |\\$5M |open |closed |2021 |berths?|\\. |\n|.){0,14}",
+        b in "(?s)(not |no |Ada |Bo |is |in |Oslo |7 |\\$8M |open |closed |2024 |berths?|\\. |\n|.){0,14}",
+    ) {
+        let found = judge(&pair(&a, &b));
+        prop_assert!((0.0..=1.0).contains(&found.confidence));
+        prop_assert_eq!(judge(&pair(&b, &a)), found);
+    }
+
+    #[test]
+    fn nothing_contradicts_itself(text in "(?s)(not |no |Ada |is |in |Graz |5 |open |off |\\. |\n|.){0,14}") {
+        prop_assert_eq!(judge(&pair(&text, &text)).verdict, Contradicts::No);
+    }
+}
