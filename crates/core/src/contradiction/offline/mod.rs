@@ -18,6 +18,8 @@ mod reading;
 mod slot;
 mod words;
 
+use std::collections::BTreeSet;
+
 use super::pair::{Pair, Statement};
 use super::verdict::{Contradicts, Judgement, Severity};
 
@@ -56,12 +58,19 @@ enum Change {
 
 /// What the offline judge says about a pair.
 pub fn judge(pair: &Pair) -> Judgement {
-    let (ours, theirs) = (readings(&pair.a.text), readings(&pair.b.text));
+    let (mut ours, mut theirs) = (readings(&pair.a.text), readings(&pair.b.text));
+    let both = || ours.iter().chain(&theirs);
+    let names: BTreeSet<String> = both().flat_map(|one| one.names.iter().cloned()).collect();
+    ours.iter_mut().chain(&mut theirs).for_each(|one| one.know(&names));
     let is_short = ours.len() <= SHORT && theirs.len() <= SHORT;
+    // What both say can only conflict within one of them.
+    let own = |mine: &'_ [Reading], yours: &[Reading]| -> Vec<usize> {
+        (0..mine.len()).filter(|at| !yours.contains(&mine[*at])).collect()
+    };
     let mut worst: Option<Conflict> = None;
-    for one in &ours {
-        for other in &theirs {
-            let found = conflict(one, other, is_short);
+    for one in own(&ours, &theirs) {
+        for other in own(&theirs, &ours) {
+            let found = conflict(&ours[one], &theirs[other], is_short);
             let is_worse =
                 |found: &Conflict| worst.as_ref().is_none_or(|worst| weight(found) > weight(worst));
             if let Some(found) = found.filter(is_worse) {
@@ -86,7 +95,7 @@ fn weight(conflict: &Conflict) -> (u64, Severity, std::cmp::Reverse<&str>) {
 /// The first conflict of two sentences, the surest kinds first. Both orders are tried where a rule has
 /// sides, so that the order of the pair does not matter.
 fn conflict(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> {
-    if !one.is_asserted || !other.is_asserted {
+    if !one.is_asserted || !other.is_asserted || !one.shares_a_word(other) {
         return None;
     }
     slot::role(one, other)

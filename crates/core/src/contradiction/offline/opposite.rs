@@ -61,7 +61,9 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
         return None;
     }
     let (ours, theirs) = opposites(one, other)?;
-    if one.names != other.names {
+    // Without names, what has no article of its own may be another of its kind.
+    let is_known = !one.names.is_empty() || one.says_first("the") || other.says_first("the");
+    if one.names != other.names || !is_known {
         return None;
     }
     let rest = |reading: &Reading, word: &Word| -> BTreeSet<String> {
@@ -81,27 +83,39 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
 }
 
-/// The same words with the ends exchanged: who did it to whom is the other way round.
+/// What one can do to another only while the other does not do it to the one.
+const ONE_WAY: &[&str] = &[
+    "buy", "own", "report", "found", "succeed", "replac", "beat", "defeat", "employ", "hire",
+    "manag", "lead", "control", "merg", "sue", "pay", "owe", "outrank", "supervis",
+];
+
+/// The same words with the names at the ends exchanged: who did it to whom is the other way round.
 pub(super) fn reversal(one: &Reading, other: &Reading) -> Option<Conflict> {
-    const MUTUAL: &[&str] = &["and", "or", "by", "with", "met", "meet", "meets", "between", "to"];
     let is_plain = |reading: &Reading| {
-        reading.denial == Denial::None && !MUTUAL[..7].iter().any(|word| reading.says(word))
+        reading.denial == Denial::None && !["and", "or", "by"].iter().any(|word| reading.says(word))
     };
-    if !is_plain(one) || !is_plain(other) || one.all() != other.all() || one.all().len() < 3 {
+    let is_one_way = ONE_WAY.iter().any(|verb| one.content.contains(*verb));
+    if !is_plain(one) || !is_plain(other) || !is_one_way || one.all() != other.all() {
         return None;
     }
-    let ends = |reading: &Reading| {
-        let words: Vec<_> = carriers(reading).map(|word| word.stem.clone()).collect();
-        Some((words.first()?.clone(), words.last()?.clone(), words.len()))
-    };
-    let ((first, last, length), (other_first, other_last, other_length)) =
-        (ends(one)?, ends(other)?);
-    let is_reversed = first == other_last && last == other_first && first != last;
-    if !is_reversed || length != other_length || length > 5 {
+    let (ours, theirs) = (name_runs(one), name_runs(other));
+    let ([first, last], [other_first, other_last]) = (&ours[..], &theirs[..]) else { return None };
+    if first != other_last || last != other_first || first == last {
         return None;
     }
     let axis = format!("who it is done to, and by whom: {}", phrase(one).min(phrase(other)));
-    Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change: Change::Unsaid })
+    let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
+    Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
+}
+
+/// The names of a sentence in order, neighbouring words of a name together.
+fn name_runs(reading: &Reading) -> Vec<Vec<&str>> {
+    reading
+        .words
+        .chunk_by(|one, next| one.part == next.part)
+        .filter(|run| run[0].part == Part::Name)
+        .map(|run| run.iter().map(|word| word.stem.as_str()).collect())
+        .collect()
 }
 
 fn carriers(reading: &Reading) -> impl Iterator<Item = &Word> {

@@ -67,6 +67,8 @@ pub(super) struct Reading {
     pub(super) is_asserted: bool,
     /// Whether who or what it is about is said elsewhere.
     pub(super) is_about_it: bool,
+    /// Whether the first word may be a name: it is written large because it is first.
+    begins_large: bool,
 }
 
 /// The sentences of a statement. Lines are sentences too, as chats and lists have them.
@@ -104,6 +106,7 @@ impl Reading {
             denial: denial(&words),
             is_asserted: !text.trim_end().ends_with('?') && !is_conditional,
             is_about_it: is_about_it(&words),
+            begins_large: text.starts_with(char::is_uppercase),
             quantities,
             roles: roles(text),
             times: times.into_iter().map(|mention| mention.window).collect(),
@@ -111,14 +114,35 @@ impl Reading {
         }
     }
 
+    /// Whether both hold a name or another word with content: without one they are about nothing common.
+    pub(super) fn shares_a_word(&self, other: &Self) -> bool {
+        !self.names.is_disjoint(&other.names) || !self.content.is_disjoint(&other.content)
+    }
+
     /// Names and other words with content.
     pub(super) fn all(&self) -> BTreeSet<&str> {
         self.names.iter().chain(&self.content).map(String::as_str).collect()
     }
 
+    /// Takes the first word for a name if it is one elsewhere.
+    pub(super) fn know(&mut self, names: &BTreeSet<String>) {
+        let Some(first) = self.words.first_mut() else { return };
+        if self.begins_large && first.part == Part::Content && names.contains(&first.exact) {
+            self.content.remove(&first.stem);
+            first.part = Part::Name;
+            first.stem.clone_from(&first.exact);
+            self.names.insert(first.stem.clone());
+        }
+    }
+
     /// Whether a word is in it, as it is written.
     pub(super) fn says(&self, exact: &str) -> bool {
         self.words.iter().any(|word| word.exact == exact)
+    }
+
+    /// Whether it begins with a word.
+    pub(super) fn says_first(&self, exact: &str) -> bool {
+        self.words.first().is_some_and(|word| word.exact == exact)
     }
 
     /// Whether the sentences name times that exclude each other.

@@ -59,28 +59,19 @@ fn later_statements_replace_earlier_ones() {
     assert_eq!(judge(&pair(2021)).verdict, Contradicts::Contradiction);
 }
 
-/// What it makes of the planted pairs; also of those that it was not written for.
+/// What it makes of the planted pairs. The rules were not made for them, but by the same hands: its
+/// figures on labelled sentences of others say more.
 #[test]
 fn planted_pairs() {
-    let counts = |seed: u64| {
-        let (mut caught, mut accused) = (0, 0);
-        for canary in canaries(seed, 200) {
-            let is_accused = judge(&canary.pair).verdict == Contradicts::Contradiction;
-            if is_accused && !canary.is_contradiction && seed == 1 {
-                println!("accused: {} / {}", canary.pair.a.text, canary.pair.b.text);
-            }
-            if !is_accused && canary.is_contradiction && seed == 1 {
-                println!("missed: {} / {}", canary.pair.a.text, canary.pair.b.text);
-            }
-            *(if canary.is_contradiction { &mut caught } else { &mut accused }) +=
-                usize::from(is_accused);
-        }
-        (caught, accused)
-    };
     for seed in 1..4 {
-        let (caught, accused) = counts(seed);
-        println!("seed {seed}: caught {caught}, accused {accused} of 200 each");
-        assert!(caught >= 120 && accused <= 10, "caught {caught}, accused {accused}");
+        let planted = canaries(seed, 200);
+        let accused: Vec<_> = planted
+            .iter()
+            .filter(|one| judge(&one.pair).verdict == Contradicts::Contradiction)
+            .collect();
+        let caught = accused.iter().filter(|one| one.is_contradiction).count();
+        println!("seed {seed}: caught {caught}, accused {} of 200 each", accused.len() - caught);
+        assert!(caught >= 100 && accused.len() - caught <= 6, "{caught} of {}", accused.len());
     }
 }
 

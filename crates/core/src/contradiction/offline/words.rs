@@ -13,7 +13,8 @@ const FUNCTION: &str = "also another away back being both each else every few ge
     much one ones onto out over own per quite rather she so some somebody someone something still than \
     them theirs themselves through too under until up upon very via while who whom whose within \
     yes yet now currently today right really already piece bunch group front side next down off \
-    between near close beside around along across behind during";
+    between near close beside around along across behind during longer anymore only several all \
+    two three four five six seven eight nine ten eleven twelve dozen";
 
 /// Words that deny.
 const DENIALS: &str = "no not never nobody none nothing neither without cannot isnt arent wasnt werent \
@@ -37,7 +38,10 @@ const SAME: &[&str] = &[
     "small little tiny",
     "begin start commence",
     "finish complete",
-    "buy purchase acquire",
+    "buy purchase acquire bought",
+    "leave left",
+    "lose lost",
+    "sell sold",
     "company firm",
     "staff employee employ headcount",
     "cost price pay rent fee",
@@ -45,7 +49,7 @@ const SAME: &[&str] = &[
     "headquarters hq headquartered",
     "boss manager",
     "road street",
-    "speak talk",
+    "talk speak spoke",
     "slice cut chop dice",
     "gun pistol",
     "food meal",
@@ -98,7 +102,7 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("arrive enter", "leave depart exit"),
     ("join", "leave quit"),
     ("buy", "sell sold"),
-    ("love like", "hate dislike"),
+    ("love", "hate dislike"),
     ("remember", "forget forgot"),
     ("succeed", "fail"),
     ("empty", "full"),
@@ -141,7 +145,7 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("build", "demolish destroy"),
     ("fluent", "none"),
     ("moving", "still motionless immobile"),
-    ("activate", "inhibit suppress"),
+    ("activate promote induce", "inhibit suppress prevent impede"),
     ("allow permit", "forbid prohibit ban"),
     ("effective", "ineffective"),
     ("beneficial", "harmful"),
@@ -149,8 +153,10 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("everybody everyone all", "nobody none"),
 ];
 
-/// Prefixes that make a word its opposite.
-const DENYING: &[&str] = &["un", "in", "im", "ir", "il", "non", "dis"];
+/// Prefixes that make a word its opposite, and how long the word must be: income is not the opposite of
+/// come.
+const DENYING: &[(&str, usize)] =
+    &[("un", 4), ("non", 4), ("dis", 4), ("in", 5), ("im", 5), ("ir", 5), ("il", 5)];
 
 pub(super) struct Words {
     function: FxHashSet<&'static str>,
@@ -219,8 +225,9 @@ impl Words {
 
     pub(super) fn are_opposites(&self, one: &str, other: &str) -> bool {
         let is_denied = |word: &str, of: &str| {
-            let prefixes = DENYING.iter().filter_map(|prefix| word.strip_prefix(prefix));
-            prefixes.into_iter().any(|rest| rest.len() >= 4 && rest == of)
+            DENYING.iter().any(|(prefix, least)| {
+                of.len() >= *least && word.strip_prefix(prefix).is_some_and(|rest| rest == of)
+            })
         };
         self.opposites.contains(&(one.to_owned(), other.to_owned()))
             || is_denied(one, other)

@@ -7,7 +7,7 @@
 
 mod tally;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::gate::Verdict;
 use crate::id::PageKey;

@@ -3,7 +3,7 @@ use super::super::pair::{Pair, PairKind, Tier};
 use super::super::{Origin, canaries};
 use super::*;
 
-pub(crate) fn info() -> RunInfo {
+fn info() -> RunInfo {
     RunInfo {
         run_id: "run-1".into(),
         judge_model: "stub".into(),
@@ -55,6 +55,16 @@ pub(crate) fn found() -> (Report, Docket) {
     (Report::new(info(), &docket, &outcomes, &right(40)), docket)
 }
 
+pub(crate) fn judge_failed() -> (Report, Docket) {
+    let docket = docket();
+    let outcomes = vec![Outcome::Failed(JudgeError::Timeout); 3];
+    let planted: Vec<_> = canaries(1, 3)
+        .into_iter()
+        .map(|canary| (canary, Outcome::Failed(JudgeError::Timeout)))
+        .collect();
+    (Report::new(info(), &docket, &outcomes, &planted), docket)
+}
+
 #[test]
 fn a_pair_counts_once_and_a_query_when_it_is_whole() {
     let (report, _) = found();
@@ -86,12 +96,7 @@ fn what_was_not_judged_is_not_clean() {
 
 #[test]
 fn a_judge_that_fails_is_never_a_clean_brain() {
-    let outcomes = vec![Outcome::Failed(JudgeError::Timeout); 3];
-    let planted: Vec<_> = canaries(1, 3)
-        .into_iter()
-        .map(|canary| (canary, Outcome::Failed(JudgeError::Timeout)))
-        .collect();
-    let report = Report::new(info(), &docket(), &outcomes, &planted);
+    let (report, _) = judge_failed();
     assert_eq!((report.status, report.verdict()), (RunStatus::JudgeFailed, Verdict::Inconclusive));
     let timeouts = report.errors.iter().find(|(kind, _)| *kind == JudgeError::Timeout);
     assert_eq!(timeouts, Some(&(JudgeError::Timeout, 9)));

@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod compare;
+mod contradiction;
 mod gate;
 mod replay;
 mod rows;
@@ -12,6 +13,7 @@ mod table;
 
 pub use benchmark::benchmark;
 pub use compare::compare;
+pub use contradiction::{TrendDay, contradiction_review, contradiction_trend, contradictions};
 pub use gate::gate;
 pub use replay::replay;
 

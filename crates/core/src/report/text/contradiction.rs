@@ -1,0 +1,337 @@
+//! The contradiction probe for a terminal: a run, the trend of runs, and the list to work off.
+//!
+//! All three are made from the wire form, so that a run of today and one from the store look alike. A
+//! run whose judge failed has no headline and no interval: nothing was measured.
+
+use std::fmt::Write as _;
+
+use crate::contradiction::report::RunStatus;
+use crate::contradiction::verdict::{Contradicts, Severity};
+use crate::format::contradiction::{
+    ContradictionReport, WireCorrected, WireFinding, WireMember, WirePairRate, WireRate,
+};
+use crate::report::escape::visible;
+use crate::report::number::{Unit, count, value};
+
+use super::LINE;
+use super::rows::line;
+use super::table::{Edge, table};
+
+/// How wide the longest bar of the trend is.
+const BAR: usize = 30;
+
+/// A day of the trend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendDay<'a> {
+    /// When it ran, as it is to be shown.
+    pub when: String,
+    /// What it said.
+    pub report: &'a ContradictionReport,
+}
+
+/// The report of a run.
+pub fn contradictions(report: &ContradictionReport) -> String {
+    let mut text = String::new();
+    let head = format!("{} ({})", report.verdict.name().to_uppercase(), report.judge_model);
+    line(&mut text, format_args!("Suspected contradictions: {}", visible(&head, LINE)));
+    match report.run_status {
+        RunStatus::JudgeFailed => {
+            line(
+                &mut text,
+                format_args!("The judge gave no judgement: there is no rate to tell of"),
+            );
+        }
+        RunStatus::Ok | RunStatus::Inconclusive => text.push_str(&rates(report)),
+    }
+    if !report.inconclusive_reasons.is_empty() {
+        let reasons: Vec<_> = report.inconclusive_reasons.iter().map(|one| one.name()).collect();
+        line(&mut text, format_args!("Not the whole picture: {}", reasons.join(", ")));
+    }
+    text.push_str(&calls(report));
+    text.push_str(&verdicts(report));
+    text.push_str(&hot_pages(report));
+    text.push_str(&findings(report, Severity::Info));
+    text
+}
+
+/// The runs of some days, the newest first: a bar for the findings of each.
+pub fn contradiction_trend(days: &[TrendDay<'_>]) -> String {
+    let Some(latest) = days.first() else {
+        return "No run in this time\n".to_owned();
+    };
+    let most = days.iter().map(|day| day.report.total_contradictions_flagged).max().unwrap_or(0);
+    let row = |day: &TrendDay<'_>| {
+        let flagged = day.report.total_contradictions_flagged;
+        let (bar, number) = match day.report.run_status {
+            RunStatus::JudgeFailed => ("(the judge failed)".to_owned(), "-".to_owned()),
+            _ => (bar(flagged, most), flagged.to_string()),
+        };
+        let rate = day.report.pair_rate.corrected.map_or_else(String::new, |one| corrected(&one));
+        vec![visible(&day.when, LINE), number, bar, rate]
+    };
+    let rows: Vec<_> = days.iter().map(row).collect();
+    let mut text = String::from("Findings per run, and the corrected pair rate\n");
+    text.push_str(&table(&[Edge::Left, Edge::Right, Edge::Left, Edge::Left], &rows));
+    text.push_str(&verdicts(latest.report));
+    text
+}
+
+/// The findings of a run from a severity on, the gravest first, each with what to do about it.
+pub fn contradiction_review(report: &ContradictionReport, least: Severity) -> String {
+    let found = findings(report, least);
+    match (found.is_empty(), report.run_status) {
+        (false, _) => found,
+        (true, RunStatus::JudgeFailed) => {
+            "The judge of this run failed: nothing was judged\n".to_owned()
+        }
+        (true, _) => format!("No finding of severity {least} or above\n"),
+    }
+}
+
+/// As long as its share of the most; what is there has at least one block.
+fn bar(flagged: usize, most: usize) -> String {
+    let length = (flagged * BAR).div_ceil(most.max(1));
+    "█".repeat(length)
+}
+
+fn rates(report: &ContradictionReport) -> String {
+    let mut text = String::new();
+    let calibration = &report.calibration;
+    line(
+        &mut text,
+        format_args!(
+            "Queries with a contradiction: {} of {} fully judged ({})",
+            calibration.queries_with_contradiction,
+            calibration.queries_total,
+            interval(calibration.wilson_ci_95),
+        ),
+    );
+    if calibration.queries_not_judged > 0 {
+        let left = usize::try_from(calibration.queries_not_judged).unwrap_or(usize::MAX);
+        line(&mut text, format_args!("  not judged, in no rate: {}", count(left, "query")));
+    }
+    if let Some(note) = &calibration.small_sample_note {
+        line(&mut text, format_args!("  {note}"));
+    }
+    text.push_str(&pair_rate(&report.pair_rate));
+    text
+}
+
+fn pair_rate(rate: &WirePairRate) -> String {
+    let mut text = String::new();
+    let n = rate.raw.map_or(0, |raw| raw.n);
+    line(&mut text, format_args!("Contradictions per pair, raw: {}; n={n}", interval(rate.raw)));
+    let shown = rate.corrected.map_or_else(|| "can't be told".to_owned(), |one| corrected(&one));
+    line(&mut text, format_args!("  corrected for the judge's errors: {shown}"));
+    let worth = rate.informedness.map_or_else(
+        || "unknown".to_owned(),
+        |at| {
+            let unit = Unit::Score;
+            let [low, high] = at.interval;
+            format!("{} ({} to {})", value(unit, at.value), value(unit, low), value(unit, high))
+        },
+    );
+    line(
+        &mut text,
+        format_args!(
+            "  judge on planted pairs: caught {}, left alone {}, together {worth}",
+            of_planted(rate.sensitivity),
+            of_planted(rate.specificity),
+        ),
+    );
+    text
+}
+
+fn of_planted(rate: Option<WireRate>) -> String {
+    rate.map_or_else(
+        || "none".to_owned(),
+        |rate| format!("{} of {}", value(Unit::Rate, rate.point), rate.n),
+    )
+}
+
+fn corrected(one: &WireCorrected) -> String {
+    let [low, high] = one.interval.map(|end| value(Unit::Rate, end));
+    format!("{}, 95% CI {low} to {high}", value(Unit::Rate, one.corrected_rate))
+}
+
+fn interval(rate: Option<WireRate>) -> String {
+    rate.map_or_else(
+        || "no rate".to_owned(),
+        |rate| {
+            let [point, low, high] =
+                [rate.point, rate.lower, rate.upper].map(|part| value(Unit::Rate, part));
+            format!("{point}, 95% CI {low} to {high}")
+        },
+    )
+}
+
+fn calls(report: &ContradictionReport) -> String {
+    let mut text = String::new();
+    let (cache, cost) = (&report.cache, &report.cost_usd);
+    line(
+        &mut text,
+        format_args!(
+            "Judged {} now, {} remembered; ${:.4} for the judge, ${:.4} for embeddings",
+            count(usize::try_from(cache.misses).unwrap_or(usize::MAX), "pair"),
+            cache.hits,
+            cost.judge,
+            cost.embedding,
+        ),
+    );
+    let errors: Vec<String> = report
+        .judge_errors
+        .by_kind
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    if !errors.is_empty() {
+        line(&mut text, format_args!("Calls without a judgement: {}", errors.join(", ")));
+    }
+    text
+}
+
+fn verdicts(report: &ContradictionReport) -> String {
+    let count = |verdict: &Contradicts| report.verdict_breakdown.get(verdict).copied().unwrap_or(0);
+    let rows: Vec<_> = Contradicts::ALL
+        .iter()
+        .map(|verdict| vec![format!("  {verdict}"), count(verdict).to_string()])
+        .collect();
+    format!("Verdicts:\n{}", table(&[Edge::Left, Edge::Right], &rows))
+}
+
+fn hot_pages(report: &ContradictionReport) -> String {
+    if report.hot_pages.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = report
+        .hot_pages
+        .iter()
+        .map(|page| {
+            let key = visible(&format!("{}::{}", page.source_id, page.slug), LINE);
+            vec![format!("  {key}"), page.appearances.to_string(), page.max_severity.to_string()]
+        })
+        .collect();
+    format!("Pages with most findings:\n{}", table(&[Edge::Left, Edge::Right, Edge::Left], &rows))
+}
+
+fn findings(report: &ContradictionReport, least: Severity) -> String {
+    let mut text = String::new();
+    for severity in Severity::ALL.iter().rev().filter(|severity| **severity >= least) {
+        let of = report.findings.iter().filter(|finding| finding.severity == *severity);
+        let of: Vec<&WireFinding> = of.collect();
+        if of.is_empty() {
+            continue;
+        }
+        line(&mut text, format_args!("{} ({})", severity.name().to_uppercase(), of.len()));
+        of.iter().for_each(|finding| text.push_str(&finding_lines(finding)));
+    }
+    text
+}
+
+fn finding_lines(finding: &WireFinding) -> String {
+    let mut text = String::new();
+    let axis = visible(&finding.axis, LINE);
+    let sure = value(Unit::Score, finding.confidence);
+    line(
+        &mut text,
+        format_args!("  {} [{}] {axis} (sure {sure})", finding.pair_id, finding.verdict),
+    );
+    for member in [&finding.a, &finding.b] {
+        line(&mut text, format_args!("    {}", member_line(member)));
+    }
+    if let Some(advice) = &finding.resolution_advice {
+        line(&mut text, format_args!("    to do: {}", visible(advice, LINE)));
+    }
+    // Whole, or it could not be pasted; it holds no text of a page but its name.
+    if let Some(command) = &finding.resolution_command {
+        line(&mut text, format_args!("    $ {}", visible(command, usize::MAX)));
+    }
+    text
+}
+
+fn member_line(member: &WireMember) -> String {
+    let mut text = format!("{}::{}", member.source_id, member.slug);
+    let place = member.take_row_num.map(|row| format!(" take {row}"));
+    text.push_str(&place.unwrap_or_default());
+    if let Some(date) = &member.effective_date {
+        write!(text, " ({date})").expect("writing to a string succeeds");
+    }
+    if let Some(holder) = &member.holder {
+        write!(text, " by {holder}").expect("writing to a string succeeds");
+    }
+    format!("{}: \"{}\"", visible(&text, LINE), visible(&member.text, LINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contradiction::report::tests::{found, judge_failed};
+
+    #[test]
+    fn a_run() {
+        let (report, docket) = found();
+        insta::assert_snapshot!(contradictions(&ContradictionReport::new(&report, &docket)));
+    }
+
+    #[test]
+    fn a_judge_that_failed_has_no_headline() {
+        let (report, docket) = judge_failed();
+        let wire = ContradictionReport::new(&report, &docket);
+        let text = contradictions(&wire);
+        assert!(!text.contains("fully judged") && !text.contains("CI"), "{text}");
+        assert!(text.contains("Calls without a judgement: timeout 9"), "{text}");
+        assert!(contradiction_review(&wire, Severity::Info).contains("failed"));
+    }
+
+    #[test]
+    fn a_trend_has_bars() {
+        let (report, docket) = found();
+        let mut many = ContradictionReport::new(&report, &docket);
+        let (mut few, mut none) = (many.clone(), many.clone());
+        many.total_contradictions_flagged = 61;
+        few.total_contradictions_flagged = 1;
+        none.total_contradictions_flagged = 0;
+        let day = |when: &str, report| TrendDay { when: when.to_owned(), report };
+        let text = contradiction_trend(&[
+            day("2026-06-03", &none),
+            day("2026-06-02", &many),
+            day("2026-06-01", &few),
+        ]);
+        let bars: Vec<usize> =
+            text.lines().skip(1).take(3).map(|line| line.matches('█').count()).collect();
+        assert_eq!(bars, [0, 30, 1], "{text}");
+        assert_eq!(contradiction_trend(&[]), "No run in this time\n");
+    }
+
+    #[test]
+    fn a_review_begins_at_a_severity() {
+        let (report, docket) = found();
+        let wire = ContradictionReport::new(&report, &docket);
+        let all = contradiction_review(&wire, Severity::Info);
+        assert!(all.starts_with("HIGH (1)") && all.contains("\nINFO (1)"), "{all}");
+        let high = contradiction_review(&wire, Severity::High);
+        assert!(!high.contains("INFO"), "{high}");
+        let mut clean = wire;
+        clean.findings.clear();
+        assert_eq!(
+            contradiction_review(&clean, Severity::Low),
+            "No finding of severity low or above\n"
+        );
+    }
+
+    #[test]
+    fn no_text_from_outside_breaks_a_line() {
+        let (report, docket) = found();
+        let mut wire = ContradictionReport::new(&report, &docket);
+        let before = contradictions(&wire).lines().count();
+        for finding in &mut wire.findings {
+            finding.a.text = "x\n\u{1b}[31m\u{202e}".repeat(99);
+            finding.a.holder = Some("y\nz".into());
+        }
+        wire.judge_model = "m\n".into();
+        let text = contradictions(&wire);
+        assert_eq!(text.lines().count(), before);
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+    }
+}
