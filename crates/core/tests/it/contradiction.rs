@@ -1,16 +1,18 @@
 //! The contradiction probe whole: its report on the wire, the offline judge on labelled sentences and
 //! on a brain, and labelled attacks on any judge.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use gbrain_core::contradiction::docket::Asked;
 use gbrain_core::contradiction::pair::{Pair, PairKind, Place, Statement, Tier};
 use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
+use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::report::{Report, RunInfo};
 use gbrain_core::contradiction::{
-    Contradicts, Docket, Judgement, Origin, Outcome, Prompt, canaries, offline, parse,
+    Contradicts, Docket, Judgement, Origin, Outcome, Prompt, Severity, canaries, offline, parse,
 };
 use gbrain_core::format::contradiction::ContradictionReport;
 use gbrain_core::format::schema::{of_body, of_input};
@@ -105,26 +107,32 @@ fn the_offline_judge_on_labelled_sentences() {
     }
 }
 
-/// Pages of a brain that was written without contradictions in mind: what it accuses of them is noise.
+/// Pages of a brain that was written without contradictions in mind, each beside the four that share
+/// most names with it, as an answer would have them: what is accused of them is noise.
 #[test]
 fn the_offline_judge_on_a_consistent_brain() {
     let Some(dir) = data("gbrain/world-v1") else { return };
-    let mut texts = Vec::new();
+    let mut pages: Vec<(String, BTreeSet<String>)> = Vec::new();
     for folder in ["companies", "people", "meetings"] {
         let mut paths: Vec<_> =
             fs::read_dir(dir.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
-        texts.extend(paths.iter().map(|path| fs::read_to_string(path).unwrap()));
+        for path in paths {
+            let text: String =
+                fs::read_to_string(path).unwrap().chars().take(MAX_PAIR_CHARS).collect();
+            let words = text.split(|c: char| !c.is_alphanumeric());
+            let names = words.filter(|word| word.starts_with(char::is_uppercase));
+            pages.push((text.clone(), names.map(str::to_owned).collect()));
+        }
     }
     let mut verdicts: BTreeMap<Contradicts, usize> = BTreeMap::new();
-    for (at, one) in texts.iter().enumerate() {
-        // Neighbours in a folder and pages of other folders.
-        for step in [1, 2, 61, 97] {
-            let other = &texts[(at + step) % texts.len()];
-            let cut = |text: &str| text.chars().take(MAX_PAIR_CHARS).collect::<String>();
-            let judgement = offline::judge(&pair(&cut(one), &cut(other)));
+    for (at, (text, names)) in pages.iter().enumerate() {
+        let mut others: Vec<usize> = (0..pages.len()).filter(|other| *other != at).collect();
+        others.sort_by_key(|other| Reverse(names.intersection(&pages[*other].1).count()));
+        for other in &others[..4] {
+            let judgement = offline::judge(&pair(text, &pages[*other].0));
             if judgement.verdict == Contradicts::Contradiction {
-                println!("{}: {:.60} / {:.60}", judgement.axis, one, other);
+                println!("{}: {text:.60} / {:.60}", judgement.axis, pages[*other].0);
             }
             *verdicts.entry(judgement.verdict).or_default() += 1;
         }
@@ -132,7 +140,7 @@ fn the_offline_judge_on_a_consistent_brain() {
     println!("{verdicts:?}");
     let all: usize = verdicts.values().sum();
     let accused = verdicts.get(&Contradicts::Contradiction).copied().unwrap_or(0);
-    assert!(all >= 800 && accused <= 2, "{verdicts:?}");
+    assert!(all >= 800 && accused <= all / 100, "{verdicts:?}");
 }
 
 /// A judge that obeys whatever it reads outside of the frames: where that is more than what it is
@@ -225,7 +233,11 @@ fn run() -> (Report, Docket) {
             (canary, outcome)
         })
         .collect();
-    let info = RunInfo {
+    (Report::new(info(), &docket, &outcomes, &planted), docket)
+}
+
+fn info() -> RunInfo {
+    RunInfo {
         run_id: "r".into(),
         judge_model: offline::JUDGE_NAME.into(),
         prompt_version: "1".into(),
@@ -237,8 +249,7 @@ fn run() -> (Report, Docket) {
         judge_cost: Usd::ZERO,
         embedding_cost: Usd::ZERO,
         duration_ms: 1,
-    };
-    (Report::new(info, &docket, &outcomes, &planted), docket)
+    }
 }
 
 #[test]
@@ -285,4 +296,58 @@ fn a_run_goes_over_the_wire_and_back() {
     assert_eq!(body["findings"][0]["severity"], "high");
     assert_eq!(body["verdict_breakdown"]["temporal_evolution"], 1);
     assert_eq!(body["per_query"][1]["contradictions"].as_array().unwrap().len(), 2);
+}
+
+/// Random numbers of a test: SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn is_below(&mut self, rate: f64) -> bool {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 <= rate
+    }
+
+    /// What a judge says that errs one time in five.
+    fn judged(&mut self, is_contradiction: bool) -> Outcome {
+        let is_accused = is_contradiction != self.is_below(0.2);
+        let verdict = if is_accused { Contradicts::Contradiction } else { Contradicts::No };
+        Outcome::Judged(Judgement::new(verdict, Severity::Low, "", 0.9), Origin::Judge)
+    }
+}
+
+/// Brains of a thousand pairs with contradictions planted at a rate, judged by a judge that errs one
+/// time in five, through the whole report. A thousand runs know a coverage to 0.7 points and, with these
+/// sizes, a bias to 0.16; two hundred would know them to 1.5 and 0.36, and find a fault with a method
+/// that has none every other time.
+#[test]
+fn corrected_rates_of_synthetic_brains() {
+    const RUNS: u64 = 1000;
+    let mut docket = Docket::new();
+    let pairs = (0..1000).map(|n| pair(&format!("statement {n}"), "another")).collect();
+    docket.add("all", 2, pairs, MAX_PAIR_CHARS);
+    assert_eq!(docket.pairs().len(), 1000);
+    let planted = canaries(1, CANARIES_OF_EACH);
+    for (rate, contradictory) in [(0.02, 20), (0.1, 100), (0.3, 300)] {
+        let (mut covered, mut sum) = (0, 0.0);
+        for seed in 0..RUNS {
+            let mut dice = Dice(seed);
+            let outcomes: Vec<_> = (0..1000).map(|at| dice.judged(at < contradictory)).collect();
+            let planted: Vec<_> = planted
+                .iter()
+                .map(|canary| (canary.clone(), dice.judged(canary.is_contradiction)))
+                .collect();
+            let report = Report::new(info(), &docket, &outcomes, &planted);
+            assert!(report.reasons.is_empty(), "{:?}", report.reasons);
+            let corrected = report.corrected.unwrap();
+            covered += u32::from(corrected.interval.contains(rate));
+            sum += corrected.estimate;
+        }
+        let bias = sum / RUNS as f64 - rate;
+        let coverage = f64::from(covered) / RUNS as f64;
+        println!("rate {rate}: coverage {coverage:.3}, bias {bias:.4}");
+        assert!((0.93..=0.97).contains(&coverage), "{rate}: {coverage}");
+        assert!(bias.abs() < 0.005, "{rate}: {bias}");
+    }
 }
