@@ -96,7 +96,7 @@ fn the_offline_judge_on_labelled_sentences() {
             "{source} {half}: precision {precision:.3}, recall {recall:.3}, F1 {f1:.3} {one:?}"
         );
     }
-    let floors = [("SICK", "seen", 0.93, 0.82), ("SICK", "unseen", 0.90, 0.82)];
+    let floors = [("SICK", "seen", 0.96, 0.79), ("SICK", "unseen", 0.94, 0.79)];
     for (source, half, precision, recall) in floors {
         let one = figures[&(source.to_owned(), half)];
         assert!(one.precision() >= precision && one.recall() >= recall, "{source} {half}: {one:?}");

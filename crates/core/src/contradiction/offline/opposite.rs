@@ -44,7 +44,9 @@ pub(super) fn denial(one: &Reading, other: &Reading, is_short: bool) -> Option<C
         return None;
     }
     let axis = format!("whether it is so: {}", phrase(denying));
-    let confidence = if share(denied) >= 1.0 { 0.9 } else { 0.75 };
+    // Of the labelled pairs that are denied whole, 98 in 100 are contradictions; of those that are
+    // denied in part, 58, which is below the floor and told for what it is.
+    let confidence = if share(denied) >= 1.0 { 0.9 } else { 0.6 };
     let change = match denying.denial {
         Denial::Ended => Change::Said,
         _ if one.is_of_another_time(other) => Change::Times,

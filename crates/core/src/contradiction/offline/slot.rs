@@ -162,6 +162,7 @@ pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
                 && !one.is_about_it
                 && !other.is_about_it
         }
+        _ if one.content.is_empty() && other.content.is_empty() => one.names == other.names,
         _ => is_within && shared > 0 && shared as f64 >= SUBJECT_SHARE * least as f64,
     }
 }

@@ -45,6 +45,28 @@ fn brains_by_example() {
 }
 
 #[test]
+fn notes_and_chats() {
+    use Contradicts::{Contradiction, Evolution, No};
+    check("Ada: I live in Graz", "Ada lives in Oslo.", Contradiction);
+    check("The meeting with Acme is on Monday.", "The Acme meeting is on Tuesday.", Contradiction);
+    check("Our burn is $200k a month.", "Our burn is $300k a month.", Contradiction);
+    check("Revenue was $5M in 2023.", "Revenue was $8M in 2024.", Evolution);
+    check("Ada is on the board of Acme.", "Ada isn't on the board of Acme.", Contradiction);
+    check("Ada reports to Bo.", "Bo reports to Ada.", Contradiction);
+    check("Ada reports to Bo.", "Ada reports to Cy.", Contradiction);
+    check("Ada was born in Graz.", "Ada lives in Oslo.", No);
+    check("The flight to Oslo leaves at 8:15.", "The flight from Oslo leaves at 9:40.", No);
+    check("Ada talked to Bo.", "Bo talked to Ada.", No);
+    check("The lease is signed.", "It is not signed.", No);
+    check("If Ada signed the lease, we move.", "Ada did not sign the lease.", No);
+    check("Ada owns 12 percent of Acme.", "Bo owns 15 percent of Acme.", No);
+    check("Ada owns 12 percent of Acme.", "Ada owns 15 percent of Acme.", Contradiction);
+    check("Ada owns more than 12 percent of Acme.", "Ada owns 15 percent of Acme.", No);
+    check("Acme is not only fast.", "Acme is fast.", No);
+    check("Ada knows the way.\n- Bo has no key", "Bo has a key", Contradiction);
+}
+
+#[test]
 fn later_statements_replace_earlier_ones() {
     let on = |slug: &str, text: &str, year| {
         let date = Some(Dated { day: date(year, 1, 1), from: DateFrom::Page });
