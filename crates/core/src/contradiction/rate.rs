@@ -11,7 +11,7 @@
 //! that a judge that made no mistake among the planted pairs is not taken to be perfect, as Lang and
 //! Reiczigel (Preventive Veterinary Medicine 113, 2014) do for sensitivity and specificity.
 //! Chosen by simulation: coverage stays between 93 and 97 % from 200 pairs and 60 + 60 planted ones on,
-//! and above 97 % for judges that hardly err.
+//! and may be above 97 % for judges that hardly err.
 //!
 //! The ratio is biased, because what it is divided by is uncertain: with 60 + 60 planted pairs and a
 //! judge that errs 20 % of the time by nearly one point. The estimate has its bias to the second order

@@ -304,6 +304,38 @@ pub struct WireHotPage {
     pub max_severity: Severity,
 }
 
+/// What `gbrain eval suspected-contradictions trend --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContradictionTrend {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// Of how many days.
+    pub days: u32,
+    /// The runs, the newest first.
+    pub rows: Vec<ContradictionTrendRow>,
+}
+
+/// A run of the trend.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContradictionTrendRow {
+    /// When it ran.
+    pub ran_at: String,
+    /// What it said.
+    pub report_json: ContradictionReport,
+}
+
+impl ContradictionTrend {
+    /// The runs of some days, each with when it ran.
+    pub fn new(days: u32, runs: Vec<(String, ContradictionReport)>) -> Self {
+        let row = |(ran_at, report_json)| ContradictionTrendRow { ran_at, report_json };
+        Self {
+            schema_version: CONTRADICTION_VERSION,
+            days,
+            rows: runs.into_iter().map(row).collect(),
+        }
+    }
+}
+
 impl ContradictionReport {
     /// The wire form of a run and the docket it was made from.
     pub fn new(report: &Report, docket: &Docket) -> Self {

@@ -14,7 +14,7 @@ use gbrain_core::contradiction::report::{Report, RunInfo};
 use gbrain_core::contradiction::{
     Contradicts, Docket, Judgement, Origin, Outcome, Prompt, Severity, canaries, offline, parse,
 };
-use gbrain_core::format::contradiction::ContradictionReport;
+use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
 use gbrain_core::format::schema::{of_body, of_input};
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
@@ -171,7 +171,7 @@ fn attacked(attack: &str) -> Vec<Pair> {
         pairs.push(pair);
     }
     let slug: String = attack.chars().filter(|c| !c.is_control() && *c != '/').take(100).collect();
-    let slug = format!("x\"></{}>{}", TAG.replace('/', ""), slug.trim()).replace("</", "<");
+    let slug = format!("x\"></{TAG}>{}", slug.trim());
     if let Ok(key) = PageKey::parse(&slug, &SourceId::default()) {
         let mut pair = honest();
         pair.a.key = key;
@@ -289,6 +289,10 @@ fn a_run_goes_over_the_wire_and_back() {
     ] {
         assert!(body.get(key).is_some(), "{key}");
     }
+    let trend = ContradictionTrend::new(30, vec![("2026-06-01T04:00:00Z".to_owned(), wire)]);
+    let trend = serde_json::to_value(&trend).unwrap();
+    assert_conforms(of_body::<ContradictionTrend>().as_value(), &trend);
+    assert_eq!((&trend["days"], &trend["rows"][0]["report_json"]), (&json!(30), &body));
     assert_eq!(body["schema_version"], 1);
     assert_eq!(body["queries_evaluated"], 3);
     assert_eq!(body["calibration"]["queries_total"], 2);

@@ -9,7 +9,7 @@ use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::baseline::{BaselineDiff, BaselineLog, BaselinesVerified, PublishBody};
 use gbrain_core::format::captured::CaptureRow;
 use gbrain_core::format::compare::CompareReport;
-use gbrain_core::format::contradiction::ContradictionReport;
+use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
 use gbrain_core::format::doctor::{CheckRow, DoctorBody, Wellness};
 use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
 use gbrain_core::format::links::LinksBody;
@@ -471,7 +471,7 @@ fn names_are_unique() {
     add!(StatsBody<'_>, ImportBody, ReindexBody, VerifyBody<'_>, VectorsBody<'_>, PruneBody);
     add!(ReplayReport<'_>, GateReport<'_>, CompareReport<'_>, Score, RunRow, QrelsFile);
     add!(PublishBody<'_>, BaselinesVerified, BaselineLog, BaselineDiff<'_>);
-    add!(SelftestBody<'_>, DoctorBody<'_>, ContradictionReport);
+    add!(SelftestBody<'_>, DoctorBody<'_>, ContradictionReport, ContradictionTrend);
     let names: Vec<&String> = generator.definitions().keys().collect();
     assert!(names.len() > 60, "{names:?}");
     let is_odd =

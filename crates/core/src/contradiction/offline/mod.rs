@@ -9,7 +9,7 @@
 //! conditions are not read, and what shares too little is about something else. Its precision and recall
 //! on labelled sentences are in `tests/it/contradiction.rs`.
 //!
-//! Deliberately absent: any knowledge of the world beyond two short lists of words ([`words`]), and
+//! Deliberately absent: any knowledge of the world beyond short lists of words (`words.rs`), and
 //! what takes more than one sentence to say.
 
 mod number;
@@ -21,7 +21,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use super::pair::{Pair, Statement};
-use super::verdict::{Contradicts, Judgement, Severity};
+use super::verdict::{CONFIDENCE_FLOOR, Contradicts, Judgement, Severity};
 
 use reading::{Reading, readings};
 
@@ -64,7 +64,7 @@ pub fn judge(pair: &Pair) -> Judgement {
     ours.iter_mut().chain(&mut theirs).for_each(|one| one.know(&names));
     let is_short = ours.len() <= SHORT && theirs.len() <= SHORT;
     // What both say can only conflict within one of them.
-    let own = |mine: &'_ [Reading], yours: &[Reading]| -> Vec<usize> {
+    let own = |mine: &[Reading], yours: &[Reading]| -> Vec<usize> {
         (0..mine.len()).filter(|at| !yours.contains(&mine[*at])).collect()
     };
     let mut worst: Option<Conflict> = None;
@@ -115,6 +115,8 @@ fn judged(conflict: Conflict, a: &Statement, b: &Statement) -> Judgement {
         _ => 0,
     };
     let verdict = match change {
+        // What is not sure enough for a contradiction is not for a change either.
+        _ if confidence < CONFIDENCE_FLOOR => Contradicts::Contradiction,
         Change::Times => Contradicts::Evolution,
         Change::Said => Contradicts::Supersession,
         Change::Unsaid if days > LATER_DAYS => Contradicts::Supersession,

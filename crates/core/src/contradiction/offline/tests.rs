@@ -81,6 +81,14 @@ fn later_statements_replace_earlier_ones() {
     assert_eq!(judge(&pair(2021)).verdict, Contradicts::Contradiction);
 }
 
+#[test]
+fn what_is_denied_in_part_is_below_the_floor() {
+    let (a, b) =
+        ("Ada closed the big old lease.", "Ada no longer closed the big old northern lease.");
+    let found = judge(&pair(a, b));
+    assert!(found.is_floored && found.verdict == Contradicts::No, "{found:?}");
+}
+
 /// What it makes of the planted pairs. The rules were not made for them, but by the same hands: its
 /// figures on labelled sentences of others say more.
 #[test]
