@@ -36,4 +36,9 @@ pub trait Embedder: Send + Sync {
     /// One vector per text, in their order, each of length one; all zeros for a text that the
     /// model can say nothing about.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The vector of what is asked, for models that tell it from what is found.
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(self.embed(&[text])?.pop().unwrap_or_default())
+    }
 }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 pub enum AnswerKind {
     /// Variants of a query.
     Expansion,
-    /// The vector of a query.
-    QueryVector,
+    /// What a text means, as a vector.
+    Vector,
     /// Whether two statements contradict each other.
     Contradiction,
 }
@@ -17,7 +17,7 @@ pub enum AnswerKind {
 named! {
     AnswerKind {
         Expansion = "expansion",
-        QueryVector = "query_vector",
+        Vector = "vector",
         Contradiction = "contradiction",
     }
 }

@@ -415,22 +415,22 @@ pub trait Store: Send + Sync {
     /// What was charged at `since` or later, by model and purpose.
     fn spend(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SpendLine>>;
 
-    /// What a model said before; none if it is past its end.
-    fn model_answer(
+    /// What models said before under these keys, in their order; none for what is past its end.
+    fn model_answers(
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        key: &Hash,
+        keys: &[Hash],
         now: Timestamp,
-    ) -> Result<Option<String>>;
+    ) -> Result<Vec<Option<String>>>;
 
-    /// Keeps what a model said until a time, in place of what it said before. Drops what is past its end.
-    fn keep_model_answer(
+    /// Keeps what models said until a time, all or none, in place of what they said before. Drops what is
+    /// past its end.
+    fn keep_model_answers(
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        key: &Hash,
-        body: &str,
+        answers: &[(Hash, String)],
         now: Timestamp,
         until: Timestamp,
     ) -> Result<()>;

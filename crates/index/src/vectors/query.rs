@@ -24,7 +24,7 @@ pub struct VectorQuery {
 impl VectorQuery {
     /// The query of a text, unless the model can say nothing about it.
     pub fn new(embedder: &dyn Embedder, text: &str) -> Result<Option<Self>, EmbedError> {
-        let vector = embedder.embed(&[text])?.pop().unwrap_or_default();
+        let vector = embedder.embed_query(text)?;
         Ok(Self::of(embedder.id(), &vector))
     }
 

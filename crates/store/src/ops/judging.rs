@@ -23,38 +23,43 @@ const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
 const FORGET_PAGE: &str =
     "DELETE FROM eval_runs WHERE workspace_id = $1 AND body LIKE $2 ESCAPE '!'";
 
-pub(super) fn answer(
+pub(super) fn answers(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     kind: AnswerKind,
-    key: &Hash,
+    keys: &[Hash],
     now: Timestamp,
-) -> Result<Option<String>> {
+) -> Result<Vec<Option<String>>> {
     workspaces::ledger(session, ws)?;
-    let params = [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
-    first(session, ANSWER, &params, |row| row.text(0))
+    let mut answer = |key: &Hash| {
+        let params = [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
+        first(session, ANSWER, &params, |row| row.text(0))
+    };
+    keys.iter().map(&mut answer).collect()
 }
 
 pub(super) fn keep(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     kind: AnswerKind,
-    key: &Hash,
-    body: &str,
-    (now, until): (Timestamp, Timestamp),
+    answers: &[(Hash, String)],
+    now: Timestamp,
+    until: Timestamp,
 ) -> Result<()> {
     workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(body, || "an answer of a model".to_owned())?;
     session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
-    let params = [
-        ws.into(),
-        kind.name().into(),
-        key.into(),
-        now.as_millisecond().into(),
-        until.as_millisecond().into(),
-        body.into(),
-    ];
-    session.execute(KEEP, &params)?;
+    for (key, body) in answers {
+        write::refuse_nul_in(body, || "an answer of a model".to_owned())?;
+        let params = [
+            ws.into(),
+            kind.name().into(),
+            key.into(),
+            now.as_millisecond().into(),
+            until.as_millisecond().into(),
+            body.as_str().into(),
+        ];
+        session.execute(KEEP, &params)?;
+    }
     Ok(())
 }
 

@@ -516,26 +516,25 @@ impl<D: Driver> Store for D {
         self.read(Scope::Workspace(ws), |session| spend::lines(session, ws, since))
     }
 
-    fn model_answer(
+    fn model_answers(
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        key: &Hash,
+        keys: &[Hash],
         now: Timestamp,
-    ) -> Result<Option<String>> {
-        self.read(Scope::Workspace(ws), |session| judging::answer(session, ws, kind, key, now))
+    ) -> Result<Vec<Option<String>>> {
+        self.read(Scope::Workspace(ws), |session| judging::answers(session, ws, kind, keys, now))
     }
 
-    fn keep_model_answer(
+    fn keep_model_answers(
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        key: &Hash,
-        body: &str,
+        answers: &[(Hash, String)],
         now: Timestamp,
         until: Timestamp,
     ) -> Result<()> {
-        self.write_beside(ws, |session| judging::keep(session, ws, kind, key, body, (now, until)))
+        self.write_beside(ws, |session| judging::keep(session, ws, kind, answers, now, until))
     }
 
     fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &Run) -> Result<bool> {

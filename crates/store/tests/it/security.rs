@@ -85,7 +85,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
             let answer = format!("{n}");
             let key = Hash::of(own(&answer).as_bytes());
             store
-                .keep_model_answer(ws, AnswerKind::Expansion, &key, &own("x"), at(1), at(99))
+                .keep_model_answers(ws, AnswerKind::Expansion, &[(key, own("x"))], at(1), at(99))
                 .unwrap();
             store.add_run(ws, RunKind::Contradictions, &run(&own(&answer), 1)).unwrap();
         }
@@ -290,7 +290,9 @@ fn serving_works_for_a_tenant() {
         assert!(store.settle(&workspace, &charged, &Settlement::Unknown, at(9)).unwrap());
         let key = Hash::of(b"key");
         let kind = AnswerKind::Expansion;
-        store.keep_model_answer(&workspace, kind, &key, "x", at(9), at(10)).unwrap();
+        store
+            .keep_model_answers(&workspace, kind, &[(key, "x".to_owned())], at(9), at(10))
+            .unwrap();
         assert!(store.add_run(&workspace, RunKind::QualityProbe, &run("r", 1)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }

@@ -179,19 +179,22 @@ fn what_was_spent_is_told_by_model_and_purpose(db: &Database) {
 fn answers_are_kept_until_their_end(db: &Database) {
     let store = db.open();
     let (kind, key) = (AnswerKind::Contradiction, Hash::of(b"pair"));
-    let get = |second| store.model_answer(&ws(), kind, &key, at(second)).unwrap();
-    let keep = |body: &str, now, until| {
-        store.keep_model_answer(&ws(), kind, &key, body, at(now), at(until)).unwrap();
+    let get = |second| store.model_answers(&ws(), kind, &[key], at(second)).unwrap().remove(0);
+    let keep = |key: Hash, body: &str, now, until| {
+        store.keep_model_answers(&ws(), kind, &[(key, body.to_owned())], at(now), at(until))
     };
     assert_eq!(get(1), None);
-    keep("one", 1, 10);
+    keep(key, "one", 1, 10).unwrap();
     assert_eq!((get(9).as_deref(), get(10)), (Some("one"), None));
-    keep("two", 2, 20);
+    keep(key, "two", 2, 20).unwrap();
     assert_eq!(get(10).as_deref(), Some("two"));
-    assert_eq!(store.model_answer(&ws(), AnswerKind::Expansion, &key, at(3)).unwrap(), None);
-    assert!(store.keep_model_answer(&ws(), kind, &key, "a\0b", at(1), at(9)).is_err());
-    let later = Hash::of(b"later");
-    store.keep_model_answer(&ws(), kind, &later, "x", at(30), at(40)).unwrap();
+    let unknown = Hash::of(b"unknown");
+    let both = store.model_answers(&ws(), kind, &[unknown, key], at(3)).unwrap();
+    assert_eq!(both, [None, Some("two".to_owned())], "in the order of the keys");
+    let of_another_kind = store.model_answers(&ws(), AnswerKind::Expansion, &[key], at(3)).unwrap();
+    assert_eq!(of_another_kind, [None]);
+    assert!(keep(key, "a\0b", 1, 9).is_err());
+    keep(Hash::of(b"later"), "x", 30, 40).unwrap();
     assert_eq!(get(3), None, "what is past its end is dropped");
 }
 
@@ -215,8 +218,10 @@ fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
         store.add_run(&ws(), kind, &run(slug, 1)).unwrap();
     }
     let key = Hash::of(b"pair");
-    store.keep_model_answer(&ws(), AnswerKind::Expansion, &key, "x", at(1), at(99)).unwrap();
+    let kept = [(key, "x".to_owned())];
+    store.keep_model_answers(&ws(), AnswerKind::Expansion, &kept, at(1), at(99)).unwrap();
     store.purge_page(&ws(), &crate::fixture::key("people/a_b"), at(2)).unwrap();
     assert_eq!(store.runs(&ws(), kind, at(0), 9).unwrap(), [run("people/axb", 1)]);
-    assert_eq!(store.model_answer(&ws(), AnswerKind::Expansion, &key, at(2)).unwrap(), None);
+    let answers = store.model_answers(&ws(), AnswerKind::Expansion, &[key], at(2)).unwrap();
+    assert_eq!(answers, [None]);
 }
