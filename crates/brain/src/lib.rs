@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::Settings;
 use gbrain_embed::StaticTable;
@@ -158,7 +159,7 @@ impl Brain {
         Ok(stored
             .into_iter()
             .map(|(key, _)| key)
-            .filter(|key| !key.starts_with("search."))
+            .filter(|key| !key.starts_with("search.") && config::find(key).is_none())
             .collect())
     }
 

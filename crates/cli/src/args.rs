@@ -109,6 +109,10 @@ pub(crate) enum Command {
     Worker(commands::worker::WorkerArgs),
     /// Background jobs: list, show, cancel.
     Jobs(commands::jobs::JobsArgs),
+    /// Which models are asked for what, and what they cost.
+    Models(commands::models::ModelsArgs),
+    /// What calls to models cost.
+    Spend(commands::spend::SpendArgs),
     /// API tokens: create, list, revoke.
     Tokens(commands::tokens::TokensArgs),
     /// Print a shell's completions of gbrain, eva or kick.

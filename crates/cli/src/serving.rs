@@ -60,9 +60,10 @@ impl LogArgs {
 /// The house of all workspaces of this home.
 pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
+    let wanted = models(&context.home)?;
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
-        models: models(&context.home)?,
+        models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,

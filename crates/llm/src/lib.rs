@@ -13,6 +13,7 @@
 
 mod ask;
 mod cassette;
+mod desk;
 mod embedder;
 mod error;
 mod expand;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use ask::{Asker, Bill, Environment, Limits, Spending};
 pub use cassette::{Cassette, CassetteError, CassetteMode};
+pub use desk::{Desk, MODEL_VARIABLE, Task, amount, prices_with};
 pub use embedder::RemoteEmbedder;
 pub use error::{AskError, AskErrorKind};
 pub use expand::{Expansion, expansion_chat, expansions};

@@ -42,7 +42,7 @@ impl Price {
 /// A table that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("prices: {0}")]
-pub struct PriceError(String);
+pub struct PriceError(pub(crate) String);
 
 /// What models cost, by their name as `provider:model`; `provider:*` is for all of a provider's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

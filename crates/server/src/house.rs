@@ -24,12 +24,16 @@ const STREAMS: usize = 2;
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 
+/// The models of a workspace of a store: one behind an address is paid by whom it works for.
+pub type ModelsOf =
+    Arc<dyn Fn(&Arc<dyn Store>, &WorkspaceId) -> Result<Models, BrainError> + Send + Sync>;
+
 /// What the doors of a house have in common.
 pub struct HouseOptions {
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
     /// The models there are for vectors.
-    pub models: Models,
+    pub models: ModelsOf,
     /// How requests are captured; none when capture is off.
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
@@ -154,7 +158,7 @@ impl House {
             index: IndexKind::Disk,
             index_dir: self.options.index_dir.clone(),
             workspace: ws.clone(),
-            models: self.options.models.clone(),
+            models: (self.options.models)(&self.store, ws)?,
         };
         let brain = Brain::with_store(self.store.clone(), options)?;
         let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
@@ -245,7 +249,7 @@ impl House {
         let software = gbrain_brain::capture::software();
         let options = HouseOptions {
             index_dir: dir.join("index"),
-            models: gbrain_brain::built_in_models(),
+            models: Arc::new(|_, _| Ok(gbrain_brain::built_in_models())),
             capture: None,
             metrics: Metrics::new(software, std::time::SystemTime::now()),
             tracer: Tracer::off(),

@@ -154,7 +154,7 @@ fn asked(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let how = How {
         concurrency: args.concurrency.map_or(cores, usize::from),
-        models: models(&context.home)?,
+        models: models(&context.home)?.of_nobody(),
         answerer: None,
         output: args.output.as_deref(),
         resume_from: args.resume_from.as_deref(),
