@@ -27,6 +27,7 @@ pub mod prompt;
 pub mod provenance;
 pub mod qrels;
 pub mod ranking;
+pub mod repair;
 pub mod replay;
 pub mod report;
 pub mod request;
