@@ -10,6 +10,7 @@ pub mod blame;
 pub mod capture;
 pub mod chunk;
 pub mod compare;
+pub mod cross_modal;
 pub mod fault;
 mod fields;
 pub mod format;
