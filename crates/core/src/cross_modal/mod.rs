@@ -12,8 +12,11 @@
 //!
 //! Deliberately absent: calling models, and any model of how lenient a judge is.
 
+mod aggregate;
 pub mod batch;
+mod call;
 pub mod cost;
+mod judged;
 mod panel;
 mod prompt;
 mod reply;
@@ -21,10 +24,10 @@ mod rubric;
 mod sequential;
 mod tally;
 
-pub use panel::{
-    Aggregate, Call, DimensionResult, Outcome, Panel, PanelError, Reason, Seat, Slot, Unmade,
-    Unsure, agreement,
-};
+pub use aggregate::{Aggregate, DimensionResult, Reason, Unsure, agreement};
+pub use call::{Call, Outcome, Seat, Slot, Unmade};
+pub use judged::{Judged, JudgingError};
+pub use panel::{Panel, PanelError};
 pub use prompt::{Case, PROMPT_VERSION, Prompt, prompt, schema};
 pub use reply::{ReplyError, Vote, read};
 pub use rubric::{Anchor, BANDS, Band, Dimension, Rubric, RubricError};

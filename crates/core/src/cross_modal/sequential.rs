@@ -62,7 +62,7 @@ fn with(tallies: &[Tally], votes: &[u8], scores: &[u8]) -> Vec<Tally> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::panel::tests::{panel, scored};
+    use super::super::aggregate::tests::{panel, scored};
     use super::super::{Call, Outcome, Rubric, Slot};
     use super::*;
     use crate::money::Usd;

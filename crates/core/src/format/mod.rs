@@ -11,6 +11,7 @@ pub mod body;
 pub mod capture;
 pub mod captured;
 pub mod compare;
+pub mod cross_modal;
 pub mod doctor;
 pub mod gate;
 pub mod links;

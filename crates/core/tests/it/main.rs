@@ -4,6 +4,7 @@
 
 mod baseline;
 mod conforms;
+mod cross_modal;
 mod gate;
 mod pages;
 mod replay;
