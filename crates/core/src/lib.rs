@@ -24,6 +24,7 @@ pub mod money;
 pub mod named;
 pub mod overlap;
 pub mod page;
+pub mod probe;
 pub mod prompt;
 pub mod provenance;
 pub mod qrels;

@@ -18,6 +18,7 @@ pub mod links;
 pub mod logs;
 pub mod page;
 pub mod pages;
+pub mod probe;
 pub mod prompts;
 pub mod qrels;
 pub mod replay;

@@ -1,10 +1,12 @@
 //! A panel from prompt to receipt, with judges that are stubs; and judges that obey what they read.
 
+use gbrain_core::benchmark::{ByType, Recall};
 use gbrain_core::cross_modal::batch::{BatchVerdict, Rows};
 use gbrain_core::cross_modal::{
     Call, Case, Judged, JudgingError, Outcome, Panel, Prompt, Rubric, Seat, Slot, Standing, Unmade,
     prompt, read, standing,
 };
+use gbrain_core::format::benchmark::{ByTypeSummary, Row};
 use gbrain_core::format::cross_modal::{Receipt, ReceiptParts, Summary, SummaryParts};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::gate::Verdict;
@@ -12,7 +14,7 @@ use gbrain_core::money::Usd;
 use gbrain_core::report::text;
 use gbrain_core::untrusted::contained;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conforms::assert_conforms;
 
@@ -98,6 +100,28 @@ fn a_receipt_of_nothing() {
     );
     let receipt = check_receipt(&judged, Verdict::Inconclusive);
     insta::assert_snapshot!("inconclusive_text", text::cross_modal(&receipt));
+}
+
+/// Rows as `gbrain eval longmemeval` writes them.
+#[test]
+fn rows_of_a_benchmark_are_questions() {
+    let row = |id: &str, hypothesis: &str, error: Option<&str>| {
+        let row = json!({
+            "question_id": id, "question": "When?", "question_type": "temporal-reasoning",
+            "answer": "in May", "hypothesis": hypothesis, "recall_hit": true, "R@5": 1.0,
+            "error": error,
+        });
+        serde_json::to_string(&serde_json::from_value::<Row>(row).unwrap()).unwrap()
+    };
+    let recall = Recall { hit: 1, total: 2 };
+    let by_type = ByType { kinds: [("a".to_owned(), recall)].into(), aggregate: recall };
+    let summary = serde_json::to_string(&ByTypeSummary::from(&by_type)).unwrap();
+    let lines = [row("q1", "In May.", None), row("q2", "", Some("timeout")), summary];
+    let rows = Rows::read(&lines.join("\n"));
+    assert_eq!(rows.questions.len(), 1);
+    assert_eq!(rows.questions[0].answer.as_deref(), Some("in May"));
+    assert_eq!(rows.upstream[0].error, "timeout");
+    assert_eq!(rows.malformed, []);
 }
 
 #[test]

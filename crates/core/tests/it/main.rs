@@ -7,6 +7,7 @@ mod conforms;
 mod cross_modal;
 mod gate;
 mod pages;
+mod probe;
 mod replay;
 mod schema;
 mod scrub;
