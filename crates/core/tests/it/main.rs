@@ -4,8 +4,10 @@
 
 mod baseline;
 mod conforms;
+mod cross_modal;
 mod gate;
 mod pages;
+mod probe;
 mod replay;
 mod schema;
 mod scrub;

@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod compare;
+mod cross_modal;
 mod gate;
 mod replay;
 mod rows;
@@ -12,6 +13,7 @@ mod table;
 
 pub use benchmark::benchmark;
 pub use compare::compare;
+pub use cross_modal::{cross_modal, cross_modal_batch};
 pub use gate::gate;
 pub use replay::replay;
 
