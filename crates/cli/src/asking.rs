@@ -142,6 +142,16 @@ fn interrupted() -> Arc<AtomicBool> {
     flag
 }
 
+/// Refuses to start what would cost more than it may, unless the user said yes. The budget holds either
+/// way.
+pub(crate) fn refuse_too_dear(estimate: Usd, cap: Usd, yes: bool) -> Result<(), CliError> {
+    if estimate <= cap || yes {
+        return Ok(());
+    }
+    Err(CliError::new("over_budget", format!("it would cost about {estimate}, and {cap} is allowed"))
+        .hint("ask for less, allow more with --max-usd, or start anyway with --yes: the budget still holds"))
+}
+
 /// An amount of dollars as it is typed.
 pub(crate) fn usd(text: &str) -> Result<Usd, String> {
     text.parse().map_err(|error: gbrain_core::money::UsdError| error.to_string())
