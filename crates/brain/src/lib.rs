@@ -31,7 +31,7 @@ pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
-pub use retrieve::{Answered, Ask, Judged, Rerank};
+pub use retrieve::{Answered, Ask, Expand, Judged, Rerank, Reranker};
 pub use snapshot::{Past, Snapshot};
 pub use verify::{VerifyFinding, VerifyReport};
 

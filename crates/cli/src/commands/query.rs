@@ -36,6 +36,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) args: &'a AskArgs,
     pub(crate) mode: RetrievalMode,
     pub(crate) vectors: bool,
+    /// None leaves it to the settings.
+    pub(crate) expand: Option<bool>,
 }
 
 impl Asked<'_> {
@@ -68,6 +70,7 @@ impl Asked<'_> {
             until: until.map(|date| date.to_string()),
             now: now.map(|now| now.to_string()),
             vectors: Some(self.vectors),
+            expand: self.expand,
             explain: Some(*explain),
             why_not: why_not.clone(),
             job_id: None,
@@ -83,6 +86,7 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
         args: &args.ask,
         mode: args.mode.mode,
         vectors: !args.mode.no_vector,
+        expand: args.mode.expansion(),
     };
     ask(context, &asked)
 }
@@ -100,7 +104,8 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options = Ask { explain: body.explains(), why_not, rerank: None, progress: &on_progress };
+    let options =
+        Ask { explain: body.explains(), why_not, progress: &on_progress, ..Ask::default() };
     let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
     let answered = door.answer(&request, &options, body.caller(false))?;
     bar.finish_and_clear();
@@ -117,9 +122,9 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         );
     }
     if context.terminal.is_json() {
-        context.terminal.json(&Answer::new(&request, &answered.ranking, &answered.served));
+        context.terminal.json(&Answer::new(&answered.request, &answered.ranking, &answered.served));
     } else {
-        context.terminal.out(print::answer(&request, &answered));
+        context.terminal.out(print::answer(&answered));
     }
     // The process is about to end. Closing the database would only take away files that the next
     // search makes again, which costs more than the search.

@@ -9,7 +9,7 @@ use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
 use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::capture::{CapturePolicy, FailureReason};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::{Caller, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_store::{Location, OpenMode};
@@ -235,6 +235,7 @@ fn request(query: &str) -> Request {
         mode: RetrievalMode::Hybrid,
         filter: Filter { trust: Trust::Trusted, ..Filter::default() },
         vectors: true,
+        expansion: Expansion::Off,
         now: Timestamp::UNIX_EPOCH,
         settings: Settings::default(),
     }
@@ -270,7 +271,7 @@ fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
 }
 
 fn answer(door: &Door) {
-    let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+    let ask = Ask::default();
     door.answer(&request("boats"), &ask, Caller::default()).unwrap();
 }
 

@@ -27,17 +27,12 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
     let settings = door.brain().settings()?;
     let request = body.request(operation, settings, Trust::Untrusted, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
-    let options = Ask {
-        explain: body.explains(),
-        why_not: why_not.transpose()?,
-        rerank: None,
-        progress: &|_, _| (),
-    };
+    let options = Ask { explain: body.explains(), why_not: why_not.transpose()?, ..Ask::default() };
     let started = SystemTime::now();
     let answered = door.answer(&request, &options, caller(call, body)).map_err(Fault::from);
     observe(call, &request, started, answered.as_ref());
     let answered = answered?;
-    Reply::json(&Answer::new(&request, &answered.ranking, &answered.served))
+    Reply::json(&Answer::new(&answered.request, &answered.ranking, &answered.served))
 }
 
 /// Counts the stages, and tells whoever follows the request.

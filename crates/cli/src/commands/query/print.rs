@@ -9,8 +9,8 @@ use gbrain_core::request::Request;
 use crate::terminal::{bold, dim, matched, table};
 
 /// The whole answer.
-pub(super) fn answer(request: &Request, answered: &Answered) -> String {
-    let ranking = &answered.ranking;
+pub(super) fn answer(answered: &Answered) -> String {
+    let Answered { request, ranking, served: _ } = answered;
     let mut text = String::new();
     for hit in &ranking.hits {
         text.push_str(&one_hit(hit));
