@@ -151,3 +151,126 @@ fn size_of_hit(hit: &Hit) -> usize {
     let names = hit.title.len() + hit.page_type.len() + 128 * (1 + hit.duplicates.len());
     size_of::<Hit>() + passages + edges + names
 }
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::hook::HookError;
+    use gbrain_core::id::{SourceId, WorkspaceId};
+    use gbrain_core::request::{Detail, Expansion, Filter, RetrievalMode, Trust};
+    use gbrain_core::search::Settings;
+    use gbrain_store::{Location, OpenMode, Store};
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::{IndexKind, Judged, Reranker, WorkspaceOptions, built_in_models};
+
+    fn request() -> Request {
+        Request {
+            operation: Operation::Query,
+            query: "ferry".to_owned(),
+            limit: 10,
+            detail: None,
+            mode: RetrievalMode::Hybrid,
+            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            vectors: true,
+            expansion: Expansion::Off,
+            now: Timestamp::UNIX_EPOCH,
+            settings: Settings::default(),
+        }
+    }
+
+    fn judge(_: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
+        Ok(vec![1.0; judged.len()])
+    }
+
+    fn ask(id: &str) -> Ask<'_> {
+        Ask { rerank: Some(Reranker { id, judge: &judge }), ..Ask::default() }
+    }
+
+    /// Brains of two workspaces of one store, both empty.
+    fn brains(dir: &std::path::Path) -> [Brain; 2] {
+        let (now, location) = (Timestamp::UNIX_EPOCH, Location::Sqlite(dir.join("brain.db")));
+        let store: Arc<dyn Store> =
+            gbrain_store::open(&location, OpenMode::Init, now).unwrap().into();
+        let team = WorkspaceId::new("team").unwrap();
+        store.add_workspace(&team, now).unwrap();
+        [WorkspaceId::default(), team].map(|workspace| {
+            let (index, index_dir) = (IndexKind::Memory, dir.join("index"));
+            let models = built_in_models();
+            let options = WorkspaceOptions { index, index_dir, workspace, models };
+            Brain::with_store(store.clone(), options).unwrap()
+        })
+    }
+
+    #[test]
+    fn whatever_an_answer_depends_on_is_in_its_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let [ours, theirs] = brains(dir.path());
+        let key_of = |brain: &Brain, request: &Request, ask: &Ask<'_>| {
+            key(brain, &brain.snapshot(&|_, _| ()).unwrap(), request, ask)
+        };
+        let changed = |change: &dyn Fn(&mut Request)| {
+            let mut request = request();
+            change(&mut request);
+            key_of(&ours, &request, &ask("one"))
+        };
+        let day = SignedDuration::from_hours(24);
+        let mut keys = vec![
+            key_of(&ours, &request(), &ask("one")),
+            key_of(&ours, &request(), &ask("two")),
+            key_of(&theirs, &request(), &ask("one")),
+            changed(&|r| r.query = "quay".to_owned()),
+            changed(&|r| r.limit = 9),
+            changed(&|r| r.detail = Some(Detail::Low)),
+            changed(&|r| r.mode = RetrievalMode::Knowledge),
+            changed(&|r| r.vectors = false),
+            changed(&|r| r.expansion = Expansion::Given(vec!["a".to_owned(), "b".to_owned()])),
+            changed(&|r| r.expansion = Expansion::Given(vec!["b".to_owned(), "a".to_owned()])),
+            changed(&|r| r.expansion = Expansion::Given(vec!["a\", \"b".to_owned()])),
+            changed(&|r| r.filter.trust = Trust::Untrusted),
+            changed(&|r| r.filter.sources = vec![SourceId::default()]),
+            changed(&|r| r.filter.types = vec!["a".to_owned()]),
+            changed(&|r| r.filter.tags = vec!["a".to_owned()]),
+            changed(&|r| r.filter.since = Some(jiff::civil::date(2026, 1, 1))),
+            changed(&|r| r.filter.until = Some(jiff::civil::date(2026, 1, 1))),
+            changed(&|r| r.now += day),
+            changed(&|r| r.settings.rerank_threshold = 0.5),
+            changed(&|r| r.settings.pool = 41.0),
+            changed(&|r| {
+                r.settings.source_weights.insert("wiki".to_owned(), 0.5);
+            }),
+        ];
+        assert!(keys.iter().all(Option::is_some));
+        let same = changed(&|r| r.now += day - SignedDuration::from_secs(1));
+        assert_eq!(same, keys[0], "of the time, only the day counts");
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+        assert_eq!(changed(&|r| r.operation = Operation::Search), None);
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let [brain, _] = brains(dir.path());
+        let ranking = brain.answer(&request(), &Ask::default()).unwrap().ranking;
+        let cache = Cache::default();
+        let (one, key) = (size(&ranking), |n: u8| Hash::of(&[n]));
+        for n in 0..3 {
+            cache.put(key(n), &ranking, 3 * one);
+        }
+        assert!(cache.get(key(0)).is_some());
+        cache.put(key(3), &ranking, 3 * one);
+        let kept = |cache: &Cache| (0..4).map(|n| cache.get(key(n)).is_some()).collect::<Vec<_>>();
+        assert_eq!(kept(&cache), [true, false, true, true]);
+        // Kept twice, it counts once; less room lets others go.
+        cache.put(key(3), &ranking, 3 * one);
+        assert_eq!(cache.kept().bytes, 3 * one);
+        cache.put(key(3), &ranking, one);
+        assert_eq!(kept(&cache), [false, false, false, true]);
+        cache.put(key(2), &ranking, one - 1);
+        assert_eq!((kept(&cache), cache.kept().bytes), (vec![false; 4], 0));
+        assert!(cache.kept().order.is_empty());
+    }
+}

@@ -193,17 +193,17 @@ fn whole_days(index: IndexKind, cases: u32) {
             Ok(())
         })
         .unwrap();
-    assert!(hits.get() > 20, "{} hits: the property holds of nothing", hits.get());
+    assert!(hits.get() > 0, "the property holds of nothing");
 }
 
 #[test]
 fn kept_answers_are_those_that_would_be_found_in_memory() {
-    whole_days(IndexKind::Memory, 24);
+    whole_days(IndexKind::Memory, 64);
 }
 
 #[test]
 fn kept_answers_are_those_that_would_be_found_on_disk() {
-    whole_days(IndexKind::Disk, 6);
+    whole_days(IndexKind::Disk, 16);
 }
 
 #[test]
