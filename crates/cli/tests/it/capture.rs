@@ -83,6 +83,7 @@ fn a_row_says_everything_its_ranking_depended_on() {
             (Some("search"), &Value::Null)
         );
         assert_eq!(query["expand_enabled"], json!(false));
+        assert_eq!((&query["cache_hit"], &query["cache"]), (&json!(false), &json!("off")));
         assert_eq!(query["schema_version"], json!(1));
         assert_eq!(query["retrieved"], json!([{ "source_id": "default", "slug": "people/ada" }]));
         assert_eq!(
@@ -103,7 +104,7 @@ fn a_row_says_everything_its_ranking_depended_on() {
         assert!(query["embedder"].as_str().unwrap().starts_with("static-256"));
         assert_eq!(query["settings"]["pool"], json!(40.0));
         for present in
-            ["settings_hash", "software", "corpus", "degraded", "cache_hit", "expansion_variants"]
+            ["settings_hash", "software", "corpus", "degraded", "cache", "expansion_variants"]
         {
             assert!(!query[present].is_null(), "{present}");
         }

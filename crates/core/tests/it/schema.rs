@@ -41,7 +41,7 @@ use gbrain_core::ranking::{
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare as compare_row, summarise,
 };
-use gbrain_core::request::{Caller, Detail, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::run::Run;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
@@ -72,7 +72,13 @@ fn request(operation: Operation) -> Request {
         sources: vec!["wiki".to_owned()],
         ..AskBody::default()
     };
-    body.request(operation, Settings::default(), Trust::Trusted, Timestamp::UNIX_EPOCH).unwrap()
+    let now = Timestamp::UNIX_EPOCH;
+    let request = body.request(operation, Settings::default(), Trust::Trusted, now).unwrap();
+    let expansion = match operation {
+        Operation::Query => Expansion::Given(vec!["berths of ada@example.com".to_owned()]),
+        Operation::Search => Expansion::Off,
+    };
+    Request { expansion, ..request }
 }
 
 /// An answer with everything in it.
@@ -186,6 +192,7 @@ fn captures() {
         let observed =
             Observed::new(&request(operation), caller, &ranking, ("store", &served()), 1.5);
         let fields = policy.row(policy.scrub(observed), Some(&ranking));
+        assert!(!fields.extra.contains("ada@example.com"), "{}", fields.extra);
         let mut bare = fields.clone();
         bare.extra = "{}".to_owned();
         for fields in [fields, bare] {

@@ -38,6 +38,12 @@ fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
         arms.join(", "),
         format!("{:.1} ms", micros as f64 / 1000.0),
     ];
+    if ranking.expansion_applied {
+        parts.push(format!("asked in {} other ways", request.expansion.variants().len()));
+    }
+    if let Some(model) = &ranking.rerank_model {
+        parts.push(format!("order by {model}"));
+    }
     for degraded in &ranking.degraded {
         parts.push(format!("without {} ({})", degraded.stage, degraded.reason));
     }
