@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+use gbrain_brain::Assistants;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
-    Asker, Cassette, CassetteMode, Desk, Limits, Providers, Retry, Spending, prices_with,
+    Asker, Cassette, CassetteMode, Desk, Limits, Providers, Retry, Spending, Task, prices_with,
 };
 use gbrain_store::{Budget, STANDING, Store};
 use serde_json::Value;
@@ -21,6 +22,9 @@ use crate::home::Home;
 
 /// Where the user's own prices are, in the home.
 pub(crate) const PRICES: &str = "prices.json";
+
+/// What calls that help with queries are charged for.
+const QUERIES: &str = "query";
 
 /// Flags of every command that asks models.
 #[derive(Debug, Clone, Args)]
@@ -71,6 +75,35 @@ pub(crate) fn settings(
     workspace: &WorkspaceId,
 ) -> Result<BTreeMap<String, String>, CliError> {
     Ok(store.config_list(workspace)?.into_iter().collect())
+}
+
+/// The models that help with queries: one that puts them in other words, which is asked only when somebody
+/// wants that, and a reranker where the settings name one. Their calls are charged to the day.
+pub(crate) fn assistants(
+    desk: &Desk,
+    store: &Arc<dyn Store>,
+    workspace: &WorkspaceId,
+    settings: &BTreeMap<String, String>,
+) -> Result<Option<Assistants>, CliError> {
+    let choose = |task| {
+        let chosen = desk.choose(task, None, settings);
+        let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
+        Ok::<_, CliError>(chosen.map(|(model, _)| model))
+    };
+    let (expander, reranker) = (choose(Task::Expansion)?, choose(Task::Rerank)?);
+    if expander.is_none() && reranker.is_none() {
+        return Ok(None);
+    }
+    let spending = Spending {
+        store: store.clone(),
+        workspace: workspace.clone(),
+        budget: None,
+        per_day: Some(Desk::per_day(settings)),
+        purpose: QUERIES.to_owned(),
+    };
+    let asker = desk.clone().quick().asker().spending(spending);
+    let (store, workspace) = (store.clone(), workspace.clone());
+    Ok(Some(Assistants::new(asker, store, workspace, expander, reranker)))
 }
 
 /// A run that asks models: its budget and its cassette.

@@ -91,8 +91,10 @@ impl Wanted {
             per_day: Some(Desk::per_day(&settings)),
             purpose: PURPOSE.to_owned(),
         };
-        let asker = Arc::new(desk.asker().spending(spending));
-        let remote = RemoteEmbedder::new(asker, store.clone(), workspace.clone(), model, dims);
+        let asker = desk.asker().spending(spending.clone());
+        let quick = desk.clone().quick().asker().spending(spending);
+        let (store, workspace) = (store.clone(), workspace.clone());
+        let remote = RemoteEmbedder::new(asker, quick, store, workspace, model, dims);
         Ok(Models::new(Arc::new(remote)).and(Arc::new(StaticTable::built_in())))
     }
 

@@ -17,6 +17,7 @@ mod fields;
 pub mod format;
 pub mod gate;
 pub mod hash;
+pub mod hook;
 pub mod id;
 pub mod job;
 pub mod link;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gbrain_core::config;
 use gbrain_core::money::Usd;
@@ -12,9 +13,13 @@ use crate::ask::{Asker, Environment, Limits};
 use crate::model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 use crate::price::{PriceError, Prices};
 use crate::provider::Providers;
+use crate::retry::Retry;
 
 /// The variable that names a model for everything.
 pub const MODEL_VARIABLE: &str = "GBRAIN_MODEL";
+
+/// How long one attempt may take while somebody waits for an answer to a query.
+const QUERY_DEADLINE: Duration = Duration::from_secs(6);
 
 /// What a model is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +108,16 @@ impl Desk {
     pub fn asker(&self) -> Asker {
         let Self { providers, prices, limits, environment } = self.clone();
         Asker::new(providers, prices, limits, environment)
+    }
+
+    /// The same, for somebody who waits for an answer to a query: a stage that takes longer is left out.
+    #[must_use]
+    pub fn quick(mut self) -> Self {
+        let first = Duration::from_millis(200);
+        let retry = Retry { attempts: 2, first, longest: Duration::from_secs(1) };
+        let timeout = self.limits.timeout.min(QUERY_DEADLINE);
+        self.limits = Limits { timeout, retry, ..self.limits };
+        self
     }
 
     /// The model that is meant for a task: a flag, then the settings of the database plane in their order.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
-use gbrain_embed::{EmbedError, Embedder};
+use gbrain_embed::{Cause, EmbedError, Embedder};
 use gbrain_store::{AnswerKind, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ask::Asker;
-use crate::error::AskError;
+use crate::error::{AskError, AskErrorKind};
 use crate::model::ModelRef;
 use crate::wire::Purpose;
 
@@ -27,7 +27,10 @@ const KEEP_QUERY: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// A model behind an address.
 pub struct RemoteEmbedder {
-    asker: Arc<Asker>,
+    /// For passages, which can wait.
+    asker: Asker,
+    /// For queries, which can't.
+    quick: Asker,
     store: Arc<dyn Store>,
     workspace: WorkspaceId,
     model: ModelRef,
@@ -38,9 +41,11 @@ pub struct RemoteEmbedder {
 }
 
 impl RemoteEmbedder {
-    /// A model with vectors of so many numbers, which is a multiple of eight.
+    /// A model with vectors of so many numbers, which is a multiple of eight. Queries go through a door of
+    /// their own, which waits less long.
     pub fn new(
-        asker: Arc<Asker>,
+        asker: Asker,
+        quick: Asker,
         store: Arc<dyn Store>,
         workspace: WorkspaceId,
         model: ModelRef,
@@ -48,7 +53,7 @@ impl RemoteEmbedder {
     ) -> Self {
         let id = format!("{model}/{dims}");
         let centre = vec![0.0; dims];
-        Self { asker, store, workspace, model, id, dims, centre, clock: Timestamp::now }
+        Self { asker, quick, store, workspace, model, id, dims, centre, clock: Timestamp::now }
     }
 
     fn vectors(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -58,7 +63,11 @@ impl RemoteEmbedder {
         let mut vectors: Vec<Vec<f32>> = known.into_iter().map(Option::unwrap_or_default).collect();
         for batch in batches(&missing, texts) {
             let asked: Vec<&str> = batch.iter().map(|at| texts[*at]).collect();
-            let made = self.asker.embed(&self.model, &asked, purpose, Some(self.dims));
+            let asker = match purpose {
+                Purpose::Document => &self.asker,
+                Purpose::Query => &self.quick,
+            };
+            let made = asker.embed(&self.model, &asked, purpose, Some(self.dims));
             let made = made.map_err(|error| self.failed(&error))?.0;
             let mut kept = Vec::with_capacity(batch.len());
             for (at, vector) in batch.iter().zip(made) {
@@ -115,7 +124,14 @@ impl RemoteEmbedder {
     }
 
     fn failed(&self, error: &AskError) -> EmbedError {
-        self.broken(format!("{} ({})", error.message, error.kind))
+        let cause = match error.kind {
+            AskErrorKind::Timeout => Cause::Timeout,
+            AskErrorKind::OverBudget => Cause::OverBudget,
+            AskErrorKind::NoKey => Cause::NoKey,
+            _ => Cause::Failed,
+        };
+        let reason = format!("{} ({})", error.message, error.kind);
+        EmbedError::Remote { model: self.id.clone(), cause, reason }
     }
 
     fn broken(&self, reason: String) -> EmbedError {
@@ -140,8 +156,12 @@ impl Embedder for RemoteEmbedder {
         self.vectors(texts, Purpose::Document)
     }
 
-    fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        Ok(self.vectors(&[text], Purpose::Query)?.pop().unwrap_or_default())
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.vectors(texts, Purpose::Query)
+    }
+
+    fn is_remote(&self) -> bool {
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a model did not answer. Every kind has a name, for counters, reports and exit codes.
 
 use gbrain_core::fault::Fault;
+use gbrain_core::hook::HookError;
 use gbrain_core::named;
 
 /// What went wrong.
@@ -93,6 +94,19 @@ pub struct AskError {
 impl AskError {
     pub(crate) fn new(kind: AskErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+}
+
+/// What a stage of a retrieval says of it.
+impl From<AskErrorKind> for HookError {
+    fn from(kind: AskErrorKind) -> Self {
+        match kind {
+            AskErrorKind::NoKey => Self::NoKey,
+            AskErrorKind::NoProvider | AskErrorKind::NoPrice => Self::NoProvider,
+            AskErrorKind::OverBudget => Self::OverBudget,
+            AskErrorKind::Timeout => Self::Timeout,
+            _ => Self::Failed,
+        }
     }
 }
 

@@ -135,8 +135,17 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
         let home = &provided.home;
         let file = write(home, "lme.json", &dataset(6, str::to_owned).to_string());
         let out = path(home, "rows.jsonl");
-        let args =
-            ["eval", "longmemeval", &file, "--model", "anthropic:m", "--max-usd", "1", "--output", &out];
+        let args = [
+            "eval",
+            "longmemeval",
+            &file,
+            "--model",
+            "anthropic:m",
+            "--max-usd",
+            "1",
+            "--output",
+            &out,
+        ];
         let ran = provided.run(&args);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let rows = rows(&std::fs::read_to_string(&out).unwrap());
@@ -148,7 +157,10 @@ fn a_model_answers_a_benchmark_and_it_is_charged() {
         assert_eq!(provided.server.requests(), 7, "one was asked again");
         let spent = home.json(&["spend"]);
         assert_eq!(spent["lines"][0]["purpose"], "longmemeval");
-        assert_eq!((&spent["lines"][0]["calls"], &spent["lines"][0]["unsettled"]), (&json!(7), &json!(0)));
+        assert_eq!(
+            (&spent["lines"][0]["calls"], &spent["lines"][0]["unsettled"]),
+            (&json!(7), &json!(0))
+        );
         assert!(spent["usd"].as_f64().unwrap() > 0.0);
         assert!(!ran.stderr.contains(KEY) && !spent.to_string().contains(KEY));
     }

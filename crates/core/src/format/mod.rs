@@ -32,7 +32,7 @@ pub mod sources;
 pub mod stats;
 pub mod work;
 
-pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
+pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
 pub use score::{
     Counts, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments, TiedQueries,

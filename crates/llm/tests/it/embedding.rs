@@ -1,7 +1,5 @@
 //! A model behind an address as an embedder.
 
-use std::sync::Arc;
-
 use gbrain_core::id::WorkspaceId;
 use gbrain_embed::Embedder as _;
 use gbrain_llm::RemoteEmbedder;
@@ -10,8 +8,9 @@ use crate::providers::Fault;
 use crate::site::{Site, model};
 
 fn embedder(site: &Site, name: &str) -> RemoteEmbedder {
-    let (asker, workspace) = (Arc::new(site.asker("1")), WorkspaceId::default());
-    RemoteEmbedder::new(asker, site.store.clone(), workspace, model(name), 16)
+    let (asker, quick) = (site.asker("1"), site.asker("1"));
+    let workspace = WorkspaceId::default();
+    RemoteEmbedder::new(asker, quick, site.store.clone(), workspace, model(name), 16)
 }
 
 #[test]
@@ -28,9 +27,9 @@ fn vectors_are_made_once_and_have_length_one() {
     }
     assert_eq!(voyage.embed(&texts).unwrap(), vectors);
     assert_eq!(site.server.requests(), 3, "they were kept");
-    let query = voyage.embed_query("text number 7").unwrap();
+    let query = voyage.embed_queries(&["text number 7"]).unwrap();
     assert_eq!(site.server.requests(), 4, "a query is not a passage");
-    assert_eq!(voyage.embed_query("text number 7").unwrap(), query);
+    assert_eq!(voyage.embed_queries(&["text number 7"]).unwrap(), query);
     assert_eq!(site.server.requests(), 4);
     assert!(site.server.bodies().last().unwrap().contains("\"input_type\":\"query\""));
     let other = embedder(&site, "cohere:m");
@@ -42,6 +41,6 @@ fn vectors_are_made_once_and_have_length_one() {
 #[test]
 fn a_model_that_fails_says_why() {
     let site = Site::new(|_| Fault::Status(401, None));
-    let error = embedder(&site, "openai:m").embed_query("x").unwrap_err().to_string();
+    let error = embedder(&site, "openai:m").embed_queries(&["x"]).unwrap_err().to_string();
     assert!(error.contains("openai:m/16") && error.contains("denied"), "{error}");
 }
