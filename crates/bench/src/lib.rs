@@ -6,3 +6,4 @@
 pub mod campaign;
 pub mod cluster;
 pub mod http;
+pub mod providers;

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
 
+mod assist;
 pub mod capture;
 mod error;
 mod freshness;
@@ -16,10 +17,12 @@ mod snapshot;
 mod verify;
 pub mod wire;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::Settings;
 use gbrain_embed::StaticTable;
@@ -27,11 +30,12 @@ use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models};
 use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
+pub use assist::Assistants;
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
-pub use retrieve::{Answered, Ask, Judged, Rerank};
+pub use retrieve::{Answered, Ask, Expand, Judged, Rerank, Reranker};
 pub use snapshot::{Past, Snapshot};
 pub use verify::{VerifyFinding, VerifyReport};
 
@@ -140,16 +144,14 @@ impl Brain {
         Ok(sources)
     }
 
-    /// The settings of the database plane on top of the defaults. A stored value that no longer
-    /// fits its range is an error: ignoring it would change rankings without a word.
+    /// The database plane: every setting that was set.
+    pub fn config(&self) -> Result<BTreeMap<String, String>, BrainError> {
+        Ok(self.store.config_list(&self.workspace)?.into_iter().collect())
+    }
+
+    /// The settings of the database plane on top of the defaults.
     pub fn settings(&self) -> Result<Settings, BrainError> {
-        let mut settings = Settings::default();
-        for (key, value) in self.store.config_list(&self.workspace)? {
-            if let Some(name) = key.strip_prefix("search.") {
-                settings.set(name, &value).map_err(|source| BrainError::Setting { key, source })?;
-            }
-        }
-        Ok(settings)
+        search_settings(&self.config()?)
     }
 
     /// Stored settings that nothing reads.
@@ -158,7 +160,7 @@ impl Brain {
         Ok(stored
             .into_iter()
             .map(|(key, _)| key)
-            .filter(|key| !key.starts_with("search."))
+            .filter(|key| !key.starts_with("search.") && config::find(key).is_none())
             .collect())
     }
 
@@ -173,6 +175,19 @@ impl Brain {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The numbers of the pipeline that a database plane holds, on top of the defaults. A stored value that no
+/// longer fits its range is an error: ignoring it would change rankings without a word.
+pub fn search_settings(config: &BTreeMap<String, String>) -> Result<Settings, BrainError> {
+    let mut settings = Settings::default();
+    for (key, value) in config {
+        if let Some(name) = key.strip_prefix("search.") {
+            let set = settings.set(name, value);
+            set.map_err(|source| BrainError::Setting { key: key.clone(), source })?;
+        }
+    }
+    Ok(settings)
 }
 
 /// The model that is compiled into the binary, as the one wanted.

@@ -109,6 +109,10 @@ pub(crate) enum Command {
     Worker(commands::worker::WorkerArgs),
     /// Background jobs: list, show, cancel.
     Jobs(commands::jobs::JobsArgs),
+    /// Which models are asked for what, and what they cost.
+    Models(commands::models::ModelsArgs),
+    /// What calls to models cost.
+    Spend(commands::spend::SpendArgs),
     /// API tokens: create, list, revoke.
     Tokens(commands::tokens::TokensArgs),
     /// Print a shell's completions of gbrain, eva or kick.
@@ -170,6 +174,24 @@ pub(crate) struct ModeArgs {
     /// Leave the vector arm out.
     #[arg(long, action = ArgAction::SetTrue)]
     pub(crate) no_vector: bool,
+    /// Ask a model for other ways to put the question, and search for these too [default: the setting
+    /// search.expand].
+    #[arg(long, overrides_with = "no_expand")]
+    expand: bool,
+    /// Search for the question as it is.
+    #[arg(long, overrides_with = "expand")]
+    no_expand: bool,
+}
+
+impl ModeArgs {
+    /// Whether other ways to put the question are searched for; none when nothing was typed.
+    pub(crate) fn expansion(&self) -> Option<bool> {
+        match (self.expand, self.no_expand) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
+    }
 }
 
 fn parse_detail(text: &str) -> Result<Detail, String> {

@@ -12,12 +12,17 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// Keys that a process reads before it opens a database: they live in `config.json` only.
-pub(crate) const FILE_KEYS: [&str; 11] = [
+pub(crate) const FILE_KEYS: [&str; 16] = [
     "format",
     "engine",
     "database_url",
     "embedder.path",
     "embedder.runtime",
+    "embedder.model",
+    "embedder.dims",
+    "llm.timeout_seconds",
+    "llm.attempts",
+    "llm.concurrency",
     "eval.capture",
     "eval.scrub_pii",
     "eval.scrub_patterns",
@@ -25,6 +30,9 @@ pub(crate) const FILE_KEYS: [&str; 11] = [
     "eval.retention_days",
     "eval.synthetic",
 ];
+
+/// Whoever can be asked for models, each under a name of its own.
+pub(crate) const PROVIDERS: &str = "llm.providers";
 
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
 const OUR_FORMAT: &str = "gbrain/1";
@@ -43,6 +51,18 @@ pub(crate) struct Environment {
     pub(crate) log: Option<String>,
     /// Every variable that begins with `OTEL_`.
     pub(crate) otel: BTreeMap<String, String>,
+    /// Looks other variables up: those that hold keys of providers.
+    pub(crate) variables: Variables,
+}
+
+/// Looks a variable up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variables(pub(crate) fn(&str) -> Option<String>);
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self(|_| None)
+    }
 }
 
 impl Environment {
@@ -65,6 +85,7 @@ impl Environment {
                 })
                 .filter(|(name, _)| name.starts_with("OTEL_"))
                 .collect(),
+            variables: Variables(|name| std::env::var(name).ok()),
         }
     }
 }
@@ -108,8 +129,12 @@ pub(crate) struct Home {
     pub(crate) log: Option<String>,
     /// What the environment says of OpenTelemetry.
     pub(crate) otel: BTreeMap<String, String>,
+    /// Looks keys of providers up.
+    pub(crate) variables: Variables,
     /// The file plane, flattened to dotted keys.
     pub(crate) file: Map<String, Value>,
+    /// Providers of models, as the file plane describes them.
+    pub(crate) providers: Map<String, Value>,
     /// What the user should know about the file.
     pub(crate) warnings: Vec<String>,
 }
@@ -126,7 +151,7 @@ impl Home {
     /// Resolves flags, environment and file.
     pub(crate) fn resolve(flags: &HomeFlags, environment: &Environment) -> Result<Self, CliError> {
         let dir = directory(flags, environment)?;
-        let (file, warnings) = read_file(&dir.join("config.json"))?;
+        let FilePlane { file, providers, warnings } = read_file(&dir.join("config.json"))?;
         let (location, location_origin) = location(flags, environment, &file, &dir)?;
         let (workspace, workspace_origin) = workspace(flags, environment)?;
         Ok(Self {
@@ -141,7 +166,9 @@ impl Home {
             token_key: environment.token_key.clone(),
             log: environment.log.clone(),
             otel: environment.otel.clone(),
+            variables: environment.variables,
             file,
+            providers,
             warnings,
         })
     }
@@ -277,7 +304,12 @@ fn workspace(
     Ok((WorkspaceId::default(), Origin::Default))
 }
 
-type FilePlane = (Map<String, Value>, Vec<String>);
+#[derive(Debug, Default)]
+struct FilePlane {
+    file: Map<String, Value>,
+    providers: Map<String, Value>,
+    warnings: Vec<String>,
+}
 
 fn read_file(path: &Path) -> Result<FilePlane, CliError> {
     let text = match std::fs::read_to_string(path) {
@@ -292,17 +324,23 @@ fn read_file(path: &Path) -> Result<FilePlane, CliError> {
     let Value::Object(object) = value else {
         return Err(CliError::config(format!("{} is not a JSON object", path.display())));
     };
-    let mut flat = Map::new();
-    flatten("", &object, &mut flat);
-    let warnings = check_keys(path, &flat)?;
-    Ok((flat, warnings))
+    let (mut file, mut providers) = (Map::new(), Map::new());
+    flatten("", &object, &mut file, &mut providers);
+    let warnings = check_keys(path, &file)?;
+    Ok(FilePlane { file, providers, warnings })
 }
 
-fn flatten(prefix: &str, object: &Map<String, Value>, flat: &mut Map<String, Value>) {
+fn flatten(
+    prefix: &str,
+    object: &Map<String, Value>,
+    flat: &mut Map<String, Value>,
+    providers: &mut Map<String, Value>,
+) {
     for (key, value) in object {
         let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
-            Value::Object(inner) => flatten(&key, inner, flat),
+            Value::Object(named) if key == PROVIDERS => providers.extend(named.clone()),
+            Value::Object(inner) => flatten(&key, inner, flat, providers),
             other => {
                 flat.insert(key, other.clone());
             }
@@ -367,6 +405,13 @@ mod tests {
         let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.warnings.len(), 1);
+        let (_dir, flags) = home_with(
+            r#"{"format":"gbrain/1","llm":{"providers":{"lab":{"base_url":"http://lab"}}}}"#,
+        );
+        let home = Home::resolve(&flags, &Environment::default()).unwrap();
+        assert_eq!(home.providers["lab"]["base_url"], "http://lab");
+        let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
+        let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.file["eval.capture"], Value::Bool(true));
     }
 

@@ -5,6 +5,7 @@
 //! place that prints. stdout is data, stderr is talk. `eva` and `kick` are modules of their names.
 
 mod args;
+mod asking;
 mod capture;
 mod commands;
 mod error;
@@ -112,6 +113,8 @@ pub(crate) fn run_in(
         Command::Mcp(args) => commands::mcp::run(&context, &args),
         Command::Worker(args) => commands::worker::run(&context, &args),
         Command::Jobs(args) => commands::jobs::run(&context, &args),
+        Command::Models(args) => commands::models::run(&context, &args),
+        Command::Spend(args) => commands::spend::run(&context, &args),
         Command::Tokens(args) => commands::tokens::run(&context, &args),
     }
 }

@@ -10,6 +10,7 @@ use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{House, HouseOptions, TokenKey};
 
+use crate::asking::{assistants, desk};
 use crate::capture;
 use crate::commands::Context;
 use crate::error::CliError;
@@ -60,9 +61,13 @@ impl LogArgs {
 /// The house of all workspaces of this home.
 pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
+    let (wanted, desk) = (models(&context.home)?, desk(&context.home)?);
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
-        models: models(&context.home)?,
+        models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
+        assistants: Arc::new(move |store, workspace, config| {
+            assistants(&desk, store, workspace, config).ok().flatten()
+        }),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,

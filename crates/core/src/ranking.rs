@@ -177,6 +177,16 @@ pub fn is_of_the_question(reason: &str) -> bool {
 /// The reason of a relational question that names nothing there is a page of.
 pub const NO_SEED: &str = "no_seed";
 
+/// The stage that asks a model for other ways to ask the same.
+pub const EXPANSION: &str = "expansion";
+
+/// The stage that asks a model for the order of the best candidates.
+pub const RERANK: &str = "rerank";
+
+/// The reason of a reranker that found nothing good enough: its order is kept, and nothing is left
+/// out.
+pub const ALL_BELOW: &str = "all_below_threshold";
+
 /// How a relational question was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationReport {
@@ -230,6 +240,10 @@ pub struct Ranking {
     pub relation: Option<RelationReport>,
     /// The model whose vectors were searched, if any were.
     pub embedder: Option<String>,
+    /// Whether variants of the query took part.
+    pub expansion_applied: bool,
+    /// The model that judged the best candidates, if one did.
+    pub rerank_model: Option<String>,
     /// What every arm brought.
     pub arms: Vec<ArmReport>,
     /// Stages that could not do their work.

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::hook::HookError;
 use crate::id::SourceId;
 use crate::named;
 use crate::search::Settings;
@@ -89,6 +90,23 @@ impl Caller {
     pub const NUMBERS: std::ops::RangeInclusive<i64> = 0..=(1 << 53) - 1;
 }
 
+/// Other ways to ask the same, which a model makes.
+///
+/// What the model said is part of the request: whoever asks the request again asks with the same
+/// variants, and asks no model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Expansion {
+    /// Nobody asked for it.
+    #[default]
+    Off,
+    /// Asked for, and no model was asked yet.
+    Wanted,
+    /// What a model made of the query, in its order. Never empty.
+    Given(Vec<String>),
+    /// Asked for, and could not be had.
+    Failed(HookError),
+}
+
 /// A versioned record of everything a retrieval depends on besides the corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -106,10 +124,27 @@ pub struct Request {
     pub filter: Filter,
     /// Whether the vector arm may run.
     pub vectors: bool,
+    /// Other ways to ask the same.
+    pub expansion: Expansion,
     /// The time that recency is measured against.
     pub now: Timestamp,
     /// Every number of the pipeline.
     pub settings: Settings,
+}
+
+impl Expansion {
+    /// Whether it was asked for.
+    pub fn is_asked(&self) -> bool {
+        *self != Self::Off
+    }
+
+    /// The variants, in their order.
+    pub fn variants(&self) -> &[String] {
+        match self {
+            Self::Given(variants) => variants,
+            Self::Off | Self::Wanted | Self::Failed(_) => &[],
+        }
+    }
 }
 
 named! { Operation { Search = "search", Query = "query" } }

@@ -1,5 +1,18 @@
 //! What every model promises.
 
+/// What kept a model elsewhere from answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// It could not be reached, or said no.
+    Failed,
+    /// It did not answer in time.
+    Timeout,
+    /// Asking it would have cost more than was left.
+    OverBudget,
+    /// There is no key to ask it with.
+    NoKey,
+}
+
 /// Why a text has no vector.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
@@ -19,6 +32,26 @@ pub enum EmbedError {
         /// What it said.
         reason: String,
     },
+    /// A model elsewhere did not answer.
+    #[error("the embedding model {model} did not answer: {reason}")]
+    Remote {
+        /// Which.
+        model: String,
+        /// What kept it.
+        cause: Cause,
+        /// What was said, without keys and without the texts.
+        reason: String,
+    },
+}
+
+impl EmbedError {
+    /// What kept the model from answering; a model that is here has failed.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Load { .. } | Self::Run { .. } => Cause::Failed,
+            Self::Remote { cause, .. } => *cause,
+        }
+    }
 }
 
 /// A model that turns texts into vectors.
@@ -36,4 +69,14 @@ pub trait Embedder: Send + Sync {
     /// One vector per text, in their order, each of length one; all zeros for a text that the
     /// model can say nothing about.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The vectors of what is asked, for models that tell it from what is found.
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.embed(texts)
+    }
+
+    /// Whether a text goes elsewhere to be embedded, which takes time and may cost money.
+    fn is_remote(&self) -> bool {
+        false
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::Live;
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use jiff::Timestamp;
 
 use crate::{EvalError, Retriever, Target};
@@ -73,6 +73,7 @@ fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Re
         mode: RetrievalMode::Hybrid,
         filter: Filter { trust: Trust::Trusted, ..Filter::default() },
         vectors: true,
+        expansion: Expansion::Off,
         now: match pipeline {
             Pipeline::Fixed => pinned,
             Pipeline::Production => live.now,

@@ -81,7 +81,7 @@ struct LocalRetriever {
 
 impl LocalRetriever {
     fn ask(&self, request: &Request, why_not: Option<PageKey>) -> Result<Answered, RetrieveError> {
-        let ask = Ask { explain: false, why_not, rerank: None, progress: &|_, _| () };
+        let ask = Ask { why_not, ..Ask::default() };
         let answered = self.snapshot.answer(request, &ask);
         answered.map_err(|error| RetrieveError(error.to_string()))
     }

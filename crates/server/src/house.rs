@@ -1,12 +1,12 @@
 //! The brains behind one server: one store, one door per workspace, opened when somebody comes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch};
-use gbrain_brain::{Brain, BrainError, IndexKind, WorkspaceOptions};
+use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_index::Models;
@@ -24,12 +24,25 @@ const STREAMS: usize = 2;
 /// How long jobs that ended are kept.
 const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 
+/// The models of a workspace of a store: one behind an address is paid by whom it works for.
+pub type ModelsOf =
+    Arc<dyn Fn(&Arc<dyn Store>, &WorkspaceId) -> Result<Models, BrainError> + Send + Sync>;
+
+/// The models that help with the queries of a workspace, by its settings; none where none are set.
+pub type AssistantsOf = Arc<
+    dyn Fn(&Arc<dyn Store>, &WorkspaceId, &BTreeMap<String, String>) -> Option<Assistants>
+        + Send
+        + Sync,
+>;
+
 /// What the doors of a house have in common.
 pub struct HouseOptions {
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
     /// The models there are for vectors.
-    pub models: Models,
+    pub models: ModelsOf,
+    /// The models that help with queries.
+    pub assistants: AssistantsOf,
     /// How requests are captured; none when capture is off.
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
@@ -43,10 +56,15 @@ pub struct House {
     store: Arc<dyn Store>,
     options: HouseOptions,
     doors: Mutex<HashMap<WorkspaceId, Entry>>,
+    /// Models that help, with the settings that they were made for.
+    assistants: Mutex<HashMap<WorkspaceId, Helped>>,
     closed: Mutex<Drained>,
     /// Places for those whose answer is read as it is sent.
     streams: Arc<Semaphore>,
 }
+
+/// Settings that name models, and the models.
+type Helped = (BTreeMap<String, String>, Option<Arc<Assistants>>);
 
 struct Entry {
     place: Arc<Place>,
@@ -81,6 +99,7 @@ impl House {
             store,
             options,
             doors: Mutex::default(),
+            assistants: Mutex::default(),
             closed: Mutex::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
         }
@@ -142,6 +161,30 @@ impl House {
         }
     }
 
+    /// The models that help with a workspace's queries. They are kept, with their connections, for as long
+    /// as its settings name the same ones.
+    pub(crate) fn assistants(
+        &self,
+        ws: &WorkspaceId,
+        config: &BTreeMap<String, String>,
+    ) -> Option<Arc<Assistants>> {
+        let is_of_models = |key: &str| !key.starts_with("search.");
+        let config: BTreeMap<String, String> = config
+            .iter()
+            .filter(|(key, _)| is_of_models(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let mut kept = self.assistants.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((settings, assistants)) = kept.get(ws)
+            && *settings == config
+        {
+            return assistants.clone();
+        }
+        let made = (self.options.assistants)(&self.store, ws, &config).map(Arc::new);
+        kept.insert(ws.clone(), (config, made.clone()));
+        made
+    }
+
     /// The door of a workspace, opened if it is not.
     pub fn door(&self, ws: &WorkspaceId) -> Result<Arc<Door>, BrainError> {
         // Opening takes its time: only those who want the same workspace wait for it.
@@ -154,7 +197,7 @@ impl House {
             index: IndexKind::Disk,
             index_dir: self.options.index_dir.clone(),
             workspace: ws.clone(),
-            models: self.options.models.clone(),
+            models: (self.options.models)(&self.store, ws)?,
         };
         let brain = Brain::with_store(self.store.clone(), options)?;
         let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
@@ -245,7 +288,8 @@ impl House {
         let software = gbrain_brain::capture::software();
         let options = HouseOptions {
             index_dir: dir.join("index"),
-            models: gbrain_brain::built_in_models(),
+            models: Arc::new(|_, _| Ok(gbrain_brain::built_in_models())),
+            assistants: Arc::new(|_, _, _| None),
             capture: None,
             metrics: Metrics::new(software, std::time::SystemTime::now()),
             tracer: Tracer::off(),

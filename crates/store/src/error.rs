@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use gbrain_core::capture::FailureReason;
 use gbrain_core::fault::Fault;
 use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
+use gbrain_core::money::Usd;
 use rusqlite::ErrorCode;
 
 /// Why the store refused or failed.
@@ -148,6 +149,16 @@ pub enum StoreError {
         /// The job's number.
         job: i64,
     },
+    /// A call that a budget has no room for.
+    #[error("the budget {budget} has {left} left, and the call can cost {worst}")]
+    OverBudget {
+        /// The budget.
+        budget: String,
+        /// What may still be charged.
+        left: Usd,
+        /// The most that the call can cost.
+        worst: Usd,
+    },
     /// Which rows to prune was not said well enough.
     #[error("a prune takes no limit; say which captures by time, operation or caller")]
     LimitedPrune,
@@ -187,6 +198,7 @@ impl StoreError {
             | Self::Protected { .. }
             | Self::NotFound(_)
             | Self::LeaseLost { .. }
+            | Self::OverBudget { .. }
             | Self::LimitedPrune
             | Self::Id(_)
             | Self::Other { .. } => FailureReason::Other,
@@ -213,6 +225,7 @@ impl From<StoreError> for Fault {
             | StoreError::Protected { .. } => "conflict",
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",
+            StoreError::OverBudget { .. } => "over_budget",
             StoreError::Down { .. } => "unreachable",
             StoreError::RowSecurity { .. }
             | StoreError::Denied { .. }

@@ -1,5 +1,6 @@
 //! What gbrain remembers: pages, their history, the feed of changes, captured requests, and what
-//! serving needs (tokens, jobs, documents, labels), on SQLite or PostgreSQL.
+//! serving needs (tokens, jobs, documents, labels) and judging (charges, answers of models, runs), on
+//! SQLite or PostgreSQL.
 //!
 //! Promises:
 //! - A write is all or nothing and durable when it returns. Every write of a page makes a new
@@ -9,6 +10,8 @@
 //! - Captures get their numbers and times in commit order too, so that the rows of a window of
 //!   time that was closed never change: windows that follow each other miss and repeat nothing.
 //! - A job has one worker at a time: what a worker that lost its job still says changes nothing.
+//! - A call is charged before it is made, in one transaction with the check of its budgets: however many
+//!   processes call at once, no budget is passed.
 //! - Both engines give the same answers in the same order, byte for byte: the SQL and the row
 //!   decoding are shared, only sessions differ.
 //!
@@ -20,6 +23,7 @@ mod document;
 mod driver;
 mod error;
 mod job;
+mod judging;
 mod label;
 mod location;
 mod ops;
@@ -27,6 +31,7 @@ mod plan;
 pub mod postgres;
 mod row;
 mod schema;
+mod spend;
 pub mod sqlite;
 mod store;
 mod token;
@@ -38,8 +43,12 @@ pub use error::StoreError;
 pub use job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
+pub use judging::{AnswerKind, Run, RunKind};
 pub use label::{Label, NewLabel};
 pub use location::{Location, OpenMode};
+pub use spend::{
+    Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, STANDING, Settlement, SpendLine,
+};
 pub use store::Store;
 pub use token::{NewToken, Token, TokenDigest};
 pub use types::*;

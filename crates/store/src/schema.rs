@@ -32,6 +32,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0003_serving.sql"),
         postgres: include_str!("postgres/0003_serving.sql"),
     },
+    Migration {
+        number: 4,
+        name: "judging",
+        sqlite: include_str!("sqlite/0004_judging.sql"),
+        postgres: include_str!("postgres/0004_judging.sql"),
+    },
 ];
 
 /// The last schema this binary knows.
@@ -60,6 +66,10 @@ pub(crate) const TABLES: &[&str] = &[
     "jobs",
     "documents",
     "labels",
+    "budgets",
+    "charges",
+    "model_answers",
+    "eval_runs",
 ];
 
 pub(crate) const PAGES: Table = Table {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
@@ -14,7 +15,9 @@ use crate::document::{Document, DocumentInfo, DocumentKind};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
+use crate::judging::{AnswerKind, Run, RunKind};
 use crate::label::{Label, NewLabel};
+use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
 use crate::token::{NewToken, Token};
 use crate::types::*;
 
@@ -388,6 +391,61 @@ pub trait Store: Send + Sync {
 
     /// Erases a label; whether there was one.
     fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool>;
+
+    /// Charges a call that is about to be made with the most that it can cost, against its budgets, all
+    /// or none: [`StoreError::OverBudget`](crate::StoreError::OverBudget) if one of them has no room.
+    /// Callers of one budget follow each other, in whatever process.
+    fn reserve(&self, ws: &WorkspaceId, charge: &NewCharge, now: Timestamp) -> Result<ChargeId>;
+
+    /// Sets a charge to what the call did cost. False if it was settled before: then nothing changes.
+    fn settle(
+        &self,
+        ws: &WorkspaceId,
+        id: &ChargeId,
+        settlement: &Settlement,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// A budget that was ever charged.
+    fn budget(&self, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>>;
+
+    /// The charges of a budget, by number.
+    fn charges(&self, ws: &WorkspaceId, budget: &str) -> Result<Vec<Charge>>;
+
+    /// What was charged at `since` or later, by model and purpose.
+    fn spend(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SpendLine>>;
+
+    /// What models said before under these keys, in their order; none for what is past its end.
+    fn model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        keys: &[Hash],
+        now: Timestamp,
+    ) -> Result<Vec<Option<String>>>;
+
+    /// Keeps what models said until a time, all or none, in place of what they said before. Drops what is
+    /// past its end.
+    fn keep_model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        answers: &[(Hash, String)],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<()>;
+
+    /// Keeps a run of a measurement; false if one of its kind has this name already.
+    fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &Run) -> Result<bool>;
+
+    /// Runs that began at `since` or later, newest first, at most `limit`.
+    fn runs(
+        &self,
+        ws: &WorkspaceId,
+        kind: RunKind,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Run>>;
 
     /// The corpus in figures.
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats>;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use gbrain_bench::campaign::identity::{Corpus, questions};
 use gbrain_brain::Brain;
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 
 const SEED: u64 = 20_260_901;
 
@@ -24,6 +24,7 @@ pub(crate) fn requests(corpus: &Corpus, count: usize, brain: &Brain) -> Result<V
         mode: RetrievalMode::Hybrid,
         filter: Filter { trust: Trust::Trusted, ..Filter::default() },
         vectors: true,
+        expansion: Expansion::Off,
         now,
         settings: settings.clone(),
     };

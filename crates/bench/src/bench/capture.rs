@@ -222,7 +222,7 @@ fn block(
 
 /// Microseconds by request, and the processor time of all.
 fn ask_all(door: &Door, requests: &[Request]) -> Result<(Vec<f64>, f64)> {
-    let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+    let ask = Ask::default();
     let time = |request: &Request| {
         let begun = Instant::now();
         std::hint::black_box(door.answer(request, &ask, Caller::default())?);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use gbrain_brain::import::{ImportOptions, ImportSummary, import};
 use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind};
 use gbrain_core::id::{SourceId, WorkspaceId};
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
 use gbrain_store::{Location, OpenMode};
@@ -84,6 +84,7 @@ impl Home {
             mode,
             filter: Filter { trust: Trust::Trusted, ..Filter::default() },
             vectors: operation == Operation::Query,
+            expansion: Expansion::Off,
             now: now(),
             settings: self.settings.clone(),
         }
@@ -91,7 +92,7 @@ impl Home {
 
     /// Answers a request.
     pub(crate) fn run(&self, request: &Request) -> Result<Answered> {
-        let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+        let ask = Ask::default();
         Ok(self.brain.answer(request, &ask)?)
     }
 

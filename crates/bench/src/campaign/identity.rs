@@ -202,12 +202,8 @@ impl Place {
 
 /// A brain's answer as the binary prints it, without what may differ.
 pub fn ask(brain: &Brain, question: &Question) -> Result<String> {
-    let options = Ask {
-        explain: question.explain,
-        why_not: question.why_not.clone(),
-        rerank: None,
-        progress: &|_, _| (),
-    };
+    let options =
+        Ask { explain: question.explain, why_not: question.why_not.clone(), ..Ask::default() };
     let request: &Request = &question.request;
     let answered = brain.answer(request, &options)?;
     let answer = Answer::new(request, &answered.ranking, &answered.served);

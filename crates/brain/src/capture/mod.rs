@@ -5,17 +5,22 @@
 //! because of one.
 
 mod audit;
+mod cache;
 mod recorder;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gbrain_core::capture::{CapturePolicy, FailureReason, Observed};
+use gbrain_core::format::CacheUse;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
+use gbrain_core::ranking::Ranking;
 use gbrain_core::request::{Caller, Request};
 
-use crate::{Answered, Ask, Brain, BrainError};
+use crate::{Answered, Ask, Brain, BrainError, Snapshot};
+
+use cache::Cache;
 
 pub use audit::AuditLog;
 pub use recorder::{Drained, Recorder};
@@ -70,9 +75,11 @@ pub struct CaptureOptions {
     pub watch: Option<Watch>,
 }
 
-/// The door: answers, then captures if that is on.
+/// The door: answers, then captures if that is on. Keeps answers that cost a remote model's time, to
+/// give them again.
 pub struct Door {
     brain: Arc<Brain>,
+    cache: Cache,
     recorder: Option<Recorder>,
 }
 
@@ -80,10 +87,10 @@ impl Door {
     /// A door to a brain; without options nothing is captured.
     pub fn new(brain: Arc<Brain>, capture: Option<CaptureOptions>) -> Self {
         let recorder = capture.map(|options| Recorder::start(brain.clone(), options));
-        Self { brain, recorder }
+        Self { brain, cache: Cache::default(), recorder }
     }
 
-    /// The brain behind it. What is asked there is not captured.
+    /// The brain behind it. What is asked there is not captured, and never comes from a cache.
     pub fn brain(&self) -> &Brain {
         &self.brain
     }
@@ -101,13 +108,31 @@ impl Door {
         caller: Caller,
     ) -> Result<Answered, BrainError> {
         let started = Instant::now();
-        let Some(recorder) = &self.recorder else { return self.brain.answer(request, ask) };
-        let (snapshot, answered) = self.brain.answer_keeping(request, ask)?;
+        let (snapshot, answered) = self.answer_keeping(request, ask)?;
+        let Some(recorder) = &self.recorder else { return Ok(answered) };
         let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
-        let at = (self.brain.store().identity(), answered.served.generation);
-        let observed = Observed::new(request, caller, &answered.ranking, at, latency_ms);
-        recorder.offer(observed, snapshot);
+        let Answered { request, ranking, served } = &answered;
+        let at = (self.brain.store().identity(), served);
+        recorder.offer(Observed::new(request, caller, ranking, at, latency_ms), snapshot);
         Ok(answered)
+    }
+
+    /// Answers a request from the cache or from the corpus, and keeps the corpus that was asked.
+    fn answer_keeping(
+        &self,
+        request: &Request,
+        ask: &Ask<'_>,
+    ) -> Result<(Snapshot, Answered), BrainError> {
+        let prepared = self.brain.prepare(request, ask)?;
+        let key = cache::key(&self.brain, &prepared.snapshot, &prepared.request, ask);
+        let Some(key) = key else { return prepared.answer(ask) };
+        if let Some(ranking) = self.cache.get(key) {
+            return Ok(prepared.recall(Ranking::clone(&ranking)));
+        }
+        let (snapshot, mut answered) = prepared.answer(ask)?;
+        answered.served.cache = CacheUse::Miss;
+        self.cache.put(key, &answered.ranking, cache::most_bytes(&answered.request));
+        Ok((snapshot, answered))
     }
 
     /// Captures no more: what is asked from now on counts as failed.

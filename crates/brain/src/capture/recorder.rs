@@ -205,8 +205,7 @@ impl Keeper {
         let Some(request) = scrubbing.replayed_request() else {
             return Ok(policy.row(scrubbing, None));
         };
-        let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
-        let again = item.snapshot.answer(&request, &ask);
+        let again = item.snapshot.answer(&request, &Ask::default());
         // Without the ranking of the scrubbed text the row is still a row; it can't be gated on.
         let again = again.ok().map(|answered| answered.ranking);
         Ok(policy.row(scrubbing, again.as_ref()))

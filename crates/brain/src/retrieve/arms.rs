@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use gbrain_core::id::PageId;
-use gbrain_core::ranking::{Arm, Degraded, Edge, NO_SEED};
+use gbrain_core::ranking::{Arm, Degraded, EXPANSION, Edge, NO_SEED};
 use gbrain_core::search::relation::{RelationQuestion, neighbourhood};
-use gbrain_index::{ChunkHit, IndexError, Named, PageEntry, PageWords, VectorHit, VectorQuery};
+use gbrain_index::{ChunkHit, Named, PageEntry, PageWords, VectorHit, VectorQuery, WordsQuery};
+use rustc_hash::FxHashSet;
 
 use crate::BrainError;
 
@@ -13,6 +14,7 @@ use super::Retrieval;
 use super::graph::Graph;
 use super::names;
 use super::stopwatch::Stopwatch;
+use super::vary::Varied;
 
 /// A page that the words found.
 #[derive(Debug, Clone)]
@@ -49,26 +51,51 @@ pub(super) struct ArmResults {
     pub(super) names: Vec<Named>,
     pub(super) graph: Vec<Reached>,
     pub(super) relation: Option<Relation>,
+    /// What variants of the query found.
+    pub(super) variants: Vec<Varied>,
+    /// The model that judged the best candidates.
+    pub(super) rerank_model: Option<String>,
+    /// How many candidates stay, where a judge left some out.
+    pub(super) stay: Option<usize>,
     pub(super) degraded: Vec<Degraded>,
 }
 
 impl ArmResults {
+    /// How many pages an arm brought, for the query or for a variant of it.
     pub(super) fn count(&self, arm: Arm) -> usize {
-        match arm {
-            Arm::Words => self.words.len(),
-            Arm::Names => self.names.len(),
-            Arm::Graph => self.graph.len(),
-            Arm::Vectors => self.vectors.len(),
-        }
+        let pages: FxHashSet<PageId> = match arm {
+            Arm::Names => return self.names.len(),
+            Arm::Graph => return self.graph.len(),
+            Arm::Words => self.ways().flat_map(|(words, _)| words).map(|page| page.page).collect(),
+            Arm::Vectors => {
+                self.ways().flat_map(|(_, vectors)| vectors).map(|near| near.hit.page).collect()
+            }
+        };
+        pages.len()
     }
 
-    /// The passages that found a page: by its words, best first, then by its meaning.
-    pub(super) fn passages(&self, page: PageId) -> impl Iterator<Item = &ChunkHit> {
-        let words = self.words.iter().find(|found| found.page == page);
-        let words = words.map_or(&[][..], |found| &found.passages);
-        let meaning = self.vectors.iter().map(|near| &near.hit).find(|hit| hit.page == page);
-        let is_other = move |hit: &&ChunkHit| words.iter().all(|word| word.ordinal != hit.ordinal);
-        words.iter().chain(meaning.filter(is_other))
+    /// The passages that found a page: by its words, best first, then by its meaning; those of the
+    /// query before those of its variants.
+    pub(super) fn passages(&self, page: PageId) -> Vec<&ChunkHit> {
+        let mut passages: Vec<&ChunkHit> = Vec::new();
+        for (words, vectors) in self.ways() {
+            let words = words.iter().find(|found| found.page == page);
+            let words = words.map_or(&[][..], |found| &found.passages);
+            let meaning = vectors.iter().map(|near| &near.hit).find(|hit| hit.page == page);
+            for hit in words.iter().chain(meaning) {
+                if passages.iter().all(|known| known.ordinal != hit.ordinal) {
+                    passages.push(hit);
+                }
+            }
+        }
+        passages
+    }
+
+    /// What words and vectors found, for the query and then for its variants.
+    fn ways(&self) -> impl Iterator<Item = (&[WordsPage], &[VectorHit])> {
+        let own = (self.words.as_slice(), self.vectors.as_slice());
+        let variants = self.variants.iter();
+        std::iter::once(own).chain(variants.map(|v| (v.words.as_slice(), v.vectors.as_slice())))
     }
 }
 
@@ -77,26 +104,30 @@ impl Retrieval<'_> {
         let mut results = ArmResults::default();
         for planned in &self.plan.arms {
             match planned.arm {
-                Arm::Words => results.words = self.find_words()?,
+                Arm::Words => results.words = self.find_words(&self.words)?,
                 Arm::Names => results.names = self.find_names()?,
                 Arm::Graph => self.find_by_graph(&mut results)?,
                 Arm::Vectors => self.find_vectors(&mut results)?,
             }
             watch.lap(planned.arm.name());
         }
+        if !self.plan.variants.is_empty() {
+            results.variants = self.find_variants()?;
+            watch.lap(EXPANSION);
+        }
         Ok(results)
     }
 
     /// Pages by their words: the index gives them by their best passage, and here what the page
     /// says as a whole has its part in the score.
-    fn find_words(&self) -> Result<Vec<WordsPage>, BrainError> {
-        if self.words.terms.is_empty() {
+    pub(super) fn find_words(&self, query: &WordsQuery) -> Result<Vec<WordsPage>, BrainError> {
+        if query.terms.is_empty() {
             return Ok(Vec::new());
         }
-        let best = self.view.words(&self.words, &self.filter, self.plan.pool)?;
+        let best = self.view.words(query, &self.filter, self.plan.pool)?;
         let weight = self.request.settings.page_weight;
         let ids: Vec<PageId> = best.iter().map(|hit| hit.page).collect();
-        let words = self.view.page_words(&self.words, &self.filter, &ids, self.plan.passages)?;
+        let words = self.view.page_words(query, &self.filter, &ids, self.plan.passages)?;
         let page = |(hit, words): (ChunkHit, PageWords)| WordsPage {
             page: hit.page,
             score: weight * words.score + (1.0 - weight) * hit.score,
@@ -110,15 +141,18 @@ impl Retrieval<'_> {
 
     /// Pages that are near in meaning.
     fn find_vectors(&self, results: &mut ArmResults) -> Result<(), BrainError> {
-        let Some(embedder) = self.embedder else { return Ok(()) };
-        let query = VectorQuery::new(embedder.as_ref(), &self.plan.subject);
-        let Some(query) = query.map_err(IndexError::from)? else { return Ok(()) };
-        let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
-        results.vectors = self.view.vectors(&query, &self.filter, depth, self.plan.pool)?;
-        let least = self.request.settings.vectors_least;
-        results.vectors.retain(|near| near.hit.score >= least);
+        let Some(query) = self.vector_queries.first().cloned().flatten() else { return Ok(()) };
+        results.vectors = self.find_near(&query)?;
         results.vector_query = Some(query);
         Ok(())
+    }
+
+    pub(super) fn find_near(&self, query: &VectorQuery) -> Result<Vec<VectorHit>, BrainError> {
+        let depth = self.request.settings.rescored(self.view.chunks(self.filter.trust));
+        let mut near = self.view.vectors(query, &self.filter, depth, self.plan.pool)?;
+        let least = self.request.settings.vectors_least;
+        near.retain(|near| near.hit.score >= least);
+        Ok(near)
     }
 
     /// Pages that the whole query names.

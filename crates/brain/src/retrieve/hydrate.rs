@@ -30,6 +30,7 @@ const DUPLICATE_WORDS_FROM: usize = 80;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Dropped {
     Duplicate { of: PageKey },
+    Judged,
     Cut,
     BeyondLimit,
 }
@@ -82,6 +83,10 @@ impl Retrieval<'_> {
         let mut seen: Vec<Seen> = Vec::new();
         let kept = cut::keep(candidates, self.request.settings.cut_ratio);
         for (at, candidate) in candidates.iter().enumerate() {
+            if found.stay.is_some_and(|stay| at >= stay) {
+                outcome.dropped.push((candidate.page, Dropped::Judged));
+                continue;
+            }
             if at >= kept {
                 outcome.dropped.push((candidate.page, Dropped::Cut));
                 continue;
@@ -115,7 +120,7 @@ impl Retrieval<'_> {
         candidate: &Candidate,
         found: &ArmResults,
     ) -> Result<Option<Shown>, BrainError> {
-        if let Some(hit) = found.passages(candidate.page).next() {
+        if let Some(hit) = found.passages(candidate.page).first() {
             return Ok(Some(Shown::of(self.view.read(hit)?, Some(hit.score))));
         }
         let ordinal = own_evidence(candidate).unwrap_or(0);
@@ -131,7 +136,7 @@ impl Retrieval<'_> {
         first: Option<Shown>,
     ) -> Result<Vec<Shown>, BrainError> {
         let mut shown: Vec<Shown> = first.into_iter().collect();
-        for hit in found.passages(candidate.page).take(self.plan.passages).skip(1) {
+        for hit in found.passages(candidate.page).into_iter().take(self.plan.passages).skip(1) {
             shown.push(Shown::of(self.view.read(hit)?, Some(hit.score)));
         }
         self.drop_repeats(&mut shown);
@@ -242,8 +247,7 @@ impl Retrieval<'_> {
             Evidence::TitleMatch
         } else if self.holds_all(shown.first()) {
             Evidence::AllWords
-        } else if candidate.in_arm(Arm::Words).is_none() && candidate.in_arm(Arm::Vectors).is_some()
-        {
+        } else if candidate.in_arm(Arm::Words).is_none() && is_by_meaning(candidate) {
             Evidence::Meaning
         } else {
             Evidence::SomeWords
@@ -285,6 +289,11 @@ impl Retrieval<'_> {
         }
         Ok(named)
     }
+}
+
+/// Whether meaning brought a page: its vector, or a model that said the same in other words.
+fn is_by_meaning(candidate: &Candidate) -> bool {
+    candidate.in_arm(Arm::Vectors).is_some() || !candidate.variants.is_empty()
 }
 
 /// The day of a chat; pages of other kinds tell of no moment.

@@ -3,6 +3,7 @@
 //! The same function runs for every caller; only the request differs.
 
 mod arms;
+mod expand;
 mod graph;
 mod hydrate;
 mod names;
@@ -10,13 +11,18 @@ mod pool;
 mod rerank;
 mod seeds;
 mod stopwatch;
+mod vary;
 mod why_not;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use gbrain_core::format::Served;
+use gbrain_core::format::{CacheUse, Served};
+use gbrain_core::hook::HookError;
 use gbrain_core::id::PageKey;
-use gbrain_core::ranking::{Arm, ArmReport, CorpusPrint, Ranking, RelationReport};
+use gbrain_core::ranking::{
+    Arm, ArmReport, CorpusPrint, Degraded, EXPANSION, Ranking, RelationReport,
+};
 use gbrain_core::request::{Detail, Filter, Request};
 use gbrain_core::search::boost::{BoostContext, boost};
 use gbrain_core::search::candidate::{Candidate, settle};
@@ -24,8 +30,8 @@ use gbrain_core::search::fuse::fuse;
 use gbrain_core::search::intent::{Intent, classify};
 use gbrain_core::search::plan::{Plan, VectorSupport, plan};
 use gbrain_core::text::{QueryTerms, name_key};
-use gbrain_embed::Embedder;
-use gbrain_index::{View, WordsQuery};
+use gbrain_embed::{Cause, Embedder};
+use gbrain_index::{VectorQuery, View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
 
@@ -34,8 +40,9 @@ use crate::{Brain, BrainError, Snapshot};
 use arms::ArmResults;
 use stopwatch::Stopwatch;
 
+pub use expand::Expand;
 pub(crate) use graph::Graph;
-pub use rerank::{Judged, Rerank};
+pub use rerank::{Judged, Rerank, Reranker};
 
 /// How to answer, beside what to answer.
 pub struct Ask<'a> {
@@ -43,15 +50,26 @@ pub struct Ask<'a> {
     pub explain: bool,
     /// A page to follow through the pipeline.
     pub why_not: Option<PageKey>,
-    /// A judge of the best candidates.
-    pub rerank: Option<&'a Rerank<'a>>,
+    /// A model that makes variants of a query that wants them.
+    pub expand: Option<&'a Expand<'a>>,
+    /// A model that judges the best candidates.
+    pub rerank: Option<Reranker<'a>>,
     /// Called while the index catches up, with changes done and total.
     pub progress: &'a dyn Fn(i64, i64),
+}
+
+impl Default for Ask<'_> {
+    /// The answer alone, from what is here.
+    fn default() -> Self {
+        Self { explain: false, why_not: None, expand: None, rerank: None, progress: &|_, _| () }
+    }
 }
 
 /// A ranking and how it came about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
+    /// What was answered: the request, with the variants that a model gave.
+    pub request: Request,
     /// The answer.
     pub ranking: Ranking,
     /// Generation and timings.
@@ -62,44 +80,89 @@ impl Brain {
     /// Answers a request. Not captured: callers ask through [`Door`](crate::capture::Door),
     /// measurements ask here.
     pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        self.answer_keeping(request, ask).map(|(_, answered)| answered)
+        let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
+        snapshot.answer_timed(request, ask, watch)
     }
 
-    /// Answers a request, and keeps the corpus that was asked.
-    pub(crate) fn answer_keeping(
+    /// Everything that an answer depends on, before anything is searched.
+    pub(crate) fn prepare<'r>(
         &self,
-        request: &Request,
+        request: &'r Request,
         ask: &Ask<'_>,
-    ) -> Result<(Snapshot, Answered), BrainError> {
+    ) -> Result<Prepared<'r>, BrainError> {
         let mut watch = Stopwatch::start();
+        let request = watch.expanded(request, ask);
         let snapshot = self.snapshot(ask.progress)?;
         watch.lap("freshness");
+        Ok(Prepared { request, snapshot, watch })
+    }
+}
+
+/// A request with its variants, and the corpus that answers it.
+pub(crate) struct Prepared<'r> {
+    pub(crate) request: Cow<'r, Request>,
+    pub(crate) snapshot: Snapshot,
+    watch: Stopwatch,
+}
+
+impl Prepared<'_> {
+    /// Searches.
+    pub(crate) fn answer(self, ask: &Ask<'_>) -> Result<(Snapshot, Answered), BrainError> {
+        let Self { request, snapshot, watch } = self;
         let answered = snapshot.answer_timed(request, ask, watch)?;
         Ok((snapshot, answered))
+    }
+
+    /// Gives what was found before.
+    pub(crate) fn recall(self, ranking: Ranking) -> (Snapshot, Answered) {
+        let Self { request, snapshot, mut watch } = self;
+        watch.lap("cache");
+        let served = snapshot.served(CacheUse::Hit, watch);
+        let answered = Answered { request: request.into_owned(), ranking, served };
+        (snapshot, answered)
+    }
+}
+
+impl Stopwatch {
+    /// The request with its variants; asking a model for them takes time.
+    fn expanded<'r>(&mut self, request: &'r Request, ask: &Ask<'_>) -> Cow<'r, Request> {
+        let expanded = expand::expanded(request, ask);
+        if matches!(expanded, Cow::Owned(_)) {
+            self.lap(EXPANSION);
+        }
+        expanded
     }
 }
 
 impl Snapshot {
     /// Answers a request from this corpus.
     pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        self.answer_timed(request, ask, Stopwatch::start())
+        let mut watch = Stopwatch::start();
+        let request = watch.expanded(request, ask);
+        self.answer_timed(request, ask, watch)
     }
 
     fn answer_timed(
         &self,
-        request: &Request,
+        request: Cow<'_, Request>,
         ask: &Ask<'_>,
         mut watch: Stopwatch,
     ) -> Result<Answered, BrainError> {
         let view = self.view.as_ref();
-        let embedder = view.vector_model().and_then(|id| self.models.find(id));
-        let parts = Parts { view, sources: &self.sources, embedder };
-        let ranking = Retrieval::new(parts, request, ask).run(&mut watch)?;
-        let generation = view.corpus().generation.0;
-        Ok(Answered {
-            ranking,
-            served: Served { generation, behind: self.behind, timings: watch.laps() },
-        })
+        let parts = Parts { view, sources: &self.sources, embedder: self.embedder() };
+        let ranking = Retrieval::new(parts, &request, ask).run(&mut watch)?;
+        let served = self.served(CacheUse::Off, watch);
+        Ok(Answered { request: request.into_owned(), ranking, served })
+    }
+
+    /// The model whose vectors it holds, if this process has it.
+    pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.view.vector_model().and_then(|id| self.models.find(id))
+    }
+
+    fn served(&self, cache: CacheUse, watch: Stopwatch) -> Served {
+        let generation = self.view.corpus().generation.0;
+        Served { generation, behind: self.behind, cache, timings: watch.laps() }
     }
 }
 
@@ -122,6 +185,9 @@ struct Retrieval<'a> {
     plan: Plan,
     filter: Filter,
     words: WordsQuery,
+    /// What the vectors are asked: for the query, then for each variant of it; empty when they are
+    /// not asked.
+    vector_queries: Vec<Option<VectorQuery>>,
     /// The whole query as a name.
     name: String,
 }
@@ -145,11 +211,44 @@ impl<'a> Retrieval<'a> {
         };
         let filter = Filter { truth_only: plan.detail == Detail::Low, ..request.filter.clone() };
         let name = name_key(&request.query);
-        Self { view, sources, embedder, request, ask, intent, plan, filter, words, name }
+        let vector_queries = Vec::new();
+        Self {
+            view,
+            sources,
+            embedder,
+            request,
+            ask,
+            intent,
+            plan,
+            filter,
+            words,
+            vector_queries,
+            name,
+        }
+    }
+
+    /// Has the query and its variants embedded, all at once. A model that fails, as one elsewhere may,
+    /// takes the vectors out of the plan: the others answer as if nobody had allowed them.
+    fn embed(&mut self) {
+        let Some(embedder) = self.embedder else { return };
+        let texts = std::iter::once(&self.plan.subject).chain(&self.plan.variants);
+        let texts: Vec<&str> = texts.map(String::as_str).collect();
+        match VectorQuery::all(embedder.as_ref(), &texts) {
+            Ok(queries) => self.vector_queries = queries,
+            Err(error) => {
+                let reason = reason_of(error.cause()).name();
+                self.plan.arms.retain(|planned| planned.arm != Arm::Vectors);
+                self.plan.degraded.push(Degraded { stage: Arm::Vectors.name(), reason });
+            }
+        }
     }
 
     fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
         watch.lap("plan");
+        if self.is_planned(Arm::Vectors) {
+            self.embed();
+            watch.lap("embed");
+        }
         let ranking = self.attempt(watch)?;
         if !ranking.hits.is_empty()
             || self.plan.detail != Detail::Low
@@ -205,10 +304,13 @@ impl<'a> Retrieval<'a> {
         Ok(())
     }
 
+    fn is_planned(&self, arm: Arm) -> bool {
+        self.plan.arms.iter().any(|planned| planned.arm == arm)
+    }
+
     /// The model whose vectors are searched, if the plan has them searched.
     fn searched_model(&self) -> Option<String> {
-        let is_planned = self.plan.arms.iter().any(|planned| planned.arm == Arm::Vectors);
-        self.embedder.filter(|_| is_planned).map(|model| model.id().to_owned())
+        self.embedder.filter(|_| self.is_planned(Arm::Vectors)).map(|model| model.id().to_owned())
     }
 
     fn ranking(&self, found: &ArmResults) -> Ranking {
@@ -232,11 +334,23 @@ impl<'a> Retrieval<'a> {
                 resolved: relation.resolved.iter().map(|entry| entry.key.clone()).collect(),
             }),
             embedder: self.searched_model(),
+            expansion_applied: !found.variants.is_empty(),
+            rerank_model: found.rerank_model.clone(),
             arms: arms.collect(),
             degraded,
             corpus: CorpusPrint { pages: corpus.pages, chunks: corpus.chunks, root: corpus.root },
             hits: Vec::new(),
             why_not: None,
         }
+    }
+}
+
+/// What kept a model from embedding, as a stage says it.
+fn reason_of(cause: Cause) -> HookError {
+    match cause {
+        Cause::Failed => HookError::Failed,
+        Cause::Timeout => HookError::Timeout,
+        Cause::OverBudget => HookError::OverBudget,
+        Cause::NoKey => HookError::NoKey,
     }
 }

@@ -15,7 +15,7 @@ use super::Retrieval;
 use super::arms::ArmResults;
 
 #[derive(Default)]
-struct Pool {
+pub(super) struct Pool {
     candidates: Vec<Candidate>,
     places: FxHashMap<PageId, usize>,
 }
@@ -53,6 +53,7 @@ impl Retrieval<'_> {
                 format!("reached by {}", types.join(", "))
             });
         }
+        self.pool_variants(&mut pool, &found.variants)?;
         Ok(pool.candidates)
     }
 
@@ -74,7 +75,7 @@ impl Retrieval<'_> {
                 format!("chunk {} cosine {:.3}, beyond the pool", hit.ordinal, hit.score)
             });
         }
-        Ok(())
+        self.complete_variants(candidates, &found.variants)
     }
 
     /// Counts the pages that link to the candidates which may still be shown.
@@ -109,7 +110,7 @@ fn kind_of_name(how: NameKind) -> &'static str {
 }
 
 impl Pool {
-    fn of(&mut self, entry: &Arc<PageEntry>) -> &mut Candidate {
+    pub(super) fn of(&mut self, entry: &Arc<PageEntry>) -> &mut Candidate {
         let next = self.candidates.len();
         let place = *self.places.entry(entry.id).or_insert(next);
         if place == next {

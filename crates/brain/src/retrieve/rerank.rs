@@ -1,10 +1,17 @@
 //! The rerank hook: a caller's own judgement of the best candidates, between boosts and duplicates.
 //!
-//! Promises: named pages stay first, candidates beyond the depth keep their order behind the rest,
-//! and a judge that fails, or answers with the wrong number of scores or with none that are
-//! numbers, changes nothing and is named in the answer as degraded.
+//! Promises: named pages stay first and are never left out; candidates beyond the depth keep their
+//! order behind the rest; and a judge that fails, or answers with the wrong number of scores or with
+//! some that are no numbers, changes nothing and is named in the answer as degraded. With a threshold,
+//! pages that score less are left out, and so are those that were not judged. Where all score less
+//! nothing is left out, the judge's order stays, and the answer says so: an empty answer and one that
+//! a judge emptied must not look the same.
+//!
+//! Deliberately absent: a time limit. A closure can't be stopped from outside; the hook says
+//! [`HookError::Timeout`] when its own time is up.
 
-use gbrain_core::ranking::{Degraded, TraceStep};
+use gbrain_core::hook::HookError;
+use gbrain_core::ranking::{ALL_BELOW, Degraded, RERANK, TraceStep};
 use gbrain_core::search::candidate::{Candidate, Tier};
 
 use crate::BrainError;
@@ -22,7 +29,16 @@ pub struct Judged {
 }
 
 /// Scores passages against a query, higher is better, one score a passage in the same order.
-pub type Rerank<'a> = dyn Fn(&str, &[Judged]) -> Result<Vec<f64>, String> + 'a;
+pub type Rerank<'a> = dyn Fn(&str, &[Judged]) -> Result<Vec<f64>, HookError> + 'a;
+
+/// A judge and its name.
+#[derive(Clone, Copy)]
+pub struct Reranker<'a> {
+    /// Names the model: the same name gives the same scores.
+    pub id: &'a str,
+    /// Judges.
+    pub judge: &'a Rerank<'a>,
+}
 
 impl Retrieval<'_> {
     /// Puts the first candidates in the order of the caller's judge, if there is one.
@@ -31,7 +47,7 @@ impl Retrieval<'_> {
         candidates: &mut [Candidate],
         found: &mut ArmResults,
     ) -> Result<(), BrainError> {
-        let Some(judge) = self.ask.rerank.filter(|_| self.plan.fused) else { return Ok(()) };
+        let Some(reranker) = self.ask.rerank.filter(|_| self.plan.fused) else { return Ok(()) };
         let named = candidates.iter().take_while(|c| c.tier != Tier::Found).count();
         let depth = self.request.settings.rerank_depth as usize;
         let end = candidates.len().min(named + depth);
@@ -39,14 +55,29 @@ impl Retrieval<'_> {
         if judged.is_empty() {
             return Ok(());
         }
-        match judge(&self.request.query, &judged) {
-            Ok(scores) if scores.len() == judged.len() && scores.iter().all(|s| s.is_finite()) => {
-                reorder(&mut candidates[named..end], &scores, named);
+        match scores(reranker, &self.request.query, &judged) {
+            Ok(scores) => {
+                reorder(&mut candidates[named..end], &scores, named, reranker.id);
+                found.rerank_model = Some(reranker.id.to_owned());
+                self.leave_out(&scores, named, found);
             }
-            Ok(_) => found.degraded.push(Degraded { stage: "rerank", reason: "bad_scores" }),
-            Err(_) => found.degraded.push(Degraded { stage: "rerank", reason: "failed" }),
+            Err(error) => {
+                found.degraded.push(Degraded { stage: RERANK, reason: error.name() });
+            }
         }
         Ok(())
+    }
+
+    /// Says how many candidates stay, where a threshold leaves some out.
+    fn leave_out(&self, scores: &[f64], named: usize, found: &mut ArmResults) {
+        let threshold = self.request.settings.rerank_threshold;
+        if threshold == 0.0 {
+            return;
+        }
+        match scores.iter().filter(|score| **score >= threshold).count() {
+            0 => found.degraded.push(Degraded { stage: RERANK, reason: ALL_BELOW }),
+            good => found.stay = Some(named + good),
+        }
     }
 
     fn judged(
@@ -57,7 +88,7 @@ impl Retrieval<'_> {
         let trust = self.request.filter.trust;
         let mut judged = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            let text = match found.passages(candidate.page).next() {
+            let text = match found.passages(candidate.page).first() {
                 Some(hit) => self.view.read(hit)?.text,
                 None => {
                     self.view.passage(candidate.page, 0, trust)?.map(|p| p.text).unwrap_or_default()
@@ -69,17 +100,27 @@ impl Retrieval<'_> {
     }
 }
 
+fn scores(
+    Reranker { id: _, judge }: Reranker<'_>,
+    query: &str,
+    judged: &[Judged],
+) -> Result<Vec<f64>, HookError> {
+    let scores = judge(query, judged)?;
+    let are_numbers = scores.len() == judged.len() && scores.iter().all(|s| s.is_finite());
+    if are_numbers { Ok(scores) } else { Err(HookError::BadScores) }
+}
+
 /// Sorts by the judge's scores; equal ones keep their order.
-fn reorder(candidates: &mut [Candidate], scores: &[f64], before: usize) {
+fn reorder(candidates: &mut [Candidate], scores: &[f64], before: usize, id: &str) {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
     let sorted: Vec<Candidate> = order.iter().map(|at| candidates[*at].clone()).collect();
     for (at, (mut candidate, from)) in sorted.into_iter().zip(order).enumerate() {
         candidate.trace.push(TraceStep {
-            stage: "rerank",
+            stage: RERANK,
             rank: Some(before + at + 1),
             score: Some(scores[from]),
-            note: format!("from #{}", before + from + 1),
+            note: format!("from #{} by {id}", before + from + 1),
         });
         candidates[at] = candidate;
     }

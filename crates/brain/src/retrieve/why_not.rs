@@ -61,6 +61,11 @@ impl Retrieval<'_> {
             Some(Dropped::Duplicate { of }) => {
                 ("dedup", format!("it says the same as {of} and was left out as a duplicate"))
             }
+            Some(Dropped::Judged) => {
+                let least = self.request.settings.rerank_threshold;
+                let reason = format!("no judgement of at least {least} (search.rerank_threshold)");
+                ("rerank", format!("it was at rank {rank} and had {reason}"))
+            }
             Some(Dropped::Cut) => {
                 let ratio = self.request.settings.cut_ratio;
                 let scores = format!("scores less than {ratio} of the first (search.cut_ratio)");

@@ -1,7 +1,10 @@
 //! `gbrain config`: settings of the database plane.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use gbrain_brain::Brain;
+use gbrain_core::config::{self, ConfigError, KEYS, Key};
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
 use serde_json::{Value, json};
 
@@ -13,7 +16,8 @@ use crate::terminal::table;
 /// Arguments of `config`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain config list\n  gbrain config set search.pool 60\n  \
-    gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.pool")]
+    gbrain config set search.source_weight.journal 0.8\n  gbrain config unset search.pool\n  \
+    gbrain config set autopilot.nightly_quality_probe.enabled true")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     action: Action,
@@ -49,16 +53,15 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
         Action::Get { key } => get(context, key)?,
         Action::Set { key, value } => {
             refuse_file_key(context, key, value)?;
-            let name = search_name(key)?;
-            Settings::default()
-                .set(name, value)
-                .map_err(|error| CliError::config(error.to_string()))?;
+            let value = checked(key, value)?;
             let brain = context.brain()?;
-            brain.store().config_set(brain.workspace(), key, value.trim())?;
-            say(context, key, Some(value.trim()));
+            brain.store().config_set(brain.workspace(), key, &value)?;
+            say(context, key, Some(&value));
         }
         Action::Unset { key } => {
-            search_name(key)?;
+            if config::find(key).is_none() {
+                search_name(key)?;
+            }
             let brain = context.brain()?;
             let was_set = brain.store().config_unset(brain.workspace(), key)?;
             if !was_set {
@@ -68,6 +71,23 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
         }
     }
     Ok(Exit::Pass)
+}
+
+/// A value as it is stored.
+fn checked(key: &str, value: &str) -> Result<String, CliError> {
+    if key.starts_with("search.") {
+        let set = Settings::default().set(search_name(key)?, value);
+        set.map_err(|error| CliError::config(error.to_string()))?;
+        return Ok(value.trim().to_owned());
+    }
+    config::check(key, value).map_err(|error| match error {
+        // What looks like a number of the pipeline without its prefix is answered as such.
+        ConfigError::Unknown { .. } => match search_name(key) {
+            Err(of_search) if !key.contains('.') => of_search,
+            _ => CliError::config(error.to_string()),
+        },
+        ConfigError::Value { .. } => CliError::config(error.to_string()),
+    })
 }
 
 /// What a process must read before it opens a database can't live in the database.
@@ -117,6 +137,13 @@ fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
         );
         return Ok(());
     }
+    if let Some(known) = config::find(key) {
+        let brain = context.brain()?;
+        let value = brain.store().config_get(brain.workspace(), key)?;
+        let default = Some(known.default.to_owned()).filter(|default| !default.is_empty());
+        say(context, key, value.or(default).as_deref());
+        return Ok(());
+    }
     let name = search_name(key)?;
     let settings = context.brain()?.settings()?;
     let value = match name.strip_prefix(SOURCE_WEIGHT) {
@@ -145,8 +172,17 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
                 })
             })
             .collect();
+        let others: Vec<Value> = others(&brain)?
+            .into_iter()
+            .map(|(key, value)| {
+                json!({
+                    "key": key.name, "value": value, "default": key.default, "reason": key.reason,
+                })
+            })
+            .collect();
         context.terminal.json(&json!({
-            "settings": settings_json, "source_weights": settings.source_weights,
+            "settings": settings_json, "others": others,
+            "source_weights": settings.source_weights,
             "settings_hash": settings.hash(), "file": context.home.file,
         }));
         return Ok(());
@@ -158,7 +194,22 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
             vec![key, value.to_string(), info.default.to_string(), info.reason.to_owned()]
         }),
     ));
+    let others = others(&brain)?;
+    context.terminal.out(table(
+        &["key", "value", "default", "why"],
+        others.into_iter().map(|(key, value)| {
+            let value = value.unwrap_or_else(|| key.default.to_owned());
+            vec![key.name.to_owned(), value, key.default.to_owned(), key.reason.to_owned()]
+        }),
+    ));
     print_rest(context, &brain, &settings)
+}
+
+/// Every setting that is no number of the pipeline, with what it was set to.
+fn others(brain: &Brain) -> Result<Vec<(&'static Key, Option<String>)>, CliError> {
+    let stored: BTreeMap<String, String> =
+        brain.store().config_list(brain.workspace())?.into_iter().collect();
+    Ok(KEYS.iter().map(|key| (key, stored.get(key.name).cloned())).collect())
 }
 
 fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Result<(), CliError> {

@@ -14,6 +14,7 @@ pub(crate) mod jobs;
 pub(crate) mod links;
 pub(crate) mod list;
 pub(crate) mod mcp;
+pub(crate) mod models;
 pub(crate) mod purge;
 pub(crate) mod put;
 pub(crate) mod query;
@@ -23,13 +24,16 @@ pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sources;
+pub(crate) mod spend;
 pub(crate) mod stats;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod worker;
 pub(crate) mod workspaces;
 
-use gbrain_brain::{Brain, BrainOptions, IndexKind};
+use std::sync::Arc;
+
+use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::{OpenMode, Store};
 use jiff::Timestamp;
@@ -72,15 +76,23 @@ impl Context<'_> {
     /// Opens the brain with a choice of index, or making the schema.
     pub(crate) fn brain_with(&self, mode: OpenMode, index: IndexKind) -> Result<Brain, CliError> {
         self.home.create()?;
-        let options = BrainOptions {
-            location: self.home.location.clone(),
-            mode,
+        let store = gbrain_store::open(&self.home.location, mode, self.now)?;
+        self.brain_in(store.into(), index)
+    }
+
+    /// The brain in a store that is open.
+    pub(crate) fn brain_in(
+        &self,
+        store: Arc<dyn Store>,
+        index: IndexKind,
+    ) -> Result<Brain, CliError> {
+        let options = WorkspaceOptions {
             index,
             index_dir: self.home.index_dir(),
             workspace: self.home.workspace.clone(),
-            models: models(&self.home)?,
+            models: models(&self.home)?.of(&store, &self.home.workspace)?,
         };
-        Ok(Brain::open(options, self.now)?)
+        Ok(Brain::with_store(store, options)?)
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, IndexKind};
+use gbrain_brain::{Ask, IndexKind, search_settings};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, RetrievalMode, Trust};
-use gbrain_store::OpenMode;
+use gbrain_store::{OpenMode, Store};
 
 use crate::args::{AskArgs, ModeArgs};
+use crate::asking::{assistants, desk};
 use crate::capture;
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -36,6 +37,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) args: &'a AskArgs,
     pub(crate) mode: RetrievalMode,
     pub(crate) vectors: bool,
+    /// None leaves it to the settings.
+    pub(crate) expand: Option<bool>,
 }
 
 impl Asked<'_> {
@@ -68,6 +71,7 @@ impl Asked<'_> {
             until: until.map(|date| date.to_string()),
             now: now.map(|now| now.to_string()),
             vectors: Some(self.vectors),
+            expand: self.expand,
             explain: Some(*explain),
             why_not: why_not.clone(),
             job_id: None,
@@ -83,6 +87,7 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
         args: &args.ask,
         mode: args.mode.mode,
         vectors: !args.mode.no_vector,
+        expand: args.mode.expansion(),
     };
     ask(context, &asked)
 }
@@ -90,19 +95,36 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 /// Asks and prints. An answer without hits is an answer.
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
     let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
-    let brain = context.brain_with(OpenMode::Use, index)?;
+    context.home.create()?;
+    let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
+    let store: Arc<dyn Store> = store.into();
+    let brain = context.brain_in(store.clone(), index)?;
     let trust = if asked.args.untrusted { Trust::Untrusted } else { Trust::Trusted };
     let body = asked.body();
-    let request = body.request_of_owner(asked.operation, brain.settings()?, trust, context.now)?;
+    let config = brain.config()?;
+    let settings = search_settings(&config)?;
+    let request = body.request_of_owner(asked.operation, settings, trust, context.now)?;
+    let assistants = match asked.operation {
+        Operation::Search => None,
+        Operation::Query => {
+            assistants(&desk(&context.home)?, &store, &context.home.workspace, &config)?
+        }
+    };
     let why_not = body.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
     let bar = context.terminal.progress("indexing");
     let on_progress = |done: i64, total: i64| {
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options = Ask { explain: body.explains(), why_not, rerank: None, progress: &on_progress };
+    let options =
+        Ask { explain: body.explains(), why_not, progress: &on_progress, ..Ask::default() };
     let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
-    let answered = door.answer(&request, &options, body.caller(false))?;
+    let answer = |ask: &Ask<'_>| door.answer(&request, ask, body.caller(false));
+    let answered = match assistants {
+        Some(assistants) => assistants.with(options, answer),
+        None => answer(&options),
+    };
+    let answered = answered?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
         context.terminal.warn(format!(
@@ -117,9 +139,9 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         );
     }
     if context.terminal.is_json() {
-        context.terminal.json(&Answer::new(&request, &answered.ranking, &answered.served));
+        context.terminal.json(&Answer::new(&answered.request, &answered.ranking, &answered.served));
     } else {
-        context.terminal.out(print::answer(&request, &answered));
+        context.terminal.out(print::answer(&answered));
     }
     // The process is about to end. Closing the database would only take away files that the next
     // search makes again, which costs more than the search.

@@ -26,6 +26,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SearchArgs) -> Result<Exit, CliE
         args: &args.ask,
         mode: RetrievalMode::Knowledge,
         vectors: false,
+        expand: None,
     };
     ask(context, &asked)
 }

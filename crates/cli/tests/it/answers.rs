@@ -214,9 +214,43 @@ fn an_explanation_covers_every_stage() {
     assert_eq!(quiet["degraded"].as_array().unwrap().len(), 0);
     assert!(quiet["hits"][0].get("trace").is_none());
     let timings = answer["served"]["timings_us"].as_object().unwrap();
-    for stage in ["freshness", "plan", "words", "vectors", "names", "graph", "rank", "hydrate"] {
+    for stage in
+        ["freshness", "plan", "embed", "words", "vectors", "names", "graph", "rank", "hydrate"]
+    {
         assert!(timings.contains_key(stage), "{stage} in {timings:?}");
     }
+}
+
+#[test]
+fn expansion_without_a_model_is_told_and_changes_nothing() {
+    let home = demo_home(Home::sqlite());
+    let ask = |flags: &[&str]| {
+        let question = ["query", "night charging of ferries", "--now", NOW];
+        home.json(&[&question, flags].concat())
+    };
+    let plain = ask(&[]);
+    assert_eq!(
+        (&plain["request"]["expand"], &plain["expansion_applied"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!((&plain["rerank_model"], &plain["served"]["cache"]), (&Value::Null, &"off".into()));
+    let no_provider = serde_json::json!([{ "stage": "expansion", "reason": "no_provider" }]);
+    let check = |flags: &[&str], is_asked: bool| {
+        let answer = ask(flags);
+        assert_eq!(answer["request"]["expand"], is_asked, "{flags:?}");
+        assert_eq!(answer["request"]["variants"], serde_json::json!([]));
+        let expected = if is_asked { &no_provider } else { &plain["degraded"] };
+        assert_eq!(&answer["degraded"], expected, "{flags:?}");
+        assert_eq!(answer["hits"], plain["hits"]);
+        assert_eq!(answer["expansion_applied"], false);
+    };
+    check(&["--expand"], true);
+    check(&["--expand", "--no-expand"], false);
+    check(&["--no-expand", "--expand"], true);
+    home.ok(&["config", "set", "search.expand", "1"]);
+    check(&[], true);
+    check(&["--no-expand"], false);
+    check(&["--mode", "knowledge", "--expand"], true);
 }
 
 #[test]

@@ -14,7 +14,7 @@ const THINGS: [&str; 8] =
     ["kayak", "violin", "sourdough", "telescope", "bonsai", "origami", "beehive", "marathon"];
 
 /// Questions in the published layout, whose ids `name` may change.
-fn dataset(questions: usize, name: impl Fn(&str) -> String) -> Value {
+pub(crate) fn dataset(questions: usize, name: impl Fn(&str) -> String) -> Value {
     let question = |at: usize| {
         let thing = THINGS[at % THINGS.len()];
         let other = THINGS[(at + 3) % THINGS.len()];
@@ -50,13 +50,13 @@ fn dataset(questions: usize, name: impl Fn(&str) -> String) -> Value {
     Value::Array((0..questions).map(question).collect())
 }
 
-fn write(home: &Home, name: &str, text: &str) -> String {
+pub(crate) fn write(home: &Home, name: &str, text: &str) -> String {
     let path = home.path().join(name);
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
-fn path(home: &Home, name: &str) -> String {
+pub(crate) fn path(home: &Home, name: &str) -> String {
     home.path().join(name).to_str().unwrap().to_owned()
 }
 
@@ -65,7 +65,7 @@ fn longmemeval(home: &Home, dataset: &str, more: &[&str]) -> Ran {
     home.run(&args.iter().chain(more).copied().collect::<Vec<_>>())
 }
 
-fn rows(text: &str) -> Vec<Value> {
+pub(crate) fn rows(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -9,7 +9,7 @@ use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
 use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::capture::{CapturePolicy, FailureReason};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::{Caller, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_store::{Location, OpenMode};
@@ -83,6 +83,7 @@ fn a_row_says_everything_its_ranking_depended_on() {
             (Some("search"), &Value::Null)
         );
         assert_eq!(query["expand_enabled"], json!(false));
+        assert_eq!((&query["cache_hit"], &query["cache"]), (&json!(false), &json!("off")));
         assert_eq!(query["schema_version"], json!(1));
         assert_eq!(query["retrieved"], json!([{ "source_id": "default", "slug": "people/ada" }]));
         assert_eq!(
@@ -103,7 +104,7 @@ fn a_row_says_everything_its_ranking_depended_on() {
         assert!(query["embedder"].as_str().unwrap().starts_with("static-256"));
         assert_eq!(query["settings"]["pool"], json!(40.0));
         for present in
-            ["settings_hash", "software", "corpus", "degraded", "cache_hit", "expansion_variants"]
+            ["settings_hash", "software", "corpus", "degraded", "cache", "expansion_variants"]
         {
             assert!(!query[present].is_null(), "{present}");
         }
@@ -235,6 +236,7 @@ fn request(query: &str) -> Request {
         mode: RetrievalMode::Hybrid,
         filter: Filter { trust: Trust::Trusted, ..Filter::default() },
         vectors: true,
+        expansion: Expansion::Off,
         now: Timestamp::UNIX_EPOCH,
         settings: Settings::default(),
     }
@@ -270,7 +272,7 @@ fn door(brain: &Arc<Brain>, dir: &Path, queue: usize) -> Door {
 }
 
 fn answer(door: &Door) {
-    let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+    let ask = Ask::default();
     door.answer(&request("boats"), &ask, Caller::default()).unwrap();
 }
 

@@ -21,6 +21,7 @@ mod load_served;
 mod manual;
 mod mcp;
 mod meaning;
+mod models;
 mod prompts;
 mod replay;
 mod schema;

@@ -51,7 +51,12 @@ impl Home {
             .env_remove("GBRAIN_WORKSPACE")
             .env_remove("GBRAIN_CONTRIBUTOR_MODE")
             .env_remove("GITHUB_STEP_SUMMARY")
+            .env_remove("GBRAIN_MODEL")
             .env("GBRAIN_HOME", self.path());
+        // A test that reaches a provider by accident would spend somebody's money.
+        for provider in ["ANTHROPIC", "OPENAI", "GEMINI", "COHERE", "VOYAGE", "JINA"] {
+            command.env_remove(format!("{provider}_API_KEY"));
+        }
         if let Some(database) = &self.database {
             command.env("DATABASE_URL", &database.url);
         }

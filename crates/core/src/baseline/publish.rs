@@ -101,7 +101,12 @@ fn refusal(row: &CapturedRow) -> Option<&'static str> {
         _ if row.query.trim().is_empty() => Some("empty query"),
         None => Some("no retrieved_slugs"),
         Some([]) => Some("nothing was found: there is no ranking to keep"),
-        Some(_) if row.expansion_applied => Some("its query was expanded by a model"),
+        Some(_) if row.expansion_applied && row.variants.is_empty() => {
+            Some("its query was expanded by a model, and it does not say into what")
+        }
+        Some(_) if row.rerank_model.is_some() && row.scrubbed_retrieved.is_none() => {
+            Some("its order is that of a model, which a gate does not ask")
+        }
         Some(_) if row.scrubbed == Some(true) && row.scrubbed_retrieved.is_none() => {
             Some("scrubbing changed its query and the ranking of what is left is not known")
         }
@@ -121,10 +126,12 @@ struct RequestKey {
 
 fn request_key(value: &Value, row: &CapturedRow) -> RequestKey {
     let rest = if row.is_whole {
-        format!(
+        let plain = format!(
             "{:?} {:?} {:?} {:?} {:?} {:?}",
             row.limit, row.detail, row.mode, row.filter, row.trust, row.vectors
-        )
+        );
+        // Files of requests without variants keep their order.
+        if row.variants.is_empty() { plain } else { format!("{plain} {:?}", row.variants) }
     } else {
         // Rows of other gbrains do not say what was asked for; their sources stand for the scope.
         let sources = value.get("source_ids").and_then(Value::as_array).cloned();

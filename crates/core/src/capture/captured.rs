@@ -54,7 +54,11 @@ pub struct CapturedRow {
     pub vector_enabled: Option<bool>,
     /// Whether expansion gave variants.
     pub expansion_applied: bool,
-    /// Whether the answer came from a cache.
+    /// What expansion gave, where the row says so.
+    pub variants: Vec<String>,
+    /// The model that judged the best candidates.
+    pub rerank_model: Option<String>,
+    /// Whether the answer came from a cache that may have been stale.
     pub cache_hit: bool,
     /// Stages whose machinery could not do its work, with the reason.
     pub degraded: Vec<(String, String)>,
@@ -62,7 +66,7 @@ pub struct CapturedRow {
     pub now: Option<Timestamp>,
     /// When the row was stored.
     pub created_at: Option<Timestamp>,
-    /// How long the answer took, in milliseconds.
+    /// How long finding the answer took, in milliseconds; none where it was kept from before.
     pub latency_ms: Option<f64>,
     /// Whether the caller came over a wire.
     pub remote: bool,

@@ -3,11 +3,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::format::capture::{Extra, ExtraParts};
+use crate::format::{CacheUse, Served};
 use crate::hash::Hash;
 use crate::id::PageKey;
 use crate::provenance::{CorpusAt, Software};
 use crate::ranking::{Degraded, Hit, Ranking};
-use crate::request::{Caller, Detail, Operation, Request};
+use crate::request::{Caller, Detail, Expansion, Operation, Request};
 use crate::scrub::{Family, Scrubber};
 
 use super::CaptureFields;
@@ -28,6 +29,12 @@ pub struct Observed {
     pub detail_resolved: Detail,
     /// The model whose vectors were searched.
     pub embedder: Option<String>,
+    /// Whether variants of the query took part.
+    pub expansion_applied: bool,
+    /// The model that judged the best candidates.
+    pub rerank_model: Option<String>,
+    /// What the cache of answers did.
+    pub cache: CacheUse,
     /// Stages that could not do their work.
     pub degraded: Vec<Degraded>,
     /// The corpus that was searched.
@@ -37,15 +44,16 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What is kept of an answer until its row is made.
+    /// What is kept of an answer until its row is made. `at` is the store's name and how it was
+    /// served.
     pub fn new(
         request: &Request,
         caller: Caller,
         ranking: &Ranking,
-        at: (&str, i64),
+        at: (&str, &Served),
         latency_ms: f64,
     ) -> Self {
-        let (store, generation) = at;
+        let (store, Served { generation, behind: _, cache, timings: _ }) = at;
         let passages = ranking.hits.iter().flat_map(|hit| &hit.passages);
         Self {
             request: request.clone(),
@@ -54,8 +62,15 @@ impl Observed {
             chunk_ids: passages.map(|passage| passage.chunk_id.clone()).collect(),
             detail_resolved: ranking.detail,
             embedder: ranking.embedder.clone(),
+            expansion_applied: ranking.expansion_applied,
+            rerank_model: ranking.rerank_model.clone(),
+            cache: *cache,
             degraded: ranking.degraded.clone(),
-            corpus: CorpusAt { store: store.to_owned(), generation, print: ranking.corpus },
+            corpus: CorpusAt {
+                store: store.to_owned(),
+                generation: *generation,
+                print: ranking.corpus,
+            },
             latency_ms,
         }
     }
@@ -77,34 +92,41 @@ pub struct CapturePolicy {
     pub software: Software,
 }
 
-/// An observation with its query scrubbed.
+/// An observation with its query and the variants of it scrubbed.
 #[derive(Debug)]
 pub struct Scrubbing {
     observed: Observed,
     families: Vec<Family>,
     text: String,
+    variants: Vec<String>,
 }
 
 impl CapturePolicy {
     /// Takes personal data out of an observation.
     pub fn scrub(&self, observed: Observed) -> Scrubbing {
-        let Some(scrubber) = &self.scrubber else {
-            return Scrubbing { text: observed.request.query.clone(), families: vec![], observed };
+        let mut families: Vec<Family> = Vec::new();
+        let mut scrub = |text: &String| {
+            let Some(scrubber) = &self.scrubber else { return text.clone() };
+            let scrubbed = scrubber.scrub(text);
+            families.extend(scrubbed.found.iter().map(|found| found.family));
+            scrubbed.text
         };
-        let scrubbed = scrubber.scrub(&observed.request.query);
-        let mut families: Vec<Family> = scrubbed.found.iter().map(|found| found.family).collect();
+        let text = scrub(&observed.request.query);
+        // A model repeats what it was asked, and with it whatever must not be kept.
+        let variants = observed.request.expansion.variants().iter().map(scrub).collect();
         families.sort_unstable();
         families.dedup();
-        Scrubbing { text: scrubbed.text, families, observed }
+        Scrubbing { text, variants, families, observed }
     }
 
     /// The row. `again` is the answer to the scrubbed text, where scrubbing changed it.
     pub fn row(&self, scrubbing: Scrubbing, again: Option<&Ranking>) -> CaptureFields {
-        let Scrubbing { mut observed, families, text } = scrubbing;
+        let Scrubbing { mut observed, families, text, variants } = scrubbing;
         // A replay is held against the answer to the scrubbed text: what was searched for that one,
         // and what could not be, is what the replay must find again.
         if let Some(again) = again {
             observed.embedder.clone_from(&again.embedder);
+            observed.expansion_applied = again.expansion_applied;
             observed.degraded.clone_from(&again.degraded);
         }
         let slug = |key: &PageKey| match &self.scrubber {
@@ -120,6 +142,7 @@ impl CapturePolicy {
         let extra = Extra::new(ExtraParts {
             observed: &observed,
             retrieved: &retrieved,
+            variants: &variants,
             scrub_families: &families,
             scrubbed_retrieved: again.as_deref(),
             software: &self.software,
@@ -134,11 +157,11 @@ impl CapturePolicy {
                 &observed.chunk_ids.iter().map(|id| chunk_number(id)).collect::<Vec<_>>(),
             ),
             source_ids: json(&distinct(retrieved.iter().map(|(source, _)| source))),
-            expand_enabled: is_query.then_some(false),
+            expand_enabled: is_query.then_some(observed.request.expansion.is_asked()),
             detail: observed.request.detail,
             detail_resolved: Some(observed.detail_resolved),
             vector_enabled: observed.embedder.is_some(),
-            expansion_applied: false,
+            expansion_applied: observed.expansion_applied,
             latency_ms: observed.latency_ms,
             remote: observed.caller.remote,
             job_id: observed.caller.job_id,
@@ -149,10 +172,18 @@ impl CapturePolicy {
 }
 
 impl Scrubbing {
-    /// The request with the scrubbed text, if scrubbing changed it: what a replay will ask.
+    /// The request with the scrubbed texts, if scrubbing changed one: what a replay will ask.
     pub fn replayed_request(&self) -> Option<Request> {
-        let is_changed = self.text != self.observed.request.query;
-        is_changed.then(|| Request { query: self.text.clone(), ..self.observed.request.clone() })
+        let request = &self.observed.request;
+        let are_changed = self.variants != request.expansion.variants();
+        (are_changed || self.text != request.query).then(|| Request {
+            query: self.text.clone(),
+            expansion: match &request.expansion {
+                Expansion::Given(_) => Expansion::Given(self.variants.clone()),
+                other => other.clone(),
+            },
+            ..request.clone()
+        })
     }
 }
 

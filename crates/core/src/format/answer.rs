@@ -29,6 +29,20 @@ pub struct StageTime {
     pub micros: u64,
 }
 
+/// What the cache of answers did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CacheUse {
+    /// The answer was kept from before. It is what would have been found.
+    Hit,
+    /// It could have been kept, and was not there.
+    Miss,
+    /// It was not asked: it is off, nothing remote takes part, or an explanation was asked for.
+    #[default]
+    Off,
+}
+
+crate::named! { CacheUse { Hit = "hit", Miss = "miss", Off = "off" } }
+
 /// How an answer came about, as opposed to what it says: the only part of an answer that may
 /// differ between two runs of one request on one corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +51,8 @@ pub struct Served {
     pub generation: i64,
     /// How many changes the store was ahead of it.
     pub behind: i64,
+    /// What the cache of answers did.
+    pub cache: CacheUse,
     /// How long every stage took, in order.
     pub timings: Vec<StageTime>,
 }
@@ -66,6 +82,10 @@ pub struct Answer<'a> {
     vector_enabled: bool,
     /// The model whose vectors were searched.
     embedder: Option<&'a str>,
+    /// Whether variants of the query took part.
+    expansion_applied: bool,
+    /// The model that judged the best candidates; null when none did.
+    rerank_model: Option<&'a str>,
     /// What every way of finding pages brought.
     arms: Vec<WireArm>,
     /// Stages that could not do their work; the answer is what the others found.
@@ -107,6 +127,10 @@ struct WireRequest<'a> {
     trust: Trust,
     /// Whether vectors were allowed.
     vectors: bool,
+    /// Whether other ways to ask the same were asked for.
+    expand: bool,
+    /// These other ways, in the order in which the model gave them.
+    variants: &'a [String],
     /// The time that recency is measured against.
     #[schemars(extend("format" = "date-time"))]
     now: String,
@@ -259,6 +283,8 @@ struct WireServed {
     generation: i64,
     /// How many changes the store was ahead of it.
     behind: i64,
+    /// Whether the answer was kept from before.
+    cache: CacheUse,
     /// How long every stage took, in microseconds.
     #[schemars(with = "BTreeMap<String, u64>")]
     timings_us: serde_json::Map<String, serde_json::Value>,
@@ -274,6 +300,8 @@ impl<'a> Answer<'a> {
             mode,
             relation,
             embedder,
+            expansion_applied,
+            rerank_model,
             arms,
             degraded,
             corpus,
@@ -292,6 +320,8 @@ impl<'a> Answer<'a> {
             relation: relation.as_ref().map(WireRelation::new),
             vector_enabled: embedder.is_some(),
             embedder: embedder.as_deref(),
+            expansion_applied: *expansion_applied,
+            rerank_model: rerank_model.as_deref(),
             arms: arms.iter().map(WireArm::new).collect(),
             degraded: degraded.iter().map(WireDegraded::new).collect(),
             corpus: WireCorpus::new(corpus),
@@ -304,8 +334,18 @@ impl<'a> Answer<'a> {
 
 impl<'a> WireRequest<'a> {
     fn new(request: &'a Request) -> Self {
-        let Request { operation: _, query: _, limit, detail, mode, filter, vectors, now, settings } =
-            request;
+        let Request {
+            operation: _,
+            query: _,
+            limit,
+            detail,
+            mode,
+            filter,
+            vectors,
+            expansion,
+            now,
+            settings,
+        } = request;
         // `truth_only` follows from the resolved detail, which the answer carries.
         let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
         Self {
@@ -319,6 +359,8 @@ impl<'a> WireRequest<'a> {
             until: until.map(|date| date.to_string()),
             trust: *trust,
             vectors: *vectors,
+            expand: expansion.is_asked(),
+            variants: expansion.variants(),
             now: now.to_string(),
             settings_hash: settings.hash(),
         }
@@ -427,11 +469,11 @@ impl<'a> WireWhyNot<'a> {
 
 impl WireServed {
     fn new(served: &Served) -> Self {
-        let Served { generation, behind, timings } = served;
+        let Served { generation, behind, cache, timings } = served;
         let timings_us = timings
             .iter()
             .map(|StageTime { stage, micros }| ((*stage).to_owned(), (*micros).into()))
             .collect();
-        Self { generation: *generation, behind: *behind, timings_us }
+        Self { generation: *generation, behind: *behind, cache: *cache, timings_us }
     }
 }

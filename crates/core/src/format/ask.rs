@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::capture::QUERY_MAX_BYTES;
 use crate::fault::Fault;
 use crate::id::SourceId;
-use crate::request::{Caller, Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::request::{Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use crate::search::Settings;
 
 /// How many pages answer when nobody says.
@@ -73,6 +73,10 @@ pub struct AskBody {
     /// `search` never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<bool>,
+    /// Whether a `query` may be put to a model for other ways to ask it, which are searched for too;
+    /// as the brain is set up unless said otherwise. A `search` never is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expand: Option<bool>,
     /// Whether to tell what every stage did to each hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
@@ -125,9 +129,18 @@ impl AskBody {
             mode,
             filter: self.filter(trust)?,
             vectors,
+            expansion: self.expansion(operation, &settings),
             now: self.now.as_deref().map_or(Ok(now), moment)?,
             settings,
         })
+    }
+
+    fn expansion(&self, operation: Operation, settings: &Settings) -> Expansion {
+        let is_wanted = self.expand.unwrap_or(settings.expand >= 0.5);
+        match operation {
+            Operation::Query if is_wanted => Expansion::Wanted,
+            Operation::Query | Operation::Search => Expansion::Off,
+        }
     }
 
     /// Who asks.
@@ -238,6 +251,23 @@ mod tests {
         assert_eq!(request.filter.tags, ["ops"]);
         assert_eq!(request.filter.since.unwrap().to_string(), "2026-01-01");
         assert_eq!(request.now.to_string(), "2026-03-01T12:00:00Z");
+    }
+
+    #[test]
+    fn expansion_is_as_the_caller_says_or_the_settings() {
+        let check = |operation, expand, setting: &str, expected| {
+            let body = AskBody { query: "a".to_owned(), expand, ..AskBody::default() };
+            let mut settings = Settings::default();
+            settings.set("expand", setting).unwrap();
+            let now = Timestamp::UNIX_EPOCH;
+            let request = body.request(operation, settings, Trust::Trusted, now).unwrap();
+            assert_eq!(request.expansion, expected);
+        };
+        check(Operation::Query, None, "0", Expansion::Off);
+        check(Operation::Query, None, "1", Expansion::Wanted);
+        check(Operation::Query, Some(true), "0", Expansion::Wanted);
+        check(Operation::Query, Some(false), "1", Expansion::Off);
+        check(Operation::Search, Some(true), "1", Expansion::Off);
     }
 
     #[test]

@@ -21,11 +21,16 @@ use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, Retrie
 use crate::scrub::Family;
 use crate::search::{SOURCE_WEIGHT, Settings};
 
+use super::CacheUse;
+
 /// The version of a row.
 pub const CAPTURE_VERSION: u64 = 1;
 
 /// The longest latency that is believed: thirty years. Sums of believed ones stay numbers.
 const MAX_LATENCY_MS: f64 = 1e12;
+
+/// The most variants that a request can have, by the range of `search.expand_variants`.
+const MAX_VARIANTS: usize = 10;
 
 /// Why a line is not a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,8 +77,13 @@ pub struct Extra<'a> {
     software: WireSoftware<'a>,
     corpus: WireCorpus<'a>,
     embedder: Option<&'a str>,
-    expansion_variants: [&'a str; 0],
+    expansion_variants: &'a [String],
+    #[serde(skip_serializing_if = "is_false")]
+    expansion_scrubbed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rerank_model: Option<&'a str>,
     cache_hit: bool,
+    cache: CacheUse,
     degraded: Vec<WireDegraded<'a>>,
     scrubbed: bool,
     #[serde(skip_serializing_if = "<[Family]>::is_empty")]
@@ -92,7 +102,9 @@ pub struct ExtraParts<'a> {
     pub observed: &'a Observed,
     /// Its pages as source and scrubbed slug.
     pub retrieved: &'a [(String, String)],
-    /// What was taken out of the query.
+    /// The variants of the query, scrubbed.
+    pub variants: &'a [String],
+    /// What was taken out of the query and its variants.
     pub scrub_families: &'a [Family],
     /// The pages that the scrubbed text finds, where it differs.
     pub scrubbed_retrieved: Option<&'a [(String, String)]>,
@@ -153,6 +165,7 @@ impl<'a> Extra<'a> {
         let ExtraParts {
             observed,
             retrieved,
+            variants,
             scrub_families,
             scrubbed_retrieved,
             software,
@@ -165,6 +178,9 @@ impl<'a> Extra<'a> {
             chunk_ids: _,
             detail_resolved: _,
             embedder,
+            expansion_applied: _,
+            rerank_model,
+            cache,
             degraded,
             corpus,
             latency_ms: _,
@@ -177,6 +193,7 @@ impl<'a> Extra<'a> {
             mode,
             filter,
             vectors,
+            expansion,
             now,
             settings,
         } = request;
@@ -208,8 +225,11 @@ impl<'a> Extra<'a> {
                 root: root.to_hex(),
             },
             embedder: embedder.as_deref(),
-            expansion_variants: [],
-            cache_hit: false,
+            expansion_variants: variants,
+            expansion_scrubbed: variants != expansion.variants(),
+            rerank_model: rerank_model.as_deref(),
+            cache_hit: *cache == CacheUse::Hit,
+            cache: *cache,
             degraded: degraded
                 .iter()
                 .map(|degraded| WireDegraded { stage: degraded.stage, reason: degraded.reason })
@@ -222,6 +242,10 @@ impl<'a> Extra<'a> {
             synthetic,
         }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn pages_of(pages: &[(String, String)]) -> Vec<WirePage<'_>> {
@@ -277,7 +301,10 @@ struct WireRow {
     software: Option<ReadSoftware>,
     corpus: Option<ReadCorpus>,
     embedder: Option<String>,
+    expansion_variants: Option<Vec<String>>,
+    rerank_model: Option<String>,
     cache_hit: Option<bool>,
+    cache: Option<String>,
     degraded: Vec<ReadDegraded>,
     scrubbed: Option<bool>,
     scrubbed_retrieved: Option<Vec<ReadPage>>,
@@ -348,6 +375,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
                 found: "missing".to_owned(),
                 expected: "query or search",
             })?;
+    let cache = named("cache", row.cache.as_deref(), CacheUse::from_name, "hit, miss or off")?;
     let settings = row.settings.as_ref().and_then(settings_of);
     let provenance = Provenance {
         software: row.software.map(|ReadSoftware { version, code }| Software { version, code }),
@@ -375,7 +403,10 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         vectors: row.vectors,
         vector_enabled: row.vector_enabled,
         expansion_applied: row.expansion_applied.unwrap_or(false),
-        cache_hit: row.cache_hit.unwrap_or(false),
+        variants: variants(row.expansion_variants)?,
+        rerank_model: row.rerank_model,
+        // Our cache gives what would have been found; what others keep may be stale.
+        cache_hit: row.cache_hit.unwrap_or(false) && cache.is_none(),
         degraded: row
             .degraded
             .into_iter()
@@ -384,7 +415,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
             .collect(),
         now: row.now.as_deref().map(|text| time("now", text)).transpose()?,
         created_at: row.created_at.as_deref().map(|text| time("created_at", text)).transpose()?,
-        latency_ms: row.latency_ms,
+        latency_ms: row.latency_ms.filter(|_| cache != Some(CacheUse::Hit)),
         remote: row.remote.unwrap_or(false),
         scrubbed: row.scrubbed,
         scrubbed_retrieved: row
@@ -396,6 +427,16 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         is_whole: is_ours && row.limit.is_some(),
         provenance,
     })
+}
+
+/// Each variant is a search of its own, so a file may not name any number of them.
+fn variants(variants: Option<Vec<String>>) -> Result<Vec<String>, RowError> {
+    let variants = variants.unwrap_or_default();
+    if variants.len() <= MAX_VARIANTS {
+        return Ok(variants);
+    }
+    let found = format!("a list of {}", variants.len());
+    Err(RowError::Field { field: "expansion_variants", found, expected: "at most 10 texts" })
 }
 
 fn retrieved(

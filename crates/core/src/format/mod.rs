@@ -12,12 +12,14 @@ pub mod capture;
 pub mod captured;
 pub mod compare;
 pub mod contradiction;
+pub mod cross_modal;
 pub mod doctor;
 pub mod gate;
 pub mod links;
 pub mod logs;
 pub mod page;
 pub mod pages;
+pub mod probe;
 pub mod prompts;
 pub mod qrels;
 pub mod replay;
@@ -31,7 +33,7 @@ pub mod sources;
 pub mod stats;
 pub mod work;
 
-pub use answer::{ANSWER_VERSION, Answer, Served, StageTime};
+pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
 pub use score::{
     Counts, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments, TiedQueries,

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use crate::capture::CapturedRow;
 use crate::named;
-use crate::request::{Filter, Request, RetrievalMode, Trust};
+use crate::ranking::EXPANSION;
+use crate::request::{Expansion, Filter, Request, RetrievalMode, Trust};
 use crate::search::Settings;
 
 /// How many pages are asked for when a row neither says how many nor has any.
@@ -35,8 +36,10 @@ pub enum Caveat {
     BySlug,
     /// The row does not say how many pages were asked for: the answer is cut at its length.
     CutAtCaptured,
-    /// Its query was expanded by a model; the variants are not asked.
+    /// Its query was expanded by a model, and the row does not say into what.
     ExpansionNotReproduced,
+    /// Its order is that of a model, which is not asked.
+    RerankNotReproduced,
     /// Its answer came from a cache.
     FromCache,
     /// Scrubbing changed its query, and what the scrubbed text found then is not known.
@@ -58,6 +61,7 @@ named! {
         BySlug = "compared_by_slug",
         CutAtCaptured = "cut_at_captured_length",
         ExpansionNotReproduced = "expansion_not_reproduced",
+        RerankNotReproduced = "rerank_not_reproduced",
         FromCache = "captured_from_cache",
         QueryScrubbed = "query_scrubbed",
         CaptureDegraded = "capture_degraded",
@@ -73,6 +77,7 @@ impl Caveat {
     pub fn is_confounding(self) -> bool {
         match self {
             Self::ExpansionNotReproduced
+            | Self::RerankNotReproduced
             | Self::FromCache
             | Self::QueryScrubbed
             | Self::CaptureDegraded
@@ -133,6 +138,10 @@ pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, 
         mode: row.mode.unwrap_or(RetrievalMode::Hybrid),
         filter: Filter { trust, ..row.filter.clone() },
         vectors: row.vectors.unwrap_or(true) && row.vector_enabled != Some(false),
+        expansion: match &row.variants {
+            variants if variants.is_empty() => Expansion::Off,
+            variants => Expansion::Given(variants.clone()),
+        },
         now: row.now.or(row.created_at).unwrap_or(live.now),
         settings: captured.unwrap_or_else(|| live.settings.clone()),
     };
@@ -145,10 +154,16 @@ fn caveats(row: &CapturedRow) -> Vec<Caveat> {
     let all = [
         (by_slug, Caveat::BySlug),
         (row.limit.is_none(), Caveat::CutAtCaptured),
-        (row.expansion_applied, Caveat::ExpansionNotReproduced),
+        (row.expansion_applied && row.variants.is_empty(), Caveat::ExpansionNotReproduced),
+        // What the scrubbed text found was not put to the model.
+        (
+            row.rerank_model.is_some() && row.scrubbed_retrieved.is_none(),
+            Caveat::RerankNotReproduced,
+        ),
         (row.cache_hit, Caveat::FromCache),
         (scrubbed && row.scrubbed_retrieved.is_none(), Caveat::QueryScrubbed),
-        (!row.degraded.is_empty(), Caveat::CaptureDegraded),
+        // Without variants the query alone was asked, and is asked again.
+        (row.degraded.iter().any(|(stage, _)| stage != EXPANSION), Caveat::CaptureDegraded),
     ];
     all.into_iter().filter_map(|(holds, caveat)| holds.then_some(caveat)).collect()
 }

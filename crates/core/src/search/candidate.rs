@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use crate::id::{PageId, PageKey};
 use crate::page::PageKind;
-use crate::ranking::{Arm, Edge, TraceStep};
+use crate::ranking::{Arm, EXPANSION, Edge, TraceStep};
 
 /// Where a page stands before scores are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +26,15 @@ pub struct ArmEntry {
     pub score: f64,
 }
 
+/// What variants of the query say of a page in an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VariantEntry {
+    /// The arm.
+    pub arm: Arm,
+    /// The best that a variant gave it: its share of that variant's best page, weighted.
+    pub share: f64,
+}
+
 /// A page on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
@@ -45,10 +54,15 @@ pub struct Candidate {
     pub tier: Tier,
     /// What the arms say of it.
     pub arms: Vec<ArmEntry>,
+    /// What variants of the query say of it, once an arm.
+    pub variants: Vec<VariantEntry>,
     /// Edges that justify it.
     pub edges: Vec<Edge>,
     /// Its score so far.
     pub score: f64,
+    /// Its fused score by the query alone, which breaks ties where variants took part; 0 where none
+    /// did.
+    pub original: f64,
     /// What every stage did to it.
     pub trace: Vec<TraceStep>,
 }
@@ -65,8 +79,10 @@ impl Candidate {
             backlinks: 0,
             tier: Tier::Found,
             arms: Vec::new(),
+            variants: Vec::new(),
             edges: Vec::new(),
             score: 0.0,
+            original: 0.0,
             trace: Vec::new(),
         }
     }
@@ -84,16 +100,40 @@ impl Candidate {
         self.trace.push(TraceStep { stage, rank, score: Some(score), note: note() });
     }
 
+    /// Takes what a variant of the query says of it in an arm, and notes it in the trace. The best
+    /// of an arm counts.
+    pub fn vary(&mut self, arm: Arm, share: f64, note: impl FnOnce() -> String) {
+        match self.variants.iter_mut().find(|entry| entry.arm == arm) {
+            Some(entry) => entry.share = entry.share.max(share),
+            None => self.variants.push(VariantEntry { arm, share }),
+        }
+        self.trace.push(TraceStep {
+            stage: EXPANSION,
+            rank: None,
+            score: Some(share),
+            note: note(),
+        });
+    }
+
+    /// The best that variants gave it in an arm; 0 where they gave nothing.
+    pub fn variant_share(&self, arm: Arm) -> f64 {
+        self.variants.iter().find(|entry| entry.arm == arm).map_or(0.0, |entry| entry.share)
+    }
+
     /// What one arm says of it.
     pub fn in_arm(&self, arm: Arm) -> Option<&ArmEntry> {
         self.arms.iter().find(|entry| entry.arm == arm)
     }
 }
 
-/// Sorts by tier, score and name. A score that is not a number sorts last.
+/// Sorts by tier, score, what the query alone gave, and name. A score that is not a number sorts last.
 pub fn sort(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| {
-        a.tier.cmp(&b.tier).then_with(|| compare(b.score, a.score)).then_with(|| a.key.cmp(&b.key))
+        a.tier
+            .cmp(&b.tier)
+            .then_with(|| compare(b.score, a.score))
+            .then_with(|| compare(b.original, a.original))
+            .then_with(|| a.key.cmp(&b.key))
     });
 }
 

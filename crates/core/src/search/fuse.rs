@@ -6,7 +6,9 @@
 //! factor: what is said in passing is rarely said in the words of the question. It is the convex combination of scores
 //! of Bruch, Gai and Ingber (TOIS 2023), which keeps how much better one page is than the next;
 //! reciprocal ranks throw that away, and did worse on five of our seven development collections.
-//! Ties break by source, then slug.
+//! Where variants of the query took part, a page's share in an arm is the greater of its own and of
+//! what they gave it, which was weighted before: a variant never lowers a page, and never changes what
+//! the query itself gives. Ties break by what the query alone gives, then by source and slug.
 
 use super::candidate::{Candidate, settle};
 use super::plan::PlannedArm;
@@ -24,6 +26,13 @@ pub fn fuse(candidates: &mut [Candidate], arms: &[PlannedArm], chat_factor: f64)
     for candidate in candidates.iter_mut() {
         // Invariant: arms are added in the plan's order, so that the sum is the same every time.
         candidate.score = parts(candidate, &units).map(|(_, part)| part).sum();
+    }
+    if candidates.iter().any(|candidate| !candidate.variants.is_empty()) {
+        for candidate in candidates.iter_mut() {
+            let total: f64 = units.iter().map(|unit| unit.weight(candidate)).sum();
+            let own = |unit: &Unit| unit.weight(candidate) / total * unit.own_share(candidate);
+            candidate.original = units.iter().map(own).sum();
+        }
     }
     settle(candidates, "fuse", |candidate| describe(candidate, &units));
 }
@@ -47,8 +56,13 @@ impl Unit {
         self.planned.weight * if is_said { self.chat_factor } else { 1.0 }
     }
 
-    /// Being unlike the query is worth nothing, not less.
+    /// By the query, or by a variant where that is more.
     fn share(&self, candidate: &Candidate) -> f64 {
+        self.own_share(candidate).max(candidate.variant_share(self.planned.arm))
+    }
+
+    /// Being unlike the query is worth nothing, not less.
+    fn own_share(&self, candidate: &Candidate) -> f64 {
         let score = candidate.in_arm(self.planned.arm).map_or(0.0, |entry| entry.score);
         if self.best > 0.0 { score.max(0.0) / self.best } else { 0.0 }
     }
@@ -63,7 +77,10 @@ fn parts<'u>(candidate: &Candidate, units: &'u [Unit]) -> impl Iterator<Item = (
 
 fn describe(candidate: &Candidate, units: &[Unit]) -> String {
     let parts: Vec<String> = parts(candidate, units)
-        .filter(|(unit, _)| candidate.in_arm(unit.planned.arm).is_some())
+        .filter(|(unit, _)| {
+            let arm = unit.planned.arm;
+            candidate.in_arm(arm).is_some() || candidate.variant_share(arm) > 0.0
+        })
         .map(|(unit, part)| format!("{} gives {part:.4}", unit.planned.arm))
         .collect();
     parts.join(", ")
@@ -118,6 +135,35 @@ mod tests {
             &[("a", &[(Words, 8.0), (Vectors, 0.4)]), ("chat", &[(Words, 4.0), (Vectors, 0.8)])],
             [1.0, 1.0],
             &[("chat", 0.875), ("a", 0.75)],
+        );
+    }
+
+    #[test]
+    fn a_variant_adds_what_it_gives_and_loses_ties() {
+        use Arm::{Vectors, Words};
+        let arms = [PlannedArm { arm: Words, weight: 1.0 }];
+        let fused = |candidates: &[(&str, f64, f64)]| {
+            let page = |(slug, own, varied): &(&str, f64, f64)| {
+                let mut page = candidate(slug, &[(Words, *own)]);
+                page.vary(Words, *varied, String::new);
+                page.vary(Words, 0.1, String::new);
+                page.vary(Vectors, 1.0, String::new);
+                page
+            };
+            let mut pages: Vec<Candidate> = candidates.iter().map(page).collect();
+            fuse(&mut pages, &arms, 1.0);
+            pages.iter().map(|page| (page.key.slug.to_string(), page.score)).collect::<Vec<_>>()
+        };
+        let named = |slug: &str, score: f64| (slug.to_owned(), score);
+        // The share is the greater one; an arm that is not planned adds nothing.
+        assert_eq!(
+            fused(&[("a", 2.0, 0.5), ("b", 8.0, 0.5), ("c", 6.0, 0.5)]),
+            [named("b", 1.0), named("c", 0.75), named("a", 0.5)]
+        );
+        // Equal with and without: the one that the query itself found comes first.
+        assert_eq!(
+            fused(&[("a", 0.0, 0.5), ("b", 8.0, 0.5), ("c", 4.0, 0.0)]),
+            [named("b", 1.0), named("c", 0.5), named("a", 0.5)]
         );
     }
 

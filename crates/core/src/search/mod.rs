@@ -1,10 +1,11 @@
-//! One retrieval, as decisions: intent, plan, fuse, boost, dedup, cut. Running them is the brain's
+//! One retrieval, as decisions: intent, expand, plan, fuse, boost, dedup, cut. Running them is the brain's
 //! work; here nothing is read or timed.
 
 pub mod boost;
 pub mod candidate;
 pub mod cut;
 pub mod dedup;
+pub mod expand;
 pub mod fuse;
 pub mod intent;
 pub mod plan;

@@ -2,8 +2,9 @@
 
 use jiff::tz::TimeZone;
 
-use crate::ranking::{Arm, Degraded};
-use crate::request::{Detail, Operation, Request, RetrievalMode};
+use crate::hook::HookError;
+use crate::ranking::{Arm, Degraded, EXPANSION};
+use crate::request::{Detail, Expansion, Operation, Request, RetrievalMode};
 
 use super::intent::{Intent, IntentKind, Recency};
 use super::settings::Settings;
@@ -37,6 +38,8 @@ pub struct Plan {
     pub window: Option<Window>,
     /// What words and vectors search for: the question without the days it names.
     pub subject: String,
+    /// The same of each variant of the question.
+    pub variants: Vec<String>,
     /// Whether scores are fused and boosted, or the words' own are kept.
     pub fused: bool,
     /// Stages that are wanted and can't run.
@@ -78,6 +81,7 @@ fn plan_search(request: &Request) -> Plan {
         recency: Recency::Off,
         window: None,
         subject: request.query.clone(),
+        variants: Vec::new(),
         fused: false,
         degraded: Vec::new(),
     }
@@ -89,6 +93,7 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
     let mut arms = Vec::new();
     let mut degraded = Vec::new();
     if mode != RetrievalMode::Graph {
+        degraded.extend(not_expanded(&request.expansion));
         arms.push(PlannedArm { arm: Arm::Words, weight: settings.words_weight });
         let wanted = request.vectors && intent.kind != IntentKind::Identifier;
         match vectors {
@@ -111,11 +116,14 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
     }
     let detail = request.detail.unwrap_or_else(|| detail_for(intent.kind));
     let today = request.now.to_zoned(TimeZone::UTC).date();
-    let spoken = spoken(&request.query, today).filter(|_| settings.window_boost != 1.0);
-    let (window, subject) = match spoken {
+    let split = |text: &str| match spoken(text, today).filter(|_| settings.window_boost != 1.0) {
         Some(Spoken { window, rest }) => (Some(window), rest),
-        None => (None, request.query.clone()),
+        None => (None, text.to_owned()),
     };
+    let (window, subject) = split(&request.query);
+    // Walks and names go by what was typed.
+    let vary = mode != RetrievalMode::Graph && settings.expand_weight > 0.0;
+    let variants = request.expansion.variants().iter().filter(|_| vary);
     Plan {
         arms,
         pool: (settings.pool as usize).max(2 * request.limit),
@@ -126,9 +134,20 @@ fn plan_query(request: &Request, intent: &Intent, vectors: VectorSupport) -> Pla
         recency: if window.is_some() { Recency::Off } else { intent.recency },
         window,
         subject,
+        variants: variants.map(|variant| split(variant).1).collect(),
         fused: true,
         degraded,
     }
+}
+
+/// Why there are no variants though they were asked for.
+fn not_expanded(expansion: &Expansion) -> Option<Degraded> {
+    let error = match expansion {
+        Expansion::Off | Expansion::Given(_) => return None,
+        Expansion::Wanted => HookError::NoProvider,
+        Expansion::Failed(error) => *error,
+    };
+    Some(Degraded { stage: EXPANSION, reason: error.name() })
 }
 
 /// Hybrid means the graph too only where the question asks for an edge; an identifier never does.

@@ -135,12 +135,22 @@ settings! {
         "growth of a page's score per doubling of the pages that link to it: a tie-breaker, not a vote";
     boost_max = 1.3 in 1.0..=4.0,
         "ceiling of all boosts together, so that no sum of small reasons outranks a much better match";
+    expand = 0.0 in 0.0..=1.0,
+        "whether a query is put to an expander when the caller does not say: 1 is yes; a model's time and money are the owner's to spend";
+    expand_variants = 3.0 in 1.0..=10.0,
+        "variants of a query that take part at most; each is searched for by words and by meaning, so an answer costs as many searches more";
+    expand_weight = 0.5 in 0.0..=1.0,
+        "what the best page of a variant is worth in an arm beside the best page of the query itself: a variant may bring what the query misses, and rarely displaces what it finds";
     rerank_depth = 30.0 in 1.0..=200.0,
         "candidates that a caller's reranker judges: three pages of ten, beyond which first stages rarely hide an answer";
+    rerank_threshold = 0.0 in 0.0..=1.0,
+        "a reranker's score below which a page is left out, and with it whatever was not judged; 0 keeps all, because scores of different models do not compare";
     duplicate_overlap = 0.9 in 0.5..=1.0,
         "share of words two passages have in common (Jaccard) above which the lower one is a duplicate";
     cut_ratio = 0.0 in 0.0..=1.0,
         "drops hits that score below this share of the first; 0 keeps all, because recall is the caller's to give away";
+    cache_mb = 16.0 in 0.0..=4096.0,
+        "megabytes of answers that a process keeps to give again, where a remote model takes part in them; 0 keeps none. No ranking depends on it";
 }
 
 /// The key of source factors, before the source's name.

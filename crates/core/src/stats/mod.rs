@@ -3,6 +3,7 @@
 //! Promises: the same arguments give the same numbers; randomness comes from a seed that is an
 //! argument. Where there is nothing to say the answer is `None`, never NaN.
 
+mod alpha;
 mod binomial;
 mod bootstrap;
 mod holm;
@@ -16,6 +17,7 @@ mod power;
 pub(crate) mod rng;
 mod wilson;
 
+pub use alpha::{Alpha, Metric, NoAlpha, krippendorff};
 pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};
 pub use holm::holm;
 pub use interval::Interval;

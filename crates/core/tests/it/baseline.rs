@@ -102,6 +102,14 @@ fn requests_that_differ_in_what_is_asked_are_not_repeats() {
         row
     };
     assert_eq!(published(&[asked(5), asked(10), asked(5)]).metadata.row_count, 2);
+    let varied = |variants: &[&str]| {
+        let mut row = asked(5);
+        row["expansion_variants"] = json!(variants);
+        row["expansion_applied"] = (!variants.is_empty()).into();
+        row
+    };
+    let rows = [varied(&[]), asked(5), varied(&["b"]), varied(&["b", "c"]), varied(&["b"])];
+    assert_eq!(published(&rows).metadata.row_count, 3);
 }
 
 #[test]
@@ -112,6 +120,8 @@ fn rows_that_cannot_be_gated_on_are_left_out_and_listed() {
     scrubbed["scrubbed"] = true.into();
     let mut degraded = row("d", &["x"]);
     degraded["degraded"] = json!([{ "stage": "vectors", "reason": "no_model" }]);
+    let mut reranked = row("r", &["x"]);
+    reranked["rerank_model"] = "judge-1".into();
     let missing =
         json!({ "schema_version": 1, "tool_name": "query", "query": "m", "latency_ms": 1 });
     let lines = [
@@ -120,12 +130,13 @@ fn rows_that_cannot_be_gated_on_are_left_out_and_listed() {
         expanded,
         scrubbed,
         degraded,
+        reranked,
         missing,
         row("a", &["x"]),
     ];
     let made = published(&lines);
     let refused: Vec<usize> = made.refused.iter().map(|refused| refused.line).collect();
-    assert_eq!(refused, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(refused, [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(made.metadata.row_count, 1);
     assert_eq!(publish(rows(&lines[..2]), &draft()), Err(PublishError::AllRefused(2)));
     assert_eq!(publish(Vec::new(), &draft()), Err(PublishError::Empty));

@@ -5,8 +5,10 @@
 mod baseline;
 mod conforms;
 mod contradiction;
+mod cross_modal;
 mod gate;
 mod pages;
+mod probe;
 mod replay;
 mod schema;
 mod scrub;

@@ -8,7 +8,7 @@ use gbrain_core::replay::{
     Caveat, Compared, Health, Live, Outcome, ReplayedRow, SettingsFrom, Skip, Summary, ask,
     compare, diagnose, healths, sides, summarise,
 };
-use gbrain_core::request::{RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, RetrievalMode, Trust};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use proptest::prelude::*;
@@ -90,8 +90,55 @@ fn what_cannot_be_reproduced_is_named() {
     assert_eq!(caveats(with("expansion_applied", true.into())), [Caveat::ExpansionNotReproduced]);
     assert_eq!(caveats(with("cache_hit", true.into())), [Caveat::FromCache]);
     assert_eq!(caveats(with("query", "to [REDACTED]".into())), [Caveat::QueryScrubbed]);
+    assert_eq!(caveats(with("rerank_model", "judge-1".into())), [Caveat::RerankNotReproduced]);
     let degraded = json!([{ "stage": "vectors", "reason": "no_model" }]);
     assert_eq!(caveats(with("degraded", degraded)), [Caveat::CaptureDegraded]);
+}
+
+#[test]
+fn what_a_model_said_is_asked_again() {
+    let asked = |members: Value| {
+        let mut row = json!({ "retrieved": [{ "source_id": "w", "slug": "x" }], "limit": 5 });
+        let (Value::Object(row), Value::Object(members)) = (&mut row, members) else { panic!() };
+        row.extend(members);
+        ask(&captured(Value::Object(row.clone())), &live(), SettingsFrom::Live).unwrap()
+    };
+    let given = |variants: &[&str]| {
+        Expansion::Given(variants.iter().map(|text| (*text).to_owned()).collect())
+    };
+    let check = |members: Value, expected: Expansion| {
+        let asked = asked(members);
+        assert_eq!((asked.request.expansion, asked.caveats), (expected, vec![]));
+    };
+    check(
+        json!({ "expansion_applied": true, "expansion_variants": ["b", "a"] }),
+        given(&["b", "a"]),
+    );
+    // Variants that took no part then are given again, to take none again.
+    check(json!({ "expansion_applied": false, "expansion_variants": ["b"] }), given(&["b"]));
+    check(json!({ "expansion_variants": null }), Expansion::Off);
+    // The query alone was asked, and is asked again.
+    let failed = json!([{ "stage": "expansion", "reason": "timeout" }]);
+    check(json!({ "expand_enabled": true, "degraded": failed }), Expansion::Off);
+    // The cache of this gbrain gives what would be found; the latency is not one of a retrieval.
+    check(json!({ "cache_hit": true, "cache": "hit", "latency_ms": 0.1 }), Expansion::Off);
+    let scrubbed = json!([{ "source_id": "w", "slug": "y" }]);
+    check(json!({ "rerank_model": "judge-1", "scrubbed_retrieved": scrubbed }), Expansion::Off);
+}
+
+#[test]
+fn a_row_may_not_ask_for_any_number_of_searches() {
+    let row = |count: usize| {
+        let variants = vec!["a"; count];
+        let row = json!({
+            "schema_version": 1, "tool_name": "query", "expansion_variants": variants,
+        });
+        read_row(row, 1)
+    };
+    assert_eq!(row(10).unwrap().variants.len(), 10);
+    assert!(row(11).unwrap_err().to_string().contains("`expansion_variants` is a list of 11"));
+    let cache = json!({ "schema_version": 1, "tool_name": "query", "cache": "warm" });
+    assert!(read_row(cache, 1).unwrap_err().to_string().contains("`cache`"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use gbrain_core::format::selftest::{MutantRow, SelftestBody};
 use gbrain_core::format::sources::{SourceChanged, SourcesBody, WorkspaceChanged, WorkspacesBody};
 use gbrain_core::format::stats::StatsBody;
 use gbrain_core::format::work::{ImportBody, PruneBody, ReindexBody, VectorsBody, VerifyBody};
-use gbrain_core::format::{Answer, PerQuery, RunRow, Score, Segments, Served, StageTime};
+use gbrain_core::format::{Answer, CacheUse, PerQuery, RunRow, Score, Segments, Served, StageTime};
 use gbrain_core::gate::{
     Confidence, CorrectnessThresholds, Judged, QueryResult, Verdict, correctness, regression,
 };
@@ -42,7 +42,7 @@ use gbrain_core::ranking::{
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare as compare_row, summarise,
 };
-use gbrain_core::request::{Caller, Detail, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::run::Run;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
@@ -73,7 +73,13 @@ fn request(operation: Operation) -> Request {
         sources: vec!["wiki".to_owned()],
         ..AskBody::default()
     };
-    body.request(operation, Settings::default(), Trust::Trusted, Timestamp::UNIX_EPOCH).unwrap()
+    let now = Timestamp::UNIX_EPOCH;
+    let request = body.request(operation, Settings::default(), Trust::Trusted, now).unwrap();
+    let expansion = match operation {
+        Operation::Query => Expansion::Given(vec!["berths of ada@example.com".to_owned()]),
+        Operation::Search => Expansion::Off,
+    };
+    Request { expansion, ..request }
 }
 
 /// An answer with everything in it.
@@ -131,6 +137,8 @@ fn full() -> Ranking {
             resolved: vec![key("wiki::a")],
         }),
         embedder: Some("builtin-1".to_owned()),
+        expansion_applied: true,
+        rerank_model: Some("judge-1".to_owned()),
         arms: vec![ArmReport { arm: Arm::Graph, weight: 1.0, found: 1 }],
         degraded: vec![Degraded { stage: "graph", reason: NO_SEED }],
         corpus: CorpusPrint { pages: 3, chunks: 4, root: Hash::of(b"corpus") },
@@ -149,6 +157,8 @@ fn empty() -> Ranking {
     Ranking {
         relation: None,
         embedder: None,
+        expansion_applied: false,
+        rerank_model: None,
         arms: Vec::new(),
         degraded: Vec::new(),
         hits: Vec::new(),
@@ -157,13 +167,18 @@ fn empty() -> Ranking {
     }
 }
 
-#[test]
-fn answers() {
-    let served = Served {
+fn served() -> Served {
+    Served {
         generation: 3,
         behind: 0,
+        cache: CacheUse::Hit,
         timings: vec![StageTime { stage: "words", micros: 12 }],
-    };
+    }
+}
+
+#[test]
+fn answers() {
+    let served = served();
     check(&Answer::new(&request(Operation::Query), &full(), &served));
     check(&Answer::new(&request(Operation::Search), &empty(), &served));
 }
@@ -175,8 +190,10 @@ fn captures() {
     let schema = of_body::<CaptureRow<'_>>();
     for (operation, ranking) in [(Operation::Query, full()), (Operation::Search, empty())] {
         let caller = Caller { remote: true, job_id: Some(7), subagent_id: None };
-        let observed = Observed::new(&request(operation), caller, &ranking, ("store", 3), 1.5);
+        let observed =
+            Observed::new(&request(operation), caller, &ranking, ("store", &served()), 1.5);
         let fields = policy.row(policy.scrub(observed), Some(&ranking));
+        assert!(!fields.extra.contains("ada@example.com"), "{}", fields.extra);
         let mut bare = fields.clone();
         bare.extra = "{}".to_owned();
         for fields in [fields, bare] {

@@ -49,7 +49,7 @@ impl Brain {
     }
 
     pub(super) fn ask(&self, request: &Request) -> Result<Asked, BrainError> {
-        let ask = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
+        let ask = Ask::default();
         let ranking = self.snapshot.answer(request, &ask)?.ranking;
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         let degraded = degraded.map(|d| format!("{}: {}", d.stage, d.reason)).collect();

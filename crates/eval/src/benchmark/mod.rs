@@ -1,5 +1,6 @@
 //! Public benchmarks: datasets read as they are published, every haystack in a brain of its own.
 
+mod answer;
 mod dataset;
 mod hermetic;
 mod reproduce;
@@ -8,6 +9,7 @@ mod run;
 mod spec;
 mod values;
 
+pub use answer::{ANSWER_TOKENS, Reader};
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
 pub use reproduce::{Changed, Difference, changed, differences};
 pub use rows::{Resumed, RowFile, summary_line};

@@ -14,7 +14,7 @@ use gbrain_core::benchmark::{
 use gbrain_core::format::benchmark::log_line;
 use gbrain_core::measure::Measure;
 use gbrain_core::ranking::Hit;
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
 use jiff::Timestamp;
@@ -348,6 +348,7 @@ impl One<'_> {
             mode: RetrievalMode::Hybrid,
             filter: Filter { trust: Trust::Trusted, ..Filter::default() },
             vectors: retrieval == Retrieval::Hybrid,
+            expansion: Expansion::Off,
             now: self.now(),
             settings: self.asking.settings.clone(),
         }

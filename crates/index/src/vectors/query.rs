@@ -24,8 +24,18 @@ pub struct VectorQuery {
 impl VectorQuery {
     /// The query of a text, unless the model can say nothing about it.
     pub fn new(embedder: &dyn Embedder, text: &str) -> Result<Option<Self>, EmbedError> {
-        let vector = embedder.embed(&[text])?.pop().unwrap_or_default();
-        Ok(Self::of(embedder.id(), &vector))
+        Ok(Self::all(embedder, &[text])?.pop().flatten())
+    }
+
+    /// The queries of several texts, which the model is asked for at once.
+    pub fn all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Self>>, EmbedError> {
+        let vectors = embedder.embed_queries(texts)?;
+        let (model, dims) = (embedder.id(), embedder.dims());
+        if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dims) {
+            let reason = format!("not {} vectors of {dims} numbers each", texts.len());
+            return Err(EmbedError::Run { model: model.to_owned(), reason });
+        }
+        Ok(vectors.iter().map(|vector| Self::of(model, vector)).collect())
     }
 
     fn of(model: &str, vector: &[f32]) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use gbrain_brain::{Answered, Ask};
+use gbrain_brain::{Answered, Ask, search_settings};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
@@ -24,20 +24,22 @@ pub(crate) fn query(call: &Call<'_>, _: NoParameters, body: AskBody) -> Result<R
 
 fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, Fault> {
     let door = call.house.door(&call.who.workspace)?;
-    let settings = door.brain().settings()?;
+    let config = door.brain().config()?;
+    let settings = search_settings(&config)?;
     let request = body.request(operation, settings, Trust::Untrusted, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
-    let options = Ask {
-        explain: body.explains(),
-        why_not: why_not.transpose()?,
-        rerank: None,
-        progress: &|_, _| (),
-    };
+    let options = Ask { explain: body.explains(), why_not: why_not.transpose()?, ..Ask::default() };
+    let assistants = call.house.assistants(&call.who.workspace, &config);
     let started = SystemTime::now();
-    let answered = door.answer(&request, &options, caller(call, body)).map_err(Fault::from);
+    let answer = |ask: &Ask<'_>| door.answer(&request, ask, caller(call, body));
+    let answered = match assistants {
+        Some(assistants) => assistants.with(options, answer),
+        None => answer(&options),
+    };
+    let answered = answered.map_err(Fault::from);
     observe(call, &request, started, answered.as_ref());
     let answered = answered?;
-    Reply::json(&Answer::new(&request, &answered.ranking, &answered.served))
+    Reply::json(&Answer::new(&answered.request, &answered.ranking, &answered.served))
 }
 
 /// Counts the stages, and tells whoever follows the request.

@@ -9,11 +9,13 @@ mod documents;
 mod erase;
 mod feed;
 mod jobs;
+mod judging;
 mod labels;
 mod leases;
 mod load;
 mod read;
 mod sources;
+mod spend;
 mod stats;
 mod tokens;
 mod workspaces;
@@ -22,6 +24,7 @@ mod write;
 use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
@@ -34,7 +37,9 @@ use crate::driver::{Driver, Scope};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
+use crate::judging::{AnswerKind, Run, RunKind};
 use crate::label::{Label, NewLabel};
+use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
 use crate::store::Store;
 use crate::token::{NewToken, Token};
 use crate::types::*;
@@ -483,6 +488,67 @@ impl<D: Driver> Store for D {
 
     fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
         self.write_beside(ws, |session| labels::delete(session, ws, id))
+    }
+
+    fn reserve(&self, ws: &WorkspaceId, charge: &NewCharge, now: Timestamp) -> Result<ChargeId> {
+        self.write_beside(ws, |session| spend::reserve(session, ws, charge, now))
+    }
+
+    fn settle(
+        &self,
+        ws: &WorkspaceId,
+        id: &ChargeId,
+        settlement: &Settlement,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| spend::settle(session, ws, id, settlement, now))
+    }
+
+    fn budget(&self, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
+        self.read(Scope::Workspace(ws), |session| spend::budget(session, ws, name))
+    }
+
+    fn charges(&self, ws: &WorkspaceId, budget: &str) -> Result<Vec<Charge>> {
+        self.read(Scope::Workspace(ws), |session| spend::charges(session, ws, budget))
+    }
+
+    fn spend(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SpendLine>> {
+        self.read(Scope::Workspace(ws), |session| spend::lines(session, ws, since))
+    }
+
+    fn model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        keys: &[Hash],
+        now: Timestamp,
+    ) -> Result<Vec<Option<String>>> {
+        self.read(Scope::Workspace(ws), |session| judging::answers(session, ws, kind, keys, now))
+    }
+
+    fn keep_model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        answers: &[(Hash, String)],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| judging::keep(session, ws, kind, answers, now, until))
+    }
+
+    fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &Run) -> Result<bool> {
+        self.write_beside(ws, |session| judging::add_run(session, ws, kind, run))
+    }
+
+    fn runs(
+        &self,
+        ws: &WorkspaceId,
+        kind: RunKind,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Run>> {
+        self.read(Scope::Workspace(ws), |session| judging::runs(session, ws, kind, since, limit))
     }
 
     fn stats(&self, ws: &WorkspaceId) -> Result<Stats> {

@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
+use gbrain_store::RunKind;
 use gbrain_store::{
     CaptureFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter, PageVersion, Store,
     open,
@@ -99,6 +100,8 @@ fn everything(store: &dyn Store, ws: &WorkspaceId) -> Vec<(&'static str, String)
         said("document", &store.document(ws, kind, "d0")),
         said("documents", &store.documents(ws, kind)),
         said("labels", &store.labels(ws, None, 100)),
+        said("spend", &store.spend(ws, at(0))),
+        said("runs", &store.runs(ws, RunKind::Contradictions, at(0), 100)),
         said("stats", &stats),
         said("check", &store.check(ws)),
     ]

@@ -32,6 +32,7 @@ mod pages;
 mod security;
 mod settings;
 mod soundness;
+mod spending;
 mod tls;
 mod tokens;
 mod upgrade;

@@ -45,6 +45,7 @@ fn opening_again_keeps_everything(db: &Database) {
 /// What a database of schema 1 lacks. On PostgreSQL a policy too.
 const BACK_TO_SCHEMA_1: &str = "DROP TABLE counters; DROP TABLE tokens; DROP TABLE jobs; \
      DROP TABLE documents; DROP TABLE labels; DROP INDEX visible_pages; \
+     DROP TABLE budgets; DROP TABLE charges; DROP TABLE model_answers; DROP TABLE eval_runs; \
      DROP TABLE eval_candidates; DROP TABLE eval_capture_failures; \
      DROP TABLE eval_clock; DELETE FROM gbrain_migrations WHERE number > 1";
 

@@ -1,8 +1,10 @@
 //! Row-level security: a role, the owner of the tables too, sees its transaction's workspace only.
 
 use gbrain_core::capture::FailureReason;
+use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
+use gbrain_store::{AnswerKind, RunKind, Settlement};
 use gbrain_store::{
     CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
     StoreError, open,
@@ -13,6 +15,7 @@ use crate::database::{Database, client};
 use crate::fixture::*;
 use crate::jobs::{claim, new_job, open_jobs, other, try_claim};
 use crate::judgements::label;
+use crate::spending::{charge, run};
 use crate::tokens::new_token;
 
 /// A role with plain grants, dropped at the end.
@@ -78,6 +81,13 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
             store.put_document(ws, kind, &name, &own("body"), at(1)).unwrap();
             let label = label(&own(&format!("q{n}")), "a", 1);
             store.put_labels(ws, &[label], "ada", at(1)).unwrap();
+            store.reserve(ws, &charge(&own("b"), 1, 9), at(1)).unwrap();
+            let answer = format!("{n}");
+            let key = Hash::of(own(&answer).as_bytes());
+            store
+                .keep_model_answers(ws, AnswerKind::Expansion, &[(key, own("x"))], at(1), at(99))
+                .unwrap();
+            store.add_run(ws, RunKind::Contradictions, &run(&own(&answer), 1)).unwrap();
         }
     }
     store
@@ -276,6 +286,14 @@ fn serving_works_for_a_tenant() {
         store.put_document(&workspace, DocumentKind::Baseline, "n", "x", at(9)).unwrap();
         assert!(store.put_document(&workspace, DocumentKind::Baseline, "n", "y", at(9)).unwrap());
         store.put_labels(&workspace, &[label("q", "a", 2)], "ada", at(9)).unwrap();
+        let charged = store.reserve(&workspace, &charge("b", 1, 9), at(9)).unwrap();
+        assert!(store.settle(&workspace, &charged, &Settlement::Unknown, at(9)).unwrap());
+        let key = Hash::of(b"key");
+        let kind = AnswerKind::Expansion;
+        store
+            .keep_model_answers(&workspace, kind, &[(key, "x".to_owned())], at(9), at(10))
+            .unwrap();
+        assert!(store.add_run(&workspace, RunKind::QualityProbe, &run("r", 1)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }
     assert_eq!(try_claim(&*store, "w", 99), None);

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use gbrain_core::id::PageKey;
 use gbrain_core::page::Page;
-use gbrain_core::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -86,6 +86,7 @@ fn question(at: usize, pages: &[Page], rng: &mut Rng) -> Question {
         mode: if is_query { modes[rng.usize(..3)] } else { RetrievalMode::Knowledge },
         filter: filter(page, rng),
         vectors: is_query && rng.bool(),
+        expansion: Expansion::Off,
         now: NOW.parse().unwrap_or(Timestamp::UNIX_EPOCH),
         settings: Settings::default(),
     };
@@ -128,8 +129,18 @@ fn filter(page: &Page, rng: &mut Rng) -> Filter {
 impl Question {
     /// What to type to ask it.
     pub(super) fn args(&self, index: &str) -> Vec<String> {
-        let Request { operation, query, limit, detail, mode, filter, vectors, now, settings: _ } =
-            &self.request;
+        let Request {
+            operation,
+            query,
+            limit,
+            detail,
+            mode,
+            filter,
+            vectors,
+            expansion: _,
+            now,
+            settings: _,
+        } = &self.request;
         let mut args = vec![
             operation.name().to_owned(),
             "--json".to_owned(),

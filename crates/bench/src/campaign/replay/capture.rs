@@ -38,7 +38,7 @@ pub fn capture(brain: &Arc<Brain>, questions: &[Question]) -> Result<()> {
             let Question { request, explain, why_not } = question;
             let request = &Request { settings: settings.clone(), ..request.clone() };
             let why_not = why_not.clone();
-            let ask = Ask { explain: *explain, why_not, rerank: None, progress: &|_, _| () };
+            let ask = Ask { explain: *explain, why_not, ..Ask::default() };
             let caller = Caller { remote: at % 2 == 1, ..Caller::default() };
             door.answer(request, &ask, caller)?;
         }

@@ -99,14 +99,13 @@ fn again(
 ) -> Result<(Value, CapturedRow), CliError> {
     let refuse = |why: String| CliError::usage(format!("line {}: {why}", row.line));
     let asked = ask(row, live, SettingsFrom::Live).map_err(|skip| refuse(skip.to_string()))?;
-    let options = Ask { explain: false, why_not: None, rerank: None, progress: &|_, _| () };
-    let answered = brain.answer(&asked.request, &options)?;
+    let answered = brain.answer(&asked.request, &Ask::default())?;
     let failed = answered.ranking.degraded.iter().find(|d| !is_of_the_question(d.reason));
     if let Some(degraded) = failed {
         return Err(refuse(format!("stage `{}` could not do its work", degraded.stage)));
     }
     let latency: u64 = answered.served.timings.iter().map(|stage| stage.micros).sum();
-    let at = (brain.store().identity(), answered.served.generation);
+    let at = (brain.store().identity(), &answered.served);
     let caller = Caller { remote: row.remote, ..Caller::default() };
     let observed =
         Observed::new(&asked.request, caller, &answered.ranking, at, latency as f64 / 1000.0);

@@ -75,6 +75,7 @@ fn collection(
         retrieval_log: None,
         by_type: false,
         floor: None,
+        reader: None,
     };
     run_benchmark(context, shared, &particular)
 }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use gbrain_core::benchmark::reading::Prompt;
 use gbrain_core::benchmark::{Granularity, check_title};
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::report::text;
-use gbrain_eval::benchmark::{How, Ran, Resumed, Retrieval, Spec};
+use gbrain_eval::benchmark::{Answerer, How, Ran, Reader, Resumed, Retrieval, Spec};
 use gbrain_eval::write_atomically;
 
 use super::gate::exit;
@@ -23,7 +24,7 @@ use crate::models::models;
 pub(super) struct BenchmarkArgs {
     /// Ask the first N questions only.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
     /// How many documents of a ranking are taken.
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     top_k: u16,
@@ -75,6 +76,8 @@ pub(super) struct Particular<'a> {
     pub(super) retrieval_log: Option<&'a Path>,
     pub(super) by_type: bool,
     pub(super) floor: Option<f64>,
+    /// Who answers.
+    pub(super) reader: Option<&'a Reader<'a>>,
 }
 
 /// Runs a benchmark and reports it.
@@ -107,6 +110,12 @@ pub(super) fn run(
         context.terminal.warn(format!("{kind}: {found}, below the floor of {floor}"));
     }
     let errors = ran.result.counts.get("errors").copied().unwrap_or_default();
+    if let Some(reader) = particular.reader {
+        context.terminal.remark(format!("answers of {} cost {}", reader.model(), reader.cost()));
+        if reader.is_over_budget() {
+            context.terminal.warn("the budget ran out: what is left has no answer");
+        }
+    }
     if errors > 0 {
         context.terminal.warn(format!("{errors} questions failed: see `error` in their rows"));
     }
@@ -152,10 +161,18 @@ fn asked(
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Who waits for a model needs no processor.
+    let at_once = if particular.reader.is_some() { cores.max(8) } else { cores };
+    let reader = particular.reader;
+    let answer = |prompt: &Prompt| match reader {
+        Some(reader) => reader.answer(prompt),
+        None => Err("nobody answers".to_owned()),
+    };
+    let answer = reader.map(|reader| (&answer, reader.model().to_string()));
     let how = How {
-        concurrency: args.concurrency.map_or(cores, usize::from),
-        models: models(&context.home)?,
-        answerer: None,
+        concurrency: args.concurrency.map_or(at_once, usize::from),
+        models: models(&context.home)?.of_nobody(),
+        answerer: answer.as_ref().map(|(answer, model)| (*answer as Answerer<'_>, model.as_str())),
         output: args.output.as_deref(),
         resume_from: args.resume_from.as_deref(),
         by_type: particular.by_type || particular.floor.is_some(),

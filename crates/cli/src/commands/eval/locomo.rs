@@ -39,6 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliE
         retrieval_log: None,
         by_type: args.chat.by_type,
         floor: args.chat.by_type_floor,
+        reader: None,
     };
     run_benchmark(context, &args.shared, &particular)
 }

@@ -2,13 +2,25 @@
 //! user's.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use gbrain_eval::benchmark::Kind;
+use gbrain_core::money::Usd;
+use gbrain_eval::benchmark::{Kind, Reader};
+use gbrain_llm::Task;
+use gbrain_store::Store;
 
 use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
+use crate::asking::{AskingArgs, Paid, desk, refuse_too_dear, settings, usd};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+
+/// What answers are charged for.
+const PURPOSE: &str = "longmemeval";
+/// Questions of LongMemEval, for an estimate where no limit was given.
+const USUAL_QUESTIONS: u64 = 500;
+/// Answers that are waited for at once.
+const ANSWERS_AT_ONCE: usize = 16;
 
 /// Arguments of `eval longmemeval`.
 #[derive(Debug, Args)]
@@ -17,6 +29,7 @@ use crate::error::{CliError, Exit};
   gbrain eval longmemeval longmemeval_s_cleaned.json --retrieval-only --by-type --output run.jsonl \\
       --result run.json.gz
   gbrain eval longmemeval s.json --retrieval-only --output run.jsonl --resume-from run.jsonl
+  gbrain eval longmemeval s.json --limit 20 --model anthropic:claude-haiku-4-5 --max-usd 1 --output run.jsonl
 
 Reads the published JSON arrays, JSON lines, and both compressed with gzip; `gbrain eval datasets`
 says where they are. Every question gets a brain in memory with its own sessions and nothing else;
@@ -27,7 +40,7 @@ Rows are what evaluate_qa.py reads. recall_hit and recall_any@k: any session tha
 among the first k; recall_all@k: all of them are. Neither says that a question was answered.
 
 Exit codes: 0 ran; 1 a type is below --by-type-floor; 2 the dataset can't be read, a question failed,
-or there is no model to answer with.")]
+there is no model to answer with, or the budget ran out.")]
 pub(crate) struct LongMemEvalArgs {
     /// The dataset.
     #[arg(value_name = "DATASET")]
@@ -43,6 +56,11 @@ pub(crate) struct LongMemEvalArgs {
     /// The model that answers.
     #[arg(long, value_name = "M", conflicts_with = "retrieval_only")]
     model: Option<String>,
+    /// The most that answers and wordings may cost, in dollars.
+    #[arg(long, value_name = "USD", default_value = "5", value_parser = usd)]
+    max_usd: Usd,
+    #[command(flatten)]
+    asking: AskingArgs,
     #[command(flatten)]
     chat: ChatArgs,
     /// Write the retrieval log of LongMemEval's own scripts, with its figures.
@@ -52,21 +70,38 @@ pub(crate) struct LongMemEvalArgs {
 
 /// Runs LongMemEval.
 pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit, CliError> {
-    if !args.retrieval_only {
-        return Err(CliError::usage("there is no model to answer with")
-            .hint("measure retrieval, which needs none: --retrieval-only"));
-    }
     if args.expansion {
         return Err(CliError::usage("there is no model to expand questions with")
             .hint("leave --expansion out"));
     }
-    let particular = Particular {
+    if args.retrieval_only {
+        return run_benchmark(context, &args.shared, &particular(args, None));
+    }
+    let store: Arc<dyn Store> = context.store()?.into();
+    let concurrency = Some(ANSWERS_AT_ONCE);
+    let paid = Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency };
+    let asker = paid.asker(context, &store)?;
+    let settings = settings(store.as_ref(), &context.home.workspace)?;
+    let chosen = desk(&context.home)?.choose(Task::LongMemEval, args.model.as_deref(), &settings);
+    let chosen = chosen.map_err(|error| CliError::usage(error.to_string()))?;
+    let (model, _) = chosen.ok_or_else(|| CliError::usage("there is no model to answer with"))?;
+    asker.ready(&model).map_err(|error| {
+        CliError::from(error).hint("measure retrieval, which needs no model: --retrieval-only")
+    })?;
+    let reader = Reader::new(&asker, model);
+    let questions = args.shared.limit.unwrap_or(USUAL_QUESTIONS);
+    refuse_too_dear(reader.estimate(questions), args.max_usd, args.asking.yes)?;
+    run_benchmark(context, &args.shared, &particular(args, Some(&reader)))
+}
+
+fn particular<'a>(args: &'a LongMemEvalArgs, reader: Option<&'a Reader<'a>>) -> Particular<'a> {
+    Particular {
         kind: Kind::LongMemEval,
         files: vec![args.dataset.clone()],
         granularity: args.chat.granularity,
         retrieval_log: args.retrieval_log.as_deref(),
         by_type: args.chat.by_type,
         floor: args.chat.by_type_floor,
-    };
-    run_benchmark(context, &args.shared, &particular)
+        reader,
+    }
 }

@@ -19,7 +19,7 @@ mod window;
 use clap::{Args, Subcommand};
 
 pub(in crate::commands) use qrels::read_qrels;
-pub(in crate::commands) use window::duration;
+pub(in crate::commands) use window::{duration, moment};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};

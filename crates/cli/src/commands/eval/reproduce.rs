@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     bar.set_length(before.per_question.len() as u64);
     let ran = spec.run(How {
         concurrency: std::thread::available_parallelism().map_or(1, usize::from),
-        models: models(&context.home)?,
+        models: models(&context.home)?.of_nobody(),
         answerer: None,
         output: None,
         resume_from: None,

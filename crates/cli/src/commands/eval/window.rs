@@ -22,7 +22,7 @@ pub(in crate::commands) fn duration(text: &str) -> Result<SignedDuration, String
 }
 
 /// A moment: a duration before now, or an instant such as 2026-03-01T12:00:00Z, or a day in UTC.
-pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+pub(in crate::commands) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     if let Ok(instant) = text.trim().parse::<Timestamp>() {
         return Ok(instant);
     }

@@ -9,8 +9,8 @@ use gbrain_core::request::Request;
 use crate::terminal::{bold, dim, matched, table};
 
 /// The whole answer.
-pub(super) fn answer(request: &Request, answered: &Answered) -> String {
-    let ranking = &answered.ranking;
+pub(super) fn answer(answered: &Answered) -> String {
+    let Answered { request, ranking, served: _ } = answered;
     let mut text = String::new();
     for hit in &ranking.hits {
         text.push_str(&one_hit(hit));
@@ -38,6 +38,12 @@ fn footer(request: &Request, ranking: &Ranking, answered: &Answered) -> String {
         arms.join(", "),
         format!("{:.1} ms", micros as f64 / 1000.0),
     ];
+    if ranking.expansion_applied {
+        parts.push(format!("asked in {} other ways", request.expansion.variants().len()));
+    }
+    if let Some(model) = &ranking.rerank_model {
+        parts.push(format!("order by {model}"));
+    }
     for degraded in &ranking.degraded {
         parts.push(format!("without {} ({})", degraded.stage, degraded.reason));
     }

@@ -107,6 +107,9 @@ fn questions_are_answered_alike(home: Home) {
         "--no-vector",
     ];
     twins.same(&args, &Call::json("POST", "/v1/query", &graph));
+    let expanded = json!({ "query": "charge floor", "now": NOW, "expand": true });
+    let args = ["query", "charge floor", "--untrusted", "--now", NOW, "--expand"];
+    twins.same(&args, &Call::json("POST", "/v1/query", &expanded));
     twins.server.stop();
 }
 

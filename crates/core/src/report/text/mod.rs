@@ -5,6 +5,7 @@
 mod benchmark;
 mod compare;
 mod contradiction;
+mod cross_modal;
 mod gate;
 mod replay;
 mod rows;
@@ -14,6 +15,7 @@ mod table;
 pub use benchmark::benchmark;
 pub use compare::compare;
 pub use contradiction::{TrendDay, contradiction_review, contradiction_trend, contradictions};
+pub use cross_modal::{cross_modal, cross_modal_batch};
 pub use gate::gate;
 pub use replay::replay;
 

@@ -1,0 +1,459 @@
+//! A server on loopback that speaks the documented wire formats of providers of models, with faults.
+//!
+//! What it answers is decided by a function of what was asked, so a test can have a judge that is right,
+//! wrong, or obeys; what goes wrong is decided by a function of the request's number. It counts tokens as
+//! one for four bytes and keeps a bill of every answer, for comparison with the caller's ledger.
+//!
+//! Deliberately absent: TLS, streaming, checking of prices.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What was asked of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// A chat: what to do, and with what.
+    Chat {
+        /// The model's name.
+        model: String,
+        /// What it is to do.
+        system: String,
+        /// With what.
+        user: String,
+    },
+    /// Texts to embed.
+    Embed {
+        /// The texts.
+        texts: Vec<String>,
+        /// How many numbers a vector has.
+        dims: usize,
+    },
+    /// Documents to score.
+    Rerank {
+        /// The query.
+        query: String,
+        /// The documents.
+        documents: Vec<String>,
+    },
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// A status, with the seconds of a `retry-after`.
+    Status(u16, Option<u64>),
+    /// No answer for so long, then the connection is closed. The provider bills it.
+    Hang(Duration),
+    /// The answer breaks off in the middle. The provider bills it.
+    Cut,
+    /// The answer is not JSON. The provider bills it.
+    Garbage,
+    /// The answer is JSON of another shape, with its usage. The provider bills it.
+    Empty,
+}
+
+/// What a model says to a question; for embeddings and rerank the server has answers of its own.
+pub type Says = dyn Fn(&Asked) -> String + Send + Sync;
+/// What goes wrong with the request of a number, from 1.
+pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
+
+/// One answer that a provider would bill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Billed {
+    /// The model's name.
+    pub model: String,
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens made.
+    pub output: u64,
+    /// Whether the caller was told.
+    pub told: bool,
+}
+
+/// The server; it stops when it is dropped.
+pub struct ProviderServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    says: Box<Says>,
+    faults: Box<Faults>,
+    requests: AtomicU64,
+    stopped: AtomicBool,
+    billed: Mutex<Vec<Billed>>,
+    bodies: Mutex<Vec<String>>,
+    headers: Mutex<Vec<String>>,
+}
+
+impl ProviderServer {
+    /// A server that says what `says` decides, with the faults of `faults`.
+    pub fn start(
+        says: impl Fn(&Asked) -> String + Send + Sync + 'static,
+        faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            says: Box::new(says),
+            faults: Box::new(faults),
+            requests: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            billed: Mutex::default(),
+            bodies: Mutex::default(),
+            headers: Mutex::default(),
+        });
+        let own = shared.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if own.stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let own = own.clone();
+                std::thread::spawn(move || own.serve(stream));
+            }
+        });
+        Ok(Self { address, shared })
+    }
+
+    /// Its address, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many requests came.
+    pub fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::SeqCst)
+    }
+
+    /// Every answer that would be billed.
+    pub fn billed(&self) -> Vec<Billed> {
+        self.shared.billed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The bodies of all requests.
+    pub fn bodies(&self) -> Vec<String> {
+        self.shared.bodies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The headers of all requests.
+    pub fn headers(&self) -> Vec<String> {
+        self.shared.headers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for ProviderServer {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        // Wakes the listener, which then sees that it is over.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    /// Answers a connection's requests, one after another.
+    fn serve(&self, stream: TcpStream) {
+        let _ = stream.set_nodelay(true);
+        let mut reader = BufReader::new(stream);
+        while let Some((path, head, body)) = read_request(&mut reader) {
+            let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
+            keep(&self.bodies, body.clone());
+            keep(&self.headers, head.clone());
+            if self.answer(reader.get_mut(), number, &path, &head, &body).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// None if the connection is over.
+    fn answer(
+        &self,
+        stream: &mut TcpStream,
+        number: u64,
+        path: &str,
+        head: &str,
+        body: &str,
+    ) -> Option<()> {
+        let fault = (self.faults)(number);
+        if let Fault::Status(status, after) = fault {
+            let after = after.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
+            // Careless providers quote what they were sent.
+            let said = json!({ "error": { "message": format!("as planned; you sent {head}") } });
+            return respond(stream, status, &after, &said.to_string());
+        }
+        let request: Value = serde_json::from_str(body).unwrap_or_default();
+        let Some((asked, format)) = understood(path, &request) else {
+            return respond(stream, 404, "", r#"{"error":{"message":"no such route"}}"#);
+        };
+        let (answer, made) = format.answer(&asked, &*self.says);
+        let model = model_of(path, &request);
+        let (input, output) = (tokens(body.len()), made);
+        let told = matches!(fault, Fault::None | Fault::Empty);
+        keep(&self.billed, Billed { model, input, output, told });
+        let mut answer = answer;
+        format.add_usage(&mut answer, input, output);
+        match fault {
+            Fault::None => respond(stream, 200, "", &answer.to_string()),
+            Fault::Hang(time) => {
+                std::thread::sleep(time);
+                None
+            }
+            Fault::Cut => {
+                let text = answer.to_string();
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", text.len());
+                stream.write_all(head.as_bytes()).ok()?;
+                stream.write_all(&text.as_bytes()[..text.len() / 2]).ok()?;
+                None
+            }
+            Fault::Garbage => respond(stream, 200, "", "<html>it works</html>"),
+            Fault::Empty => {
+                let mut empty = json!({});
+                format.add_usage(&mut empty, input, output);
+                respond(stream, 200, "", &empty.to_string())
+            }
+            Fault::Status(..) => None,
+        }
+    }
+}
+
+fn keep<T>(list: &Mutex<Vec<T>>, item: T) {
+    list.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+}
+
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, String, String)> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        let lower = line.to_ascii_lowercase();
+        if let Some(value) = lower.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((path, head, String::from_utf8(body).ok()?))
+}
+
+fn respond(stream: &mut TcpStream, status: u16, extra: &str, body: &str) -> Option<()> {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{extra}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).ok()
+}
+
+/// The shape of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Anthropic,
+    Responses,
+    ChatCompletions,
+    Gemini,
+    GeminiEmbeddings,
+    Embeddings,
+    CohereEmbeddings,
+    Rerank,
+    VoyageRerank,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
+}
+
+fn model_of(path: &str, request: &Value) -> String {
+    match path.split_once("/models/") {
+        Some((_, rest)) => rest.split(':').next().unwrap_or_default().to_owned(),
+        None => text(&request["model"]),
+    }
+}
+
+/// What a request asks, by its route.
+fn understood(path: &str, request: &Value) -> Option<(Asked, Format)> {
+    let model = model_of(path, request);
+    let chat = |system: &Value, user: &Value, format| {
+        Some((Asked::Chat { model: model.clone(), system: text(system), user: text(user) }, format))
+    };
+    let dims = |key: &str| request[key].as_u64().unwrap_or(16) as usize;
+    match path.rsplit(['/', ':']).next()? {
+        "messages" => {
+            chat(&request["system"], &request["messages"][0]["content"], Format::Anthropic)
+        }
+        "responses" => chat(&request["instructions"], &request["input"], Format::Responses),
+        "completions" => {
+            let messages = &request["messages"];
+            chat(&messages[0]["content"], &messages[1]["content"], Format::ChatCompletions)
+        }
+        "generateContent" => {
+            let system = &request["systemInstruction"]["parts"][0]["text"];
+            chat(system, &request["contents"][0]["parts"][0]["text"], Format::Gemini)
+        }
+        "batchEmbedContents" => {
+            let requests = request["requests"].as_array()?;
+            let texts =
+                requests.iter().map(|one| text(&one["content"]["parts"][0]["text"])).collect();
+            let dims = requests.first()?["outputDimensionality"].as_u64().unwrap_or(16) as usize;
+            Some((Asked::Embed { texts, dims }, Format::GeminiEmbeddings))
+        }
+        "embeddings" => {
+            let dims = dims("dimensions").max(dims("output_dimension"));
+            Some((Asked::Embed { texts: texts(&request["input"]), dims }, Format::Embeddings))
+        }
+        "embed" => {
+            let (texts, dims) = (texts(&request["texts"]), dims("output_dimension"));
+            Some((Asked::Embed { texts, dims }, Format::CohereEmbeddings))
+        }
+        "rerank" => {
+            let asked = Asked::Rerank {
+                query: text(&request["query"]),
+                documents: texts(&request["documents"]),
+            };
+            let is_voyage = request["top_k"].is_number();
+            Some((asked, if is_voyage { Format::VoyageRerank } else { Format::Rerank }))
+        }
+        _ => None,
+    }
+}
+
+impl Format {
+    /// The answer, and the tokens that were made for it.
+    fn answer(self, asked: &Asked, says: &Says) -> (Value, u64) {
+        match asked {
+            Asked::Chat { .. } => {
+                let said = says(asked);
+                let made = tokens(said.len());
+                (self.chat(&said), made)
+            }
+            Asked::Embed { texts, dims } => {
+                let vectors: Vec<Vec<f64>> =
+                    texts.iter().map(|text| meaning(text, *dims)).collect();
+                (self.vectors(&vectors), 0)
+            }
+            Asked::Rerank { query, documents } => {
+                let score = |document: &String| overlap(query, document);
+                (self.scores(&documents.iter().map(score).collect::<Vec<_>>()), 0)
+            }
+        }
+    }
+
+    fn chat(self, said: &str) -> Value {
+        match self {
+            Self::Anthropic => json!({
+                "type": "message",
+                "content": [{ "type": "text", "text": said }],
+                "stop_reason": "end_turn",
+            }),
+            Self::Responses => json!({ "status": "completed", "output": [
+                { "type": "reasoning", "summary": [] },
+                { "type": "message", "content": [{ "type": "output_text", "text": said }] },
+            ] }),
+            Self::Gemini => json!({ "candidates": [
+                { "content": { "role": "model", "parts": [{ "text": said }] }, "finishReason": "STOP" },
+            ] }),
+            _ => json!({ "choices": [
+                { "index": 0, "message": { "role": "assistant", "content": said }, "finish_reason": "stop" },
+            ] }),
+        }
+    }
+
+    fn vectors(self, vectors: &[Vec<f64>]) -> Value {
+        match self {
+            Self::GeminiEmbeddings => {
+                let values: Vec<Value> = vectors.iter().map(|v| json!({ "values": v })).collect();
+                json!({ "embeddings": values })
+            }
+            Self::CohereEmbeddings => json!({ "embeddings": { "float": vectors } }),
+            // Backwards: their index says which is which.
+            _ => {
+                let items = vectors.iter().enumerate().rev();
+                let data: Vec<Value> =
+                    items.map(|(index, v)| json!({ "index": index, "embedding": v })).collect();
+                json!({ "object": "list", "data": data })
+            }
+        }
+    }
+
+    /// Best first, as providers answer.
+    fn scores(self, scores: &[f64]) -> Value {
+        let mut ranked: Vec<(usize, f64)> = scores.iter().copied().enumerate().collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let result = |(index, score)| json!({ "index": index, "relevance_score": score });
+        let results: Vec<Value> = ranked.into_iter().map(result).collect();
+        if self == Self::VoyageRerank {
+            json!({ "data": results })
+        } else {
+            json!({ "results": results })
+        }
+    }
+
+    fn add_usage(self, answer: &mut Value, input: u64, output: u64) {
+        let (name, usage) = match self {
+            Self::Anthropic | Self::Responses => {
+                ("usage", json!({ "input_tokens": input, "output_tokens": output }))
+            }
+            Self::ChatCompletions => {
+                let total = input + output;
+                let usage = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": total });
+                ("usage", usage)
+            }
+            Self::Gemini => {
+                let usage = json!({ "promptTokenCount": input, "candidatesTokenCount": output });
+                ("usageMetadata", usage)
+            }
+            Self::GeminiEmbeddings => return,
+            Self::CohereEmbeddings => {
+                ("meta", json!({ "billed_units": { "input_tokens": input } }))
+            }
+            Self::Rerank => {
+                answer["usage"] = json!({ "total_tokens": input });
+                ("meta", json!({ "billed_units": { "search_units": 1 } }))
+            }
+            Self::Embeddings | Self::VoyageRerank => ("usage", json!({ "total_tokens": input })),
+        };
+        answer[name] = usage;
+    }
+}
+
+/// A vector by the words of a text: texts with words in common are near each other.
+fn meaning(text: &str, dims: usize) -> Vec<f64> {
+    let mut vector = vec![0.0; dims.max(1)];
+    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty())
+    {
+        let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        vector[(hash % dims.max(1) as u64) as usize] += if hash >> 63 == 0 { 1.0 } else { -1.0 };
+    }
+    vector
+}
+
+/// The share of a query's words that a document has.
+fn overlap(query: &str, document: &str) -> f64 {
+    let document = document.to_lowercase();
+    let query = query.to_lowercase();
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let found = words.iter().filter(|word| document.contains(**word)).count();
+    found as f64 / words.len().max(1) as f64
+}

@@ -1,0 +1,112 @@
+//! Models elsewhere that help to answer: one puts a query in other words, one judges what was found.
+//!
+//! What was said of a query is kept in the store under the model, the prompt and the query, so that asking
+//! again gives the same variants and costs nothing. Whoever waits for an answer waits only so long: a model
+//! that fails leaves its stage out, and the answer says so.
+//!
+//! Deliberately absent: choosing models. Who asks says which.
+
+use std::sync::Arc;
+
+use gbrain_core::hash::Hash;
+use gbrain_core::hook::HookError;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::repair::json_object;
+use gbrain_llm::{AskErrorKind, Asker, Chat, Expansion, ModelRef, expansion_chat, expansions};
+use gbrain_store::{AnswerKind, Store};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Ask, Expand, Judged, Rerank, Reranker};
+
+/// How long variants of a query are kept.
+const KEEP: SignedDuration = SignedDuration::from_hours(24 * 30);
+/// Variants that are asked for; settings decide how many take part.
+const VARIANTS: usize = 5;
+
+/// Models that help with the queries of a workspace.
+pub struct Assistants {
+    asker: Asker,
+    store: Arc<dyn Store>,
+    workspace: WorkspaceId,
+    expander: Option<ModelRef>,
+    reranker: Option<(ModelRef, String)>,
+    clock: fn() -> Timestamp,
+}
+
+impl Assistants {
+    /// Models that are asked through a door.
+    pub fn new(
+        asker: Asker,
+        store: Arc<dyn Store>,
+        workspace: WorkspaceId,
+        expander: Option<ModelRef>,
+        reranker: Option<ModelRef>,
+    ) -> Self {
+        let reranker = reranker.map(|model| (model.clone(), model.to_string()));
+        Self { asker, store, workspace, expander, reranker, clock: Timestamp::now }
+    }
+
+    /// Gives whoever asks these models as well.
+    pub fn with<T>(&self, ask: Ask<'_>, answer: impl FnOnce(&Ask<'_>) -> T) -> T {
+        let expand = |query: &str| self.variants(query);
+        let judge = |query: &str, judged: &[Judged]| self.scores(query, judged);
+        let (expand, judge): (&Expand<'_>, &Rerank<'_>) = (&expand, &judge);
+        answer(&Ask {
+            expand: Some(expand),
+            rerank: self.reranker.as_ref().map(|(_, id)| Reranker { id, judge }),
+            ..ask
+        })
+    }
+
+    fn variants(&self, query: &str) -> Result<Vec<String>, HookError> {
+        let model = self.expander.as_ref().ok_or(HookError::NoProvider)?;
+        let chat = expansion_chat(query, Expansion { variants: VARIANTS });
+        let key = key(model, &chat);
+        if let Some(kept) = self.kept(&key) {
+            return Ok(kept);
+        }
+        let (said, _) = self.asker.chat(model, &chat).map_err(|error| error.kind)?;
+        let said = json_object(&said).ok().as_ref().and_then(expansions);
+        let variants = said.ok_or(HookError::Failed)?;
+        self.keep(&key, &variants);
+        Ok(variants)
+    }
+
+    fn kept(&self, key: &Hash) -> Option<Vec<String>> {
+        let (kind, now) = (AnswerKind::Expansion, (self.clock)());
+        let kept = self.store.model_answers(&self.workspace, kind, &[*key], now).ok()?;
+        serde_json::from_str(kept.first()?.as_deref()?).ok()
+    }
+
+    /// A store that can't keep it now is no reason to fail a query: the model is asked again.
+    fn keep(&self, key: &Hash, variants: &[String]) {
+        let now = (self.clock)();
+        let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
+        let answers = [(*key, serde_json::json!(variants).to_string())];
+        let kind = AnswerKind::Expansion;
+        let _ = self.store.keep_model_answers(&self.workspace, kind, &answers, now, until);
+    }
+
+    fn scores(&self, query: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
+        let (model, _) = self.reranker.as_ref().ok_or(HookError::NoProvider)?;
+        let texts: Vec<String> = judged.iter().map(text).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        match self.asker.rerank(model, query, &texts) {
+            Ok((scores, _)) => Ok(scores),
+            Err(error) if error.kind == AskErrorKind::Malformed => Err(HookError::BadScores),
+            Err(error) => Err(error.kind.into()),
+        }
+    }
+}
+
+/// Everything that variants depend on.
+fn key(model: &ModelRef, chat: &Chat) -> Hash {
+    let (prompt, input) = (chat.prompt_hash(), chat.input_hash());
+    Hash::of_parts(&[model.to_string().as_bytes(), &prompt.0, &input.0])
+}
+
+/// What a judge reads of a candidate.
+fn text(judged: &Judged) -> String {
+    let Judged { title, text } = judged;
+    if title.is_empty() { text.clone() } else { format!("{title}\n{text}") }
+}

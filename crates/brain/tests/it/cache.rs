@@ -1,0 +1,218 @@
+//! Answers that are given again: never another answer than the one that would have been found.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use gbrain_brain::capture::Door;
+use gbrain_brain::{Ask, Brain, IndexKind, Judged, Reranker};
+use gbrain_core::format::CacheUse;
+use gbrain_core::hook::HookError;
+use gbrain_core::id::SourceId;
+use gbrain_core::request::{Caller, Detail, Expansion, Filter, Request, RetrievalMode, Trust};
+use gbrain_index::Models;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::expand::{door, rows};
+use super::remote::Remote;
+use super::{NOW, brain, empty_brain, put, request, slugs};
+
+fn judge(query: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
+    let score = |judged: &Judged| (judged.text.len() * 7 + query.len()) % 13;
+    Ok(judged.iter().map(|judged| score(judged) as f64 / 13.0).collect())
+}
+
+const JUDGE: Reranker<'_> = Reranker { id: "judge-1", judge: &judge };
+
+fn judged() -> Ask<'static> {
+    Ask { rerank: Some(JUDGE), ..Ask::default() }
+}
+
+fn used(door: &Door, request: &Request, ask: &Ask<'_>) -> CacheUse {
+    let answered = door.answer(request, ask, Caller::default()).unwrap();
+    let fresh = door.brain().answer(request, ask).unwrap();
+    assert_eq!(answered.ranking, fresh.ranking, "{request:?}");
+    assert_eq!(answered.request, fresh.request);
+    answered.served.cache
+}
+
+#[test]
+fn only_what_a_remote_model_takes_part_in_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let door = Door::new(Arc::new(brain(dir.path())), None);
+    let check = |request: &Request, ask: &Ask<'_>, expected: [CacheUse; 2]| {
+        assert_eq!([used(&door, request, ask), used(&door, request, ask)], expected);
+    };
+    use CacheUse::{Hit, Miss, Off};
+    check(&request("ferry"), &Ask::default(), [Off, Off]);
+    check(&request("ferry"), &judged(), [Miss, Hit]);
+    check(&request("ferry"), &Ask { explain: true, ..judged() }, [Off, Off]);
+    let mut without = request("ferry");
+    without.settings.set("cache_mb", "0").unwrap();
+    check(&without, &judged(), [Off, Off]);
+    let remote = tempfile::tempdir().unwrap();
+    let models = Models::new(Remote::new());
+    let door = Door::new(Arc::new(empty_brain(remote.path(), IndexKind::Memory, models)), None);
+    put(door.brain(), "a", "the ferry");
+    let with = Request { vectors: true, ..request("ferry") };
+    assert_eq!(
+        [used(&door, &with, &Ask::default()), used(&door, &with, &Ask::default())],
+        [Miss, Hit]
+    );
+    assert_eq!(used(&door, &request("ferry"), &Ask::default()), Off);
+}
+
+#[test]
+fn a_degraded_answer_is_not_kept_and_a_kept_one_asks_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let door = Door::new(Arc::new(brain(dir.path())), None);
+    let calls = Cell::new(0);
+    let flaky = |query: &str, passages: &[Judged]| {
+        calls.set(calls.get() + 1);
+        if calls.get() == 1 { Err(HookError::Timeout) } else { judge(query, passages) }
+    };
+    let ask = Ask { rerank: Some(Reranker { id: "flaky", judge: &flaky }), ..Ask::default() };
+    let answer = || door.answer(&request("ferry quay"), &ask, Caller::default()).unwrap();
+    let uses = [answer(), answer(), answer()].map(|answered| answered.served.cache);
+    assert_eq!(uses, [CacheUse::Miss, CacheUse::Miss, CacheUse::Hit]);
+    assert_eq!(calls.get(), 2);
+    let other = Ask { rerank: Some(Reranker { id: "other", judge: &judge }), ..Ask::default() };
+    assert_eq!(used(&door, &request("ferry quay"), &other), CacheUse::Miss);
+}
+
+#[test]
+fn rows_say_what_the_cache_did() {
+    let dir = tempfile::tempdir().unwrap();
+    let brain = Arc::new(brain(dir.path()));
+    let door = door(&brain, dir.path());
+    for ask in [&judged(), &judged(), &Ask::default()] {
+        door.answer(&request("ferry quay"), ask, Caller::default()).unwrap();
+    }
+    assert_eq!(door.close().stored, 3);
+    let rows = rows(&brain);
+    let field = |name: &str| rows.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+    assert_eq!(field("cache"), ["miss", "hit", "off"]);
+    assert_eq!(field("cache_hit"), [false, true, false]);
+    assert_eq!(field("rerank_model")[..2], ["judge-1", "judge-1"]);
+    assert_eq!(rows[0]["retrieved"], rows[1]["retrieved"]);
+    let read = |at: usize| gbrain_core::format::capture::read_row(rows[at].clone(), 1).unwrap();
+    assert!(!read(1).cache_hit, "what our cache gives is what would have been found");
+    assert_eq!((read(0).latency_ms.is_some(), read(1).latency_ms), (true, None));
+}
+
+/// One step of somebody's day.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(Box<Request>),
+    Write { page: u8, words: u8 },
+    Believe { is_trusted: bool },
+}
+
+fn questions() -> impl Strategy<Value = Request> {
+    let words = prop::sample::select(vec!["ferry quay", "ferry", "lighthouse", "pier 1", "pier"]);
+    let expansion = prop_oneof![
+        3 => Just(Expansion::Off),
+        1 => Just(Expansion::Given(vec!["pier".to_owned()])),
+        1 => Just(Expansion::Given(vec!["quay".to_owned(), "pier".to_owned()])),
+    ];
+    let sources = prop_oneof![
+        2 => Just(Vec::new()),
+        1 => Just(vec![SourceId::default()]),
+        1 => Just(vec![SourceId::new("elsewhere").unwrap()]),
+    ];
+    let filter = (sources, any::<bool>()).prop_map(|(sources, is_trusted)| Filter {
+        sources,
+        trust: if is_trusted { Trust::Trusted } else { Trust::Untrusted },
+        ..Filter::default()
+    });
+    let detail = prop::sample::select(vec![None, Some(Detail::Low), Some(Detail::High)]);
+    let modes = vec![RetrievalMode::Knowledge, RetrievalMode::Hybrid];
+    let settings = prop::sample::select(vec!["0.1", "0.5"]);
+    let rest = (detail, prop::sample::select(modes), settings, any::<bool>(), 1..3usize, 0..48i64);
+    (words, expansion, filter, rest).prop_map(|(words, expansion, filter, rest)| {
+        let (detail, mode, threshold, vectors, limit, hours) = rest;
+        let now: Timestamp = NOW + SignedDuration::from_hours(hours);
+        let mut request =
+            Request { expansion, filter, detail, mode, vectors, limit, now, ..request(words) };
+        request.settings.set("rerank_threshold", threshold).unwrap();
+        request
+    })
+}
+
+fn days() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        12 => questions().prop_map(|request| Step::Ask(Box::new(request))),
+        1 => (0..4u8, 0..3u8).prop_map(|(page, words)| Step::Write { page, words }),
+        1 => any::<bool>().prop_map(|is_trusted| Step::Believe { is_trusted }),
+    ];
+    // People ask the same again: every day is lived twice.
+    prop::collection::vec(step, 1..30).prop_map(|day| [day.clone(), day].concat())
+}
+
+fn live(door: &Door, day: &[Step]) -> usize {
+    let brain: &Brain = door.brain();
+    let elsewhere = SourceId::new("elsewhere").unwrap();
+    let mut hits = 0;
+    for step in day {
+        match step {
+            Step::Ask(request) => {
+                hits += usize::from(used(door, request, &judged()) == CacheUse::Hit);
+            }
+            Step::Write { page, words } => {
+                let private = if *words == 1 { "---\nvisibility: private\n---\n" } else { "" };
+                let text =
+                    format!("{private}pier {words} and a ferry{}", " quay".repeat(*words as usize));
+                let source = if *page % 2 == 0 { "elsewhere::" } else { "" };
+                put(brain, &format!("{source}page-{page}"), &text);
+            }
+            Step::Believe { is_trusted } => {
+                let trust = match is_trusted {
+                    true => gbrain_store::Trust::Trusted,
+                    false => gbrain_store::Trust::Untrusted,
+                };
+                brain.store().set_source_trust(brain.workspace(), &elsewhere, trust, NOW).unwrap();
+            }
+        }
+    }
+    hits
+}
+
+fn whole_days(index: IndexKind, cases: u32) {
+    let hits = Cell::new(0);
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    runner
+        .run(&days(), |day| {
+            let dir = tempfile::tempdir().unwrap();
+            let brain = empty_brain(dir.path(), index, Models::new(Remote::new()));
+            let elsewhere = SourceId::new("elsewhere").unwrap();
+            brain.ensure_source(&elsewhere, NOW).unwrap();
+            super::fill(&brain);
+            put(&brain, "elsewhere::page-0", "pier 0 and a ferry");
+            hits.set(hits.get() + live(&Door::new(Arc::new(brain), None), &day));
+            Ok(())
+        })
+        .unwrap();
+    assert!(hits.get() > 0, "the property holds of nothing");
+}
+
+#[test]
+fn kept_answers_are_those_that_would_be_found_in_memory() {
+    whole_days(IndexKind::Memory, 64);
+}
+
+#[test]
+fn kept_answers_are_those_that_would_be_found_on_disk() {
+    whole_days(IndexKind::Disk, 16);
+}
+
+#[test]
+fn a_write_is_seen_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let door = Door::new(Arc::new(brain(dir.path())), None);
+    let answer = || door.answer(&request("ferry"), &judged(), Caller::default()).unwrap();
+    assert_eq!(slugs(&answer()).len(), 3);
+    put(door.brain(), "new", "a ferry that is new");
+    let after = answer();
+    assert_eq!((slugs(&after).len(), after.served.cache), (4, CacheUse::Miss));
+}

@@ -1,0 +1,131 @@
+//! A model elsewhere: what becomes of a question, and of a write, when it does not answer.
+
+use std::sync::{Arc, Mutex};
+
+use gbrain_brain::{Ask, BrainError, IndexKind, built_in_models};
+use gbrain_core::request::Request;
+use gbrain_embed::{Cause, EmbedError, Embedder, StaticTable};
+use gbrain_index::{IndexError, Models};
+
+use super::{degraded, empty_brain, fill, request};
+
+/// How the model is.
+#[derive(Clone, Copy)]
+pub(super) enum Mood {
+    Well,
+    Kept(Cause),
+    /// It leaves out a vector.
+    Short,
+    /// Its vectors lack a number.
+    Narrow,
+}
+
+/// The built-in model, as if it were elsewhere.
+pub(super) struct Remote {
+    inner: StaticTable,
+    mood: Mutex<Mood>,
+}
+
+impl Remote {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { inner: StaticTable::built_in(), mood: Mutex::new(Mood::Well) })
+    }
+
+    fn set(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+}
+
+impl Embedder for Remote {
+    fn id(&self) -> &str {
+        "remote-1"
+    }
+
+    fn dims(&self) -> usize {
+        self.inner.dims()
+    }
+
+    fn centre(&self) -> &[f32] {
+        self.inner.centre()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut vectors = self.inner.embed(texts)?;
+        match *self.mood.lock().unwrap() {
+            Mood::Well => {}
+            Mood::Short => vectors.truncate(texts.len() - 1),
+            Mood::Narrow => vectors.iter_mut().for_each(|vector| vector.truncate(8)),
+            Mood::Kept(cause) => {
+                let (model, reason) = (self.id().to_owned(), "far away".to_owned());
+                return Err(EmbedError::Remote { model, cause, reason });
+            }
+        }
+        Ok(vectors)
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_model_that_does_not_answer_leaves_the_rest_of_the_answer() {
+    for index in [IndexKind::Memory, IndexKind::Disk] {
+        let dir = tempfile::tempdir().unwrap();
+        let model = Remote::new();
+        let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
+        fill(&brain);
+        let with = Request { vectors: true, ..request("a boat at the pier") };
+        let without = brain.answer(&request("a boat at the pier"), &Ask::default()).unwrap();
+        let well = brain.answer(&with, &Ask::default()).unwrap();
+        assert_eq!((well.ranking.embedder.as_deref(), degraded(&well)), (Some("remote-1"), vec![]));
+        assert_ne!(well.ranking.hits, without.ranking.hits);
+        let check = |mood: Mood, reason: &str| {
+            model.set(mood);
+            let answered = brain.answer(&with, &Ask::default()).unwrap();
+            assert_eq!(degraded(&answered), [("vectors", reason)]);
+            assert_eq!(answered.ranking.embedder, None);
+            assert_eq!(answered.ranking.arms, without.ranking.arms);
+            assert_eq!(answered.ranking.hits, without.ranking.hits);
+        };
+        check(Mood::Kept(Cause::Failed), "failed");
+        check(Mood::Kept(Cause::Timeout), "timeout");
+        check(Mood::Kept(Cause::OverBudget), "over_budget");
+        check(Mood::Kept(Cause::NoKey), "no_key");
+        check(Mood::Short, "failed");
+        check(Mood::Narrow, "failed");
+        model.set(Mood::Well);
+        assert_eq!(brain.answer(&with, &Ask::default()).unwrap().ranking, well.ranking);
+    }
+}
+
+#[test]
+fn pages_that_have_no_vectors_yet_are_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Remote::new();
+    let brain = empty_brain(dir.path(), IndexKind::Memory, Models::new(model.clone()));
+    model.set(Mood::Kept(Cause::NoKey));
+    let with = Request { vectors: true, ..request("ferry") };
+    // What is written is kept; an index without its vectors must not pass for one with them.
+    fill(&brain);
+    let error = brain.answer(&with, &Ask::default()).unwrap_err();
+    assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
+    model.set(Mood::Well);
+    assert_eq!(brain.answer(&with, &Ask::default()).unwrap().ranking.hits.len(), 4);
+}
+
+#[test]
+fn variants_are_embedded_with_the_query() {
+    let dir = tempfile::tempdir().unwrap();
+    let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());
+    fill(&brain);
+    let variants = vec!["boats at a pier".to_owned(), "a beacon".to_owned()];
+    let expansion = gbrain_core::request::Expansion::Given(variants);
+    let with = Request { vectors: true, expansion, ..request("ferry quay") };
+    let answered = brain.answer(&with, &Ask { explain: true, ..Ask::default() }).unwrap();
+    assert!(answered.ranking.expansion_applied);
+    let notes = answered.ranking.hits.iter().flat_map(|hit| &hit.trace);
+    let notes: Vec<&str> =
+        notes.filter(|step| step.stage == "expansion").map(|step| step.note.as_str()).collect();
+    assert!(notes.contains(&"vectors of variant 1"), "{notes:?}");
+}

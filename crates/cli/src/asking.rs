@@ -1,0 +1,196 @@
+//! Asking models from the command line: who can be asked, with whose money, from which cassette.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use gbrain_brain::Assistants;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
+use gbrain_llm::{
+    Asker, Cassette, CassetteMode, Desk, Limits, Providers, Retry, Spending, Task, prices_with,
+};
+use gbrain_store::{Budget, STANDING, Store};
+use serde_json::Value;
+
+use crate::commands::Context;
+use crate::error::CliError;
+use crate::home::Home;
+
+/// Where the user's own prices are, in the home.
+pub(crate) const PRICES: &str = "prices.json";
+
+/// What calls that help with queries are charged for.
+const QUERIES: &str = "query";
+
+/// Flags of every command that asks models.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskingArgs {
+    /// Record what models say in this file, and answer from it what it holds.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cassette: Option<PathBuf>,
+    /// Ask nobody but the cassette: no key, no network, no money.
+    #[arg(long, requires = "cassette")]
+    pub(crate) replay_only: bool,
+    /// Share the budget with every process that gives it this name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) budget_name: Option<String>,
+    /// Start although it may cost more than the budget; the budget still holds.
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+}
+
+/// Who can be asked from this home.
+pub(crate) fn desk(home: &Home) -> Result<Desk, CliError> {
+    let wrong = |error: &dyn std::error::Error| CliError::config(error.to_string());
+    let number = |key: &str, default: u64| match home.file.get(key) {
+        None => Ok(default),
+        Some(value) => {
+            value.as_u64().filter(|number| (1..=3600).contains(number)).ok_or_else(|| {
+                CliError::config(format!("config.json: `{key}` is {value}; it takes 1 to 3600"))
+            })
+        }
+    };
+    let limits = Limits::default();
+    let attempts = number("llm.attempts", limits.retry.attempts.into())?;
+    let variables = home.variables.0;
+    Ok(Desk {
+        providers: Providers::with(&home.providers).map_err(|error| wrong(&error))?,
+        prices: prices_with(&home.dir.join(PRICES)).map_err(|error| wrong(&error))?,
+        limits: Limits {
+            timeout: Duration::from_secs(number("llm.timeout_seconds", limits.timeout.as_secs())?),
+            retry: Retry { attempts: attempts as u32, ..limits.retry },
+            concurrency: number("llm.concurrency", limits.concurrency as u64)? as usize,
+        },
+        environment: Arc::new(move |name: &str| variables(name)),
+    })
+}
+
+/// The settings of the database plane.
+pub(crate) fn settings(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+) -> Result<BTreeMap<String, String>, CliError> {
+    Ok(store.config_list(workspace)?.into_iter().collect())
+}
+
+/// The models that help with queries: one that puts them in other words, which is asked only when somebody
+/// wants that, and a reranker where the settings name one. Their calls are charged to the day.
+pub(crate) fn assistants(
+    desk: &Desk,
+    store: &Arc<dyn Store>,
+    workspace: &WorkspaceId,
+    settings: &BTreeMap<String, String>,
+) -> Result<Option<Assistants>, CliError> {
+    let choose = |task| {
+        let chosen = desk.choose(task, None, settings);
+        let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
+        Ok::<_, CliError>(chosen.map(|(model, _)| model))
+    };
+    let (expander, reranker) = (choose(Task::Expansion)?, choose(Task::Rerank)?);
+    if expander.is_none() && reranker.is_none() {
+        return Ok(None);
+    }
+    let spending = Spending {
+        store: store.clone(),
+        workspace: workspace.clone(),
+        budget: None,
+        per_day: Some(Desk::per_day(settings)),
+        purpose: QUERIES.to_owned(),
+    };
+    let asker = desk.clone().quick().asker().spending(spending);
+    let (store, workspace) = (store.clone(), workspace.clone());
+    Ok(Some(Assistants::new(asker, store, workspace, expander, reranker)))
+}
+
+/// A run that asks models: its budget and its cassette.
+pub(crate) struct Paid<'a> {
+    /// The most that it may cost.
+    pub(crate) max_usd: Usd,
+    /// What for.
+    pub(crate) purpose: &'a str,
+    /// Its flags.
+    pub(crate) args: &'a AskingArgs,
+    /// Calls under way at once.
+    pub(crate) concurrency: Option<usize>,
+}
+
+impl Paid<'_> {
+    /// The door for the run, which stops when the user interrupts.
+    pub(crate) fn asker(
+        &self,
+        context: &Context<'_>,
+        store: &Arc<dyn Store>,
+    ) -> Result<Asker, CliError> {
+        let mut desk = desk(&context.home)?;
+        if let Some(concurrency) = self.concurrency {
+            desk.limits.concurrency = concurrency;
+        }
+        let workspace = context.home.workspace.clone();
+        let settings = settings(store.as_ref(), &workspace)?;
+        let spending = Spending {
+            store: store.clone(),
+            budget: Some(Budget { name: self.budget(context)?, cap: self.max_usd }),
+            per_day: Some(Desk::per_day(&settings)),
+            purpose: self.purpose.to_owned(),
+            workspace,
+        };
+        let asker = desk.asker().spending(spending).until(interrupted());
+        let AskingArgs { cassette, replay_only, .. } = self.args;
+        let Some(path) = cassette else { return Ok(asker) };
+        let mode = if *replay_only { CassetteMode::ReplayOnly } else { CassetteMode::Record };
+        let tape = Cassette::open(path, mode).map_err(|error| {
+            CliError::config(error.to_string())
+                .hint("record it with --cassette FILE, where there is a key")
+        })?;
+        Ok(asker.cassette(tape))
+    }
+
+    /// The name of the run's budget: given, or of this run alone.
+    fn budget(&self, context: &Context<'_>) -> Result<String, CliError> {
+        match &self.args.budget_name {
+            Some(name) if name.starts_with(STANDING) || name.is_empty() || name.len() > 200 => {
+                Err(CliError::usage(format!("{name:?} can't be the name of a budget"))
+                    .hint(format!("use 1 to 200 bytes that do not begin with `{STANDING}`")))
+            }
+            Some(name) => Ok(name.clone()),
+            None => Ok(format!("{}:{}:{}", self.purpose, context.now, std::process::id())),
+        }
+    }
+}
+
+/// Set when the user interrupts; a second time ends the process.
+fn interrupted() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let told = flag.clone();
+    // A process has one handler: where another is set, it decides.
+    let _ = ctrlc::try_set_handler(move || {
+        if told.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    flag
+}
+
+/// Refuses to start what would cost more than it may, unless the user said yes. The budget holds either
+/// way.
+pub(crate) fn refuse_too_dear(estimate: Usd, cap: Usd, yes: bool) -> Result<(), CliError> {
+    if estimate <= cap || yes {
+        return Ok(());
+    }
+    Err(CliError::new("over_budget", format!("it would cost about {estimate}, and {cap} is allowed"))
+        .hint("ask for less, allow more with --max-usd, or start anyway with --yes: the budget still holds"))
+}
+
+/// An amount of dollars as it is typed.
+pub(crate) fn usd(text: &str) -> Result<Usd, String> {
+    text.parse().map_err(|error: gbrain_core::money::UsdError| error.to_string())
+}
+
+/// A value of JSON for an amount.
+pub(crate) fn usd_json(amount: Usd) -> Value {
+    Value::from(amount.as_f64())
+}

@@ -1,0 +1,70 @@
+//! `gbrain spend`: what calls to models cost.
+
+use clap::Args;
+use gbrain_core::money::Usd;
+use gbrain_llm::Desk;
+use gbrain_store::STANDING;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use crate::asking::{settings, usd_json};
+use crate::commands::Context;
+use crate::commands::eval::moment;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `spend`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A call is charged at the most that it can cost before it is sent, and at what it did \
+    cost after.\nUnsettled calls are under way, or of processes that were killed, or of answers that broke \
+    off:\nthey stay charged at their worst.\n\n\
+    Examples:\n  gbrain spend\n  gbrain spend --since 30d --json\n  \
+    gbrain config set spend.max_usd_per_day 2.50"
+)]
+pub(crate) struct SpendArgs {
+    /// From when on: 7d, 12h, or an instant.
+    #[arg(long, value_name = "WHEN", default_value = "7d")]
+    since: String,
+}
+
+/// Adds up.
+pub(crate) fn run(context: &Context<'_>, args: &SpendArgs) -> Result<Exit, CliError> {
+    let since = moment(&args.since, context.now).map_err(CliError::usage)?;
+    let (store, workspace) = (context.store()?, &context.home.workspace);
+    let lines = store.spend(workspace, since)?;
+    let day = context.now.to_zoned(TimeZone::UTC).date();
+    let today = store.budget(workspace, &format!("{STANDING}{day}"))?;
+    let today = today.map_or(Usd::ZERO, |budget| budget.charged);
+    let per_day = Desk::per_day(&settings(store.as_ref(), workspace)?);
+    let total: Usd = lines.iter().map(|line| line.charged).sum();
+    if context.terminal.is_json() {
+        let line = |line: &gbrain_store::SpendLine| {
+            json!({
+                "model": line.model, "purpose": line.purpose, "calls": line.calls,
+                "unsettled": line.unsettled, "usd": usd_json(line.charged),
+            })
+        };
+        context.terminal.json(&json!({
+            "since": since.to_string(), "usd": usd_json(total),
+            "today_usd": usd_json(today), "max_usd_per_day": usd_json(per_day),
+            "lines": lines.iter().map(line).collect::<Vec<_>>(),
+        }));
+        return Ok(Exit::Pass);
+    }
+    if lines.is_empty() {
+        context.terminal.line(format!("no model was called since {since}"));
+    } else {
+        context.terminal.out(table(
+            &["model", "for", "calls", "unsettled", "charged"],
+            lines.iter().map(|line| {
+                let (model, purpose) = (line.model.clone(), line.purpose.clone());
+                let counts = [line.calls, line.unsettled].map(|count| count.to_string());
+                let [calls, unsettled] = counts;
+                vec![model, purpose, calls, unsettled, line.charged.to_string()]
+            }),
+        ));
+    }
+    context.terminal.line(format!("{total} since {since}; today {today} of {per_day}"));
+    Ok(Exit::Pass)
+}

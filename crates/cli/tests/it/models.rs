@@ -1,0 +1,222 @@
+//! Models from the command line: who is asked, what it costs, answers to a benchmark.
+
+use std::time::Duration;
+
+use gbrain_bench::providers::{Asked, Fault, ProviderServer};
+use serde_json::{Value, json};
+
+use crate::benchmark::{dataset, path, rows, write};
+use crate::support::{Home, Ran};
+
+/// A key that must be seen nowhere but in a header.
+const KEY: &str = "test-key-0c4e7a";
+
+/// A home whose providers are a server of the test's.
+pub(crate) struct Provided {
+    pub(crate) home: Home,
+    pub(crate) server: ProviderServer,
+}
+
+impl Provided {
+    pub(crate) fn new(
+        home: Home,
+        says: impl Fn(&Asked) -> String + Send + Sync + 'static,
+        faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
+    ) -> Self {
+        let server = ProviderServer::start(says, faults).unwrap();
+        let provided = Self { home, server };
+        provided.configure(json!({}));
+        let entry = json!({
+            "input_usd_per_million": 1, "output_usd_per_million": 2,
+            "source": "a test", "date": "2026-01-01",
+        });
+        let models = ["anthropic:m", "openai:m", "google:m", "voyage:m", "jina:m", "cohere:m"];
+        let prices: serde_json::Map<String, Value> =
+            models.iter().map(|name| ((*name).to_owned(), entry.clone())).collect();
+        write(&provided.home, "prices.json", &Value::Object(prices).to_string());
+        provided
+    }
+
+    /// Writes config.json, with more than the providers in it.
+    pub(crate) fn configure(&self, more: Value) {
+        let paths = [
+            ("anthropic", "/v1"),
+            ("openai", "/v1"),
+            ("google", "/v1beta"),
+            ("cohere", "/v2"),
+            ("voyage", "/v1"),
+            ("jina", "/v1"),
+        ];
+        let provider = |(name, path): &(&str, &str)| {
+            let url = format!("{}{path}", self.server.url());
+            ((*name).to_owned(), json!({ "base_url": url, "key_env": "TEST_KEY" }))
+        };
+        let providers: serde_json::Map<String, Value> = paths.iter().map(provider).collect();
+        let mut config = json!({
+            "format": "gbrain/1",
+            "llm": { "providers": providers, "timeout_seconds": 2, "attempts": 2 },
+        });
+        for (key, value) in more.as_object().unwrap() {
+            config[key] = value.clone();
+        }
+        write(&self.home, "config.json", &config.to_string());
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.home.command(args).env("TEST_KEY", KEY).output().unwrap())
+    }
+}
+
+fn repeats(asked: &Asked) -> String {
+    match asked {
+        Asked::Chat { user, .. } => {
+            let question = user.rsplit("Question: ").next().unwrap_or_default();
+            format!("You asked: {}", question.trim())
+        }
+        _ => String::new(),
+    }
+}
+
+#[test]
+fn models_and_prices_are_told_without_asking_anybody() {
+    let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
+    let home = &provided.home;
+    home.ok(&["config", "set", "models.judge", "openai:m"]);
+    let shown: Value = serde_json::from_str(&provided.run(&["models", "--json"]).stdout).unwrap();
+    let model = |setting: &str| {
+        let models = shown["models"].as_array().unwrap();
+        models.iter().find(|model| model["setting"] == setting).unwrap().clone()
+    };
+    let judge = model("models.eval.contradictions_judge");
+    assert_eq!((&judge["model"], &judge["chosen_by"]), (&json!("openai:m"), &json!("family")));
+    assert_eq!(judge["state"], "ready");
+    assert_eq!(model("models.rerank")["model"], "none");
+    let without = home.json(&["models"]);
+    assert!(without["models"].as_array().unwrap().iter().all(|model| model["state"] != "ready"));
+    let prices = home.json(&["models", "prices"]);
+    let prices = prices["prices"].as_array().unwrap();
+    assert!(prices.iter().all(|price| !price["source"].as_str().unwrap().is_empty()));
+    assert!(prices.iter().any(|price| price["model"] == "openai:m"), "the user's own");
+    assert_eq!(provided.server.requests(), 0);
+    let refused = home.run(&["config", "set", "models.judge", "gpt"]);
+    assert_eq!(refused.code, Some(2));
+    write(home, "prices.json", "{\"openai:m\": {\"input_usd_per_million\": 1}}");
+    let broken = provided.run(&["models"]);
+    assert_eq!(broken.code, Some(2));
+    assert!(broken.stderr.contains("source"), "{}", broken.stderr);
+}
+
+#[test]
+fn settings_that_are_no_numbers_are_kept_and_checked() {
+    for home in Home::both() {
+        let key = "autopilot.nightly_quality_probe.enabled";
+        assert_eq!(home.json(&["config", "get", key])["value"], "false");
+        home.ok(&["config", "set", key, "true"]);
+        assert_eq!(home.json(&["config", "get", key])["value"], "true");
+        assert_eq!(home.run(&["config", "set", key, "yes"]).code, Some(2));
+        let typo = home.run(&["config", "set", "autopilot.nightly_quality_probe.enable", "true"]);
+        assert!(typo.code == Some(2) && typo.stderr.contains(key), "{}", typo.stderr);
+        let listed = home.json(&["config", "list"]);
+        let others = listed["others"].as_array().unwrap();
+        assert!(others.iter().any(|other| other["key"] == key && other["value"] == "true"));
+        home.ok(&["config", "unset", key]);
+        assert_eq!(home.json(&["config", "get", key])["value"], "false");
+        assert!(!home.ok(&["config", "list"]).contains("not ours"));
+    }
+}
+
+#[test]
+fn a_model_answers_a_benchmark_and_it_is_charged() {
+    for home in Home::both() {
+        let provided = Provided::new(home, repeats, |number| match number {
+            2 => Fault::Status(429, Some(0)),
+            _ => Fault::None,
+        });
+        let home = &provided.home;
+        let file = write(home, "lme.json", &dataset(6, str::to_owned).to_string());
+        let out = path(home, "rows.jsonl");
+        let args = [
+            "eval",
+            "longmemeval",
+            &file,
+            "--model",
+            "anthropic:m",
+            "--max-usd",
+            "1",
+            "--output",
+            &out,
+        ];
+        let ran = provided.run(&args);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let rows = rows(&std::fs::read_to_string(&out).unwrap());
+        assert_eq!(rows.len(), 6);
+        for row in &rows {
+            let question = row["question"].as_str().unwrap();
+            assert_eq!(row["hypothesis"], format!("You asked: {question}"));
+        }
+        assert_eq!(provided.server.requests(), 7, "one was asked again");
+        let spent = home.json(&["spend"]);
+        assert_eq!(spent["lines"][0]["purpose"], "longmemeval");
+        assert_eq!(
+            (&spent["lines"][0]["calls"], &spent["lines"][0]["unsettled"]),
+            (&json!(7), &json!(0))
+        );
+        assert!(spent["usd"].as_f64().unwrap() > 0.0);
+        assert!(!ran.stderr.contains(KEY) && !spent.to_string().contains(KEY));
+    }
+}
+
+#[test]
+fn what_keeps_a_model_from_answering_is_never_green() {
+    let file_of = |home: &Home| write(home, "lme.json", &dataset(4, str::to_owned).to_string());
+    let check = |faults: fn(u64) -> Fault, more: &[&str], says: &str| {
+        let provided = Provided::new(Home::sqlite(), repeats, faults);
+        let file = file_of(&provided.home);
+        let mut args = vec!["eval", "longmemeval", &file, "--model", "openai:m"];
+        args.extend(more);
+        let ran = provided.run(&args);
+        assert_eq!(ran.code, Some(2), "{says}: {}", ran.stderr);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains(says), "{says}: {all}");
+        provided
+    };
+    check(|_| Fault::Status(500, None), &[], "http_5xx");
+    check(|_| Fault::Status(401, None), &[], "denied");
+    check(|_| Fault::Garbage, &[], "parse_fail");
+    check(|_| Fault::Hang(Duration::from_secs(4)), &[], "timeout");
+    let poor = check(|_| Fault::None, &["--max-usd", "0.003", "--yes"], "over_budget");
+    assert!(poor.server.requests() < 4, "it stopped at its budget");
+    let refused = check(|_| Fault::None, &["--max-usd", "0.001"], "--yes");
+    assert_eq!(refused.server.requests(), 0, "refused before anything was sent");
+    let unpriced = check(|_| Fault::None, &["--model", "openai:other"], "openai:other");
+    assert_eq!(unpriced.server.requests(), 0);
+    let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
+    let file = file_of(&provided.home);
+    let keyless = provided.home.run(&["eval", "longmemeval", &file, "--model", "openai:m"]);
+    assert_eq!(keyless.code, Some(2));
+    assert!(keyless.stderr.contains("TEST_KEY"), "{}", keyless.stderr);
+}
+
+#[test]
+fn a_recorded_benchmark_needs_no_key_and_no_network() {
+    let provided = Provided::new(Home::sqlite(), repeats, |_| Fault::None);
+    let file = write(&provided.home, "lme.json", &dataset(4, str::to_owned).to_string());
+    let tape = path(&provided.home, "tape.ndjson");
+    let args = ["eval", "longmemeval", &file, "--model", "openai:m", "--cassette", &tape];
+    let recorded = provided.run(&args);
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let Provided { home, server } = provided;
+    drop(server);
+    let args: Vec<&str> = args.iter().copied().chain(["--replay-only"]).collect();
+    let replayed = home.run(&args);
+    assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
+    let hypotheses = |text: &str| -> Vec<String> {
+        rows(text).iter().map(|row| row["hypothesis"].to_string()).collect()
+    };
+    assert_eq!(hypotheses(&replayed.stdout), hypotheses(&recorded.stdout));
+    let other = ["--top-k", "3"];
+    let asked: Vec<&str> = args.iter().chain(&other).copied().collect();
+    let changed = home.run(&asked);
+    assert_eq!(changed.code, Some(2), "other excerpts are other questions");
+    assert!(changed.stdout.contains("not_recorded"), "{}", changed.stdout);
+}

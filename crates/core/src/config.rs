@@ -1,0 +1,150 @@
+//! Settings of the database plane that are not numbers of the pipeline: models, money, what runs by itself.
+//!
+//! One table of keys with their kinds, so that a value is checked where it is set, and a key that nothing
+//! reads is refused with a suggestion.
+
+use crate::money::Usd;
+use crate::search::edit_distance;
+
+/// What a value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// An amount of dollars.
+    Usd,
+    /// A model, as `provider:model`.
+    Model,
+}
+
+/// A setting as `config list` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What its value must be.
+    pub kind: Kind,
+    /// What counts where nobody says anything; empty for nothing.
+    pub default: &'static str,
+    /// What it does.
+    pub reason: &'static str,
+}
+
+macro_rules! keys {
+    ($($constant:ident = $name:literal: $kind:ident, $default:literal, $reason:literal;)+) => {
+        $(#[doc = $reason] pub const $constant: &str = $name;)+
+
+        /// Every key, in order.
+        pub const KEYS: &[Key] = &[$(Key {
+            name: $name, kind: Kind::$kind, default: $default, reason: $reason,
+        },)+];
+    };
+}
+
+keys! {
+    MAX_USD_PER_DAY = "spend.max_usd_per_day": Usd, "5.00",
+        "the most that all calls to models of a workspace may cost in a day (UTC), whoever makes them";
+    MODEL = "models.default": Model, "",
+        "the model of everything that has no model of its own";
+    MODEL_ANSWER = "models.answer": Model, "",
+        "the model that answers questions";
+    MODEL_JUDGE = "models.judge": Model, "",
+        "the model that judges";
+    MODEL_EXPANSION = "models.expansion": Model, "",
+        "the model that says a query in other words";
+    MODEL_RERANK = "models.rerank": Model, "",
+        "the model that puts the best candidates of a query in order; none leaves them as they are";
+    MODEL_LONGMEMEVAL = "models.eval.longmemeval": Model, "",
+        "the model that answers LongMemEval's questions";
+    MODEL_CONTRADICTIONS = "models.eval.contradictions_judge": Model, "",
+        "the model that judges contradictions; none is the offline judge";
+    MODEL_SLOT_A = "models.eval.cross_modal.slot_a": Model, "",
+        "the first of three models that score an output";
+    MODEL_SLOT_B = "models.eval.cross_modal.slot_b": Model, "",
+        "the second of three models that score an output";
+    MODEL_SLOT_C = "models.eval.cross_modal.slot_c": Model, "",
+        "the third of three models that score an output";
+    PROBE_ENABLED = "autopilot.nightly_quality_probe.enabled": Flag, "false",
+        "whether the nightly probe of quality runs; it asks models, which costs money";
+    PROBE_MAX_USD = "autopilot.nightly_quality_probe.max_usd": Usd, "5.00",
+        "the most that one run of the nightly probe may cost";
+}
+
+/// Why a setting was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such key.
+    #[error("unknown key `{key}`; did you mean `{nearest}`?")]
+    Unknown {
+        /// What was asked for.
+        key: String,
+        /// The closest key there is.
+        nearest: &'static str,
+    },
+    /// The value is not of the key's kind.
+    #[error("`{key}` takes {wanted}, not {value:?}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+}
+
+/// A key by its name.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// Checks a value, and says how it is stored.
+pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
+    let Some(key) = find(name) else {
+        let nearest = KEYS.iter().min_by_key(|key| edit_distance(key.name, name));
+        let nearest = nearest.map_or("", |key| key.name);
+        return Err(ConfigError::Unknown { key: name.to_owned(), nearest });
+    };
+    let value = value.trim();
+    let (is_good, wanted) = match key.kind {
+        Kind::Flag => (matches!(value, "true" | "false"), "true or false"),
+        Kind::Usd => (value.parse::<Usd>().is_ok(), "an amount of dollars, such as 2.50"),
+        Kind::Model => {
+            let named = value.split_once(':').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
+            (named && !value.contains(char::is_whitespace), "a model, as provider:model")
+        }
+    };
+    if !is_good {
+        return Err(ConfigError::Value { key: key.name, value: value.to_owned(), wanted });
+    }
+    Ok(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_values() {
+        for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
+            assert_eq!(check(key.name, key.default).as_deref(), Ok(key.default));
+        }
+    }
+
+    #[test]
+    fn values_are_checked() {
+        assert_eq!(check(PROBE_ENABLED, " true ").as_deref(), Ok("true"));
+        assert_eq!(check(MODEL_JUDGE, "openai:gpt-5-mini").as_deref(), Ok("openai:gpt-5-mini"));
+        for (key, value) in [
+            (PROBE_ENABLED, "yes"),
+            (PROBE_ENABLED, ""),
+            (PROBE_MAX_USD, "-1"),
+            (PROBE_MAX_USD, "NaN"),
+            (MODEL_JUDGE, "gpt-5"),
+        ] {
+            assert!(check(key, value).is_err(), "{key} {value:?}");
+        }
+        let error = check("autopilot.nightly_probe.enabled", "true").unwrap_err().to_string();
+        assert!(error.contains(PROBE_ENABLED), "{error}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What the votes of a panel add up to.
+//!
+//! A model's score of a dimension is the mean over its cycles that gave a vote. A panel passes if in
+//! every dimension the mean of the models is at least 7 and no single score, of any model in any cycle,
+//! is below 5, with votes of at least two models. A cycle that failed is counted and never made up for:
+//! the others weigh no more than before. A call that was not made leaves the verdict open, unless no
+//! score could have changed it.
+
+use super::sequential::{Standing, standing};
+use super::tally::{self, Tally};
+use super::{Call, Outcome, Panel, SCORE_FLOOR, Unmade};
+use crate::gate::Verdict;
+use crate::money::Usd;
+use crate::named;
+use crate::stats::{Alpha, Metric, NoAlpha, krippendorff, mean};
+
+/// Why a dimension fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The mean of the models is below 7.
+    MeanBelow7,
+    /// A score is below 5.
+    MinBelow5,
+}
+
+named! { Reason { MeanBelow7 = "mean_below_7", MinBelow5 = "min_below_5" } }
+
+/// Why there is no verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsure {
+    /// Fewer than two models voted.
+    TooFewModels,
+    /// Calls that were not made could have changed it.
+    CallsNotMade,
+}
+
+named! { Unsure { TooFewModels = "too_few_models", CallsNotMade = "calls_not_made" } }
+
+/// What a panel says of one dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DimensionResult {
+    /// The dimension.
+    pub key: String,
+    /// The mean of the models' means, for reading; the verdict does not use it.
+    pub mean: Option<f64>,
+    /// The lowest single score.
+    pub min: Option<u8>,
+    /// The highest single score.
+    pub max: Option<u8>,
+    /// Each model's mean over its cycles, by seat.
+    pub by_seat: Vec<Option<f64>>,
+    /// Why it fails.
+    pub reasons: Vec<Reason>,
+}
+
+/// What a panel says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why there is none.
+    pub unsure: Option<Unsure>,
+    /// Every dimension, in the rubric's order.
+    pub dimensions: Vec<DimensionResult>,
+    /// The mean of the dimensions' means.
+    pub overall: Option<f64>,
+    /// How many models voted.
+    pub contributing: usize,
+    /// How many calls gave a vote.
+    pub votes: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// How many were not made.
+    pub not_made: usize,
+    /// What would make it better: at most ten, none twice.
+    pub improvements: Vec<String>,
+    /// How far the models agree over the dimensions.
+    pub agreement: Result<Alpha, NoAlpha>,
+    /// What all calls cost.
+    pub cost: Usd,
+    /// What calls that were not needed would have cost at most.
+    pub saved: Usd,
+}
+
+/// The most improvements.
+const IMPROVEMENTS: usize = 10;
+/// Improvements that begin alike are one.
+const ALIKE: usize = 40;
+
+impl Panel {
+    /// What the votes add up to.
+    pub fn aggregate(&self) -> Aggregate {
+        let tallies: Vec<Tally> = self.tallies().into_iter().map(|(tally, _)| tally).collect();
+        let dimensions: Vec<DimensionResult> =
+            (0..self.keys().len()).map(|at| self.dimension(&tallies, at)).collect();
+        let standing = standing(self);
+        let contributing = tally::contributing(&tallies);
+        let unsure = match standing {
+            Standing::Settled(Verdict::Inconclusive) => Some(Unsure::TooFewModels),
+            Standing::Settled(_) => None,
+            Standing::Open => Some(Unsure::CallsNotMade),
+        };
+        let means: Option<Vec<f64>> = dimensions.iter().map(|dimension| dimension.mean).collect();
+        let (votes, failed, not_made) = self.counts();
+        Aggregate {
+            verdict: match standing {
+                Standing::Settled(verdict) => verdict,
+                Standing::Open => Verdict::Inconclusive,
+            },
+            unsure,
+            overall: means.and_then(|means| mean(&means)),
+            agreement: agreement(dimensions.iter()),
+            dimensions,
+            contributing,
+            votes,
+            failed,
+            not_made,
+            improvements: self.improvements(),
+            cost: self.calls().iter().map(|call| call.cost).sum(),
+            saved: self.calls().iter().map(saved).sum(),
+        }
+    }
+
+    fn dimension(&self, tallies: &[Tally], at: usize) -> DimensionResult {
+        let by_seat: Vec<Option<f64>> = tallies.iter().map(|tally| tally.mean(at)).collect();
+        let means: Vec<f64> = by_seat.iter().flatten().copied().collect();
+        let min = tally::lowest(tallies, at);
+        let mut reasons = Vec::new();
+        if min.is_some() && !tally::reaches_mean(tallies, at) {
+            reasons.push(Reason::MeanBelow7);
+        }
+        if min.is_some_and(|min| min < SCORE_FLOOR) {
+            reasons.push(Reason::MinBelow5);
+        }
+        DimensionResult {
+            key: self.keys()[at].clone(),
+            mean: mean(&means),
+            min,
+            max: self.votes().map(|vote| vote.scores[at]).max(),
+            by_seat,
+            reasons,
+        }
+    }
+
+    /// Votes, failures, and calls that were not made or not recorded.
+    fn counts(&self) -> (usize, usize, usize) {
+        let votes = self.votes().count();
+        let is_failed = |call: &&Call| matches!(call.outcome, Outcome::Failed(_));
+        let failed = self.calls().iter().filter(is_failed).count();
+        let all = self.seats().len() * usize::from(self.cycles());
+        (votes, failed, all - votes - failed)
+    }
+
+    /// The first ten that do not begin alike, by cycle and slot.
+    fn improvements(&self) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut kept = Vec::new();
+        for improvement in self.votes().flat_map(|vote| &vote.improvements) {
+            let start: String = improvement.to_lowercase().chars().take(ALIKE).collect();
+            if kept.len() < IMPROVEMENTS && !seen.contains(&start) {
+                seen.push(start);
+                kept.push(improvement.clone());
+            }
+        }
+        kept
+    }
+}
+
+/// How far models agree: Krippendorff's alpha for intervals, with models as raters and dimensions, of
+/// one question or of many, as units.
+pub fn agreement<'a>(
+    dimensions: impl Iterator<Item = &'a DimensionResult>,
+) -> Result<Alpha, NoAlpha> {
+    let units: Vec<Vec<Option<f64>>> =
+        dimensions.map(|dimension| dimension.by_seat.clone()).collect();
+    krippendorff(&units, Metric::Interval)
+}
+
+fn saved(call: &Call) -> Usd {
+    match call.outcome {
+        Outcome::NotMade(Unmade::Settled(saved)) => saved,
+        _ => Usd::ZERO,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

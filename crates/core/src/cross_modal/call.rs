@@ -1,0 +1,60 @@
+//! Who sits on a panel, and what came of asking each of them.
+
+use super::Vote;
+use crate::money::Usd;
+use crate::named;
+
+/// A place on the panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slot {
+    /// The first.
+    A,
+    /// The second.
+    B,
+    /// The third.
+    C,
+}
+
+named! { Slot { A = "A", B = "B", C = "C" } }
+
+/// Who sits where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    /// The place.
+    pub slot: Slot,
+    /// The model, as `provider:model`.
+    pub model: String,
+}
+
+/// One call of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Who was asked.
+    pub slot: Slot,
+    /// Which time, from 1.
+    pub cycle: u8,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What it cost, a failure too.
+    pub cost: Usd,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// A vote.
+    Scored(Vote),
+    /// No answer, or one that is no vote.
+    Failed(String),
+    /// It was not made.
+    NotMade(Unmade),
+}
+
+/// Why a call was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmade {
+    /// The verdict could not change any more. The amount is what it would have cost at most.
+    Settled(Usd),
+    /// There was no money left for it.
+    OverBudget,
+}

@@ -1,0 +1,186 @@
+//! Whether the calls that are left can still change the verdict. Exact: no chance is involved.
+//!
+//! Each call that is left may fail or give any scores. Dimensions do not depend on each other and more
+//! is never worse, so for each number of votes that may still come from each model it is enough to look
+//! at the best scores and at the worst. With the panel's rule a pass is settled only by its last call,
+//! since one score below the floor undoes it; a fail is settled by the first such score once two models
+//! have voted.
+
+use super::panel::Panel;
+use super::tally::{Tally, verdict};
+use super::{HIGHEST, LOWEST};
+use crate::gate::Verdict;
+
+/// What the calls that are left can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing: this is the verdict whatever they give.
+    Settled(Verdict),
+    /// They decide.
+    Open,
+}
+
+/// Whether calls that were not made can change the verdict.
+pub fn standing(panel: &Panel) -> Standing {
+    let dimensions = panel.dimensions();
+    let (tallies, left): (Vec<Tally>, Vec<u8>) = panel.tallies().into_iter().unzip();
+    let mut settled = None;
+    for votes in numbers_of_votes(&left) {
+        for score in [HIGHEST, LOWEST] {
+            let possible = verdict(&with(&tallies, &votes, &vec![score; dimensions]), dimensions);
+            if settled.is_some_and(|settled| settled != possible) {
+                return Standing::Open;
+            }
+            settled = Some(possible);
+        }
+    }
+    Standing::Settled(settled.unwrap_or(Verdict::Inconclusive))
+}
+
+/// Every number of votes that may still come from each slot.
+fn numbers_of_votes(left: &[u8]) -> Vec<Vec<u8>> {
+    let mut numbers = vec![Vec::new()];
+    for most in left {
+        let longer = |votes: &Vec<u8>| {
+            let votes = votes.clone();
+            (0..=*most).map(move |n| votes.iter().copied().chain([n]).collect())
+        };
+        numbers = numbers.iter().flat_map(longer).collect();
+    }
+    numbers
+}
+
+fn with(tallies: &[Tally], votes: &[u8], scores: &[u8]) -> Vec<Tally> {
+    let mut tallies = tallies.to_vec();
+    for (tally, votes) in tallies.iter_mut().zip(votes) {
+        (0..*votes).for_each(|_| tally.add(scores));
+    }
+    tallies
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::aggregate::tests::{panel, scored};
+    use super::super::{Call, Outcome, Rubric, Slot};
+    use super::*;
+    use crate::money::Usd;
+
+    /// Scores of both dimensions by slot and cycle; 0 is a failure.
+    #[track_caller]
+    fn check(cycles: u8, made: &[(Slot, u8)], expected: Standing) {
+        let rubric = Rubric::qa();
+        let mut panel = panel(&rubric, cycles);
+        let mut next = [1; 3];
+        for (slot, score) in made {
+            let cycle = &mut next[*slot as usize];
+            panel.record(call(*slot, *cycle, &[*score, *score])).unwrap();
+            *cycle += 1;
+        }
+        assert_eq!(standing(&panel), expected, "{made:?}");
+    }
+
+    fn call(slot: Slot, cycle: u8, scores: &[u8]) -> Call {
+        let outcome = match scores {
+            [0, ..] => Outcome::Failed("timeout".to_owned()),
+            scores => scored(scores),
+        };
+        Call { slot, cycle, outcome, cost: Usd::cents(1) }
+    }
+
+    use Slot::{A, B, C};
+    use Standing::{Open, Settled};
+
+    #[test]
+    fn settled_by_hand() {
+        check(1, &[], Open);
+        check(1, &[(A, 4), (B, 9)], Settled(Verdict::Fail));
+        check(1, &[(A, 4)], Open);
+        check(1, &[(A, 10), (B, 10)], Open);
+        check(1, &[(A, 10), (B, 10), (C, 0)], Settled(Verdict::Pass));
+        // 5 + 5 + 10 is below 21.
+        check(1, &[(A, 5), (B, 5)], Settled(Verdict::Fail));
+        check(1, &[(A, 6), (B, 5)], Open);
+        check(1, &[(A, 0), (B, 0)], Settled(Verdict::Inconclusive));
+        check(3, &[(A, 0), (B, 0)], Open);
+        check(2, &[(A, 7), (B, 7), (C, 7)], Open);
+    }
+
+    prop_compose! {
+        /// What a call may give: a failure, or scores of two dimensions.
+        fn given()(fails in prop::bool::weighted(0.25), a in 1..=10u8, b in 1..=10u8) -> [u8; 2] {
+            if fails { [0, 0] } else { [a, b] }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// Every completion of what is left gives the verdict that was settled.
+        #[test]
+        fn no_completion_changes_what_is_settled(
+            cycles in 1..=3u8,
+            order in Just((0..9usize).collect::<Vec<_>>()).prop_shuffle(),
+            made in 0..9usize,
+            first in prop::collection::vec(given(), 9),
+            completions in prop::collection::vec(prop::collection::vec(given(), 9), 12),
+        ) {
+            let rubric = Rubric::qa();
+            let all: Vec<(Slot, u8)> = order
+                .iter()
+                .map(|at| (Slot::ALL[at % 3], (at / 3) as u8 + 1))
+                .filter(|(_, cycle)| *cycle <= cycles)
+                .collect();
+            let made = made.min(all.len());
+            let mut panel = panel(&rubric, cycles);
+            for ((slot, cycle), scores) in all[..made].iter().zip(&first) {
+                panel.record(call(*slot, *cycle, scores)).unwrap();
+            }
+            let standing = standing(&panel);
+            let mut verdicts = Vec::new();
+            let extremes = [[0, 0], [1, 1], [10, 10]].map(|scores| vec![scores; 9]);
+            for completion in completions.iter().chain(&extremes) {
+                let mut whole = panel.clone();
+                for ((slot, cycle), scores) in all[made..].iter().zip(completion) {
+                    whole.record(call(*slot, *cycle, scores)).unwrap();
+                }
+                verdicts.push(whole.aggregate().verdict);
+            }
+            if let Settled(verdict) = standing {
+                prop_assert!(verdicts.iter().all(|found| *found == verdict), "{verdicts:?}");
+                prop_assert_eq!(panel.aggregate().verdict, verdict);
+            } else {
+                prop_assert_eq!(panel.aggregate().verdict, Verdict::Inconclusive);
+            }
+        }
+
+        /// Open means open: with one dimension and one call left, some score or failure changes it.
+        #[test]
+        fn what_is_open_can_be_changed(
+            first in prop::collection::vec(0..=10u8, 9),
+            cycles in 1..=3u8,
+            made in 0..9usize,
+        ) {
+            let rubric = Rubric::qa().with_dimensions("correctness").unwrap();
+            let all: Vec<(Slot, u8)> =
+                (1..=cycles).flat_map(|cycle| Slot::ALL.iter().map(move |slot| (*slot, cycle))).collect();
+            let made = made.min(all.len() - 1).max(all.len().saturating_sub(3));
+            let mut panel = panel(&rubric, cycles);
+            for ((slot, cycle), score) in all[..made].iter().zip(&first) {
+                panel.record(call(*slot, *cycle, &[*score])).unwrap();
+            }
+            let left = &all[made..];
+            let mut found = std::collections::BTreeSet::new();
+            for at in 0..11usize.pow(left.len() as u32) {
+                let mut whole = panel.clone();
+                for (place, (slot, cycle)) in left.iter().enumerate() {
+                    let score = (at / 11usize.pow(place as u32) % 11) as u8;
+                    whole.record(call(*slot, *cycle, &[score])).unwrap();
+                }
+                found.insert(whole.aggregate().verdict);
+            }
+            prop_assert_eq!(standing(&panel) == Open, found.len() > 1, "{:?}", found);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The nightly quality probe on the wire: a line of its audit.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::money::Usd;
+use crate::probe::{Event, ProbeOutcome};
+
+/// The version of [`ProbeEvent`].
+pub const PROBE_VERSION: u32 = 1;
+
+/// One run of the probe, as a line of `audit/quality-probe-YYYY-Www.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeEvent {
+    /// The version. Lines of other programs have none.
+    #[serde(default)]
+    pub schema_version: u32,
+    /// When the run ended.
+    pub ts: String,
+    /// What came of it.
+    pub outcome: ProbeOutcome,
+    /// What the process ended with.
+    pub exit_code: u8,
+    /// Questions that passed.
+    #[serde(default)]
+    pub pass_count: usize,
+    /// Questions that failed.
+    #[serde(default)]
+    pub fail_count: usize,
+    /// Questions without a verdict.
+    #[serde(default)]
+    pub inconclusive_count: usize,
+    /// Questions that could not be answered or judged.
+    #[serde(default)]
+    pub error_count: usize,
+    /// What the whole run could have cost at most.
+    #[serde(default)]
+    pub est_cost_usd: f64,
+    /// What the whole run cost.
+    #[serde(default)]
+    pub cost_usd: f64,
+    /// Names the questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture_sha8: Option<String>,
+    /// Why, where the outcome alone does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl From<&Event> for ProbeEvent {
+    fn from(event: &Event) -> Self {
+        let Event {
+            at,
+            outcome,
+            pass,
+            fail,
+            inconclusive,
+            error,
+            estimate,
+            cost,
+            fixture_sha8,
+            detail,
+        } = event;
+        Self {
+            schema_version: PROBE_VERSION,
+            ts: format!("{at:.3}"),
+            outcome: *outcome,
+            exit_code: outcome.exit_code(),
+            pass_count: *pass,
+            fail_count: *fail,
+            inconclusive_count: *inconclusive,
+            error_count: *error,
+            est_cost_usd: estimate.as_f64(),
+            cost_usd: cost.as_f64(),
+            fixture_sha8: fixture_sha8.clone(),
+            detail: detail.clone(),
+        }
+    }
+}
+
+impl ProbeEvent {
+    /// Its line in the audit.
+    pub fn line(&self) -> String {
+        let line = serde_json::to_string(self).expect("numbers and texts can be written");
+        format!("{line}\n")
+    }
+
+    /// The run, if its time is one.
+    pub fn event(self) -> Option<Event> {
+        let Self {
+            schema_version: _,
+            ts,
+            outcome,
+            exit_code: _,
+            pass_count,
+            fail_count,
+            inconclusive_count,
+            error_count,
+            est_cost_usd,
+            cost_usd,
+            fixture_sha8,
+            detail,
+        } = self;
+        Some(Event {
+            at: ts.parse::<Timestamp>().ok()?,
+            outcome,
+            pass: pass_count,
+            fail: fail_count,
+            inconclusive: inconclusive_count,
+            error: error_count,
+            estimate: dollars(est_cost_usd),
+            cost: dollars(cost_usd),
+            fixture_sha8,
+            detail,
+        })
+    }
+}
+
+/// The runs of an audit file, oldest first. A line that was cut off is passed over.
+pub fn read_events(bytes: &[u8]) -> Vec<Event> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let events = lines.filter_map(|line| serde_json::from_slice::<ProbeEvent>(line).ok());
+    let mut events: Vec<Event> = events.filter_map(ProbeEvent::event).collect();
+    events.sort_by_key(|event| event.at);
+    events
+}
+
+fn dollars(amount: f64) -> Usd {
+    Usd::nanos((amount * 1e9).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event() -> Event {
+        Event {
+            at: "2026-11-16T03:00:00.25Z".parse().unwrap(),
+            outcome: ProbeOutcome::Fail,
+            pass: 9,
+            fail: 1,
+            inconclusive: 0,
+            error: 0,
+            estimate: "0.70".parse().unwrap(),
+            cost: "0.312345678".parse().unwrap(),
+            fixture_sha8: Some("0a1b2c3d".to_owned()),
+            detail: Some("q3: correctness mean_below_7".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_line_holds_the_whole_run() {
+        let line = ProbeEvent::from(&event()).line();
+        insta::assert_snapshot!(line, @r#"{"schema_version":1,"ts":"2026-11-16T03:00:00.250Z","outcome":"fail","exit_code":1,"pass_count":9,"fail_count":1,"inconclusive_count":0,"error_count":0,"est_cost_usd":0.7,"cost_usd":0.312345678,"fixture_sha8":"0a1b2c3d","detail":"q3: correctness mean_below_7"}"#);
+        assert_eq!(read_events(line.as_bytes()), [event()]);
+    }
+
+    #[test]
+    fn files_are_read_oldest_first_and_in_spite_of_cuts() {
+        let old = r#"{"ts":"2026-11-15T03:00:00Z","outcome":"no_embedding_key","exit_code":0}"#;
+        let line = ProbeEvent::from(&event()).line();
+        let text = [line.as_bytes(), b"{\"ts\":\"2026\xc3\n", old.as_bytes(), b"\n{}\n"].concat();
+        let found = read_events(&text);
+        let outcomes: Vec<ProbeOutcome> = found.iter().map(|event| event.outcome).collect();
+        assert_eq!(outcomes, [ProbeOutcome::NoEmbeddingKey, ProbeOutcome::Fail]);
+    }
+}

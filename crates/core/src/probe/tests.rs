@@ -1,0 +1,172 @@
+use ProbeOutcome::{
+    BudgetExceeded, Disabled, Error, Fail, Inconclusive, NoEmbeddingKey, Pass, RateLimited,
+};
+use proptest::prelude::*;
+
+use super::*;
+use crate::format::doctor::Wellness;
+
+fn now() -> Timestamp {
+    "2026-11-16T03:00:00Z".parse().unwrap()
+}
+
+/// Events so many hours ago.
+fn past(events: &[(i64, ProbeOutcome)]) -> Vec<Event> {
+    let event = |(hours, outcome): &(i64, ProbeOutcome)| {
+        let at = now() - SignedDuration::from_hours(*hours);
+        let detail = (*outcome != Pass).then(|| "no luck".to_owned());
+        Event::bare(at, *outcome, detail)
+    };
+    events.iter().map(event).collect()
+}
+
+#[track_caller]
+fn check(events: &[(i64, ProbeOutcome)], expected: Decision) {
+    assert_eq!(decide(Switch::On, &past(events), now(), Embedder::Local), expected, "{events:?}");
+}
+
+#[test]
+fn once_in_a_window() {
+    check(&[], Decision::Go);
+    for counts in [Pass, Fail, Inconclusive, BudgetExceeded] {
+        check(&[(23, counts)], Decision::Not(RateLimited));
+        check(&[(24, counts)], Decision::Go);
+        check(&[(23, counts), (30, Error)], Decision::Not(RateLimited));
+    }
+    check(&[(0, NoEmbeddingKey)], Decision::Go);
+}
+
+#[test]
+fn failures_do_not_use_the_window_and_wait_longer_each_time() {
+    check(&[(0, Error)], Decision::Not(RateLimited));
+    check(&[(1, Error)], Decision::Go);
+    check(&[(1, Error), (2, Error)], Decision::Not(RateLimited));
+    check(&[(2, Error), (3, Error)], Decision::Go);
+    check(&[(3, Error), (5, Error), (6, Error)], Decision::Not(RateLimited));
+    check(&[(4, Error), (6, Error), (7, Error)], Decision::Go);
+    let many: Vec<(i64, ProbeOutcome)> = (0..99).map(|n| (24 + n, Error)).collect();
+    check(&many, Decision::Go);
+    // Failures before the last verdict are forgotten.
+    check(&[(1, Error), (25, Pass), (26, Error), (27, Error)], Decision::Go);
+}
+
+#[test]
+fn a_clock_that_was_set_back() {
+    check(&[(-2, Pass)], Decision::Not(RateLimited));
+    check(&[(-30, Pass)], Decision::Go);
+}
+
+#[test]
+fn switches_and_keys() {
+    let decide = |switch, embedder| decide(switch, &[], now(), embedder);
+    for embedder in [Embedder::Local, Embedder::Remote, Embedder::RemoteWithoutKey] {
+        assert_eq!(decide(Switch::Off, embedder), Decision::Not(Disabled));
+    }
+    assert_eq!(decide(Switch::On, Embedder::Local), Decision::Go);
+    assert_eq!(decide(Switch::On, Embedder::Remote), Decision::Go);
+    assert_eq!(decide(Switch::On, Embedder::RemoteWithoutKey), Decision::Not(NoEmbeddingKey));
+}
+
+#[test]
+fn batches_become_outcomes() {
+    let check = |verdict, spending, outcome| {
+        assert_eq!(ProbeOutcome::of_batch(verdict, spending), outcome);
+    };
+    for spending in [Spending::Within, Spending::Exceeded] {
+        check(BatchVerdict::Pass, spending, Pass);
+        check(BatchVerdict::Fail, spending, Fail);
+        check(BatchVerdict::Error, spending, Error);
+    }
+    check(BatchVerdict::Inconclusive, Spending::Within, Inconclusive);
+    check(BatchVerdict::Inconclusive, Spending::Exceeded, BudgetExceeded);
+}
+
+#[test]
+fn only_a_pass_is_green() {
+    let codes: Vec<u8> = ProbeOutcome::ALL.iter().map(|outcome| outcome.exit_code()).collect();
+    assert_eq!(codes, [0, 1, 2, 2, 2, 2, 2, 2]);
+}
+
+#[test]
+fn what_is_asked_all_the_time_is_recorded_once() {
+    let recorded = |outcome, events| is_recorded(outcome, &past(events), now());
+    assert!(!recorded(Disabled, &[]));
+    assert!(!recorded(RateLimited, &[]));
+    assert!(recorded(Error, &[(0, Error)]));
+    assert!(recorded(NoEmbeddingKey, &[]));
+    assert!(!recorded(NoEmbeddingKey, &[(1, NoEmbeddingKey)]));
+    assert!(recorded(NoEmbeddingKey, &[(24, NoEmbeddingKey)]));
+    assert!(recorded(NoEmbeddingKey, &[(5, NoEmbeddingKey), (1, Error)]));
+}
+
+#[test]
+fn files_by_week() {
+    let check = |at: &str, name: &str| assert_eq!(file_name(at.parse().unwrap()), name);
+    check("2026-11-16T03:00:00Z", "quality-probe-2026-W47.jsonl");
+    check("2027-01-01T00:00:00Z", "quality-probe-2026-W53.jsonl");
+    check("2026-01-04T23:59:59Z", "quality-probe-2026-W01.jsonl");
+}
+
+#[track_caller]
+fn check_health(
+    switch: Switch,
+    events: &[(i64, ProbeOutcome)],
+    wellness: Wellness,
+    message: &str,
+    remedy: Option<&str>,
+) {
+    let health = health(switch, &past(events), now());
+    assert_eq!(health.message(), message);
+    assert_eq!((health.wellness(), health.remedy()), (wellness, remedy));
+}
+
+#[test]
+fn health_when_all_is_well() {
+    let enable = "gbrain config set autopilot.nightly_quality_probe.enabled true";
+    check_health(Switch::Off, &[(1, Fail)], Wellness::Ok, "skipped (disabled)", Some(enable));
+    check_health(Switch::On, &[], Wellness::Ok, "enabled, no events yet", None);
+    let message = "the last 7 days all pass (n = 2), latest 2026-11-16T00:00:00Z";
+    check_health(Switch::On, &[(3, Pass), (27, Pass), (200, Fail)], Wellness::Ok, message, None);
+}
+
+#[test]
+fn health_when_something_is_not() {
+    let run = Some("gbrain eval probe run");
+    for trouble in [Fail, Inconclusive, Error, BudgetExceeded, NoEmbeddingKey] {
+        let message = format!(
+            "in the last 7 days 1 {trouble}; latest 2026-11-16T00:00:00Z {trouble}: no luck"
+        );
+        check_health(Switch::On, &[(3, trouble)], Wellness::Warn, &message, run);
+    }
+    let message = "in the last 7 days 2 pass, 1 fail; latest 2026-11-16T00:00:00Z pass; before that \
+                   2026-11-15T00:00:00Z fail: no luck";
+    check_health(Switch::On, &[(51, Pass), (3, Pass), (27, Fail)], Wellness::Warn, message, run);
+    let message = "enabled, and has not run since 2026-11-14T02:00:00Z pass";
+    check_health(Switch::On, &[(49, Pass)], Wellness::Warn, message, run);
+    let message = "enabled, and has not run since 2026-11-06T03:00:00Z fail: no luck";
+    check_health(Switch::On, &[(240, Fail)], Wellness::Warn, message, run);
+    let message = "in the last 7 days 1 fail; latest 2026-11-13T03:00:00Z fail: no luck; it has not run since";
+    check_health(Switch::On, &[(72, Fail)], Wellness::Warn, message, run);
+}
+
+proptest! {
+    /// Whatever happens, no more than one run that counts starts in 24 hours, and few that fail.
+    #[test]
+    fn a_probe_asked_every_ten_minutes_runs_rarely(
+        outcomes in prop::collection::vec(prop::sample::select(vec![Pass, Fail, Error, Error, Error]), 40),
+    ) {
+        let mut events: Vec<Event> = Vec::new();
+        let mut outcomes = outcomes.into_iter();
+        for tick in 0..(3 * 24 * 6) {
+            let at = now() + SignedDuration::from_mins(tick * 10);
+            if decide(Switch::On, &events, at, Embedder::Local) == Decision::Go {
+                events.push(Event::bare(at, outcomes.next().unwrap_or(Pass), None));
+            }
+        }
+        for first in events.iter().filter(|event| event.outcome.counts()) {
+            let next = events.iter().find(|event| event.at > first.at);
+            prop_assert!(next.is_none_or(|next| next.at.duration_since(first.at) >= WINDOW));
+        }
+        prop_assert!((3..=15).contains(&events.len()), "{}", events.len());
+    }
+}

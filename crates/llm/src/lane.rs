@@ -1,0 +1,63 @@
+//! How many calls may be under way at once.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Places for calls.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place<'a>(&'a Lane);
+
+impl Lane {
+    /// So many places, at least one.
+    pub(crate) fn new(places: usize) -> Self {
+        Self { free: Mutex::new(places.max(1)), freed: Condvar::new() }
+    }
+
+    /// Waits for a place.
+    pub(crate) fn enter(&self) -> Place<'_> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Place(self)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn no_more_than_the_places_are_inside() {
+        let (lane, inside, most) = (Lane::new(3), AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    let _place = lane.enter();
+                    let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
+                    most.fetch_max(now, Ordering::SeqCst);
+                    std::thread::sleep(Duration::from_millis(5));
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        assert_eq!(most.load(Ordering::SeqCst), 3);
+    }
+}

@@ -1,0 +1,159 @@
+//! Which model: `provider:model`, and the one chain by which it is chosen.
+
+use std::fmt;
+use std::str::FromStr;
+
+use gbrain_core::named;
+
+/// A model of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModelRef {
+    /// The provider's name, as in the settings.
+    pub provider: String,
+    /// The model's name, as the provider spells it. It may hold colons.
+    pub model: String,
+}
+
+/// Not the name of a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} does not name a model; write it as provider:model, such as openai:gpt-5-mini")]
+pub struct ModelError(String);
+
+impl FromStr for ModelRef {
+    type Err = ModelError;
+
+    fn from_str(text: &str) -> Result<Self, ModelError> {
+        let bad = || ModelError(text.to_owned());
+        let (provider, model) = text.trim().split_once(':').ok_or_else(bad)?;
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+        let is_model = |c: char| c.is_ascii_alphanumeric() || "-_./:@+*".contains(c);
+        if provider.is_empty() || !provider.chars().all(is_name) {
+            return Err(bad());
+        }
+        if model.is_empty() || model.len() > 200 || !model.chars().all(is_model) {
+            return Err(bad());
+        }
+        Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.provider, self.model)
+    }
+}
+
+/// Who chose a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelSource {
+    /// A flag of the command.
+    Flag,
+    /// The setting of the command, such as `models.eval.contradictions_judge`.
+    Command,
+    /// The environment's `GBRAIN_MODEL`.
+    Environment,
+    /// The setting of a family of commands, such as `models.judge`.
+    Family,
+    /// The setting `models.default`.
+    Global,
+    /// What this gbrain uses where nobody says anything.
+    BuiltIn,
+}
+
+named! {
+    ModelSource {
+        Flag = "flag",
+        Command = "command",
+        Environment = "environment",
+        Family = "family",
+        Global = "global",
+        BuiltIn = "built_in",
+    }
+}
+
+/// What was said about a model, by everybody who may.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ModelChoice<'a> {
+    /// A flag of the command.
+    pub flag: Option<&'a str>,
+    /// The setting of the command.
+    pub command: Option<&'a str>,
+    /// `GBRAIN_MODEL`.
+    pub environment: Option<&'a str>,
+    /// The setting of the family.
+    pub family: Option<&'a str>,
+    /// The setting for everything.
+    pub global: Option<&'a str>,
+    /// What is used where nobody says anything.
+    pub built_in: Option<&'a str>,
+}
+
+/// The model that is meant and who chose it: flag, setting of the command, environment, setting of the
+/// family, setting for everything, built-in, in this order. None if nobody said anything. A name that is
+/// none is an error where it stands, and is never passed over for the next.
+pub fn resolve_model(
+    choice: &ModelChoice<'_>,
+) -> Result<Option<(ModelRef, ModelSource)>, ModelError> {
+    let ModelChoice { flag, command, environment, family, global, built_in } = *choice;
+    let chain = [
+        (flag, ModelSource::Flag),
+        (command, ModelSource::Command),
+        (environment, ModelSource::Environment),
+        (family, ModelSource::Family),
+        (global, ModelSource::Global),
+        (built_in, ModelSource::BuiltIn),
+    ];
+    let said = chain.into_iter().find_map(|(name, source)| Some((name?, source)));
+    said.map(|(name, source)| Ok((name.parse()?, source))).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_models() {
+        let check = |text: &str, provider: &str, model: &str| {
+            let found: ModelRef = text.parse().unwrap();
+            assert_eq!((found.provider.as_str(), found.model.as_str()), (provider, model));
+            assert_eq!(found.to_string().parse(), Ok(found));
+        };
+        check("openai:gpt-5.2", "openai", "gpt-5.2");
+        check(" ollama:llama3:8b ", "ollama", "llama3:8b");
+        check("vllm:meta/Llama-3", "vllm", "meta/Llama-3");
+        for bad in ["", "gpt-5", ":gpt", "openai:", "Open AI:x", "openai:a b", "openai:a\nb"] {
+            assert!(bad.parse::<ModelRef>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_chain_is_followed_in_order() {
+        let all = ModelChoice {
+            flag: Some("a:flag"),
+            command: Some("a:command"),
+            environment: Some("a:environment"),
+            family: Some("a:family"),
+            global: Some("a:global"),
+            built_in: Some("a:built_in"),
+        };
+        let chosen = |choice: ModelChoice<'_>| {
+            let (model, source) = resolve_model(&choice).unwrap().unwrap();
+            assert_eq!(model.model, source.name());
+            source
+        };
+        use ModelSource::{BuiltIn, Command, Environment, Family, Flag, Global};
+        assert_eq!(chosen(all), Flag);
+        let all = ModelChoice { flag: None, ..all };
+        assert_eq!(chosen(all), Command);
+        let all = ModelChoice { command: None, ..all };
+        assert_eq!(chosen(all), Environment);
+        let all = ModelChoice { environment: None, ..all };
+        assert_eq!(chosen(all), Family);
+        let all = ModelChoice { family: None, ..all };
+        assert_eq!(chosen(all), Global);
+        assert_eq!(chosen(ModelChoice { global: None, ..all }), BuiltIn);
+        assert_eq!(resolve_model(&ModelChoice::default()), Ok(None));
+        let bad = ModelChoice { flag: Some("no model"), ..all };
+        assert!(resolve_model(&bad).is_err(), "a bad name is not passed over");
+    }
+}

@@ -1,0 +1,295 @@
+//! Providers: which wire format, where, and where the key is.
+//!
+//! The built-in ones need a key and nothing else. Others come from the settings under `llm.providers`:
+//! whatever speaks one of the formats, such as a server of one's own.
+
+use std::path::{Path, PathBuf};
+
+use gbrain_core::named;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::{AskError, AskErrorKind};
+use crate::secret::Secret;
+
+/// A wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses, and its embeddings.
+    OpenAi,
+    /// Chat Completions and embeddings, as many servers speak them; rerank as Jina does.
+    OpenAiCompatible,
+    /// Google's Gemini.
+    Gemini,
+    /// Cohere v2: embeddings and rerank.
+    Cohere,
+    /// Voyage: embeddings and rerank.
+    Voyage,
+    /// Jina: rerank, and embeddings as OpenAI's.
+    Jina,
+}
+
+named! {
+    Api {
+        Anthropic = "anthropic",
+        OpenAi = "openai",
+        OpenAiCompatible = "openai-compatible",
+        Gemini = "gemini",
+        Cohere = "cohere",
+        Voyage = "voyage",
+        Jina = "jina",
+    }
+}
+
+/// Where a key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// None is needed.
+    None,
+    /// In a variable of the environment.
+    Env(String),
+    /// In a file, alone.
+    File(PathBuf),
+}
+
+/// Somebody who serves models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name, before the colon of a model's.
+    pub name: String,
+    /// What it speaks.
+    pub api: Api,
+    /// Where, without a slash at the end.
+    pub base_url: String,
+    /// Where its key is.
+    pub key: KeySource,
+}
+
+/// A provider that the settings describe badly.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the provider {name} in the settings {reason}")]
+pub struct ProviderError {
+    /// Which.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Everybody who can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Providers(Vec<Provider>);
+
+impl Default for Providers {
+    fn default() -> Self {
+        let known = |name: &str, api, base_url: &str, key: &str| Provider {
+            name: name.to_owned(),
+            api,
+            base_url: base_url.to_owned(),
+            key: KeySource::Env(key.to_owned()),
+        };
+        let own = Provider {
+            name: "ollama".to_owned(),
+            api: Api::OpenAiCompatible,
+            base_url: "http://127.0.0.1:11434/v1".to_owned(),
+            key: KeySource::None,
+        };
+        Self(vec![
+            known("anthropic", Api::Anthropic, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+            known("openai", Api::OpenAi, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+            known(
+                "google",
+                Api::Gemini,
+                "https://generativelanguage.googleapis.com/v1beta",
+                "GEMINI_API_KEY",
+            ),
+            known("cohere", Api::Cohere, "https://api.cohere.com/v2", "COHERE_API_KEY"),
+            known("voyage", Api::Voyage, "https://api.voyageai.com/v1", "VOYAGE_API_KEY"),
+            known("jina", Api::Jina, "https://api.jina.ai/v1", "JINA_API_KEY"),
+            own,
+        ])
+    }
+}
+
+/// How the settings describe a provider.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    api: Option<String>,
+    base_url: Option<String>,
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+}
+
+impl Providers {
+    /// The built-in ones, and those of the settings under their names. One with the name of a built-in
+    /// one changes it: an address alone sends its calls elsewhere.
+    pub fn with(settings: &Map<String, Value>) -> Result<Self, ProviderError> {
+        let mut all = Self::default();
+        for (name, value) in settings {
+            let failed = |reason: String| ProviderError { name: name.clone(), reason };
+            let described: Described = serde_json::from_value(value.clone())
+                .map_err(|error| failed(format!("can't be read: {error}")))?;
+            let known = all.0.iter().position(|provider| provider.name == *name);
+            let provider = described_as(name, described, known.map(|at| &all.0[at]));
+            let provider = provider.map_err(failed)?;
+            match known {
+                Some(at) => all.0[at] = provider,
+                None => all.0.push(provider),
+            }
+        }
+        Ok(all)
+    }
+
+    /// A provider by name.
+    pub fn find(&self, name: &str) -> Option<&Provider> {
+        self.0.iter().find(|provider| provider.name == name)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Provider> {
+        self.0.iter()
+    }
+}
+
+fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result<Provider, String> {
+    let Described { api, base_url, key_env, key_file } = said;
+    let api = match (api, known) {
+        (Some(text), _) => Api::from_name(&text).ok_or_else(|| {
+            let names: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
+            format!("has the api {text:?}; there are {}", names.join(", "))
+        })?,
+        (None, Some(known)) => known.api,
+        (None, None) => Api::OpenAiCompatible,
+    };
+    let base_url = base_url.or_else(|| known.map(|known| known.base_url.clone()));
+    let base_url = base_url.ok_or("has no base_url")?.trim_end_matches('/').to_owned();
+    if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
+        return Err(format!("has the base_url {base_url:?}, which is no http(s) address"));
+    }
+    let key = match (key_env, key_file) {
+        (Some(_), Some(_)) => return Err("has both key_env and key_file; give one".to_owned()),
+        (Some(variable), None) => KeySource::Env(variable),
+        (None, Some(path)) => KeySource::File(path),
+        (None, None) => known.map_or(KeySource::None, |known| known.key.clone()),
+    };
+    Ok(Provider { name: name.to_owned(), api, base_url, key })
+}
+
+impl Provider {
+    /// Whether its calls stay on this machine.
+    pub fn is_local(&self) -> bool {
+        let rest = self.base_url.split_once("://").map_or("", |(_, rest)| rest);
+        let host = rest.split('/').next().unwrap_or_default();
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let name = match host.strip_prefix('[') {
+            Some(six) => six.split(']').next().unwrap_or_default(),
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        name == "localhost" || name == "::1" || name.starts_with("127.")
+    }
+
+    /// Whether a key is there, or none is needed.
+    pub fn has_key(&self, environment: &dyn Fn(&str) -> Option<String>) -> bool {
+        self.secret(environment).is_ok()
+    }
+
+    /// The key, read where it is.
+    pub(crate) fn secret(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Secret>, AskError> {
+        let missing = |place: String| {
+            AskError::new(AskErrorKind::NoKey, format!("{} has no key: {place}", self.name))
+        };
+        match &self.key {
+            KeySource::None => Ok(None),
+            KeySource::Env(variable) => {
+                let key = environment(variable).as_deref().and_then(Secret::new);
+                key.map(Some).ok_or_else(|| missing(format!("set {variable}")))
+            }
+            KeySource::File(path) => read_key(path).map(Some).map_err(missing),
+        }
+    }
+}
+
+fn read_key(path: &Path) -> Result<Secret, String> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("the file {shown} can't be read ({error})"))?;
+    Secret::new(&text).ok_or_else(|| format!("the file {shown} is empty"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(settings: &str) -> Result<Providers, ProviderError> {
+        Providers::with(serde_json::from_str::<Value>(settings).unwrap().as_object().unwrap())
+    }
+
+    #[test]
+    fn settings_add_and_change_providers() {
+        let providers = with(
+            r#"{"lab": {"base_url": "http://10.0.0.2:8000/v1/"},
+                "openai": {"base_url": "https://proxy.example/v1", "key_file": "/run/key"}}"#,
+        )
+        .unwrap();
+        let lab = providers.find("lab").unwrap();
+        assert_eq!((lab.api, &*lab.base_url), (Api::OpenAiCompatible, "http://10.0.0.2:8000/v1"));
+        assert_eq!(lab.key, KeySource::None);
+        let openai = providers.find("openai").unwrap();
+        assert_eq!((openai.api, &*openai.base_url), (Api::OpenAi, "https://proxy.example/v1"));
+        assert_eq!(openai.key, KeySource::File("/run/key".into()));
+        assert!(providers.find("anthropic").is_some());
+    }
+
+    #[test]
+    fn bad_providers_are_refused() {
+        for bad in [
+            r#"{"lab": {}}"#,
+            r#"{"lab": 3}"#,
+            r#"{"lab": {"base_url": "ftp://x"}}"#,
+            r#"{"lab": {"base_url": "http://x", "api": "soap"}}"#,
+            r#"{"lab": {"base_url": "http://x", "key": "sk-1"}}"#,
+            r#"{"lab": {"base_url": "http://x", "key_env": "A", "key_file": "b"}}"#,
+        ] {
+            assert!(with(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_stays_on_this_machine() {
+        let check = |url: &str, local: bool| {
+            let provider =
+                Provider { base_url: url.to_owned(), ..Providers::default().0[0].clone() };
+            assert_eq!(provider.is_local(), local, "{url}");
+        };
+        check("http://127.0.0.1:11434/v1", true);
+        check("http://localhost/v1", true);
+        check("http://[::1]:80/v1", true);
+        check("https://localhost.example.com", false);
+        check("https://127.example.com@example.com", false);
+        check("https://api.openai.com/v1", false);
+    }
+
+    #[test]
+    fn keys_come_from_where_they_are() {
+        let providers = Providers::default();
+        let openai = providers.find("openai").unwrap();
+        let none = |_: &str| None;
+        let error = openai.secret(&none).unwrap_err();
+        assert_eq!(error.to_string(), "openai has no key: set OPENAI_API_KEY");
+        assert!(!openai.has_key(&|_| Some("  ".to_owned())));
+        assert!(openai.has_key(&|name| (name == "OPENAI_API_KEY").then(|| "sk".to_owned())));
+        assert!(providers.find("ollama").unwrap().has_key(&none));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "sk-file\n").unwrap();
+        let key = KeySource::File(file.path().to_owned());
+        let from_file = Provider { key, ..openai.clone() };
+        assert_eq!(from_file.secret(&none).unwrap().unwrap().reveal(), "sk-file");
+        let gone = Provider { key: KeySource::File("/nowhere/key".into()), ..openai.clone() };
+        assert!(!gone.has_key(&none));
+    }
+}

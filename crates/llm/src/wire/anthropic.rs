@@ -1,0 +1,47 @@
+//! Anthropic's Messages (`POST /messages`).
+
+use serde_json::{Value, json};
+
+use super::{Chat, Outgoing, Reply, Usage, malformed, stopped, unbounded};
+use crate::error::AskError;
+
+pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+    let mut body = json!({
+        "model": model,
+        "max_tokens": chat.max_tokens,
+        "system": chat.system,
+        "messages": [{ "role": "user", "content": chat.user }],
+    });
+    if let Some(schema) = &chat.schema {
+        let schema = unbounded(&schema.schema);
+        body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
+    }
+    Outgoing { path: "/messages".to_owned(), body }
+}
+
+pub(super) fn usage(answer: &Value) -> Option<Usage> {
+    let usage = &answer["usage"];
+    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+    let cached: u64 = cached.iter().filter_map(|name| usage[*name].as_u64()).sum();
+    Some(Usage {
+        input: usage["input_tokens"].as_u64()? + cached,
+        output: usage["output_tokens"].as_u64()?,
+        searches: 0,
+    })
+}
+
+pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+    let reason = answer["stop_reason"].as_str().unwrap_or_default();
+    let cut = ["max_tokens", "model_context_window_exceeded"];
+    if let Some(error) = stopped(reason, &cut, &["refusal"]) {
+        return Err(error);
+    }
+    let blocks =
+        answer["content"].as_array().ok_or_else(|| malformed("the answer has no content"))?;
+    let texts = blocks.iter().filter(|block| block["type"] == "text");
+    let text: String = texts.filter_map(|block| block["text"].as_str()).collect();
+    if text.is_empty() {
+        return Err(malformed("the answer has no text"));
+    }
+    Ok(Reply { text, usage: usage(answer) })
+}

@@ -1,0 +1,79 @@
+//! Google's Gemini (`POST /models/MODEL:generateContent` and `:batchEmbedContents`).
+
+use serde_json::{Value, json};
+
+use super::{Chat, Outgoing, Purpose, Reply, Usage, malformed, numbers, stopped};
+use crate::error::{AskError, AskErrorKind};
+
+const REFUSED: [&str; 6] =
+    ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"];
+
+pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
+    let mut config = json!({ "maxOutputTokens": chat.max_tokens, "temperature": 0 });
+    if let Some(schema) = &chat.schema {
+        config["responseMimeType"] = json!("application/json");
+        config["responseJsonSchema"] = schema.schema.clone();
+    }
+    let body = json!({
+        "systemInstruction": { "parts": [{ "text": chat.system }] },
+        "contents": [{ "role": "user", "parts": [{ "text": chat.user }] }],
+        "generationConfig": config,
+    });
+    Outgoing { path: format!("/models/{model}:generateContent"), body }
+}
+
+pub(super) fn usage(answer: &Value) -> Option<Usage> {
+    let usage = &answer["usageMetadata"];
+    let made = ["candidatesTokenCount", "thoughtsTokenCount"];
+    let output = made.iter().filter_map(|name| usage[*name].as_u64()).sum();
+    Some(Usage { input: usage["promptTokenCount"].as_u64()?, output, searches: 0 })
+}
+
+pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {
+    if answer["promptFeedback"]["blockReason"].is_string() {
+        return Err(AskError::new(AskErrorKind::Refusal, "the model will not answer"));
+    }
+    let candidate = &answer["candidates"][0];
+    let reason = candidate["finishReason"].as_str().unwrap_or_default();
+    if let Some(error) = stopped(reason, &["MAX_TOKENS"], &REFUSED) {
+        return Err(error);
+    }
+    let parts = candidate["content"]["parts"].as_array();
+    let parts = parts.ok_or_else(|| malformed("the answer has no parts"))?;
+    let said = parts.iter().filter(|part| part["thought"] != true);
+    let text: String = said.filter_map(|part| part["text"].as_str()).collect();
+    if text.is_empty() {
+        return Err(malformed("the answer has no text"));
+    }
+    Ok(Reply { text, usage: usage(answer) })
+}
+
+pub(super) fn embed(
+    model: &str,
+    texts: &[&str],
+    purpose: Purpose,
+    dims: Option<usize>,
+) -> Outgoing {
+    let task = match purpose {
+        Purpose::Document => "RETRIEVAL_DOCUMENT",
+        Purpose::Query => "RETRIEVAL_QUERY",
+    };
+    let request = |text: &&str| {
+        let mut request = json!({
+            "model": format!("models/{model}"),
+            "content": { "parts": [{ "text": text }] },
+            "taskType": task,
+        });
+        if let Some(dims) = dims {
+            request["outputDimensionality"] = json!(dims);
+        }
+        request
+    };
+    let requests: Vec<Value> = texts.iter().map(request).collect();
+    let path = format!("/models/{model}:batchEmbedContents");
+    Outgoing { path, body: json!({ "requests": requests }) }
+}
+
+pub(super) fn vectors(answer: &Value) -> Option<Vec<Vec<f32>>> {
+    answer["embeddings"].as_array()?.iter().map(|vector| numbers(&vector["values"])).collect()
+}

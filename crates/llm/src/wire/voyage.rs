@@ -1,0 +1,29 @@
+//! Voyage: embeddings (`POST /embeddings`); its rerank is in `rerank.rs`.
+
+use serde_json::{Value, json};
+
+use super::{Outgoing, Purpose, Usage};
+
+pub(super) fn embed(
+    model: &str,
+    texts: &[&str],
+    purpose: Purpose,
+    dims: Option<usize>,
+) -> Outgoing {
+    let input_type = match purpose {
+        Purpose::Document => "document",
+        Purpose::Query => "query",
+    };
+    let mut body = json!({ "model": model, "input": texts, "input_type": input_type });
+    if let Some(dims) = dims {
+        body["output_dimension"] = json!(dims);
+    }
+    Outgoing { path: "/embeddings".to_owned(), body }
+}
+
+/// Of embeddings and rerank alike.
+pub(super) fn usage(answer: &Value) -> Option<Usage> {
+    let usage = &answer["usage"];
+    let input = usage["total_tokens"].as_u64().or_else(|| usage["prompt_tokens"].as_u64())?;
+    Some(Usage { input, ..Usage::default() })
+}

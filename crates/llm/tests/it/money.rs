@@ -1,0 +1,112 @@
+//! Budgets hold, whatever fails and however many ask at once.
+
+use std::time::Duration;
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
+use gbrain_llm::{AskErrorKind, Spending};
+use gbrain_store::ChargeState;
+
+use crate::providers::Fault;
+use crate::site::{Site, chat, model};
+
+/// Faults of every kind, by the number of the request.
+fn mixed(number: u64) -> Fault {
+    match number % 11 {
+        2 => Fault::Status(429, None),
+        3 => Fault::Status(500, None),
+        5 => Fault::Cut,
+        6 => Fault::Garbage,
+        7 => Fault::Empty,
+        8 if number.is_multiple_of(5) => Fault::Hang(Duration::from_millis(600)),
+        _ => Fault::None,
+    }
+}
+
+/// The short form of `cargo xtask campaign spend`.
+#[test]
+fn a_budget_is_never_passed_and_no_call_is_lost() {
+    let site = Site::new(mixed);
+    let budget: Usd = "0.02".parse().unwrap();
+    let asker = site.asker("0.02");
+    let names = ["anthropic:m", "openai:m", "google:m", "ollama:m"];
+    let (answered, over) = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..16)
+            .map(|worker| {
+                let asker = &asker;
+                scope.spawn(move || {
+                    let (mut answered, mut over) = (0, 0);
+                    for n in 0..12 {
+                        let text = format!("question {worker} {n} {}", "x".repeat(n * 20));
+                        let name = names[(worker + n) % names.len()];
+                        match asker.chat(&model(name), &chat(&text)) {
+                            Ok((said, _)) => {
+                                assert_eq!(said, format!("you said {text}"));
+                                answered += 1;
+                            }
+                            Err(error) if error.kind == AskErrorKind::OverBudget => over += 1,
+                            Err(_) => {}
+                        }
+                    }
+                    (answered, over)
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    });
+    assert!(answered > 0 && over > 0, "{answered} answered, {over} over budget");
+    let charges = site.store.charges(&WorkspaceId::default(), "run").unwrap();
+    assert_eq!(charges.len() as u64, site.server.requests(), "one charge a request");
+    assert!(charges.iter().all(|charge| charge.state != ChargeState::Reserved));
+    assert!(site.charged() <= budget, "{}", site.charged());
+    // What the provider bills is at most what is charged, and equal where it told.
+    let cost = |input: u64, output: u64| Usd::nanos((input * 1000 + output * 2000) as i64);
+    let billed: Usd = site.server.billed().iter().map(|one| cost(one.input, one.output)).sum();
+    assert!(billed <= site.charged(), "{billed} billed, {} charged", site.charged());
+    let told: Usd = site
+        .server
+        .billed()
+        .iter()
+        .filter(|one| one.told)
+        .map(|one| cost(one.input, one.output))
+        .sum();
+    let settled = charges.iter().filter(|charge| charge.state == ChargeState::Settled);
+    assert_eq!(settled.filter_map(|charge| charge.actual).sum::<Usd>(), told);
+    let sum: Usd = charges.iter().map(|charge| charge.actual.unwrap_or(charge.worst)).sum();
+    assert_eq!(sum, site.charged());
+}
+
+#[test]
+fn a_day_has_a_budget_of_its_own() {
+    let site = Site::new(|_| Fault::None);
+    let spending = Spending { per_day: Some("0.0004".parse().unwrap()), ..site.spending("1") };
+    let asker = site.asker_without_money().spending(spending.clone());
+    asker.chat(&model("openai:m"), &chat("x")).unwrap();
+    let error = asker.chat(&model("openai:m"), &chat(&"x".repeat(400))).unwrap_err();
+    assert_eq!(error.kind, AskErrorKind::OverBudget);
+    assert!(error.message.contains("day:"), "{error}");
+    // Without a budget of the run, the day's is charged alone.
+    let asker = site.asker_without_money().spending(Spending { budget: None, ..spending.clone() });
+    asker.chat(&model("openai:m"), &chat("x")).unwrap();
+    let none = Spending { budget: None, per_day: None, ..spending };
+    let asker = site.asker_without_money().spending(none);
+    assert_eq!(
+        asker.chat(&model("openai:m"), &chat("x")).unwrap_err().kind,
+        AskErrorKind::OverBudget
+    );
+}
+
+#[test]
+fn the_worst_case_is_not_below_what_it_costs() {
+    let site = Site::new(|_| Fault::None);
+    let asker = site.asker("1");
+    for name in ["anthropic:m", "openai:m", "google:m", "ollama:m"] {
+        let chat = chat(&"wörter und 日本語 ".repeat(20));
+        let worst = asker.worst_of_chat(&model(name), &chat).unwrap();
+        let (_, bill) = asker.chat(&model(name), &chat).unwrap();
+        assert!(bill.cost <= worst, "{name}");
+    }
+}

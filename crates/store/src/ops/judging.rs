@@ -1,0 +1,117 @@
+//! Answers of models, and runs of measurements.
+
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{PageKey, WorkspaceId};
+use jiff::Timestamp;
+
+use super::{workspaces, write};
+use crate::driver::{Session, collect, first};
+use crate::judging::{AnswerKind, Run, RunKind};
+use crate::{Result, row};
+
+const ANSWER: &str = "SELECT body FROM model_answers \
+     WHERE workspace_id = $1 AND kind = $2 AND key = $3 AND expires_at > $4";
+const KEEP: &str = "INSERT INTO model_answers (workspace_id, kind, key, created_at, expires_at, body) \
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, key) DO UPDATE SET \
+     created_at = excluded.created_at, expires_at = excluded.expires_at, body = excluded.body";
+const FORGET: &str = "DELETE FROM model_answers WHERE workspace_id = $1 AND expires_at <= $2";
+const FORGET_ALL: &str = "DELETE FROM model_answers WHERE workspace_id = $1";
+const ADD_RUN: &str = "INSERT INTO eval_runs (workspace_id, kind, id, at, outcome, body) \
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, id) DO NOTHING";
+const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
+     WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
+const FORGET_PAGE: &str =
+    "DELETE FROM eval_runs WHERE workspace_id = $1 AND body LIKE $2 ESCAPE '!'";
+
+pub(super) fn answers(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    kind: AnswerKind,
+    keys: &[Hash],
+    now: Timestamp,
+) -> Result<Vec<Option<String>>> {
+    workspaces::ledger(session, ws)?;
+    let mut answer = |key: &Hash| {
+        let params = [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
+        first(session, ANSWER, &params, |row| row.text(0))
+    };
+    keys.iter().map(&mut answer).collect()
+}
+
+pub(super) fn keep(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    kind: AnswerKind,
+    answers: &[(Hash, String)],
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
+    for (key, body) in answers {
+        write::refuse_nul_in(body, || "an answer of a model".to_owned())?;
+        let params = [
+            ws.into(),
+            kind.name().into(),
+            key.into(),
+            now.as_millisecond().into(),
+            until.as_millisecond().into(),
+            body.as_str().into(),
+        ];
+        session.execute(KEEP, &params)?;
+    }
+    Ok(())
+}
+
+pub(super) fn add_run(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    kind: RunKind,
+    run: &Run,
+) -> Result<bool> {
+    let Run { id, at, outcome, body } = run;
+    workspaces::ledger(session, ws)?;
+    for text in [id, outcome, body] {
+        write::refuse_nul_in(text, || format!("the run of {kind}"))?;
+    }
+    let params = [
+        ws.into(),
+        kind.name().into(),
+        id.as_str().into(),
+        at.as_millisecond().into(),
+        outcome.as_str().into(),
+        body.as_str().into(),
+    ];
+    Ok(session.execute(ADD_RUN, &params)? > 0)
+}
+
+pub(super) fn runs(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    kind: RunKind,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<Run>> {
+    workspaces::ledger(session, ws)?;
+    let params = [ws.into(), kind.name().into(), since.as_millisecond().into(), limit.into()];
+    collect(session, RUNS, &params, |row| {
+        Ok(Run {
+            id: row.text(0)?,
+            at: row::timestamp(row.int(1)?)?,
+            outcome: row.text(2)?,
+            body: row.text(3)?,
+        })
+    })
+}
+
+/// Erases whatever may hold text of a page: reports that name it, and all answers, which name nothing.
+pub(super) fn forget_page(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    key: &PageKey,
+) -> Result<()> {
+    session.execute(FORGET_ALL, &[ws.into()])?;
+    let slug = key.slug.as_str().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    session.execute(FORGET_PAGE, &[ws.into(), format!("%{slug}%").into()])?;
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! Charges and the budgets they count against.
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
+use jiff::Timestamp;
+
+use super::{workspaces, write};
+use crate::driver::{Session, collect, first};
+use crate::spend::{
+    Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement, SpendLine,
+};
+use crate::{Result, StoreError, row};
+
+/// Holds the budget's row to the end of the transaction, so charges of a budget follow each other.
+const CLAIM: &str = "INSERT INTO budgets (workspace_id, name, cap, charged, calls, created_at) \
+     VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT (workspace_id, name) DO UPDATE SET \
+     cap = excluded.cap, charged = budgets.charged + excluded.charged, calls = budgets.calls + 1 \
+     WHERE budgets.charged <= excluded.cap - excluded.charged RETURNING calls";
+const ADD: &str = "INSERT INTO charges (workspace_id, budget, number, standing, model, purpose, \
+     state, worst, created_at) VALUES ($1, $2, $3, $4, $5, $6, 'reserved', $7, $8)";
+const SETTLE: &str = "UPDATE charges SET state = $4, actual = COALESCE($5, worst), \
+     input_tokens = $6, output_tokens = $7, settled_at = $8 \
+     WHERE workspace_id = $1 AND budget = $2 AND number = $3 AND state = 'reserved' \
+     RETURNING worst, actual, standing";
+const CORRECT: &str = "UPDATE budgets SET charged = charged + $3 \
+     WHERE workspace_id = $1 AND name = $2";
+const BUDGET: &str = "SELECT name, cap, charged, calls, created_at FROM budgets \
+     WHERE workspace_id = $1 AND name = $2";
+const CHARGES: &str = "SELECT budget, number, standing, model, purpose, state, worst, actual, \
+     created_at FROM charges WHERE workspace_id = $1 AND budget = $2 ORDER BY number";
+const LINES: &str = "SELECT model, purpose, count(*), \
+     CAST(sum(CASE WHEN state IN ('reserved', 'lost') THEN 1 ELSE 0 END) AS bigint), \
+     CAST(sum(COALESCE(actual, worst)) AS bigint) FROM charges \
+     WHERE workspace_id = $1 AND created_at >= $2 GROUP BY model, purpose ORDER BY model, purpose";
+
+pub(super) fn reserve(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    charge: &NewCharge,
+    now: Timestamp,
+) -> Result<ChargeId> {
+    let NewCharge { budget, standing, model, purpose, worst } = charge;
+    workspaces::ledger(session, ws)?;
+    for text in [&budget.name, model, purpose] {
+        write::refuse_nul_in(text, || "a charge".to_owned())?;
+    }
+    let number = claim(session, ws, budget, *worst, now)?;
+    if let Some(standing) = standing {
+        claim(session, ws, standing, *worst, now)?;
+    }
+    let params = [
+        ws.into(),
+        budget.name.as_str().into(),
+        number.into(),
+        standing.as_ref().map(|standing| standing.name.as_str()).into(),
+        model.as_str().into(),
+        purpose.as_str().into(),
+        worst.as_nanos().into(),
+        now.as_millisecond().into(),
+    ];
+    session.execute(ADD, &params)?;
+    let number = u64::try_from(number).map_err(|_| StoreError::corrupt("a count is negative"))?;
+    Ok(ChargeId { budget: budget.name.clone(), number })
+}
+
+/// Charges a budget, if the amount fits; the number of the call in it.
+fn claim(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    budget: &Budget,
+    worst: Usd,
+    now: Timestamp,
+) -> Result<i64> {
+    let Budget { name, cap } = budget;
+    let params = [
+        ws.into(),
+        name.as_str().into(),
+        cap.as_nanos().into(),
+        worst.as_nanos().into(),
+        now.as_millisecond().into(),
+    ];
+    if worst <= *cap
+        && let Some(number) = first(session, CLAIM, &params, |row| row.int(0))?
+    {
+        return Ok(number);
+    }
+    let charged = state(session, ws, name)?.map_or(Usd::ZERO, |state| state.charged);
+    Err(StoreError::OverBudget { budget: name.clone(), left: cap.less(charged), worst })
+}
+
+/// Whether the charge was open.
+pub(super) fn settle(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &ChargeId,
+    settlement: &Settlement,
+    now: Timestamp,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    let (state, actual, input, output) = match *settlement {
+        Settlement::Cost { usd, input, output } => {
+            (ChargeState::Settled, Some(usd.as_nanos()), Some(input), Some(output))
+        }
+        Settlement::Free => (ChargeState::Released, Some(0), None, None),
+        Settlement::Unknown => (ChargeState::Lost, None, None, None),
+    };
+    let params = [
+        ws.into(),
+        id.budget.as_str().into(),
+        id.number.into(),
+        state.name().into(),
+        actual.into(),
+        input.into(),
+        output.into(),
+        now.as_millisecond().into(),
+    ];
+    let settled =
+        first(session, SETTLE, &params, |row| Ok((row.int(1)? - row.int(0)?, row.opt_text(2)?)))?;
+    let Some((difference, standing)) = settled else { return Ok(false) };
+    for name in [Some(&id.budget), standing.as_ref()].into_iter().flatten() {
+        session.execute(CORRECT, &[ws.into(), name.as_str().into(), difference.into()])?;
+    }
+    Ok(true)
+}
+
+pub(super) fn budget(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    name: &str,
+) -> Result<Option<BudgetState>> {
+    workspaces::ledger(session, ws)?;
+    write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
+    state(session, ws, name)
+}
+
+fn state(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
+    first(session, BUDGET, &[ws.into(), name.into()], |row| {
+        Ok(BudgetState {
+            name: row.text(0)?,
+            cap: Usd::nanos(row.int(1)?),
+            charged: Usd::nanos(row.int(2)?),
+            calls: row::natural(row, 3)?,
+            created_at: row::timestamp(row.int(4)?)?,
+        })
+    })
+}
+
+pub(super) fn charges(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    name: &str,
+) -> Result<Vec<Charge>> {
+    workspaces::ledger(session, ws)?;
+    write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
+    collect(session, CHARGES, &[ws.into(), name.into()], |row| {
+        Ok(Charge {
+            id: ChargeId { budget: row.text(0)?, number: row::natural(row, 1)? },
+            standing: row.opt_text(2)?,
+            model: row.text(3)?,
+            purpose: row.text(4)?,
+            state: row::name(row, 5, ChargeState::from_name)?,
+            worst: Usd::nanos(row.int(6)?),
+            actual: row.opt_int(7)?.map(Usd::nanos),
+            created_at: row::timestamp(row.int(8)?)?,
+        })
+    })
+}
+
+pub(super) fn lines(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    since: Timestamp,
+) -> Result<Vec<SpendLine>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, LINES, &[ws.into(), since.as_millisecond().into()], |row| {
+        Ok(SpendLine {
+            model: row.text(0)?,
+            purpose: row.text(1)?,
+            calls: row::natural(row, 2)?,
+            unsettled: row::natural(row, 3)?,
+            charged: Usd::nanos(row.int(4)?),
+        })
+    })
+}
