@@ -11,8 +11,7 @@ use std::sync::Arc;
 use gbrain_core::hash::Hash;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::repair::json_object;
-use gbrain_llm::{AskErrorKind, Asker, Chat, Expansion, ModelRef, expansion_chat, expansions};
+use gbrain_llm::{AskErrorKind, Asker, Chat, Expansion, ModelRef, ask_variants, expansion_chat};
 use gbrain_store::{AnswerKind, Store};
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,7 +20,7 @@ use crate::{Ask, Expand, Judged, Rerank, Reranker};
 /// How long variants of a query are kept.
 const KEEP: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Variants that are asked for; settings decide how many take part.
-const VARIANTS: usize = 5;
+const EXPANSION: Expansion = Expansion { variants: 5 };
 
 /// Models that help with the queries of a workspace.
 pub struct Assistants {
@@ -60,14 +59,11 @@ impl Assistants {
 
     fn variants(&self, query: &str) -> Result<Vec<String>, HookError> {
         let model = self.expander.as_ref().ok_or(HookError::NoProvider)?;
-        let chat = expansion_chat(query, Expansion { variants: VARIANTS });
-        let key = key(model, &chat);
+        let key = key(model, &expansion_chat(query, EXPANSION));
         if let Some(kept) = self.kept(&key) {
             return Ok(kept);
         }
-        let (said, _) = self.asker.chat(model, &chat).map_err(|error| error.kind)?;
-        let said = json_object(&said).ok().as_ref().and_then(expansions);
-        let variants = said.ok_or(HookError::Failed)?;
+        let variants = ask_variants(&self.asker, model, query, EXPANSION)?;
         self.keep(&key, &variants);
         Ok(variants)
     }

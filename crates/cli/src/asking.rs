@@ -181,7 +181,7 @@ pub(crate) fn refuse_too_dear(estimate: Usd, cap: Usd, yes: bool) -> Result<(), 
     if estimate <= cap || yes {
         return Ok(());
     }
-    Err(CliError::new("over_budget", format!("it would cost about {estimate}, and {cap} is allowed"))
+    Err(CliError::over_budget(format!("it would cost about {estimate}, and {cap} is allowed"))
         .hint("ask for less, allow more with --max-usd, or start anyway with --yes: the budget still holds"))
 }
 

@@ -81,6 +81,10 @@ kinds! {
     timeout = timeout;
     /// It was cancelled.
     cancelled = cancelled;
+    /// It may cost more than is allowed.
+    over_budget = over_budget;
+    /// A model could not be asked, or did not answer.
+    model;
     /// Every worker that tried was lost.
     attempts_exhausted = attempts_exhausted;
     /// The service is starting or ending: try again later.

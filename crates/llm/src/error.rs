@@ -125,7 +125,14 @@ impl From<AskError> for Fault {
             }
             _ => "",
         };
-        let fault = Self::of(error.kind.name(), &error);
+        let kind = match error.kind {
+            AskErrorKind::OverBudget => "over_budget",
+            AskErrorKind::Timeout => "timeout",
+            AskErrorKind::Cancelled => "cancelled",
+            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => "config",
+            _ => "model",
+        };
+        let fault = Self::new(kind, format!("{}: {error}", error.kind));
         if hint.is_empty() { fault } else { fault.hint(hint) }
     }
 }

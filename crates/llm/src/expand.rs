@@ -1,9 +1,12 @@
 //! Asking for other ways to say a query.
 
+use gbrain_core::hook::HookError;
+use gbrain_core::repair::json_object;
+use gbrain_core::untrusted::framed;
 use serde_json::{Value, json};
 
-use gbrain_core::untrusted::framed;
-
+use crate::ask::Asker;
+use crate::model::ModelRef;
 use crate::wire::{Chat, Schema};
 
 /// The version of the prompt: what was kept of another one is asked again.
@@ -43,9 +46,21 @@ pub fn expansion_chat(query: &str, expansion: Expansion) -> Chat {
 }
 
 /// The variants in a reply; none if it has not the form that was asked for.
-pub fn expansions(reply: &Value) -> Option<Vec<String>> {
+fn expansions(reply: &Value) -> Option<Vec<String>> {
     let variants = reply["variants"].as_array()?;
     variants.iter().map(|variant| Some(variant.as_str()?.to_owned())).collect()
+}
+
+/// Asks a model for variants of a query.
+pub fn ask_variants(
+    asker: &Asker,
+    model: &ModelRef,
+    query: &str,
+    expansion: Expansion,
+) -> Result<Vec<String>, HookError> {
+    let (said, _) = asker.chat(model, &expansion_chat(query, expansion)).map_err(|e| e.kind)?;
+    let said = json_object(&said).ok().as_ref().and_then(expansions);
+    said.ok_or(HookError::Failed)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub use cassette::{Cassette, CassetteError, CassetteMode};
 pub use desk::{Desk, MODEL_VARIABLE, Task, amount, prices_with};
 pub use embedder::RemoteEmbedder;
 pub use error::{AskError, AskErrorKind};
-pub use expand::{Expansion, expansion_chat, expansions};
+pub use expand::{Expansion, ask_variants, expansion_chat};
 pub use model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 pub use price::{Price, PriceError, Prices};
 pub use provider::{Api, KeySource, Provider, ProviderError, Providers};

@@ -308,6 +308,7 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
         baselines: Vec::new(),
         has_official: false,
         has_log: false,
+        expander: None,
         answerer: None,
         run: String::new(),
     }

@@ -234,12 +234,12 @@ fn expansion_without_a_model_is_told_and_changes_nothing() {
         (&false.into(), &false.into())
     );
     assert_eq!((&plain["rerank_model"], &plain["served"]["cache"]), (&Value::Null, &"off".into()));
-    let no_provider = serde_json::json!([{ "stage": "expansion", "reason": "no_provider" }]);
+    let no_key = serde_json::json!([{ "stage": "expansion", "reason": "no_key" }]);
     let check = |flags: &[&str], is_asked: bool| {
         let answer = ask(flags);
         assert_eq!(answer["request"]["expand"], is_asked, "{flags:?}");
         assert_eq!(answer["request"]["variants"], serde_json::json!([]));
-        let expected = if is_asked { &no_provider } else { &plain["degraded"] };
+        let expected = if is_asked { &no_key } else { &plain["degraded"] };
         assert_eq!(&answer["degraded"], expected, "{flags:?}");
         assert_eq!(answer["hits"], plain["hits"]);
         assert_eq!(answer["expansion_applied"], false);

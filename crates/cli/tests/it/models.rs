@@ -214,7 +214,7 @@ fn a_recorded_benchmark_needs_no_key_and_no_network() {
         rows(text).iter().map(|row| row["hypothesis"].to_string()).collect()
     };
     assert_eq!(hypotheses(&replayed.stdout), hypotheses(&recorded.stdout));
-    let other = ["--top-k", "3"];
+    let other = ["--top-k", "1"];
     let asked: Vec<&str> = args.iter().chain(&other).copied().collect();
     let changed = home.run(&asked);
     assert_eq!(changed.code, Some(2), "other excerpts are other questions");

@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
-use gbrain_brain::{Ask, BrainError, Snapshot};
+use gbrain_brain::{Ask, BrainError, Expand, Snapshot};
 use gbrain_core::benchmark::{Body, Document, Haystack};
 use gbrain_core::id::{PageKey, Slug, SourceId};
 use gbrain_core::page::{Format, Page, PageError, PageInput, chat_page, parse};
 use gbrain_core::ranking::{Hit, is_of_the_question};
 use gbrain_core::request::Request;
 use gbrain_index::Models;
+
+use super::run::Expander;
 
 /// A haystack that can be asked.
 pub(super) struct Brain {
@@ -48,8 +50,14 @@ impl Brain {
         Ok(Self { snapshot: Snapshot::hermetic(pages, models)?, turns, contents })
     }
 
-    pub(super) fn ask(&self, request: &Request) -> Result<Asked, BrainError> {
-        let ask = Ask::default();
+    pub(super) fn ask(
+        &self,
+        request: &Request,
+        expander: Option<Expander<'_>>,
+    ) -> Result<Asked, BrainError> {
+        let expand = expander.map(|expander| |query: &str| expander(query));
+        let expand = expand.as_ref().map(|expand| expand as &Expand<'_>);
+        let ask = Ask { expand, ..Ask::default() };
         let ranking = self.snapshot.answer(request, &ask)?.ranking;
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         let degraded = degraded.map(|d| format!("{}: {}", d.stage, d.reason)).collect();

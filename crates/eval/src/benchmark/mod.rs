@@ -13,6 +13,6 @@ pub use answer::{ANSWER_TOKENS, Reader};
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
 pub use reproduce::{Changed, Difference, changed, differences};
 pub use rows::{Resumed, RowFile, summary_line};
-pub use run::{Answerer, Asking, Done, Next, Retrieval, ask_all, run};
+pub use run::{Answerer, Asking, Done, Expander, Next, Retrieval, ask_all, run};
 pub use spec::{How, Kind, Ran, Spec, SpecError};
 pub use values::{Values, ValuesError};

@@ -12,6 +12,7 @@ use gbrain_core::benchmark::{
     score,
 };
 use gbrain_core::format::benchmark::log_line;
+use gbrain_core::hook::HookError;
 use gbrain_core::measure::Measure;
 use gbrain_core::ranking::Hit;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
@@ -40,6 +41,9 @@ pub enum Retrieval {
 /// A model that answers; none when only retrieval is measured.
 pub type Answerer<'a> = &'a (dyn Fn(&Prompt) -> Result<String, String> + Sync);
 
+/// A model that puts questions in other words; none when they are asked as they are.
+pub type Expander<'a> = &'a (dyn Fn(&str) -> Result<Vec<String>, HookError> + Sync);
+
 /// How to ask.
 pub struct Asking<'a> {
     /// How many documents of a ranking are taken.
@@ -66,6 +70,8 @@ pub struct Asking<'a> {
     pub has_official: bool,
     /// Whether lines of its retrieval log are made, too.
     pub has_log: bool,
+    /// Who puts questions in other words.
+    pub expander: Option<Expander<'a>>,
     /// Who answers.
     pub answerer: Option<Answerer<'a>>,
     /// Names everything that rows depend on besides their question.
@@ -187,7 +193,7 @@ struct One<'a> {
 impl One<'_> {
     fn done(&self, import_ms: f64) -> Done {
         let started = Instant::now();
-        let asked = self.brain.ask(&self.request(self.asking.retrieval));
+        let asked = self.brain.ask(&self.request_expanded(), self.asking.expander);
         let timings = Timings { import_ms, search_ms: milliseconds(started), answer_ms: None };
         match asked {
             Ok(asked) => self.measured(&asked, timings),
@@ -327,12 +333,21 @@ impl One<'_> {
     }
 
     fn places(&self, request: &Request) -> Vec<usize> {
-        self.brain.ask(request).map(|asked| asked.places).unwrap_or_default()
+        self.brain.ask(request, None).map(|asked| asked.places).unwrap_or_default()
     }
 
     fn vectors_only(&self) -> Request {
         let mut request = self.request(Retrieval::Hybrid);
         request.settings.words_weight = 0.0;
+        request
+    }
+
+    /// What is measured; what it is compared with is not expanded.
+    fn request_expanded(&self) -> Request {
+        let mut request = self.request(self.asking.retrieval);
+        if self.asking.expander.is_some() && request.operation == Operation::Query {
+            request.expansion = Expansion::Wanted;
+        }
         request
     }
 

@@ -22,7 +22,7 @@ use tempfile::NamedTempFile;
 
 use super::dataset::{self, Collection, DatasetError, LongMemEval, known_as};
 use super::rows::{Resumed, RowFile};
-use super::run::{Answerer, Asking, Next, Retrieval, run};
+use super::run::{Answerer, Asking, Expander, Next, Retrieval, run};
 use crate::EvalError;
 
 /// Which benchmark.
@@ -67,6 +67,8 @@ pub struct How<'a> {
     pub concurrency: usize,
     /// The models there are for vectors.
     pub models: Models,
+    /// Who puts questions in other words, and its name.
+    pub expander: Option<(Expander<'a>, &'a str)>,
     /// Who answers, and its name.
     pub answerer: Option<(Answerer<'a>, &'a str)>,
     /// Where rows go.
@@ -288,6 +290,7 @@ impl Spec {
             baselines,
             has_official: self.kind == Kind::LongMemEval,
             has_log: how.retrieval_log.is_some(),
+            expander: how.expander.map(|(expander, _)| expander),
             answerer: how.answerer.map(|(answerer, _)| answerer),
             run: self.run_id(label),
         }
@@ -337,10 +340,11 @@ impl Spec {
             dataset_sha256: sha256,
             granularity: self.granularity,
             k: self.k,
-            retrieval: match (self.retrieval, embedder.is_some()) {
-                (Retrieval::Words, _) => "words".to_owned(),
-                (Retrieval::Hybrid, true) => "hybrid".to_owned(),
-                (Retrieval::Hybrid, false) => "hybrid without vectors".to_owned(),
+            retrieval: match (self.retrieval, embedder.is_some(), how.expander) {
+                (Retrieval::Words, _, _) => "words".to_owned(),
+                (Retrieval::Hybrid, true, None) => "hybrid".to_owned(),
+                (Retrieval::Hybrid, false, None) => "hybrid without vectors".to_owned(),
+                (Retrieval::Hybrid, _, Some((_, model))) => format!("hybrid, expanded by {model}"),
             },
             abstention: match self.kind {
                 Kind::LongMemEval => Abstention::LeftOut,

@@ -76,6 +76,7 @@ fn collection(
         by_type: false,
         floor: None,
         reader: None,
+        expander: None,
     };
     run_benchmark(context, shared, &particular)
 }

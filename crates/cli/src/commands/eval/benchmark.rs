@@ -11,7 +11,7 @@ use gbrain_core::benchmark::reading::Prompt;
 use gbrain_core::benchmark::{Granularity, check_title};
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::report::text;
-use gbrain_eval::benchmark::{Answerer, How, Ran, Reader, Resumed, Retrieval, Spec};
+use gbrain_eval::benchmark::{Answerer, Expander, How, Ran, Reader, Resumed, Retrieval, Spec};
 use gbrain_eval::write_atomically;
 
 use super::gate::exit;
@@ -78,6 +78,8 @@ pub(super) struct Particular<'a> {
     pub(super) floor: Option<f64>,
     /// Who answers.
     pub(super) reader: Option<&'a Reader<'a>>,
+    /// Who puts questions in other words, and its name.
+    pub(super) expander: Option<(Expander<'a>, &'a str)>,
 }
 
 /// Runs a benchmark and reports it.
@@ -172,6 +174,7 @@ fn asked(
     let how = How {
         concurrency: args.concurrency.map_or(at_once, usize::from),
         models: models(&context.home)?.of_nobody(),
+        expander: particular.expander,
         answerer: answer.as_ref().map(|(answer, model)| (*answer as Answerer<'_>, model.as_str())),
         output: args.output.as_deref(),
         resume_from: args.resume_from.as_deref(),

@@ -40,6 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliE
         by_type: args.chat.by_type,
         floor: args.chat.by_type_floor,
         reader: None,
+        expander: None,
     };
     run_benchmark(context, &args.shared, &particular)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::money::Usd;
-use gbrain_eval::benchmark::{Kind, Reader};
-use gbrain_llm::Task;
+use gbrain_eval::benchmark::{Expander, Kind, Reader};
+use gbrain_llm::{Expansion, ModelRef, Task, ask_variants};
 use gbrain_store::Store;
 
 use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
@@ -21,6 +21,9 @@ const PURPOSE: &str = "longmemeval";
 const USUAL_QUESTIONS: u64 = 500;
 /// Answers that are waited for at once.
 const ANSWERS_AT_ONCE: usize = 16;
+
+/// Variants of a question that are asked for.
+const VARIANTS: usize = 3;
 
 /// Arguments of `eval longmemeval`.
 #[derive(Debug, Args)]
@@ -70,31 +73,47 @@ pub(crate) struct LongMemEvalArgs {
 
 /// Runs LongMemEval.
 pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit, CliError> {
-    if args.expansion {
-        return Err(CliError::usage("there is no model to expand questions with")
-            .hint("leave --expansion out"));
-    }
-    if args.retrieval_only {
-        return run_benchmark(context, &args.shared, &particular(args, None));
+    if args.retrieval_only && !args.expansion {
+        return run_benchmark(context, &args.shared, &particular(args, None, None));
     }
     let store: Arc<dyn Store> = context.store()?.into();
     let concurrency = Some(ANSWERS_AT_ONCE);
     let paid = Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency };
     let asker = paid.asker(context, &store)?;
     let settings = settings(store.as_ref(), &context.home.workspace)?;
-    let chosen = desk(&context.home)?.choose(Task::LongMemEval, args.model.as_deref(), &settings);
-    let chosen = chosen.map_err(|error| CliError::usage(error.to_string()))?;
-    let (model, _) = chosen.ok_or_else(|| CliError::usage("there is no model to answer with"))?;
-    asker.ready(&model).map_err(|error| {
-        CliError::from(error).hint("measure retrieval, which needs no model: --retrieval-only")
-    })?;
-    let reader = Reader::new(&asker, model);
+    let desk = desk(&context.home)?;
+    let ready = |task, flag: Option<&str>| {
+        let chosen = desk.choose(task, flag, &settings);
+        let chosen = chosen.map_err(|error| CliError::usage(error.to_string()))?;
+        let (model, _) = chosen.ok_or_else(|| CliError::usage("there is no model to ask"))?;
+        asker.ready(&model).map_err(|error| {
+            CliError::from(error).hint("measure retrieval, which needs no model: --retrieval-only")
+        })?;
+        Ok::<ModelRef, CliError>(model)
+    };
+    let reader = match args.retrieval_only {
+        true => None,
+        false => Some(Reader::new(&asker, ready(Task::LongMemEval, args.model.as_deref())?)),
+    };
     let questions = args.shared.limit.unwrap_or(USUAL_QUESTIONS);
-    refuse_too_dear(reader.estimate(questions), args.max_usd, args.asking.yes)?;
-    run_benchmark(context, &args.shared, &particular(args, Some(&reader)))
+    let estimate = reader.as_ref().map_or(Usd::ZERO, |reader| reader.estimate(questions));
+    refuse_too_dear(estimate, args.max_usd, args.asking.yes)?;
+    if !args.expansion {
+        return run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), None));
+    }
+    let model = ready(Task::Expansion, None)?;
+    let name = model.to_string();
+    let expansion = Expansion { variants: VARIANTS };
+    let variants = |query: &str| ask_variants(&asker, &model, query, expansion);
+    let expander: Option<(Expander<'_>, &str)> = Some((&variants, &name));
+    run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), expander))
 }
 
-fn particular<'a>(args: &'a LongMemEvalArgs, reader: Option<&'a Reader<'a>>) -> Particular<'a> {
+fn particular<'a>(
+    args: &'a LongMemEvalArgs,
+    reader: Option<&'a Reader<'a>>,
+    expander: Option<(Expander<'a>, &'a str)>,
+) -> Particular<'a> {
     Particular {
         kind: Kind::LongMemEval,
         files: vec![args.dataset.clone()],
@@ -103,5 +122,6 @@ fn particular<'a>(args: &'a LongMemEvalArgs, reader: Option<&'a Reader<'a>>) -> 
         by_type: args.chat.by_type,
         floor: args.chat.by_type_floor,
         reader,
+        expander,
     }
 }

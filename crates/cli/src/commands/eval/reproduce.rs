@@ -55,6 +55,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     let ran = spec.run(How {
         concurrency: std::thread::available_parallelism().map_or(1, usize::from),
         models: models(&context.home)?.of_nobody(),
+        expander: None,
         answerer: None,
         output: None,
         resume_from: None,
