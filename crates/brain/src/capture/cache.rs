@@ -7,7 +7,7 @@
 //! to be thrown away because it is old: a write, another setting or another caller is another key.
 //!
 //! Only answers in which something remote takes part are kept: one from what is here is found again
-//! in the time of a millisecond, and keeping it would only cost memory. Degraded answers are not
+//! in a few milliseconds, and captures go on telling what finding costs. Degraded answers are not
 //! kept, since the next caller may be luckier, and neither are explanations.
 //!
 //! Deliberately absent: anything that outlives the process, and likeness. A question in other words is
