@@ -3,8 +3,12 @@
 //! The vectors of the new model are made beside those of the old one, which go on being searched;
 //! when all are there, one commit switches. Cut off at any moment, the work goes on where it was.
 
+use std::path::PathBuf;
+
+use gbrain_index::Models;
+
 use crate::freshness::WORK_WAIT;
-use crate::{Brain, BrainError};
+use crate::{Brain, BrainError, IndexKind, WorkspaceOptions};
 
 /// Which vectors a brain holds, and which it would.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +47,27 @@ impl Brain {
         })
     }
 
-    /// Makes the vectors of the wanted model for everything, then switches to them.
-    pub fn reembed(&self, progress: &dyn Fn(u64, u64)) -> Result<VectorReport, BrainError> {
+    /// Makes the vectors of the wanted model for everything, beside those that are searched.
+    pub fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<(), BrainError> {
         self.catch_up(WORK_WAIT, &|_, _| Ok(()))?;
-        self.index.make_wanted_vectors(progress)?;
+        Ok(self.index.make_wanted_vectors(progress)?)
+    }
+
+    /// The same corpus with vectors of the wanted model, in memory: what queries will give after the
+    /// switch. None if no model is wanted.
+    pub fn trial(&self) -> Result<Option<Self>, BrainError> {
+        let Some(wanted) = self.models.wanted() else { return Ok(None) };
+        let options = WorkspaceOptions {
+            index: IndexKind::Memory,
+            index_dir: PathBuf::new(),
+            workspace: self.workspace.clone(),
+            models: Models::new(wanted.clone()),
+        };
+        Self::with_store(self.store.clone(), options).map(Some)
+    }
+
+    /// Switches to the vectors of the wanted model, in one commit; makes what is missing of them.
+    pub fn adopt_wanted_vectors(&self) -> Result<VectorReport, BrainError> {
         let mut writer = self.index.writer(WORK_WAIT)?;
         writer.adopt_wanted_model()?;
         writer.settle()?;

@@ -14,6 +14,7 @@ mod local;
 mod replay;
 mod retriever;
 mod selftest;
+mod vectors;
 
 pub use correctness::{Pipeline, judge};
 pub use error::EvalError;
@@ -26,3 +27,4 @@ pub use local::LocalTarget;
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
 pub use retriever::{Answer, RetrieveError, Retriever, Target};
 pub use selftest::{Mutant, MutantReport, Selftest, selftest};
+pub use vectors::{SelfRetrieval, self_retrieval};

@@ -1,21 +1,34 @@
 //! `gbrain reembed`: moves a brain's vectors to the model this gbrain wants.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use gbrain_brain::{VectorReport, wire};
+use gbrain_brain::{Brain, VectorReport, wire};
+use gbrain_core::gate::{CorrectnessThresholds, Verdict, correctness};
+use gbrain_core::qrels::Qrels;
+use gbrain_core::replay::Live;
+use gbrain_eval::{LocalTarget, Pipeline, SelfRetrieval, judge, self_retrieval};
 use gbrain_store::Location;
 use serde_json::json;
 
 use crate::commands::Context;
+use crate::commands::eval::read_qrels;
 use crate::error::{CliError, Exit};
+
+/// Pages of a judged query that count.
+const DEPTH: usize = 10;
 
 /// Arguments of `reembed`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The old vectors are searched until the new ones are all there; one commit switches. \
                   Cut off at any\nmoment, it goes on where it was when it is run again.\n\n\
-                  Examples:\n  gbrain reembed --status\n  gbrain reembed\n  gbrain reembed --background"
+                  Before the switch the new vectors have to pass: texts from all over the brain are asked \
+                  for and\nhave to be found, and known-right answers (--qrels) have to be there. What does \
+                  not pass is not\nswitched to: exit 1; if it can't be said, exit 2.\n\n\
+                  Examples:\n  gbrain reembed --status\n  gbrain reembed --qrels qrels.json\n  \
+                  gbrain reembed --background"
 )]
 pub(crate) struct ReembedArgs {
     /// Change nothing; say whose vectors there are, and how far the next ones are.
@@ -24,29 +37,70 @@ pub(crate) struct ReembedArgs {
     /// Go on in a process of its own, and return at once.
     #[arg(long)]
     background: bool,
+    /// Known-right answers that the new vectors have to give, with the thresholds of `eval gate`.
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// Switch although the new vectors do not pass.
+    #[arg(long)]
+    force: bool,
 }
 
 /// Re-embeds, or says how things stand.
 pub(crate) fn run(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
     if args.background {
-        return start_in_background(context);
+        return start_in_background(context, args);
     }
     let brain = context.brain()?;
     if args.status {
         print(context, &brain.vector_report()?);
         return Ok(Exit::Pass);
     }
+    let qrels = args.qrels.as_deref().map(read_qrels).transpose()?;
     let bar = context.terminal.progress("embedding");
-    let report = brain.reembed(&|done, total| {
+    brain.make_wanted_vectors(&|done, total| {
         bar.set_length(total);
         bar.set_position(done);
     })?;
     bar.finish_and_clear();
-    print(context, &report);
+    if !brain.vector_report()?.is_settled() && !args.force {
+        let verdict = trial(context, &brain, qrels.as_ref())?;
+        if verdict != Verdict::Pass {
+            context.terminal.warn(format!(
+                "the new vectors do not pass ({verdict}): the old ones stay; the new ones are kept, and \
+                 --force switches to them"
+            ));
+            print(context, &brain.vector_report()?);
+            return Ok(if verdict == Verdict::Fail { Exit::Fail } else { Exit::NoVerdict });
+        }
+    }
+    print(context, &brain.adopt_wanted_vectors()?);
     Ok(Exit::Pass)
 }
 
-fn start_in_background(context: &Context<'_>) -> Result<Exit, CliError> {
+/// Asks the corpus with the new vectors, before anybody else is answered from them.
+fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<Verdict, CliError> {
+    let Some(trial) = brain.trial()? else { return Ok(Verdict::Inconclusive) };
+    let found = self_retrieval(&trial, context.now)?;
+    let SelfRetrieval { asked, found: own, failed } = found;
+    context.terminal.remark(format!(
+        "{own} of {asked} texts are found by their own words, {failed} got no answer: {}",
+        found.verdict()
+    ));
+    let Some(qrels) = qrels else { return Ok(found.verdict()) };
+    let live = Live { settings: trial.settings()?, now: context.now };
+    let target = LocalTarget::new(&trial, live, &|_, _| ())?;
+    let queries = qrels.queries.clone();
+    let judged = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
+    let answers = correctness(judged, DEPTH, &CorrectnessThresholds::default(), None);
+    for breach in &answers.breaches {
+        let observed = breach.observed.map_or("nothing".to_owned(), |value| format!("{value:.4}"));
+        context.terminal.remark(format!("{}: {observed}", breach.metric));
+    }
+    context.terminal.remark(format!("known-right answers: {}", answers.verdict));
+    Ok(found.verdict().and(answers.verdict))
+}
+
+fn start_in_background(context: &Context<'_>, args: &ReembedArgs) -> Result<Exit, CliError> {
     let failed = |source: std::io::Error| {
         CliError::usage(format!("a process could not be started: {source}"))
             .hint("run `gbrain reembed` without --background")
@@ -54,6 +108,12 @@ fn start_in_background(context: &Context<'_>) -> Result<Exit, CliError> {
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.arg("--home").arg(&context.home.dir).arg("--workspace");
     command.arg(context.home.workspace.as_str()).arg("reembed");
+    if let Some(qrels) = &args.qrels {
+        command.arg("--qrels").arg(qrels);
+    }
+    if args.force {
+        command.arg("--force");
+    }
     // Not as an argument, which every user of the machine could read.
     let url = match &context.home.location {
         Location::Postgres(url) => url.clone(),

@@ -220,3 +220,156 @@ fn a_recorded_benchmark_needs_no_key_and_no_network() {
     assert_eq!(changed.code, Some(2), "other excerpts are other questions");
     assert!(changed.stdout.contains("not_recorded"), "{}", changed.stdout);
 }
+
+/// A model that knows other words for one thing.
+fn expands(asked: &Asked) -> String {
+    match asked {
+        Asked::Chat { user, .. } if user.contains("felines") => {
+            "Sure! ```json\n{\"variants\": [\"cats\", \"cats and their food\",]}\n```".to_owned()
+        }
+        _ => "no".to_owned(),
+    }
+}
+
+fn with_pages(home: &Home) {
+    for (slug, text) in [
+        ("pets/tom", "Tom likes cats and feeds them fish every morning."),
+        ("pets/rex", "Rex is a dog who sleeps in the hall."),
+        ("work/ledger", "The ledger is closed at the end of each month."),
+    ] {
+        assert_eq!(home.put(slug, text).code, Some(0));
+    }
+}
+
+fn first(answer: &Value) -> &str {
+    answer["hits"][0]["slug"].as_str().unwrap_or("nothing")
+}
+
+#[test]
+fn a_query_is_put_in_other_words_once() {
+    for home in Home::both() {
+        let provided = Provided::new(home, expands, |_| Fault::None);
+        with_pages(&provided.home);
+        provided.home.ok(&["config", "set", "models.expansion", "anthropic:m"]);
+        let ask = |flags: &[&str]| -> Value {
+            let args = [&["query", "felines", "--no-vector", "--json"], flags].concat();
+            let ran = provided.run(&args);
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            serde_json::from_str(&ran.stdout).unwrap()
+        };
+        let plain = ask(&[]);
+        assert_eq!((first(&plain), &plain["expansion_applied"]), ("nothing", &json!(false)));
+        assert_eq!(provided.server.requests(), 0, "nobody is asked who was not asked for");
+        let expanded = ask(&["--expand"]);
+        assert_eq!(expanded["request"]["variants"], json!(["cats", "cats and their food"]));
+        assert_eq!((first(&expanded), &expanded["expansion_applied"]), ("pets/tom", &json!(true)));
+        assert_eq!(ask(&["--expand"])["hits"], expanded["hits"]);
+        assert_eq!(provided.server.requests(), 1, "the second time it is known");
+        let other: Value =
+            serde_json::from_str(&provided.run(&["query", "tulips", "--expand", "--json"]).stdout)
+                .unwrap();
+        let failed = json!([{ "stage": "expansion", "reason": "failed" }]);
+        assert_eq!(other["degraded"], failed, "a reply of another form is none");
+        let spent = provided.home.json(&["spend"]);
+        assert_eq!(
+            (&spent["lines"][0]["purpose"], &spent["lines"][0]["calls"]),
+            (&json!("query"), &json!(2))
+        );
+    }
+}
+
+#[test]
+fn a_reranker_orders_or_is_left_out() {
+    let provided = Provided::new(Home::sqlite(), expands, |number| match number {
+        2 => Fault::Status(500, None),
+        3 => Fault::Status(500, None),
+        4 => Fault::Garbage,
+        5 => Fault::Empty,
+        _ => Fault::None,
+    });
+    let home = &provided.home;
+    for n in 0..4 {
+        let more = if n == 3 { " the blue lantern" } else { "" };
+        home.put(&format!("notes/n{n}"), &format!("The lantern number {n} stands here.{more}"));
+    }
+    let ask = || -> Value {
+        let ran = provided.run(&["query", "blue lantern stands", "--json"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let plain = ask();
+    assert_eq!(plain["rerank_model"], Value::Null);
+    home.ok(&["config", "set", "models.rerank", "jina:m"]);
+    let reranked = ask();
+    assert_eq!((&reranked["rerank_model"], first(&reranked)), (&json!("jina:m"), "notes/n3"));
+    let reason = |answer: &Value| answer["degraded"][0]["reason"].as_str().unwrap().to_owned();
+    let slugs = |answer: &Value| -> Vec<Value> {
+        answer["hits"].as_array().unwrap().iter().map(|hit| hit["slug"].clone()).collect()
+    };
+    for expected in ["failed", "bad_scores", "bad_scores"] {
+        let answer = ask();
+        assert_eq!(reason(&answer), expected);
+        assert_eq!(slugs(&answer), slugs(&plain), "the order of the first stages");
+    }
+    assert_eq!(ask()["degraded"], json!([]));
+}
+
+#[test]
+fn a_brain_moves_to_a_remote_embedder_and_lives_without_it() {
+    let provided = Provided::new(Home::sqlite(), expands, |_| Fault::None);
+    with_pages(&provided.home);
+    let ask = |run: &dyn Fn(&[&str]) -> Ran| -> Value {
+        let ran = run(&["query", "who feeds cats?", "--json"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let with_key = |args: &[&str]| provided.run(args);
+    let before = ask(&with_key);
+    provided.configure(json!({ "embedder": { "model": "voyage:m", "dims": 64 } }));
+    let waiting = ask(&with_key);
+    assert_eq!(waiting["hits"], before["hits"], "the old vectors answer until the switch");
+    assert_eq!(provided.server.requests(), 0);
+    let moved = provided.run(&["reembed", "--json"]);
+    assert_eq!(moved.code, Some(0), "{}", moved.stderr);
+    assert!(moved.stderr.contains("3 of 3 texts"), "{}", moved.stderr);
+    let after = ask(&with_key);
+    assert_eq!((&after["vector_enabled"], first(&after)), (&json!(true), "pets/tom"));
+    let requests = provided.server.requests();
+    let rebuilt = provided.run(&["reindex"]);
+    assert_eq!(rebuilt.code, Some(0), "{}", rebuilt.stderr);
+    assert_eq!(provided.server.requests(), requests, "vectors are kept, and cost nothing again");
+    assert_eq!(ask(&with_key)["hits"], after["hits"], "and are the same");
+    // A query that nobody asked before, without a key.
+    let keyless = provided.home.run(&["query", "where does the dog sleep?", "--json"]);
+    let answer: Value = serde_json::from_str(&keyless.stdout).unwrap();
+    assert_eq!((keyless.code, &answer["vector_enabled"]), (Some(0), &json!(false)));
+    assert_eq!(answer["degraded"], json!([{ "stage": "vectors", "reason": "no_key" }]));
+    assert_eq!(first(&answer), "pets/rex", "words answer");
+}
+
+#[test]
+fn vectors_that_find_nothing_are_not_switched_to() {
+    // A provider that gives every text the same vector but one that is asked for.
+    let provided = Provided::new(Home::sqlite(), expands, |_| Fault::None);
+    for n in 0..30 {
+        provided.home.put(&format!("notes/n{n}"), &format!("Note {n} tells of thing {}.", n * 7));
+    }
+    provided.run(&["query", "thing"]);
+    // Eight numbers can't tell thirty texts apart, and most of them are nowhere near their page.
+    let qrels = json!({ "schema_version": 1, "queries": [
+        { "query_id": "q1", "query": "zzz", "relevant_slugs": ["notes/n1"], "first_relevant_slug": "notes/n1" },
+    ] });
+    let file = write(&provided.home, "qrels.json", &qrels.to_string());
+    provided.configure(json!({ "embedder": { "model": "voyage:m", "dims": 64 } }));
+    let refused = provided.run(&["reembed", "--qrels", &file]);
+    assert_eq!(refused.code, Some(1), "{}{}", refused.stdout, refused.stderr);
+    assert!(refused.stderr.contains("the old ones stay"), "{}", refused.stderr);
+    let status: Value =
+        serde_json::from_str(&provided.run(&["reembed", "--status", "--json"]).stdout).unwrap();
+    assert_ne!(status["held"], "voyage:m/64");
+    let forced = provided.run(&["reembed", "--qrels", &file, "--force", "--json"]);
+    assert_eq!(forced.code, Some(0), "{}", forced.stderr);
+    let status: Value =
+        serde_json::from_str(&provided.run(&["reembed", "--status", "--json"]).stdout).unwrap();
+    assert_eq!(status["held"], "voyage:m/64");
+}
