@@ -129,3 +129,23 @@ fn variants_are_embedded_with_the_query() {
         notes.filter(|step| step.stage == "expansion").map(|step| step.note.as_str()).collect();
     assert!(notes.contains(&"vectors of variant 1"), "{notes:?}");
 }
+
+#[test]
+fn the_vectors_are_asked_about_pages_that_a_variant_did_not_bring() {
+    let dir = tempfile::tempdir().unwrap();
+    let brain = empty_brain(dir.path(), IndexKind::Memory, built_in_models());
+    fill(&brain);
+    let variants = vec!["a lighthouse is taller than a ferry".to_owned()];
+    let expansion = gbrain_core::request::Expansion::Given(variants);
+    let mut with = Request { vectors: true, expansion, ..request("quay") };
+    // Only the page that says just that is near enough to be brought.
+    with.settings.set("vectors_least", "0.8").unwrap();
+    let answered = brain.answer(&with, &Ask { explain: true, ..Ask::default() }).unwrap();
+    let share = |slug: &str| {
+        let hit = answered.ranking.hits.iter().find(|hit| hit.key.slug.as_str() == slug).unwrap();
+        let steps = hit.trace.iter().filter(|step| step.note == "vectors of variant 1");
+        steps.filter_map(|step| step.score).collect::<Vec<f64>>()
+    };
+    assert_eq!(share("c"), [0.5]);
+    assert!(matches!(share("a")[..], [share] if 0.0 < share && share < 0.5), "{:?}", share("a"));
+}
