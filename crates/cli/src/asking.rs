@@ -11,7 +11,8 @@ use gbrain_brain::Assistants;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
-    Asker, Cassette, CassetteMode, Desk, Limits, Providers, Retry, Spending, Task, prices_with,
+    Asker, Cassette, CassetteMode, Desk, Limits, ModelSource, Providers, Retry, Spending, Task,
+    prices_with,
 };
 use gbrain_store::{Budget, STANDING, Store};
 use serde_json::Value;
@@ -77,9 +78,19 @@ pub(crate) fn settings(
     Ok(store.config_list(workspace)?.into_iter().collect())
 }
 
+/// Whose wish a query is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// The owner's at the keyboard, who asks for other words and means the money too.
+    Owner,
+    /// Somebody's over a wire: only models that the owner named are asked.
+    Caller,
+}
+
 /// The models that help with queries: one that puts them in other words, which is asked only when somebody
 /// wants that, and a reranker where the settings name one. Their calls are charged to the day.
 pub(crate) fn assistants(
+    asks: Asks,
     desk: &Desk,
     store: &Arc<dyn Store>,
     workspace: &WorkspaceId,
@@ -88,7 +99,8 @@ pub(crate) fn assistants(
     let choose = |task| {
         let chosen = desk.choose(task, None, settings);
         let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
-        Ok::<_, CliError>(chosen.map(|(model, _)| model))
+        let may = |source| asks == Asks::Owner || source != ModelSource::BuiltIn;
+        Ok::<_, CliError>(chosen.filter(|(_, source)| may(*source)).map(|(model, _)| model))
     };
     let (expander, reranker) = (choose(Task::Expansion)?, choose(Task::Rerank)?);
     if expander.is_none() && reranker.is_none() {

@@ -10,7 +10,7 @@ use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{House, HouseOptions, TokenKey};
 
-use crate::asking::{assistants, desk};
+use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::commands::Context;
 use crate::error::CliError;
@@ -66,7 +66,7 @@ pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, 
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
         assistants: Arc::new(move |store, workspace, config| {
-            assistants(&desk, store, workspace, config).ok().flatten()
+            assistants(Asks::Caller, &desk, store, workspace, config).ok().flatten()
         }),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),

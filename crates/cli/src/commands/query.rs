@@ -11,7 +11,7 @@ use gbrain_core::request::{Operation, RetrievalMode, Trust};
 use gbrain_store::{OpenMode, Store};
 
 use crate::args::{AskArgs, ModeArgs};
-use crate::asking::{assistants, desk};
+use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -107,7 +107,8 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     let assistants = match asked.operation {
         Operation::Search => None,
         Operation::Query => {
-            assistants(&desk(&context.home)?, &store, &context.home.workspace, &config)?
+            let desk = desk(&context.home)?;
+            assistants(Asks::Owner, &desk, &store, &context.home.workspace, &config)?
         }
     };
     let why_not = body.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
