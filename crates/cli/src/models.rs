@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::home::Home;
 
 /// What calls that embed are charged for.
-const PURPOSE: &str = "embedding";
+pub(crate) const EMBEDDING: &str = "embedding";
 
 /// The model whose vectors new indexes hold.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl Wanted {
             workspace: workspace.clone(),
             budget: None,
             per_day: Some(Desk::per_day(&settings)),
-            purpose: PURPOSE.to_owned(),
+            purpose: EMBEDDING.to_owned(),
         };
         let asker = desk.asker().spending(spending.clone());
         let quick = desk.clone().quick().asker().spending(spending);

@@ -26,6 +26,11 @@ impl Terminal {
         self.json
     }
 
+    /// Whether somebody watches.
+    pub(crate) fn is_watched(&self) -> bool {
+        std::io::stderr().is_terminal()
+    }
+
     /// Prints data.
     pub(crate) fn out(&self, text: impl AsRef<str>) {
         let mut stdout = anstream::stdout().lock();
@@ -93,7 +98,7 @@ impl Terminal {
 
     /// A progress bar on stderr; invisible when quiet or not a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
-        let hidden = self.quiet || !std::io::stderr().is_terminal();
+        let hidden = self.quiet || !self.is_watched();
         let target =
             if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let template = "{prefix:>9} {bar:32} {human_pos}/{human_len} {per_sec} {eta}";

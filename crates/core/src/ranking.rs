@@ -52,6 +52,18 @@ pub enum CreateSafety {
     Unknown,
 }
 
+/// How well the brain answers a question as a whole, for an agent that decides whether to look elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grade {
+    /// A name, a title or an edge says that the first page is meant.
+    Strong,
+    /// One passage of the first page holds every word.
+    Moderate,
+    /// Some words or nearness alone, nothing, or nothing that a reranker found good enough. A cosine is no
+    /// better ground: what is high differs from model to model and from question to question.
+    Weak,
+}
+
 /// A passage of a hit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassageHit {
@@ -267,7 +279,22 @@ named! {
         Meaning = "meaning",
     }
 }
+named! { Grade { Strong = "strong", Moderate = "moderate", Weak = "weak" } }
 named! { CreateSafety { Exists = "exists", Probable = "probable", Unknown = "unknown" } }
+
+impl Ranking {
+    /// How well it answers, by the evidence of its first hit.
+    pub fn grade(&self) -> Grade {
+        if self.degraded.iter().any(|degraded| degraded.reason == ALL_BELOW) {
+            return Grade::Weak;
+        }
+        match self.hits.first().map(|hit| hit.evidence) {
+            Some(Evidence::ExactName | Evidence::Relation | Evidence::TitleMatch) => Grade::Strong,
+            Some(Evidence::AllWords) => Grade::Moderate,
+            Some(Evidence::SomeWords | Evidence::Meaning) | None => Grade::Weak,
+        }
+    }
+}
 
 impl Evidence {
     /// What an agent may conclude from it.

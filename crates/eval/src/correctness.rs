@@ -1,13 +1,12 @@
 //! Asking queries whose right answers are known.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::Live;
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use jiff::Timestamp;
 
+use crate::spread::spread;
 use crate::{EvalError, Retriever, Target};
 
 /// Which pipeline answers.
@@ -42,24 +41,12 @@ pub fn judge(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<Judged>, EvalError> {
     let retriever = target.retriever(None)?.expect("every target has a newest corpus");
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(query) = queries.get(place) else { return done };
-            let request = request(query, k, pipeline, target.live());
-            done.push((place, ask(retriever.as_ref(), &request)));
-            progress(1);
-        }
-    };
-    let threads = concurrency.clamp(1, queries.len().max(1));
-    let mut results: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|w| w.join().expect("queries do not panic")).collect()
+    let results = spread(queries.len(), concurrency, |place| {
+        let request = request(&queries[place], k, pipeline, target.live());
+        let result = ask(retriever.as_ref(), &request);
+        progress(1);
+        result
     });
-    results.sort_by_key(|(place, _)| *place);
-    let results = results.into_iter().map(|(_, result)| result);
     Ok(queries.into_iter().zip(results).map(|(query, r)| Judged::new(query, r, k)).collect())
 }
 

@@ -62,6 +62,16 @@ pub enum EvalError {
         /// From 1.
         line: usize,
     },
+    /// A line of a file can't be used.
+    #[error("{}: line {line}: {why}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Why.
+        why: String,
+    },
     /// A line is longer than any row.
     #[error("{}: line {line} is longer than {} MiB; is it NDJSON, one row a line?", path.display(), limit >> 20)]
     LongLine {
@@ -93,6 +103,7 @@ impl From<EvalError> for Fault {
             EvalError::Spec(_) => ("usage", None),
             EvalError::OtherRun { .. } => ("conflict", Some(OTHER_RUN)),
             EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
+            EvalError::Line { .. } => ("input", None),
             EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
         };
         let fault = Self::new(kind, message);

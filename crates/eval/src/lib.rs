@@ -6,6 +6,7 @@
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
 pub mod benchmark;
+pub mod contradictions;
 mod correctness;
 mod error;
 mod files;
@@ -14,6 +15,7 @@ mod local;
 mod replay;
 mod retriever;
 mod selftest;
+mod spread;
 mod vectors;
 
 pub use correctness::{Pipeline, judge};

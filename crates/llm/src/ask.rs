@@ -6,7 +6,7 @@
 //! next attempt is charged anew.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use gbrain_core::hash::Hash;
@@ -95,6 +95,7 @@ pub struct Asker {
     outside: Outside,
     lane: Lane,
     agent: ureq::Agent,
+    charged: AtomicI64,
 }
 
 impl Asker {
@@ -120,6 +121,7 @@ impl Asker {
             spending: None,
             cassette: None,
             outside,
+            charged: AtomicI64::new(0),
         }
     }
 
@@ -162,6 +164,16 @@ impl Asker {
         let provider = self.provider(model)?;
         provider.secret(&*self.outside.environment)?;
         self.price(model).map(|_| ())
+    }
+
+    /// What everything that was sent through this door is charged at so far, failures included.
+    pub fn charged(&self) -> Usd {
+        Usd::nanos(self.charged.load(Ordering::Relaxed))
+    }
+
+    /// How many calls may be under way at once.
+    pub fn concurrency(&self) -> usize {
+        self.limits.concurrency
     }
 
     /// Whether nobody but the cassette is asked.
@@ -308,11 +320,11 @@ impl Asker {
             match sent {
                 Ok(answer) => {
                     let used = wire::used(provider, &answer);
-                    bill.cost = bill.cost + self.settle(&charge, used, price, worst);
+                    self.bill(&mut bill, self.settle(&charge, used, price, worst));
                     return Ok((read(&answer)?, bill));
                 }
                 Err(Failed { error, again, after, billed }) => {
-                    bill.cost = bill.cost + self.give_up(&charge, billed, worst);
+                    self.bill(&mut bill, self.give_up(&charge, billed, worst));
                     let wait =
                         self.limits.retry.wait(bill.attempts, after, (self.outside.random)());
                     match wait.filter(|_| again) {
@@ -322,6 +334,11 @@ impl Asker {
                 }
             }
         }
+    }
+
+    fn bill(&self, bill: &mut Bill, cost: Usd) {
+        bill.cost = bill.cost + cost;
+        self.charged.fetch_add(cost.as_nanos(), Ordering::Relaxed);
     }
 
     fn go_on(&self) -> Result<(), AskError> {

@@ -15,7 +15,7 @@ use crate::support::Home;
 
 use peer::{ERAS, Entrance, Era, Role, Talk, talk};
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 10] = [
     "query",
     "search",
     "get_page",
@@ -23,10 +23,11 @@ const TOOLS: [&str; 9] = [
     "links",
     "sources",
     "eval_status",
+    "find_contradictions",
     "put_page",
     "delete_page",
 ];
-const READERS_TOOLS: usize = 7;
+const READERS_TOOLS: usize = 8;
 
 /// Pages that make the list of resources longer than one piece of it.
 const NOTES: usize = 101;
@@ -115,6 +116,7 @@ fn everything() -> Vec<(&'static str, Value)> {
         ("links", call("links", page(ada))),
         ("sources", call("sources", json!({}))),
         ("status", call("eval_status", json!({}))),
+        ("contradictions", call("find_contradictions", json!({ "severity": "low", "limit": 5 }))),
         ("put", call("put_page", put("# Today\n\nA boat was painted."))),
         ("get what was put", call("get_page", page("journal/today"))),
         ("put again", call("put_page", put("# Today\n\nTwo boats were painted."))),

@@ -111,7 +111,7 @@ pub enum JudgeError {
     RateLimited,
     /// The money is spent.
     OverBudget,
-    /// The recorded answers are those of another prompt.
+    /// The recorded answers are those of another prompt, or lack this pair.
     StaleCassette,
     /// There is no key to ask with.
     NoKey,

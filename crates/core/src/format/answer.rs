@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::chunk::Part;
 use crate::link::LinkType;
 use crate::ranking::{
-    Arm, ArmReport, CorpusPrint, CreateSafety, Degraded, Evidence, Hit, PassageHit, Ranking,
+    Arm, ArmReport, CorpusPrint, CreateSafety, Degraded, Evidence, Grade, Hit, PassageHit, Ranking,
     RelationReport, TraceStep, WhyNot,
 };
 use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
@@ -92,6 +92,8 @@ pub struct Answer<'a> {
     degraded: Vec<WireDegraded>,
     /// The corpus that was searched.
     corpus: WireCorpus,
+    /// How well the brain answers: strong, moderate or weak, by the evidence of the first hit.
+    grade: Grade,
     /// The answer, best first.
     hits: Vec<WireHit<'a>>,
     /// Where the page fell out that was asked about.
@@ -325,6 +327,7 @@ impl<'a> Answer<'a> {
             arms: arms.iter().map(WireArm::new).collect(),
             degraded: degraded.iter().map(WireDegraded::new).collect(),
             corpus: WireCorpus::new(corpus),
+            grade: ranking.grade(),
             hits: hits.iter().map(WireHit::new).collect(),
             why_not: why_not.as_ref().map(WireWhyNot::new),
             served: WireServed::new(served),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 /// A text on one line, at most `max` characters long, with everything that can't be seen spelled
 /// out.
-pub(super) fn visible(text: &str, max: usize) -> String {
+pub fn visible(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
     for (at, c) in text.chars().enumerate() {
         if at == max {

@@ -27,6 +27,8 @@ mod hostile;
 #[cfg(test)]
 mod tests;
 
+pub use escape::visible;
+
 use crate::replay::{ReplayedRow, Summary};
 
 /// Whether a report shows what was asked and what was found.

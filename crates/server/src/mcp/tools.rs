@@ -11,6 +11,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::body;
+use gbrain_core::format::contradiction::FoundContradictions;
 use gbrain_core::format::links::LinksBody;
 use gbrain_core::format::page::PageBody;
 use gbrain_core::format::pages::{DeleteBody, PagesBody, PutBody};
@@ -26,7 +27,7 @@ use serde_json::Value;
 use crate::http::{Call, NoParameters, Reply};
 use crate::lanes::Lane;
 use crate::operations::pages::{PageName, PageText, TextFormat};
-use crate::operations::{ask, pages, sources, status};
+use crate::operations::{ask, contradictions, pages, sources, status};
 
 /// A tool and what stands behind it.
 pub(super) struct Entry {
@@ -120,6 +121,8 @@ fn all() -> Vec<Entry> {
         entry("sources", "List sources", SOURCES, Looks, sources::list).gives::<SourcesBody<'_>>(),
         entry("eval_status", "State of evaluation", EVAL, Looks, status::status)
             .gives::<EvalStatusBody>(),
+        entry("find_contradictions", "Suspected contradictions", FIND, Looks, contradictions::find)
+            .gives::<FoundContradictions>(),
         entry("put_page", "Write a page", PUT, Adds, |call, page: PutPage| {
             let PutPage { page, content, format } = page;
             pages::put(call, PageName { page }, PageText { content, format })
@@ -160,6 +163,12 @@ Lists the sources that pages come from, with their trust and number of pages. A 
 const EVAL: &str = "\
 Tells how retrieval of this memory is watched: captured requests, failed captures, baselines and \
 the last verdict. Nothing that was asked is shown.";
+
+const FIND: &str = "\
+Lists pairs of passages that the last probe suspects to contradict each other, the gravest first, each with \
+both passages, their pages and dates, and what could be done. Use it before you rely on a page, or when two \
+pages disagree; `slug` narrows it to pages whose name holds it. A judge may be wrong: read both pages. It \
+looks at the last run and judges nothing itself.";
 
 const PUT: &str = "\
 Writes one page of memory, new or in place of its current text; when it returns, the page is safe. \
@@ -236,10 +245,10 @@ mod tests {
     #[test]
     fn a_reader_sees_no_tool_that_writes() {
         let all = names(Scope::Admin);
-        assert_eq!(all.len(), 9);
+        assert_eq!(all.len(), 10);
         assert_eq!(names(Scope::Write), all);
         let read = names(Scope::Read);
-        assert_eq!(read.len(), 7);
+        assert_eq!(read.len(), 8);
         assert!(!read.contains(&"put_page") && !read.contains(&"delete_page"));
     }
 

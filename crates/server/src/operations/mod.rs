@@ -7,6 +7,7 @@ pub(crate) mod ask;
 pub(crate) mod bounds;
 pub(crate) mod captures;
 pub(crate) mod compare;
+pub(crate) mod contradictions;
 pub(crate) mod documents;
 pub(crate) mod jobs;
 pub(crate) mod labels;

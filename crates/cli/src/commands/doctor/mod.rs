@@ -5,6 +5,7 @@
 mod baselines;
 mod brain;
 mod captures;
+mod contradictions;
 mod finding;
 mod home;
 mod serving;
@@ -39,6 +40,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.extend(brain::check(context, &brain, args.fix, args.deep));
             findings.extend(captures::check(context, &brain, args.fix));
             findings.extend(serving::check(context, brain.store()));
+            findings.push(contradictions::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }

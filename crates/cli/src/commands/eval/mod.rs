@@ -3,6 +3,7 @@
 mod beir;
 mod benchmark;
 mod compare;
+mod contradictions;
 mod datasets;
 mod export;
 mod gate;
@@ -18,6 +19,7 @@ mod window;
 
 use clap::{Args, Subcommand};
 
+pub(in crate::commands) use contradictions::{last_report, still_standing};
 pub(in crate::commands) use qrels::read_qrels;
 pub(in crate::commands) use window::{duration, moment};
 
@@ -76,6 +78,8 @@ enum Verb {
     Trec(beir::TrecArgs),
     /// Say where to get datasets, with hashes and licences.
     Datasets(datasets::DatasetsArgs),
+    /// Find pairs of answers that can't both be so.
+    SuspectedContradictions(Box<contradictions::ContradictionsArgs>),
     /// Run again what a result file says, and compare row by row.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -96,6 +100,7 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Beir(args)) => beir::run(context, args),
         Some(Verb::Trec(args)) => beir::run_trec(context, args),
         Some(Verb::Datasets(args)) => datasets::run(context, args),
+        Some(Verb::SuspectedContradictions(args)) => contradictions::run(context, args),
         Some(Verb::Reproduce(args)) => reproduce::run(context, args),
     }
 }

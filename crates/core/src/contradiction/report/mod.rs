@@ -50,7 +50,7 @@ pub enum Reason {
     JudgeErrors,
     /// A pair was not judged because the money was spent.
     OverBudget,
-    /// Recorded answers are those of another prompt.
+    /// Recorded answers are those of another prompt, or lack a pair.
     StaleCassette,
     /// There is no key to ask the judge with.
     NoKey,

@@ -15,6 +15,7 @@ pub(super) const PROTOCOL: &[&str] = &[
     "tool links",
     "tool sources",
     "tool eval_status",
+    "tool find_contradictions",
     "tool put_page",
     "tool delete_page",
     "initialize",
@@ -72,6 +73,7 @@ impl Caller<'_> {
                 Call::json("POST", "/v1/sources", &json!({ "id": id, "trusted": self.rng.bool() }))
             }
             "eval_status" => Call::get("/v1/eval/status"),
+            "find_contradictions" => Call::get("/v1/contradictions?limit=100"),
             "health" => Call::get("/v1/health"),
             "ready" => Call::get("/v1/ready"),
             "openapi" => Call::get("/v1/openapi.json"),
@@ -133,7 +135,7 @@ impl Caller<'_> {
         match tool {
             "query" | "search" => self.question(),
             "list_pages" => json!({ "limit": 500, "deleted": self.rng.bool() }),
-            "sources" | "eval_status" => json!({}),
+            "sources" | "eval_status" | "find_contradictions" => json!({}),
             "put_page" => json!({ "page": self.page(), "content": self.content() }),
             _ => json!({ "page": self.page() }),
         }

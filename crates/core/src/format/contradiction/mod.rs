@@ -1,25 +1,21 @@
 //! A run of the contradiction probe on the wire: printed, stored, and read back by `trend` and
 //! `review`.
 
+mod made;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contradiction::date::DateRule;
-use crate::contradiction::docket::{Docket, Docketed};
-use crate::contradiction::pair::{DateFrom, PairKind, Place, Statement, Tier};
-use crate::contradiction::rate::{CanaryCounts, CorrectedRate, Counted, Informedness};
-use crate::contradiction::report::{
-    Finding, HotPage, QueryTally, Reason, Report, RunInfo, RunStatus, TierTally,
-};
-use crate::contradiction::resolution::Resolution;
-use crate::contradiction::verdict::{Contradicts, JudgeError, Judgement, ResolutionKind, Severity};
+use crate::contradiction::pair::{DateFrom, PairKind, Tier};
+use crate::contradiction::report::{Reason, RunStatus};
+use crate::contradiction::verdict::{Contradicts, JudgeError, ResolutionKind, Severity};
 use crate::gate::Verdict;
-use crate::money::Usd;
+use crate::id::{PageKey, Slug, SourceId};
+use crate::page::Page;
 use crate::request::Trust;
-
-use super::replay::ends;
 
 /// The version of [`ContradictionReport`].
 pub const CONTRADICTION_VERSION: u32 = 1;
@@ -324,6 +320,25 @@ pub struct ContradictionTrendRow {
     pub report_json: ContradictionReport,
 }
 
+/// The findings of the last run that still stand and that the reader may see.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FoundContradictions {
+    /// The run; none if there was none lately.
+    pub run_id: Option<String>,
+    /// When it ran.
+    pub ran_at: Option<String>,
+    /// Who judged.
+    pub judge_model: Option<String>,
+    /// Whether the run says something.
+    pub run_status: Option<RunStatus>,
+    /// The findings that were asked for, the gravest first.
+    pub contradictions: Vec<WireFinding>,
+    /// How many there are of them, listed or not.
+    pub total: usize,
+    /// What to make of an answer that is not the whole picture.
+    pub note: Option<String>,
+}
+
 impl ContradictionTrend {
     /// The runs of some days, each with when it ran.
     pub fn new(days: u32, runs: Vec<(String, ContradictionReport)>) -> Self {
@@ -336,239 +351,22 @@ impl ContradictionTrend {
     }
 }
 
-impl ContradictionReport {
-    /// The wire form of a run and the docket it was made from.
-    pub fn new(report: &Report, docket: &Docket) -> Self {
-        let Report {
-            info,
-            status,
-            reasons,
-            findings,
-            queries,
-            verdicts,
-            errors,
-            query_rate,
-            pair_rate,
-            canaries,
-            informedness,
-            corrected,
-            cache,
-            tiers,
-            hot_pages,
-        } = report;
-        let RunInfo {
-            run_id,
-            judge_model,
-            prompt_version,
-            prompt_hash,
-            truncation_policy,
-            top_k,
-            sampling,
-            canary_seed,
-            judge_cost,
-            embedding_cost,
-            duration_ms,
-        } = info.clone();
-        let findings: Vec<_> = findings.iter().map(|one| WireFinding::new(one, docket)).collect();
-        Self {
-            schema_version: CONTRADICTION_VERSION,
-            run_status: *status,
-            verdict: report.verdict(),
-            inconclusive_reasons: reasons.clone(),
-            run_id,
-            judge_model,
-            prompt_version,
-            prompt_sha: prompt_hash,
-            truncation_policy,
-            top_k,
-            sampling,
-            queries_evaluated: queries.len(),
-            queries_with_contradiction: query_rate.hits,
-            queries_with_any_finding: report.queries_with_any_finding(),
-            total_contradictions_flagged: findings.len(),
-            verdict_breakdown: verdicts.iter().copied().collect(),
-            calibration: WireCalibration::new(report),
-            pair_rate: WirePairRate::new(
-                *pair_rate,
-                *corrected,
-                canaries,
-                *informedness,
-                canary_seed,
-            ),
-            judge_errors: WireErrors::new(errors),
-            cost_usd: WireCost::new(judge_cost, embedding_cost),
-            cache: WireCache::new(*cache),
-            duration_ms,
-            source_tier_breakdown: WireTiers::new(*tiers),
-            per_query: queries.iter().map(|query| WireQuery::new(query, &findings)).collect(),
-            hot_pages: hot_pages.iter().map(WireHotPage::new).collect(),
-            findings,
-        }
-    }
-}
-
-impl WireRate {
-    fn new(counted: Counted) -> Option<Self> {
-        let (point, at) = (counted.rate()?, counted.interval()?);
-        Some(Self { point, lower: at.low, upper: at.high, n: counted.n })
-    }
-}
-
-impl WireCalibration {
-    fn new(report: &Report) -> Self {
-        let Counted { hits, n } = report.query_rate;
-        Self {
-            queries_total: n,
-            queries_judged_clean: n - hits,
-            queries_with_contradiction: hits,
-            queries_not_judged: report.queries.len() as u64 - n,
-            wilson_ci_95: WireRate::new(report.query_rate),
-            small_sample_note: report.small_sample_note(),
-        }
-    }
-}
-
-impl WirePairRate {
-    fn new(
-        raw: Counted,
-        corrected: Option<CorrectedRate>,
-        canaries: &CanaryCounts,
-        informedness: Option<Informedness>,
-        canary_seed: u64,
-    ) -> Self {
-        let CanaryCounts { caught, accused } = *canaries;
-        let spared = Counted { hits: accused.n - accused.hits, n: accused.n };
-        Self {
-            raw: WireRate::new(raw),
-            corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
-                estimate,
-                corrected_rate: shown,
-                interval: ends(interval),
-            }),
-            sensitivity: WireRate::new(caught),
-            specificity: WireRate::new(spared),
-            informedness: informedness.map(|Informedness { value, interval }| WireInformedness {
-                value,
-                interval: ends(interval),
-            }),
-            canary_seed,
-        }
-    }
-}
-
-impl WireErrors {
-    fn new(errors: &[(JudgeError, usize)]) -> Self {
-        let total = errors.iter().map(|(_, count)| count).sum();
-        let note = match total {
-            0 => "every call gave a judgement",
-            _ => "queries with pairs that were not judged are in no rate",
-        };
-        Self { by_kind: errors.iter().copied().collect(), total, note: note.to_owned() }
-    }
-}
-
-impl WireCost {
-    fn new(judge: Usd, embedding: Usd) -> Self {
-        let total = judge + embedding;
-        Self { judge: judge.as_f64(), embedding: embedding.as_f64(), total: total.as_f64() }
-    }
-}
-
-impl WireCache {
-    fn new(cache: Counted) -> Self {
-        Self { hits: cache.hits, misses: cache.n - cache.hits, hit_rate: cache.rate() }
-    }
-}
-
-impl WireTiers {
-    fn new(tiers: TierTally) -> Self {
-        let TierTally { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other } = tiers;
-        Self { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other }
-    }
-}
-
-impl WireFinding {
-    fn new(finding: &Finding, docket: &Docket) -> Self {
-        let Finding { place, judgement, resolution } = finding;
-        let Docketed { pair, prompt, rule } = &docket.pairs()[*place];
-        let Judgement { verdict, severity, axis, confidence, resolution: _, is_floored: _ } =
-            judgement;
-        let proposed = |part: fn(&Resolution) -> &String| resolution.as_ref().map(part).cloned();
-        Self {
-            pair_id: prompt.identity.short(),
-            kind: pair.kind,
-            a: WireMember::new(&pair.a),
-            b: WireMember::new(&pair.b),
-            combined_score: pair.combined_score,
-            date_rule: *rule,
-            is_truncated: prompt.is_truncated,
-            verdict: *verdict,
-            severity: *severity,
-            axis: axis.clone(),
-            confidence: *confidence,
-            resolution_kind: resolution.as_ref().map(|resolution| resolution.kind),
-            resolution_advice: proposed(|resolution| &resolution.advice),
-            resolution_command: proposed(|resolution| &resolution.command),
-        }
-    }
-}
-
 impl WireMember {
-    fn new(statement: &Statement) -> Self {
-        let Statement { key, place, text, holder, date, tier, trust } = statement;
-        let (chunk_id, take_row_num) = match place {
-            Place::Passage { ordinal: _, chunk_id } => (Some(chunk_id.clone()), None),
-            Place::Take { row } => (None, Some(*row)),
-        };
-        Self {
-            source_id: key.source.to_string(),
-            slug: key.slug.to_string(),
-            chunk_id,
-            take_row_num,
-            source_tier: *tier,
-            source_trust: *trust,
-            holder: holder.clone(),
-            text: text.clone(),
-            effective_date: date.map(|dated| dated.day.to_string()),
-            effective_date_source: date.map(|dated| dated.from),
-        }
+    /// The page's whole name; none if it is no name.
+    pub fn key(&self) -> Option<PageKey> {
+        let source = SourceId::new(&self.source_id).ok()?;
+        Some(PageKey::new(source, Slug::new(&self.slug).ok()?))
     }
-}
 
-impl WireQuery {
-    fn new(tally: &QueryTally, findings: &[WireFinding]) -> Self {
-        let QueryTally {
-            query,
-            results,
-            findings: places,
-            skipped_by_date,
-            cached,
-            judged,
-            unjudged,
-            error,
-        } = tally;
-        Self {
-            query: query.clone(),
-            result_count: *results,
-            contradictions: places.iter().map(|at| findings[*at].pair_id.clone()).collect(),
-            pairs_skipped_by_date: *skipped_by_date,
-            pairs_cache_hit: *cached,
-            pairs_judged: *judged,
-            pairs_unjudged: *unjudged,
-            is_fully_judged: tally.is_whole(),
-            error: error.clone(),
-        }
-    }
-}
-
-impl WireHotPage {
-    fn new(page: &HotPage) -> Self {
-        let HotPage { key, appearances, max_severity } = page;
-        Self {
-            source_id: key.source.to_string(),
-            slug: key.slug.to_string(),
-            appearances: *appearances,
-            max_severity: *max_severity,
+    /// Whether a page still makes this statement, word for word.
+    pub fn stands_in(&self, page: &Page) -> bool {
+        match (&self.chunk_id, self.take_row_num) {
+            (Some(id), _) => page.chunks.iter().any(|chunk| chunk.id(&page.key) == *id),
+            (None, Some(row)) => {
+                let take = row.checked_sub(1).and_then(|at| page.takes.get(at as usize));
+                take.is_some_and(|take| take.active && take.claim == self.text)
+            }
+            (None, None) => false,
         }
     }
 }

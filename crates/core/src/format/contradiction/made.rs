@@ -1,0 +1,253 @@
+//! The wire form of a run, made from its report.
+
+use crate::contradiction::docket::{Docket, Docketed};
+use crate::contradiction::pair::{Place, Statement};
+use crate::contradiction::rate::{CanaryCounts, CorrectedRate, Counted, Informedness};
+use crate::contradiction::report::{Finding, HotPage, QueryTally, Report, RunInfo, TierTally};
+use crate::contradiction::resolution::Resolution;
+use crate::contradiction::verdict::{JudgeError, Judgement};
+use crate::format::replay::ends;
+use crate::money::Usd;
+
+use super::{
+    CONTRADICTION_VERSION, ContradictionReport, WireCache, WireCalibration, WireCorrected,
+    WireCost, WireErrors, WireFinding, WireHotPage, WireInformedness, WireMember, WirePairRate,
+    WireQuery, WireRate, WireTiers,
+};
+
+impl ContradictionReport {
+    /// The wire form of a run and the docket it was made from.
+    pub fn new(report: &Report, docket: &Docket) -> Self {
+        let Report {
+            info,
+            status,
+            reasons,
+            findings,
+            queries,
+            verdicts,
+            errors,
+            query_rate,
+            pair_rate,
+            canaries,
+            informedness,
+            corrected,
+            cache,
+            tiers,
+            hot_pages,
+        } = report;
+        let RunInfo {
+            run_id,
+            judge_model,
+            prompt_version,
+            prompt_hash,
+            truncation_policy,
+            top_k,
+            sampling,
+            canary_seed,
+            judge_cost,
+            embedding_cost,
+            duration_ms,
+        } = info.clone();
+        let findings: Vec<_> = findings.iter().map(|one| WireFinding::new(one, docket)).collect();
+        Self {
+            schema_version: CONTRADICTION_VERSION,
+            run_status: *status,
+            verdict: report.verdict(),
+            inconclusive_reasons: reasons.clone(),
+            run_id,
+            judge_model,
+            prompt_version,
+            prompt_sha: prompt_hash,
+            truncation_policy,
+            top_k,
+            sampling,
+            queries_evaluated: queries.len(),
+            queries_with_contradiction: query_rate.hits,
+            queries_with_any_finding: report.queries_with_any_finding(),
+            total_contradictions_flagged: findings.len(),
+            verdict_breakdown: verdicts.iter().copied().collect(),
+            calibration: WireCalibration::new(report),
+            pair_rate: WirePairRate::new(
+                *pair_rate,
+                *corrected,
+                canaries,
+                *informedness,
+                canary_seed,
+            ),
+            judge_errors: WireErrors::new(errors),
+            cost_usd: WireCost::new(judge_cost, embedding_cost),
+            cache: WireCache::new(*cache),
+            duration_ms,
+            source_tier_breakdown: WireTiers::new(*tiers),
+            per_query: queries.iter().map(|query| WireQuery::new(query, &findings)).collect(),
+            hot_pages: hot_pages.iter().map(WireHotPage::new).collect(),
+            findings,
+        }
+    }
+}
+
+impl WireRate {
+    fn new(counted: Counted) -> Option<Self> {
+        let (point, at) = (counted.rate()?, counted.interval()?);
+        Some(Self { point, lower: at.low, upper: at.high, n: counted.n })
+    }
+}
+
+impl WireCalibration {
+    fn new(report: &Report) -> Self {
+        let Counted { hits, n } = report.query_rate;
+        Self {
+            queries_total: n,
+            queries_judged_clean: n - hits,
+            queries_with_contradiction: hits,
+            queries_not_judged: report.queries.len() as u64 - n,
+            wilson_ci_95: WireRate::new(report.query_rate),
+            small_sample_note: report.small_sample_note(),
+        }
+    }
+}
+
+impl WirePairRate {
+    fn new(
+        raw: Counted,
+        corrected: Option<CorrectedRate>,
+        canaries: &CanaryCounts,
+        informedness: Option<Informedness>,
+        canary_seed: u64,
+    ) -> Self {
+        let CanaryCounts { caught, accused } = *canaries;
+        let spared = Counted { hits: accused.n - accused.hits, n: accused.n };
+        Self {
+            raw: WireRate::new(raw),
+            corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
+                estimate,
+                corrected_rate: shown,
+                interval: ends(interval),
+            }),
+            sensitivity: WireRate::new(caught),
+            specificity: WireRate::new(spared),
+            informedness: informedness.map(|Informedness { value, interval }| WireInformedness {
+                value,
+                interval: ends(interval),
+            }),
+            canary_seed,
+        }
+    }
+}
+
+impl WireErrors {
+    fn new(errors: &[(JudgeError, usize)]) -> Self {
+        let total = errors.iter().map(|(_, count)| count).sum();
+        let note = match total {
+            0 => "every call gave a judgement",
+            _ => "queries with pairs that were not judged are in no rate",
+        };
+        Self { by_kind: errors.iter().copied().collect(), total, note: note.to_owned() }
+    }
+}
+
+impl WireCost {
+    fn new(judge: Usd, embedding: Usd) -> Self {
+        let total = judge + embedding;
+        Self { judge: judge.as_f64(), embedding: embedding.as_f64(), total: total.as_f64() }
+    }
+}
+
+impl WireCache {
+    fn new(cache: Counted) -> Self {
+        Self { hits: cache.hits, misses: cache.n - cache.hits, hit_rate: cache.rate() }
+    }
+}
+
+impl WireTiers {
+    fn new(tiers: TierTally) -> Self {
+        let TierTally { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other } = tiers;
+        Self { curated_vs_curated, curated_vs_bulk, bulk_vs_bulk, other }
+    }
+}
+
+impl WireFinding {
+    fn new(finding: &Finding, docket: &Docket) -> Self {
+        let Finding { place, judgement, resolution } = finding;
+        let Docketed { pair, prompt, rule } = &docket.pairs()[*place];
+        let Judgement { verdict, severity, axis, confidence, resolution: _, is_floored: _ } =
+            judgement;
+        let proposed = |part: fn(&Resolution) -> &String| resolution.as_ref().map(part).cloned();
+        Self {
+            pair_id: prompt.identity.short(),
+            kind: pair.kind,
+            a: WireMember::new(&pair.a),
+            b: WireMember::new(&pair.b),
+            combined_score: pair.combined_score,
+            date_rule: *rule,
+            is_truncated: prompt.is_truncated,
+            verdict: *verdict,
+            severity: *severity,
+            axis: axis.clone(),
+            confidence: *confidence,
+            resolution_kind: resolution.as_ref().map(|resolution| resolution.kind),
+            resolution_advice: proposed(|resolution| &resolution.advice),
+            resolution_command: proposed(|resolution| &resolution.command),
+        }
+    }
+}
+
+impl WireMember {
+    fn new(statement: &Statement) -> Self {
+        let Statement { key, place, text, holder, date, tier, trust } = statement;
+        let (chunk_id, take_row_num) = match place {
+            Place::Passage { ordinal: _, chunk_id } => (Some(chunk_id.clone()), None),
+            Place::Take { row } => (None, Some(*row)),
+        };
+        Self {
+            source_id: key.source.to_string(),
+            slug: key.slug.to_string(),
+            chunk_id,
+            take_row_num,
+            source_tier: *tier,
+            source_trust: *trust,
+            holder: holder.clone(),
+            text: text.clone(),
+            effective_date: date.map(|dated| dated.day.to_string()),
+            effective_date_source: date.map(|dated| dated.from),
+        }
+    }
+}
+
+impl WireQuery {
+    fn new(tally: &QueryTally, findings: &[WireFinding]) -> Self {
+        let QueryTally {
+            query,
+            results,
+            findings: places,
+            skipped_by_date,
+            cached,
+            judged,
+            unjudged,
+            error,
+        } = tally;
+        Self {
+            query: query.clone(),
+            result_count: *results,
+            contradictions: places.iter().map(|at| findings[*at].pair_id.clone()).collect(),
+            pairs_skipped_by_date: *skipped_by_date,
+            pairs_cache_hit: *cached,
+            pairs_judged: *judged,
+            pairs_unjudged: *unjudged,
+            is_fully_judged: tally.is_whole(),
+            error: error.clone(),
+        }
+    }
+}
+
+impl WireHotPage {
+    fn new(page: &HotPage) -> Self {
+        let HotPage { key, appearances, max_severity } = page;
+        Self {
+            source_id: key.source.to_string(),
+            slug: key.slug.to_string(),
+            appearances: *appearances,
+            max_severity: *max_severity,
+        }
+    }
+}

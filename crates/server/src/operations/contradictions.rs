@@ -1,0 +1,99 @@
+//! What the last contradiction probe found, as far as a caller over a wire may see it.
+
+use gbrain_core::contradiction::{Contradicts, RunStatus, Severity};
+use gbrain_core::fault::Fault;
+use gbrain_core::format::contradiction::{
+    ContradictionReport, FoundContradictions, WireFinding, WireMember,
+};
+use gbrain_core::request::Trust;
+use gbrain_eval::contradictions::standing;
+use gbrain_store::RunKind;
+use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::http::{Call, Reply};
+
+/// How old a run may be.
+const LATELY: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Findings that are listed, unless more are asked for.
+const LISTED: usize = 20;
+
+/// Which findings to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FindContradictions {
+    /// Only findings with a page whose name holds this, in either case.
+    #[serde(default)]
+    #[schemars(length(max = 546))]
+    pub slug: Option<String>,
+    /// Only findings of this severity or above.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+    /// Only findings of this verdict.
+    #[serde(default)]
+    pub verdict: Option<Contradicts>,
+    /// How many.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<u8>,
+}
+
+/// Lists findings of the last run, those that still stand.
+pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, Fault> {
+    let limit = input.limit.map_or(LISTED, usize::from);
+    if !(1..=100).contains(&limit) {
+        return Err(Fault::usage("a limit is 1 to 100"));
+    }
+    let (store, ws) = (call.house.store(), &call.who.workspace);
+    let since = call.now.saturating_sub(LATELY).unwrap_or(call.now);
+    let runs = store.runs(ws, RunKind::Contradictions, since, 1)?;
+    let Some(run) = runs.into_iter().next() else {
+        return Reply::json(&nothing("no probe for contradictions ran in the last 30 days"));
+    };
+    let Ok(report) = serde_json::from_str::<ContradictionReport>(&run.body) else {
+        return Reply::json(&nothing("the last run is of another version: run the probe again"));
+    };
+    let ContradictionReport { run_id, judge_model, run_status, findings, .. } = report;
+    let mut found = standing(store, ws, findings, Trust::Untrusted)?;
+    found.retain(|finding| is_asked_for(finding, &input));
+    let total = found.len();
+    found.truncate(limit);
+    let note = match run_status {
+        RunStatus::Ok => None,
+        RunStatus::Inconclusive => Some("the run was not able to judge everything"),
+        RunStatus::JudgeFailed => Some("the judge of this run failed: nothing was judged"),
+    };
+    Reply::json(&FoundContradictions {
+        run_id: Some(run_id),
+        ran_at: Some(format!("{:.3}", run.at)),
+        judge_model: Some(judge_model),
+        run_status: Some(run_status),
+        contradictions: found,
+        total,
+        note: note.map(str::to_owned),
+    })
+}
+
+fn nothing(note: &str) -> FoundContradictions {
+    FoundContradictions {
+        run_id: None,
+        ran_at: None,
+        judge_model: None,
+        run_status: None,
+        contradictions: Vec::new(),
+        total: 0,
+        note: Some(note.to_owned()),
+    }
+}
+
+fn is_asked_for(finding: &WireFinding, input: &FindContradictions) -> bool {
+    let holds = |part: &String| {
+        let part = part.to_lowercase();
+        let name = |member: &WireMember| format!("{}::{}", member.source_id, member.slug);
+        [&finding.a, &finding.b].iter().any(|one| name(one).to_lowercase().contains(&part))
+    };
+    input.slug.as_ref().is_none_or(holds)
+        && input.severity.is_none_or(|least| finding.severity >= least)
+        && input.verdict.is_none_or(|verdict| finding.verdict == verdict)
+}
