@@ -5,6 +5,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::contradiction::{
     ContradictionReport, FoundContradictions, WireFinding, WireMember,
 };
+use gbrain_core::id::SourceId;
 use gbrain_core::request::Trust;
 use gbrain_eval::contradictions::standing;
 use gbrain_store::RunKind;
@@ -27,6 +28,9 @@ pub(crate) struct FindContradictions {
     #[serde(default)]
     #[schemars(length(max = 546))]
     pub slug: Option<String>,
+    /// Only findings between pages of this source.
+    #[serde(default)]
+    pub source: Option<String>,
     /// Only findings of this severity or above.
     #[serde(default)]
     pub severity: Option<Severity>,
@@ -45,6 +49,7 @@ pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, 
     if !(1..=100).contains(&limit) {
         return Err(Fault::usage("a limit is 1 to 100"));
     }
+    let source = input.source.as_deref().map(SourceId::new).transpose()?;
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let since = call.now.saturating_sub(LATELY).unwrap_or(call.now);
     let runs = store.runs(ws, RunKind::Contradictions, since, 1)?;
@@ -56,7 +61,7 @@ pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, 
     };
     let ContradictionReport { run_id, judge_model, run_status, findings, .. } = report;
     let mut found = standing(store, ws, findings, Trust::Untrusted)?;
-    found.retain(|finding| is_asked_for(finding, &input));
+    found.retain(|finding| is_asked_for(finding, &input) && is_within(finding, source.as_ref()));
     let total = found.len();
     found.truncate(limit);
     let note = match run_status {
@@ -85,6 +90,13 @@ fn nothing(note: &str) -> FoundContradictions {
         total: 0,
         note: Some(note.to_owned()),
     }
+}
+
+/// Whether both statements are of this source, where one is asked for.
+fn is_within(finding: &WireFinding, source: Option<&SourceId>) -> bool {
+    let is_of =
+        |member: &WireMember| source.is_none_or(|source| member.source_id == source.as_str());
+    is_of(&finding.a) && is_of(&finding.b)
 }
 
 fn is_asked_for(finding: &WireFinding, input: &FindContradictions) -> bool {
