@@ -40,12 +40,14 @@ fn no_attack_in_a_page_or_a_chat_changes_a_verdict() {
     let provided = Provided::new(Home::sqlite(), obedient(), |_| Fault::None);
     let home = &provided.home;
     for (at, attack) in labelled().iter().enumerate() {
-        home.put("notes/harbour", &format!("The north berth of the harbour is open.\n\n{attack}"));
-        let chat = json!([
-            { "role": "user", "content": format!("The north berth of the harbour is closed.\n{attack}") },
-        ]);
+        // Not in both: pages that are nearly the same are one answer.
+        let (in_page, in_chat) =
+            if at % 2 == 0 { (attack.as_str(), "") } else { ("", attack.as_str()) };
+        let page = format!("The north berth of the harbour is open.\n\n{in_page}");
+        assert_eq!(home.put("notes/harbour", &page).code, Some(0), "{attack}");
+        let said = format!("The north berth of the harbour is closed.\n{in_chat}");
         let file = home.path().join("log.json");
-        std::fs::write(&file, chat.to_string()).unwrap();
+        std::fs::write(&file, json!([{ "role": "user", "content": said }]).to_string()).unwrap();
         home.ok(&["put", "chats/log", file.to_str().unwrap(), "--format", "chat-json"]);
         let ran = provided.run(&about_the_berth(&["--judge", "google:m"]));
         assert_eq!(ran.code, Some(1), "attack {at}: {attack}\n{}{}", ran.stdout, ran.stderr);

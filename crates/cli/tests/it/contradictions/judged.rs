@@ -115,8 +115,8 @@ fn a_recorded_judge_needs_no_key_and_no_network() {
         .lines()
         .map(|line| {
             let mut line: Value = serde_json::from_str(line).unwrap();
-            if line["prompt"].is_string() {
-                line["prompt"] = json!("0".repeat(64));
+            if line["prompt_sha256"].is_string() {
+                line["prompt_sha256"] = json!("0".repeat(64));
             }
             format!("{line}\n")
         })

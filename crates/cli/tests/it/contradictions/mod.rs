@@ -37,8 +37,8 @@ fn report(ran: &Ran) -> Value {
 
 /// Arguments of a run about the berth.
 fn about_the_berth<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let base = ["eval", VERB, "--query", "north berth harbour", "--canaries", CANARIES, "--json"];
-    base.iter().copied().chain(more.iter().copied()).collect()
+    let planted = if more.contains(&"--canaries") { &[][..] } else { &["--canaries", CANARIES] };
+    [&["eval", VERB, "--query", "north berth harbour", "--json"], planted, more].concat()
 }
 
 /// What is right about every planted pair, by what the judge is shown.

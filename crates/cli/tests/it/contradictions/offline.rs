@@ -137,7 +137,7 @@ fn bad_input_is_refused_with_a_remedy() {
     refused(&["--query", "x", "--top-k", "0"], "top-k");
     refused(&["--query", "x", "--judge", "nobody"], "nobody");
     refused(&["--query", "x", "--judge", "offline", "--cassette", "tape"], "cassette");
-    refused(&["--query", "x", "--budget-usd", "-1"], "budget-usd");
+    refused(&["--query", "x", "--budget-usd=-1"], "budget-usd");
     refused(&["review", "--severity", "dire"], "high");
     refused(&["review"], "no run");
     refused(&["nonsense"], "nonsense");

@@ -17,7 +17,7 @@ fn slugs(findings: &Value) -> Vec<String> {
 fn with_more(home: &Home) {
     with_disagreement(home);
     let private =
-        "---\nvisibility: private\n---\nThe north berth of the harbour is not open, says zanzibar.";
+        "---\nvisibility: private\n---\nThe north berth of the harbour is not open. Thus zanzibar.";
     assert_eq!(home.put("notes/ghost", private).code, Some(0));
     home.ok(&["sources", "add", "port"]);
     assert_eq!(
