@@ -11,7 +11,7 @@ use clap::Args;
 use gbrain_core::cross_modal::{Answers, Case, MAX_CYCLES, Rubric, Slot, choose};
 use gbrain_core::money::Usd;
 use gbrain_eval::cross_modal::Jury;
-use gbrain_eval::{MAX_DOCUMENT, read_document, write_atomically};
+use gbrain_eval::{EvalError, MAX_DOCUMENT, read_document, write_atomically};
 use gbrain_llm::{Asker, ModelRef, Task};
 use gbrain_store::Store;
 use serde::Serialize;
@@ -211,6 +211,10 @@ fn read_text(path: &Path) -> Result<String, CliError> {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
         read.map_err(|error| CliError::io("stdin", &error))?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            let (path, limit) = (PathBuf::from("stdin"), MAX_DOCUMENT);
+            return Err(EvalError::LargeDocument { path, limit }.into());
+        }
         bytes
     } else {
         read_document(path)?
