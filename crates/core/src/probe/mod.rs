@@ -8,9 +8,11 @@
 //!
 //! Deliberately absent: the clock, the audit file and the run itself.
 
+mod conclude;
 mod health;
 
-pub use health::{Health, health};
+pub use conclude::{Asked, Conclusion, Unanswered, conclude};
+pub use health::{ENABLE, Health, health};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -169,7 +171,7 @@ pub enum Decision {
 pub fn decide(switch: Switch, past: &[Event], now: Timestamp, embedder: Embedder) -> Decision {
     match (switch, embedder) {
         (Switch::Off, _) => Decision::Not(ProbeOutcome::Disabled),
-        (Switch::On, _) if is_waiting(past, now) => Decision::Not(ProbeOutcome::RateLimited),
+        (Switch::On, _) if due(past, now).is_some() => Decision::Not(ProbeOutcome::RateLimited),
         (Switch::On, Embedder::RemoteWithoutKey) => Decision::Not(ProbeOutcome::NoEmbeddingKey),
         (Switch::On, Embedder::Local | Embedder::Remote) => Decision::Go,
     }
@@ -195,16 +197,29 @@ pub fn file_name(at: Timestamp) -> String {
     format!("quality-probe-{}-W{:02}.jsonl", week.year(), week.week())
 }
 
-fn is_waiting(past: &[Event], now: Timestamp) -> bool {
+/// When the next run is due, from past runs in any order; none if it is now.
+pub fn due(past: &[Event], now: Timestamp) -> Option<Timestamp> {
     let last_that_counts = past.iter().filter(|event| event.outcome.counts()).max_by_key(|e| e.at);
-    if last_that_counts.is_some_and(|event| is_within(event.at, now, WINDOW)) {
-        return true;
+    if let Some(event) = last_that_counts.filter(|event| is_within(event.at, now, WINDOW)) {
+        return Some(later(event.at, WINDOW));
     }
     let since = last_that_counts.map_or(Timestamp::MIN, |event| event.at);
     let is_failure = |event: &&Event| event.outcome == ProbeOutcome::Error && event.at > since;
-    let failures = past.iter().filter(is_failure).count();
-    let last_failure = past.iter().filter(is_failure).map(|event| event.at).max();
-    last_failure.is_some_and(|at| is_within(at, now, pause(failures)))
+    let pause = pause(past.iter().filter(is_failure).count());
+    let last_failure = past.iter().filter(is_failure).map(|event| event.at).max()?;
+    is_within(last_failure, now, pause).then(|| later(last_failure, pause))
+}
+
+/// Runs from several places as one list, oldest first, each once.
+pub fn merged(lists: impl IntoIterator<Item = Vec<Event>>) -> Vec<Event> {
+    let mut events: Vec<Event> = lists.into_iter().flatten().collect();
+    events.sort_by_key(|event| (event.at, event.outcome));
+    events.dedup_by_key(|event| (event.at, event.outcome));
+    events
+}
+
+fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// How long to wait after so many failures in a row.
