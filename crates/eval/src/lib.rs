@@ -8,6 +8,7 @@
 pub mod benchmark;
 pub mod contradictions;
 mod correctness;
+pub mod cross_modal;
 mod error;
 mod files;
 mod gate;

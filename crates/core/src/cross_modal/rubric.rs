@@ -158,6 +158,15 @@ impl Rubric {
         Hash::of(self.words().as_bytes())
     }
 
+    /// Whether it compares with an expected answer.
+    pub fn needs_expected(&self) -> bool {
+        Self::qa()
+            .dimensions
+            .iter()
+            .take(1)
+            .any(|correctness| self.dimensions.contains(correctness))
+    }
+
     /// The place of a dimension.
     pub fn place(&self, key: &str) -> Option<usize> {
         self.dimensions.iter().position(|dimension| dimension.key == key)
