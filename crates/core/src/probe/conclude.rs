@@ -110,12 +110,13 @@ fn failing(aggregate: &Aggregate) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Why there is no verdict, with the first call that failed.
+/// Why there is no verdict, with the first call that gave no vote.
 fn unsure(aggregate: &Aggregate, judged: &Judged) -> String {
     let reason = aggregate.unsure.map_or("no verdict", |unsure| unsure.name());
     let failed = judged.panel.calls().iter().find_map(|call| match &call.outcome {
         Outcome::Failed(why) => Some(format!(", slot {} {why}", call.slot)),
-        _ => None,
+        Outcome::NotMade(Unmade::Settled(_)) | Outcome::Scored(_) => None,
+        Outcome::NotMade(why) => Some(format!(", slot {} {}", call.slot, why.name())),
     });
     format!("{reason}{}", failed.unwrap_or_default())
 }
@@ -220,7 +221,13 @@ mod tests {
         let counts = check(std::slice::from_ref(&good), &unpaid, &[], exceeded, Some(why));
         assert_eq!((counts.pass, counts.inconclusive, counts.upstream_error), (1, 1, 0));
         let unjudged = all(&Outcome::NotMade(Unmade::OverBudget));
-        check(&[good, unjudged], &[], &[], exceeded, Some("q1: calls_not_made"));
+        check(
+            &[good, unjudged],
+            &[],
+            &[],
+            exceeded,
+            Some("q1: calls_not_made, slot A over_budget"),
+        );
         let bad = all(&scored(3));
         let why = "q0: correctness mean_below_7 min_below_5, directness mean_below_7 min_below_5";
         check(&[bad], &unpaid, &[], ProbeOutcome::Fail, Some(why));
