@@ -85,6 +85,29 @@ impl ProbeOutcome {
         matches!(self, Self::Pass | Self::Fail | Self::Inconclusive | Self::BudgetExceeded)
     }
 
+    /// What whoever asked for it by hand can do about it.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::Pass => None,
+            Self::Fail => Some("look at the answers: gbrain eval probe history --json"),
+            Self::Inconclusive => Some("look which judges answer: gbrain models"),
+            Self::Error => Some("look who can be asked: gbrain models"),
+            Self::BudgetExceeded => Some(
+                "allow more: gbrain config set autopilot.nightly_quality_probe.max_usd 5.00, or choose \
+                 cheaper models: gbrain models",
+            ),
+            Self::RateLimited => Some("run it all the same: gbrain eval probe run --force"),
+            Self::NoEmbeddingKey => Some(
+                "set the key of the embedder that config.json names, or remove `embedder` for the \
+                 built-in one: gbrain models",
+            ),
+            Self::Disabled => Some(
+                "turn it on: gbrain config set autopilot.nightly_quality_probe.enabled true; or run it \
+                 once: gbrain eval probe run --force",
+            ),
+        }
+    }
+
     /// The exit code: 0 is a pass, 1 a measured fail, 2 no verdict.
     pub fn exit_code(self) -> u8 {
         match self {

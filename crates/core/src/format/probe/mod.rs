@@ -1,7 +1,9 @@
 //! The nightly quality probe on the wire: a line of its audit, and in `report` all that a run found.
 
+mod autopilot;
 mod report;
 
+pub use autopilot::{AutopilotDuty, AutopilotLook};
 pub use report::{
     ProbeAnswer, ProbeCost, ProbeHistory, ProbeMeasured, ProbeModels, ProbeReport, ProbeRun,
 };

@@ -9,8 +9,10 @@ use super::LINE;
 use super::table::{Edge, table};
 use crate::cross_modal::batch::RowVerdict;
 use crate::format::benchmark::WireRecall;
-use crate::format::probe::{ProbeEvent, ProbeHistory, ProbeMeasured, ProbeReport, ProbeRun};
-use crate::probe::ProbeOutcome;
+use crate::format::probe::{
+    AutopilotDuty, AutopilotLook, ProbeEvent, ProbeHistory, ProbeMeasured, ProbeReport, ProbeRun,
+};
+use crate::probe::{ENABLE, ProbeOutcome};
 
 /// The longest bar.
 const BAR: u64 = 10;
@@ -107,6 +109,23 @@ fn not_green(measured: &ProbeMeasured) -> String {
         return String::new();
     }
     format!("\n{}", table(&[Edge::Left, Edge::Left, Edge::Left], &rows))
+}
+
+/// One look of the autopilot.
+pub fn autopilot(look: &AutopilotLook) -> String {
+    if look.duties.is_empty() {
+        return format!("nothing is turned on; the nightly quality probe is with: {ENABLE}\n");
+    }
+    let line = |duty: &AutopilotDuty| {
+        let AutopilotDuty { workspace, duty, state, report, error } = duty;
+        let told = match (report, error) {
+            (Some(report), _) => probe(report),
+            (None, Some(error)) => format!("{state}: {}\n", visible(error, LINE)),
+            (None, None) => format!("{}\n", state.replace('_', " ")),
+        };
+        format!("{} {duty}: {told}", visible(workspace, LINE))
+    };
+    look.duties.iter().map(line).collect()
 }
 
 /// Past runs, newest first, and how recall moved.
