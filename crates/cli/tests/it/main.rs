@@ -11,6 +11,7 @@ mod compare;
 mod concurrent;
 #[path = "../../../core/tests/it/conforms.rs"]
 mod conforms;
+mod cross_modal;
 mod doctor;
 mod export;
 mod gate;

@@ -82,22 +82,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::aggregate::tests::{panel, scored};
-    use super::super::{Call, Rubric};
+    use super::super::{Call, Rubric, Unmade};
     use super::*;
     use crate::money::Usd;
 
     /// Scores of both dimensions by slot and cycle; 0 is a failure.
     #[track_caller]
     fn check(cycles: u8, made: &[(Slot, u8)], expected: Standing) {
-        let rubric = Rubric::qa();
-        let mut panel = panel(&rubric, cycles);
+        assert_eq!(standing(&after(cycles, made)), expected, "{made:?}");
+    }
+
+    fn after(cycles: u8, made: &[(Slot, u8)]) -> Panel {
+        let mut panel = panel(&Rubric::qa(), cycles);
         let mut next = [1; 3];
         for (slot, score) in made {
             let cycle = &mut next[*slot as usize];
             panel.record(call(*slot, *cycle, &[*score, *score])).unwrap();
             *cycle += 1;
         }
-        assert_eq!(standing(&panel), expected, "{made:?}");
+        panel
     }
 
     fn call(slot: Slot, cycle: u8, scores: &[u8]) -> Call {
@@ -126,18 +129,10 @@ mod tests {
         check(2, &[(A, 7), (B, 7), (C, 7)], Open);
     }
 
-    /// Which calls come next after these, as slot and cycle.
+    /// Which calls come next, as slot and cycle.
     #[track_caller]
     fn check_wave(made: &[(Slot, u8)], expected: &[(Slot, u8)]) {
-        let rubric = Rubric::qa();
-        let mut panel = panel(&rubric, 2);
-        let mut next = [1; 3];
-        for (slot, score) in made {
-            let cycle = &mut next[*slot as usize];
-            panel.record(call(*slot, *cycle, &[*score, *score])).unwrap();
-            *cycle += 1;
-        }
-        assert_eq!(wave(&panel), expected, "{made:?}");
+        assert_eq!(wave(&after(2, made)), expected, "{made:?}");
     }
 
     #[test]
@@ -152,10 +147,8 @@ mod tests {
 
     #[test]
     fn nothing_follows_a_call_that_could_not_be_made() {
-        let rubric = Rubric::qa();
-        let mut panel = panel(&rubric, 2);
-        panel.record(call(A, 1, &[9, 9])).unwrap();
-        let outcome = Outcome::NotMade(super::super::Unmade::OverBudget);
+        let mut panel = after(2, &[(A, 9)]);
+        let outcome = Outcome::NotMade(Unmade::OverBudget);
         panel.record(Call { slot: B, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
         assert_eq!((standing(&panel), wave(&panel)), (Open, Vec::new()));
     }

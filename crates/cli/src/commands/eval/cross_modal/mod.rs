@@ -54,7 +54,7 @@ pub(super) struct CrossModalArgs {
     #[arg(long, value_name = "TEXT", requires = "output", conflicts_with = "batch")]
     task: Option<String>,
     /// The right answer, if there is one: a text or @FILE.
-    #[arg(long, value_name = "TEXT", requires = "task")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "batch")]
     expected: Option<String>,
     /// With --task the file that is judged, `-` for stdin; with --batch where the summary goes.
     #[arg(long, short, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub(super) struct CrossModalArgs {
     #[arg(long, value_name = "FILE")]
     batch: Option<PathBuf>,
     /// The name of the output in its receipt [default: the skill's, else the content's hash].
-    #[arg(long, value_name = "NAME", requires = "task")]
+    #[arg(long, value_name = "NAME", conflicts_with = "batch")]
     slug: Option<String>,
     /// What is scored: task-v1 or qa-v1 [default: qa-v1 with expected answers, else task-v1].
     #[arg(long, value_name = "NAME")]
@@ -90,10 +90,10 @@ pub(super) struct CrossModalArgs {
     #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(16..=100_000))]
     max_tokens: u32,
     /// Judge only the first rows.
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "batch", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "task", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     /// Rows that are judged at once.
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "batch", value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "task", value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrent: u8,
     /// The most that it may cost, in dollars.
     #[arg(long, alias = "budget-usd", value_name = "USD", default_value = "5", value_parser = usd)]
