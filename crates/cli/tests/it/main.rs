@@ -23,6 +23,7 @@ mod manual;
 mod mcp;
 mod meaning;
 mod models;
+mod probe;
 mod prompts;
 mod replay;
 mod schema;

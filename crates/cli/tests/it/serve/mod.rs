@@ -2,7 +2,7 @@
 
 mod background;
 mod bodies;
-mod client;
+pub(crate) mod client;
 mod guard;
 mod hostile;
 mod isolation;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use gbrain_core::money::Usd;
+use gbrain_core::probe::ProbeOutcome;
 use gbrain_core::report::text;
 use gbrain_eval::probe::{By, Kept, Probed, Window, Wish};
 use gbrain_store::Store;
@@ -77,7 +78,8 @@ fn tell(context: &Context<'_>, probed: &Probed) -> Exit {
     } else {
         context.terminal.out(text::probe(report));
     }
-    if let Some(remedy) = event.outcome.remedy() {
+    let is_under_way = event.outcome == ProbeOutcome::RateLimited && report.next_run.is_none();
+    if let Some(remedy) = event.outcome.remedy().filter(|_| !is_under_way) {
         context.terminal.remark(remedy);
     }
     let exit = match event.outcome.exit_code() {
