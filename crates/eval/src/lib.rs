@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
+pub mod autopilot;
 pub mod benchmark;
 pub mod contradictions;
 mod correctness;
@@ -13,6 +14,7 @@ mod error;
 mod files;
 mod gate;
 mod local;
+pub mod probe;
 mod replay;
 mod retriever;
 mod selftest;

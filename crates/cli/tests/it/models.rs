@@ -1,5 +1,6 @@
 //! Models from the command line: who is asked, what it costs, answers to a benchmark.
 
+use std::process::Command;
 use std::time::Duration;
 
 use gbrain_bench::providers::{Asked, Fault, ProviderServer};
@@ -63,7 +64,14 @@ impl Provided {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.home.command(args).env("TEST_KEY", KEY).output().unwrap())
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// The binary, with the key.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.home.command(args);
+        command.env("TEST_KEY", KEY);
+        command
     }
 }
 

@@ -20,8 +20,10 @@ const ADD_RUN: &str = "INSERT INTO eval_runs (workspace_id, kind, id, at, outcom
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, id) DO NOTHING";
 const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
      WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
-const FORGET_PAGE: &str =
-    "DELETE FROM eval_runs WHERE workspace_id = $1 AND body LIKE $2 ESCAPE '!'";
+/// A run of the probe is about questions of its own and holds nothing of any page; without it the probe
+/// would be due again.
+const FORGET_PAGE: &str = "DELETE FROM eval_runs WHERE workspace_id = $1 AND kind <> $3 \
+     AND body LIKE $2 ESCAPE '!'";
 
 pub(super) fn answers(
     session: &mut dyn Session,
@@ -112,6 +114,7 @@ pub(super) fn forget_page(
 ) -> Result<()> {
     session.execute(FORGET_ALL, &[ws.into()])?;
     let slug = key.slug.as_str().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    session.execute(FORGET_PAGE, &[ws.into(), format!("%{slug}%").into()])?;
+    let spared = RunKind::QualityProbe.name();
+    session.execute(FORGET_PAGE, &[ws.into(), format!("%{slug}%").into(), spared.into()])?;
     Ok(())
 }

@@ -10,6 +10,7 @@ mod export;
 mod gate;
 mod locomo;
 mod longmemeval;
+mod probe;
 mod prune;
 mod qrels;
 mod replay;
@@ -83,6 +84,8 @@ enum Verb {
     CrossModal(Box<cross_modal::CrossModalArgs>),
     /// Find pairs of answers that can't both be so.
     SuspectedContradictions(Box<contradictions::ContradictionsArgs>),
+    /// The nightly quality probe: run it now, or look at past runs.
+    Probe(probe::ProbeArgs),
     /// Run again what a result file says, and compare row by row.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -105,6 +108,7 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Datasets(args)) => datasets::run(context, args),
         Some(Verb::CrossModal(args)) => cross_modal::run(context, args),
         Some(Verb::SuspectedContradictions(args)) => contradictions::run(context, args),
+        Some(Verb::Probe(args)) => probe::run(context, args),
         Some(Verb::Reproduce(args)) => reproduce::run(context, args),
     }
 }
