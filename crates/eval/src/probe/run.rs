@@ -31,7 +31,7 @@ pub enum By {
     Autopilot,
 }
 
-named! { By { Hand = "by hand", Autopilot = "autopilot" } }
+named! { By { Hand = "command line", Autopilot = "autopilot" } }
 
 /// Whether the switch and the window count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -138,7 +138,8 @@ fn doctor_tells_how_it_has_been_doing() {
         assert!(message.starts_with("the last 7 days all pass (n = 1)"), "{message}");
         comes_to(&staged, &["--force", "--max-usd", "0.01"], "budget_exceeded", 2);
         let (status, message, remedy) = told();
-        assert_eq!((status.as_str(), remedy.as_str()), ("warn", "gbrain eval probe run"));
+        assert_eq!(status, "warn");
+        assert!(remedy.ends_with("gbrain eval probe run --force"), "{remedy}");
         assert!(message.starts_with("in the last 7 days 1 pass, 1 budget_exceeded"), "{message}");
         assert!(message.contains("it can cost $"), "{message}");
     }
