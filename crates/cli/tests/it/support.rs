@@ -194,3 +194,17 @@ impl Drop for Database {
 fn connect(server: &str) -> postgres::Client {
     postgres::Client::connect(server, postgres::NoTls).unwrap()
 }
+
+/// About so many of the labelled attacks, from all over the file; none, loudly, where it is not there.
+#[expect(clippy::print_stderr, reason = "a skip is told")]
+pub(crate) fn labelled_attacks(count: usize) -> Vec<String> {
+    let Some(data) = std::env::var_os("GBRAIN_TEST_DATA") else {
+        eprintln!("SKIPPED the labelled attacks: set GBRAIN_TEST_DATA");
+        return Vec::new();
+    };
+    let text = std::fs::read_to_string(Path::new(&data).join("injection/train.jsonl")).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let attacks = rows.filter(|row| row["label"] == 1);
+    let all: Vec<String> = attacks.map(|row| row["text"].as_str().unwrap().to_owned()).collect();
+    all.iter().step_by(all.len() / count).cloned().collect()
+}
