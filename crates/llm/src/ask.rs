@@ -254,7 +254,7 @@ impl Asker {
         let outgoing = wire::rerank(provider, &model.model, query, documents)?;
         // A cross-encoder reads the query again with every document.
         let again = (query.len() * documents.len()) as u64;
-        let searches = wire::searches(documents.len());
+        let searches = wire::searches(query, documents);
         let worst = Usage { input: body_tokens(&outgoing) + again, output: 0, searches };
         let read = |answer: &Value| wire::reranked(answer, documents.len());
         let (said, bill) = self.send(model, provider, &outgoing, worst, &read)?;
