@@ -64,6 +64,7 @@ fn fails(fault: Fault, kind: AskErrorKind, requests: u64) {
         let error = site.asker("1").chat(&model(name), &chat("hello")).unwrap_err();
         assert_eq!(error.kind, kind, "{name} {error}");
         assert_eq!(site.server.requests(), requests, "{name}");
+        assert!(site.server.seen().iter().all(|one| one.fault == fault && one.model == "m"));
         assert!(!format!("{error} {error:?}").contains(KEY), "the server quotes it, we do not");
         let billed = site.server.billed().len();
         assert_eq!(site.charged().as_nanos() > 0, billed > 0, "charged if it was billed");
@@ -79,10 +80,25 @@ fn every_failure_has_its_kind() {
     fails(Fault::Status(400, None), AskErrorKind::BadRequest, 1);
     fails(Fault::Status(302, None), AskErrorKind::BadRequest, 1);
     fails(Fault::Status(307, None), AskErrorKind::BadRequest, 1);
+    fails(Fault::Gateway(502), AskErrorKind::Unavailable, 3);
+    fails(Fault::Gateway(504), AskErrorKind::Timeout, 3);
     fails(Fault::Cut, AskErrorKind::Malformed, 1);
     fails(Fault::Garbage, AskErrorKind::Malformed, 1);
     fails(Fault::Empty, AskErrorKind::Malformed, 1);
     fails(Fault::Hang(Duration::from_secs(2)), AskErrorKind::Timeout, 3);
+}
+
+#[test]
+fn an_answer_that_ends_at_its_limit_is_paid_and_none() {
+    for name in CHATTERS {
+        let site = Site::saying(|_| "long ".repeat(200), |_| Fault::None);
+        let error = site.asker("1").chat(&model(name), &chat("hello")).unwrap_err();
+        assert_eq!(error.kind, AskErrorKind::Truncated, "{name}");
+        let billed = site.server.billed();
+        assert_eq!((billed.len(), billed[0].output), (1, 100), "{name}");
+        let cost = billed[0].input * 1000 + billed[0].output * 2000;
+        assert_eq!(site.charged().as_nanos() as u64, cost, "{name}");
+    }
 }
 
 #[test]

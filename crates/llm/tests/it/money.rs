@@ -121,7 +121,7 @@ fn the_worst_case_is_not_below_what_it_costs() {
     let site = Site::new(|_| Fault::None);
     let asker = site.asker("1");
     for name in ["anthropic:m", "openai:m", "google:m", "ollama:m"] {
-        let chat = chat(&"wörter und 日本語 ".repeat(20));
+        let chat = chat(&"wörter und 日本語 ".repeat(15));
         let worst = asker.worst_of_chat(&model(name), &chat).unwrap();
         let (_, bill) = asker.chat(&model(name), &chat).unwrap();
         assert!(bill.cost <= worst, "{name}");
