@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
 mod budget;
+mod contradictions;
