@@ -2,7 +2,8 @@
 //!
 //! What it answers is decided by a function of what was asked, so a test can have a judge that is right,
 //! wrong, or obeys; what goes wrong is decided by a function of the request's number. It counts tokens as
-//! one for four bytes and keeps a bill of every answer, for comparison with the caller's ledger.
+//! one for four bytes, ends answers at the limit that it is given, and keeps a bill of every answer, for
+//! comparison with the caller's ledger.
 //!
 //! Deliberately absent: TLS, streaming, checking of prices.
 
@@ -49,6 +50,8 @@ pub enum Fault {
     None,
     /// A status, with the seconds of a `retry-after`.
     Status(u16, Option<u64>),
+    /// A status from a gateway that lost patience with a provider that answers, and bills it.
+    Gateway(u16),
     /// No answer for so long, then the connection is closed. The provider bills it.
     Hang(Duration),
     /// The answer breaks off in the middle. The provider bills it.
@@ -64,6 +67,15 @@ pub type Says = dyn Fn(&Asked) -> String + Send + Sync;
 /// What goes wrong with the request of a number, from 1.
 pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
 
+/// A request that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The model's name.
+    pub model: String,
+    /// What went wrong with it.
+    pub fault: Fault,
+}
+
 /// One answer that a provider would bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billed {
@@ -73,6 +85,8 @@ pub struct Billed {
     pub input: u64,
     /// Tokens made.
     pub output: u64,
+    /// Searches, where these are billed and tokens are not.
+    pub searches: u64,
     /// Whether the caller was told.
     pub told: bool,
 }
@@ -88,6 +102,7 @@ struct Shared {
     faults: Box<Faults>,
     requests: AtomicU64,
     stopped: AtomicBool,
+    seen: Mutex<Vec<Seen>>,
     billed: Mutex<Vec<Billed>>,
     bodies: Mutex<Vec<String>>,
     headers: Mutex<Vec<String>>,
@@ -106,6 +121,7 @@ impl ProviderServer {
             faults: Box::new(faults),
             requests: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
+            seen: Mutex::default(),
             billed: Mutex::default(),
             bodies: Mutex::default(),
             headers: Mutex::default(),
@@ -131,6 +147,11 @@ impl ProviderServer {
     /// How many requests came.
     pub fn requests(&self) -> u64 {
         self.shared.requests.load(Ordering::SeqCst)
+    }
+
+    /// Every request, in the order in which they came.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Every answer that would be billed.
@@ -182,23 +203,24 @@ impl Shared {
         body: &str,
     ) -> Option<()> {
         let fault = (self.faults)(number);
+        let request: Value = serde_json::from_str(body).unwrap_or_default();
+        let model = model_of(path, &request);
+        keep(&self.seen, Seen { model: model.clone(), fault });
         if let Fault::Status(status, after) = fault {
             let after = after.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
             // Careless providers quote what they were sent.
             let said = json!({ "error": { "message": format!("as planned; you sent {head}") } });
             return respond(stream, status, &after, &said.to_string());
         }
-        let request: Value = serde_json::from_str(body).unwrap_or_default();
         let Some((asked, format)) = understood(path, &request) else {
             return respond(stream, 404, "", r#"{"error":{"message":"no such route"}}"#);
         };
-        let (answer, made) = format.answer(&asked, &*self.says);
-        let model = model_of(path, &request);
-        let (input, output) = (tokens(body.len()), made);
+        let (mut answer, output) = format.answer(&asked, limit_of(&request), &*self.says);
         let told = matches!(fault, Fault::None | Fault::Empty);
-        keep(&self.billed, Billed { model, input, output, told });
-        let mut answer = answer;
-        format.add_usage(&mut answer, input, output);
+        let (input, searches) = format.billed(&asked, body);
+        let bill = Billed { model, input, output, searches, told };
+        format.add_usage(&mut answer, &bill);
+        keep(&self.billed, bill.clone());
         match fault {
             Fault::None => respond(stream, 200, "", &answer.to_string()),
             Fault::Hang(time) => {
@@ -213,9 +235,10 @@ impl Shared {
                 None
             }
             Fault::Garbage => respond(stream, 200, "", "<html>it works</html>"),
+            Fault::Gateway(status) => respond(stream, status, "", "<html>upstream</html>"),
             Fault::Empty => {
                 let mut empty = json!({});
-                format.add_usage(&mut empty, input, output);
+                format.add_usage(&mut empty, &bill);
                 respond(stream, 200, "", &empty.to_string())
             }
             Fault::Status(..) => None,
@@ -271,8 +294,9 @@ enum Format {
     GeminiEmbeddings,
     Embeddings,
     CohereEmbeddings,
-    Rerank,
+    CohereRerank,
     VoyageRerank,
+    Rerank,
 }
 
 fn text(value: &Value) -> String {
@@ -288,6 +312,13 @@ fn model_of(path: &str, request: &Value) -> String {
         Some((_, rest)) => rest.split(':').next().unwrap_or_default().to_owned(),
         None => text(&request["model"]),
     }
+}
+
+/// The most tokens that an answer may have.
+fn limit_of(request: &Value) -> u64 {
+    let gemini = &request["generationConfig"]["maxOutputTokens"];
+    let limits = [&request["max_tokens"], &request["max_output_tokens"], gemini];
+    limits.into_iter().find_map(Value::as_u64).unwrap_or(u64::MAX)
 }
 
 /// What a request asks, by its route.
@@ -330,21 +361,28 @@ fn understood(path: &str, request: &Value) -> Option<(Asked, Format)> {
                 query: text(&request["query"]),
                 documents: texts(&request["documents"]),
             };
-            let is_voyage = request["top_k"].is_number();
-            Some((asked, if is_voyage { Format::VoyageRerank } else { Format::Rerank }))
+            let format = match (path, &request["top_k"]) {
+                ("/v2/rerank", _) => Format::CohereRerank,
+                (_, Value::Number(_)) => Format::VoyageRerank,
+                _ => Format::Rerank,
+            };
+            Some((asked, format))
         }
         _ => None,
     }
 }
 
 impl Format {
-    /// The answer, and the tokens that were made for it.
-    fn answer(self, asked: &Asked, says: &Says) -> (Value, u64) {
+    /// The answer, and the tokens that were made for it: no more than the limit.
+    fn answer(self, asked: &Asked, limit: u64, says: &Says) -> (Value, u64) {
         match asked {
             Asked::Chat { .. } => {
                 let said = says(asked);
                 let made = tokens(said.len());
-                (self.chat(&said), made)
+                let bytes = usize::try_from(limit.saturating_mul(4)).unwrap_or(usize::MAX);
+                let part = said.floor_char_boundary(bytes);
+                let is_whole = made <= limit;
+                (self.chat(if is_whole { &said } else { &said[..part] }, is_whole), made.min(limit))
             }
             Asked::Embed { texts, dims } => {
                 let vectors: Vec<Vec<f64>> =
@@ -358,23 +396,42 @@ impl Format {
         }
     }
 
-    fn chat(self, said: &str) -> Value {
+    /// What is billed of a request: tokens sent, or searches.
+    fn billed(self, asked: &Asked, body: &str) -> (u64, u64) {
+        match (self, asked) {
+            (Self::CohereRerank, Asked::Rerank { documents, .. }) => {
+                (0, documents.len().div_ceil(100) as u64)
+            }
+            _ => (tokens(body.len()), 0),
+        }
+    }
+
+    fn chat(self, said: &str, is_whole: bool) -> Value {
+        let reason = |whole: &'static str, cut: &'static str| if is_whole { whole } else { cut };
         match self {
             Self::Anthropic => json!({
                 "type": "message",
                 "content": [{ "type": "text", "text": said }],
-                "stop_reason": "end_turn",
+                "stop_reason": reason("end_turn", "max_tokens"),
             }),
-            Self::Responses => json!({ "status": "completed", "output": [
-                { "type": "reasoning", "summary": [] },
-                { "type": "message", "content": [{ "type": "output_text", "text": said }] },
-            ] }),
-            Self::Gemini => json!({ "candidates": [
-                { "content": { "role": "model", "parts": [{ "text": said }] }, "finishReason": "STOP" },
-            ] }),
-            _ => json!({ "choices": [
-                { "index": 0, "message": { "role": "assistant", "content": said }, "finish_reason": "stop" },
-            ] }),
+            Self::Responses => json!({
+                "status": reason("completed", "incomplete"),
+                "incomplete_details":
+                    (!is_whole).then(|| json!({ "reason": "max_output_tokens" })),
+                "output": [
+                    { "type": "reasoning", "summary": [] },
+                    { "type": "message", "content": [{ "type": "output_text", "text": said }] },
+                ],
+            }),
+            Self::Gemini => json!({ "candidates": [{
+                "content": { "role": "model", "parts": [{ "text": said }] },
+                "finishReason": reason("STOP", "MAX_TOKENS"),
+            }] }),
+            _ => json!({ "choices": [{
+                "index": 0,
+                "message": { "role": "assistant", "content": said },
+                "finish_reason": reason("stop", "length"),
+            }] }),
         }
     }
 
@@ -408,7 +465,8 @@ impl Format {
         }
     }
 
-    fn add_usage(self, answer: &mut Value, input: u64, output: u64) {
+    fn add_usage(self, answer: &mut Value, bill: &Billed) {
+        let Billed { input, output, searches, .. } = bill;
         let (name, usage) = match self {
             Self::Anthropic | Self::Responses => {
                 ("usage", json!({ "input_tokens": input, "output_tokens": output }))
@@ -426,11 +484,10 @@ impl Format {
             Self::CohereEmbeddings => {
                 ("meta", json!({ "billed_units": { "input_tokens": input } }))
             }
-            Self::Rerank => {
-                answer["usage"] = json!({ "total_tokens": input });
-                ("meta", json!({ "billed_units": { "search_units": 1 } }))
+            Self::CohereRerank => ("meta", json!({ "billed_units": { "search_units": searches } })),
+            Self::Embeddings | Self::VoyageRerank | Self::Rerank => {
+                ("usage", json!({ "total_tokens": input }))
             }
-            Self::Embeddings | Self::VoyageRerank => ("usage", json!({ "total_tokens": input })),
         };
         answer[name] = usage;
     }

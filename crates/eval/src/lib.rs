@@ -32,4 +32,5 @@ pub use local::LocalTarget;
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
 pub use retriever::{Answer, RetrieveError, Retriever, Target};
 pub use selftest::{Mutant, MutantReport, Selftest, selftest};
+pub use spread::spread;
 pub use vectors::{SelfRetrieval, self_retrieval};

@@ -3,11 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Does so many pieces of work on so many threads, begun in their order; results in their order.
-pub(crate) fn spread<T: Send>(
-    count: usize,
-    threads: usize,
-    work: impl Fn(usize) -> T + Sync,
-) -> Vec<T> {
+pub fn spread<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let one = || {
         let mut done = Vec::new();

@@ -1,20 +1,18 @@
 //! The one door to models.
 //!
-//! A question is looked up on the cassette. If it is not there, its price is looked up, its worst case is
-//! charged, it is sent, and what it did cost is charged instead. An attempt that failed in a way that the
-//! provider does not bill is given back; one that may have been billed stays charged at its worst, and the
-//! next attempt is charged anew.
+//! A question is looked up on the cassette. If it is not there, its price is looked up, it waits for a place,
+//! its worst case is charged, it is sent, and what it did cost is charged instead. An attempt that failed in a
+//! way that the provider does not bill is given back; one that may have been billed stays charged at its
+//! worst, and the next attempt is charged anew. What waits, for a place or for another attempt, holds neither
+//! a place nor money.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use gbrain_core::hash::Hash;
-use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_store::{Budget, ChargeId, NewCharge, STANDING, Settlement, Store, StoreError};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::cassette::{Cassette, CassetteMode, Key, Recalled};
@@ -25,10 +23,12 @@ use crate::model::ModelRef;
 use crate::price::{Price, Prices};
 use crate::provider::{Provider, Providers};
 use crate::retry::Retry;
+use crate::secret::Secret;
+use crate::spending::Spending;
 use crate::wire::{self, Chat, Outgoing, Purpose, Usage};
 
-/// While waiting for another attempt, how often somebody's wish to stop is looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+/// While something is waited for, how often somebody's wish to stop is looked at.
+pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,21 +45,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self { timeout: Duration::from_secs(120), retry: Retry::default(), concurrency: 8 }
     }
-}
-
-/// Whose money, and how much of it.
-#[derive(Clone)]
-pub struct Spending {
-    /// Where charges are kept.
-    pub store: Arc<dyn Store>,
-    /// Whose they are.
-    pub workspace: WorkspaceId,
-    /// The budget of this run. None charges the day's alone.
-    pub budget: Option<Budget>,
-    /// The most that may be charged in a day (UTC), by everybody together.
-    pub per_day: Option<Usd>,
-    /// What for.
-    pub purpose: String,
 }
 
 /// Looks a variable of the environment up.
@@ -83,6 +68,16 @@ pub struct Bill {
     pub attempts: u32,
     /// Whether it came from the cassette.
     pub replayed: bool,
+}
+
+/// What every attempt of a question shares.
+struct Attempt<'a> {
+    model: &'a ModelRef,
+    provider: &'a Provider,
+    price: &'a Price,
+    worst: Usd,
+    call: Call,
+    key: Option<Secret>,
 }
 
 /// The door.
@@ -188,7 +183,7 @@ impl Asker {
         }
         let outgoing = wire::chat(self.provider(model)?, &model.model, chat)?;
         let usage = worst_of_chat(&outgoing, chat);
-        Ok(cost(self.price(model)?, usage))
+        Ok(self.price(model)?.of_usage(usage))
     }
 
     /// Asks a model a question.
@@ -224,6 +219,10 @@ impl Asker {
         purpose: Purpose,
         dims: Option<usize>,
     ) -> Result<(Vec<Vec<f32>>, Bill), AskError> {
+        if self.is_replay_only() {
+            let message = "a cassette holds no vectors, and nobody else may be asked";
+            return Err(AskError::new(AskErrorKind::NotRecorded, message));
+        }
         let provider = self.provider(model)?;
         let outgoing = wire::embed(provider, &model.model, texts, purpose, dims)?;
         let worst = Usage { input: body_tokens(&outgoing), ..Usage::default() };
@@ -255,7 +254,7 @@ impl Asker {
         let outgoing = wire::rerank(provider, &model.model, query, documents)?;
         // A cross-encoder reads the query again with every document.
         let again = (query.len() * documents.len()) as u64;
-        let searches = wire::searches(documents.len());
+        let searches = wire::searches(query, documents);
         let worst = Usage { input: body_tokens(&outgoing) + again, output: 0, searches };
         let read = |answer: &Value| wire::reranked(answer, documents.len());
         let (said, bill) = self.send(model, provider, &outgoing, worst, &read)?;
@@ -303,12 +302,12 @@ impl Asker {
         read: &dyn Fn(&Value) -> Result<T, AskError>,
     ) -> Result<(T, Bill), AskError> {
         let mut bill = Bill::default();
-        let answer = self.attempt(model, provider, outgoing, worst, &mut bill);
+        let answer = self.answer(model, provider, outgoing, worst, &mut bill);
         let said = answer.and_then(|answer| read(&answer)).map_err(|error| error.after(&bill))?;
         Ok((said, bill))
     }
 
-    fn attempt(
+    fn answer(
         &self,
         model: &ModelRef,
         provider: &Provider,
@@ -323,111 +322,70 @@ impl Asker {
             headers: wire::headers(provider, key.as_ref()),
             body: outgoing.body.to_string().into_bytes(),
         };
-        let worst = cost(price, worst);
+        let worst = price.of_usage(worst);
+        let attempt = Attempt { model, provider, price, worst, call, key };
         loop {
-            self.go_on()?;
-            let charge = self.reserve(model, worst)?;
+            let (charged, sent) = self.attempt(&attempt)?;
             bill.attempts += 1;
-            let sent = {
-                let _place = self.lane.enter();
-                http::send(&self.agent, &call, key.as_ref())
+            bill.cost = bill.cost + charged;
+            self.charged.fetch_add(charged.as_nanos(), Ordering::Relaxed);
+            let Failed { error, again, after, .. } = match sent {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
             };
-            match sent {
-                Ok(answer) => {
-                    let used = wire::used(provider, &answer);
-                    self.bill(bill, self.settle(&charge, used, price, worst));
-                    return Ok(answer);
-                }
-                Err(Failed { error, again, after, billed }) => {
-                    self.bill(bill, self.give_up(&charge, billed, worst));
-                    let wait =
-                        self.limits.retry.wait(bill.attempts, after, (self.outside.random)());
-                    match wait.filter(|_| again) {
-                        Some(wait) => self.sleep(wait)?,
-                        None => return Err(error),
-                    }
-                }
+            let wait = self.limits.retry.wait(bill.attempts, after, (self.outside.random)());
+            match wait.filter(|_| again) {
+                Some(wait) => self.sleep(wait)?,
+                None => return Err(error),
             }
         }
     }
 
-    fn bill(&self, bill: &mut Bill, cost: Usd) {
-        bill.cost = bill.cost + cost;
-        self.charged.fetch_add(cost.as_nanos(), Ordering::Relaxed);
+    /// One attempt, and what is charged for it. The place comes before the money and is held until it is known
+    /// what the attempt cost: of a thousand calls that wait for one of eight places, at most eight are charged
+    /// at their worst, and a process that is killed leaves no more than that behind.
+    fn attempt(&self, attempt: &Attempt<'_>) -> Result<(Usd, Result<Value, Failed>), AskError> {
+        let Attempt { model, provider, price, worst, call, key } = attempt;
+        let _place = self.lane.enter(&|| self.is_stopped()).ok_or_else(stopped)?;
+        let none = || AskError::new(AskErrorKind::OverBudget, "no budget was given");
+        let spending = self.spending.as_ref().ok_or_else(none)?;
+        let charge = spending.reserve(model, *worst, self.now())?;
+        // A ledger that others write too may have taken its time.
+        if self.is_stopped() {
+            spending.give_up(&charge, false, *worst, self.now());
+            return Err(stopped());
+        }
+        let sent = http::send(&self.agent, call, key.as_ref());
+        let charged = match &sent {
+            Ok(answer) => {
+                let used = wire::used(provider, answer).map(|used| (used, *price));
+                spending.settle(&charge, used, *worst, self.now())
+            }
+            Err(failed) => spending.give_up(&charge, failed.billed, *worst, self.now()),
+        };
+        Ok((charged, sent))
     }
 
-    fn go_on(&self) -> Result<(), AskError> {
-        if self.outside.cancel.load(Ordering::Relaxed) {
-            return Err(AskError::new(AskErrorKind::Cancelled, "it was stopped"));
-        }
-        Ok(())
+    fn is_stopped(&self) -> bool {
+        self.outside.cancel.load(Ordering::Relaxed)
     }
 
     fn sleep(&self, mut left: Duration) -> Result<(), AskError> {
-        while !left.is_zero() {
-            self.go_on()?;
+        while !left.is_zero() && !self.is_stopped() {
             let nap = left.min(GLANCE);
             std::thread::sleep(nap);
             left -= nap;
         }
-        self.go_on()
+        if self.is_stopped() { Err(stopped()) } else { Ok(()) }
     }
 
-    fn reserve(&self, model: &ModelRef, worst: Usd) -> Result<ChargeId, AskError> {
-        let Some(spending) = &self.spending else {
-            return Err(AskError::new(AskErrorKind::OverBudget, "no budget was given"));
-        };
-        let now = (self.outside.clock)();
-        let day = now.to_zoned(TimeZone::UTC).date();
-        let day = spending.per_day.map(|cap| Budget { name: format!("{STANDING}{day}"), cap });
-        let (budget, standing) = match (&spending.budget, day) {
-            (Some(budget), day) => (budget.clone(), day),
-            (None, Some(day)) => (day, None),
-            (None, None) => {
-                return Err(AskError::new(AskErrorKind::OverBudget, "no budget was given"));
-            }
-        };
-        let charge = NewCharge {
-            budget,
-            standing,
-            model: model.to_string(),
-            purpose: spending.purpose.clone(),
-            worst,
-        };
-        spending.store.reserve(&spending.workspace, &charge, now).map_err(|error| {
-            let kind = match error {
-                StoreError::OverBudget { .. } => AskErrorKind::OverBudget,
-                _ => AskErrorKind::Ledger,
-            };
-            AskError::new(kind, error.to_string())
-        })
-    }
-
-    /// Charges an answered call with what it cost; what is charged now.
-    fn settle(&self, charge: &ChargeId, used: Option<Usage>, price: &Price, worst: Usd) -> Usd {
-        let Some(used) = used else { return self.give_up(charge, true, worst) };
-        let usd = cost(price, used);
-        let settlement = Settlement::Cost { usd, input: used.input, output: used.output };
-        if self.write(charge, &settlement) { usd } else { worst }
-    }
-
-    /// Gives a call that has no answer back, unless it may be billed; what is charged now.
-    fn give_up(&self, charge: &ChargeId, billed: bool, worst: Usd) -> Usd {
-        let settlement = if billed { Settlement::Unknown } else { Settlement::Free };
-        if self.write(charge, &settlement) && !billed { Usd::ZERO } else { worst }
-    }
-
-    /// Whether the ledger took it. If it did not, the charge stays at its worst, which is never too
-    /// little.
-    fn write(&self, charge: &ChargeId, settlement: &Settlement) -> bool {
-        let Some(spending) = &self.spending else { return false };
-        let now = (self.outside.clock)();
-        spending.store.settle(&spending.workspace, charge, settlement, now).unwrap_or(false)
+    fn now(&self) -> Timestamp {
+        (self.outside.clock)()
     }
 }
 
-fn cost(price: &Price, usage: Usage) -> Usd {
-    price.of(usage.input, usage.output, usage.searches)
+fn stopped() -> AskError {
+    AskError::new(AskErrorKind::Cancelled, "it was stopped")
 }
 
 /// A token is at least one byte of what is sent.

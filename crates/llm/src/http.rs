@@ -76,25 +76,22 @@ pub(crate) fn send(
     })
 }
 
-/// The request did not get through, or nothing came back.
+/// The request did not get through, or nothing came back. Only where it certainly was not sent whole it is
+/// certainly not billed.
 fn unsent(error: &ureq::Error, hide: &dyn Fn(String) -> String) -> Failed {
-    let (kind, again, billed) = match error {
-        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-            (AskErrorKind::Timeout, true, false)
-        }
-        ureq::Error::Timeout(_) => (AskErrorKind::Timeout, true, true),
-        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => {
-            (AskErrorKind::Unreachable, false, false)
-        }
-        ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
-            (AskErrorKind::Unreachable, false, false)
-        }
-        // The connection broke while the provider had the request.
-        ureq::Error::Io(_) | ureq::Error::Protocol(_) => (AskErrorKind::Unreachable, false, true),
-        _ => (AskErrorKind::Unreachable, false, false),
+    use ureq::Error as E;
+    let is_timeout = matches!(error, E::Timeout(_));
+    let is_sent = match error {
+        E::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => false,
+        E::Io(io) => io.kind() != std::io::ErrorKind::ConnectionRefused,
+        E::HostNotFound | E::ConnectionFailed | E::BadUri(_) | E::Http(_) => false,
+        E::Tls(_) | E::TlsRequired | E::RequireHttpsOnly(_) | E::InvalidProxyUrl => false,
+        E::RedirectFailed | E::TooManyRedirects => false,
+        _ => true,
     };
+    let kind = if is_timeout { AskErrorKind::Timeout } else { AskErrorKind::Unreachable };
     let error = AskError::new(kind, hide(format!("no answer: {error}")));
-    Failed { error, again, after: None, billed }
+    Failed { error, again: is_timeout, after: None, billed: is_sent }
 }
 
 /// The answer began and did not end.
@@ -107,7 +104,8 @@ fn unread(error: &ureq::Error, hide: &dyn Fn(String) -> String) -> Failed {
     Failed { error, again, after: None, billed: true }
 }
 
-/// A status that says no. Providers bill what they answer, so none of these.
+/// A status that says no. Providers bill what they answer, so none of these; but a gateway that lost patience
+/// or the connection does not know what the provider behind it did.
 fn refused(status: u16, said: &str, after: Option<Duration>) -> Failed {
     let (kind, again) = match status {
         429 => (AskErrorKind::RateLimited, true),
@@ -116,8 +114,9 @@ fn refused(status: u16, said: &str, after: Option<Duration>) -> Failed {
         401 | 403 => (AskErrorKind::Denied, false),
         _ => (AskErrorKind::BadRequest, false),
     };
+    let billed = matches!(status, 408 | 499 | 502 | 504 | 520 | 524);
     let message = format!("status {status}: {}", message(said));
-    Failed { error: AskError::new(kind, message), again, after, billed: false }
+    Failed { error: AskError::new(kind, message), again, after, billed }
 }
 
 /// What a provider says of an error, on one line: the message of its JSON, or the beginning of what is
@@ -137,17 +136,39 @@ mod tests {
 
     #[test]
     fn statuses_have_meanings() {
-        let check = |status, kind: AskErrorKind, again| {
+        let check = |status, kind: AskErrorKind, again, billed| {
             let failed = refused(status, "{}", None);
-            assert_eq!((failed.error.kind, failed.again, failed.billed), (kind, again, false));
+            let found = (failed.error.kind, failed.again, failed.billed);
+            assert_eq!(found, (kind, again, billed), "{status}");
         };
-        check(429, AskErrorKind::RateLimited, true);
-        check(500, AskErrorKind::Unavailable, true);
-        check(529, AskErrorKind::Unavailable, true);
-        check(504, AskErrorKind::Timeout, true);
-        check(401, AskErrorKind::Denied, false);
-        check(400, AskErrorKind::BadRequest, false);
-        check(302, AskErrorKind::BadRequest, false);
+        check(429, AskErrorKind::RateLimited, true, false);
+        check(500, AskErrorKind::Unavailable, true, false);
+        check(503, AskErrorKind::Unavailable, true, false);
+        check(529, AskErrorKind::Unavailable, true, false);
+        check(408, AskErrorKind::Timeout, true, true);
+        check(502, AskErrorKind::Unavailable, true, true);
+        check(504, AskErrorKind::Timeout, true, true);
+        check(524, AskErrorKind::Unavailable, true, true);
+        check(401, AskErrorKind::Denied, false, false);
+        check(400, AskErrorKind::BadRequest, false, false);
+        check(302, AskErrorKind::BadRequest, false, false);
+    }
+
+    #[test]
+    fn only_what_was_not_sent_is_not_billed() {
+        let check = |error: ureq::Error, kind: AskErrorKind, again, billed| {
+            let failed = unsent(&error, &|text| text);
+            let found = (failed.error.kind, failed.again, failed.billed);
+            assert_eq!(found, (kind, again, billed), "{error}");
+        };
+        let io = |kind: std::io::ErrorKind| ureq::Error::Io(kind.into());
+        check(ureq::Error::HostNotFound, AskErrorKind::Unreachable, false, false);
+        check(io(std::io::ErrorKind::ConnectionRefused), AskErrorKind::Unreachable, false, false);
+        check(io(std::io::ErrorKind::ConnectionReset), AskErrorKind::Unreachable, false, true);
+        check(ureq::Error::Timeout(ureq::Timeout::Connect), AskErrorKind::Timeout, true, false);
+        check(ureq::Error::Timeout(ureq::Timeout::Global), AskErrorKind::Timeout, true, true);
+        // An answer came, and its head was too large to be read.
+        check(ureq::Error::LargeResponseHeader(9, 8), AskErrorKind::Unreachable, false, true);
     }
 
     #[test]

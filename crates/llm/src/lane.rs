@@ -2,6 +2,8 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use crate::ask::GLANCE;
+
 /// Places for calls.
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -19,14 +21,18 @@ impl Lane {
         Self { free: Mutex::new(places.max(1)), freed: Condvar::new() }
     }
 
-    /// Waits for a place.
-    pub(crate) fn enter(&self) -> Place<'_> {
+    /// Waits for a place; none if it is stopped before it has one.
+    pub(crate) fn enter(&self, is_stopped: &dyn Fn() -> bool) -> Option<Place<'_>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        while !is_stopped() {
+            if *free > 0 {
+                *free -= 1;
+                return Some(Place(self));
+            }
+            let waited = self.freed.wait_timeout(free, GLANCE);
+            free = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        *free -= 1;
-        Place(self)
+        None
     }
 }
 
@@ -50,7 +56,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..12 {
                 scope.spawn(|| {
-                    let _place = lane.enter();
+                    let _place = lane.enter(&|| false);
                     let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
                     std::thread::sleep(Duration::from_millis(5));
@@ -59,5 +65,16 @@ mod tests {
             }
         });
         assert_eq!(most.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_he_wishes() {
+        let lane = Lane::new(0);
+        let place = lane.enter(&|| false);
+        assert!(place.is_some(), "there is at least one");
+        let asked = AtomicUsize::new(0);
+        assert!(lane.enter(&|| asked.fetch_add(1, Ordering::SeqCst) == 2).is_none());
+        drop(place);
+        assert!(lane.enter(&|| true).is_none() && lane.enter(&|| false).is_some());
     }
 }

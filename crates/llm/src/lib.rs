@@ -24,9 +24,10 @@ mod price;
 mod provider;
 mod retry;
 mod secret;
+mod spending;
 mod wire;
 
-pub use ask::{Asker, Bill, Environment, Limits, Spending};
+pub use ask::{Asker, Bill, Environment, Limits};
 pub use cassette::{Cassette, CassetteError, CassetteMode};
 pub use desk::{Desk, MODEL_VARIABLE, Task, amount, prices_with};
 pub use embedder::RemoteEmbedder;
@@ -36,4 +37,5 @@ pub use model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 pub use price::{Price, PriceError, Prices};
 pub use provider::{Api, KeySource, Provider, ProviderError, Providers};
 pub use retry::Retry;
+pub use spending::Spending;
 pub use wire::{Chat, Purpose, Reply, Schema, Usage};

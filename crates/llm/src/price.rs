@@ -11,6 +11,7 @@ use serde_json::Number;
 
 use crate::model::ModelRef;
 use crate::provider::Provider;
+use crate::wire::Usage;
 
 const BUILT_IN: &str = include_str!("prices.json");
 
@@ -36,6 +37,12 @@ impl Price {
         sent.for_tokens(input)
             + made.for_tokens(output)
             + search.for_tokens(searches.saturating_mul(1000))
+    }
+
+    /// What a call costs.
+    pub fn of_usage(&self, usage: Usage) -> Usd {
+        let Usage { input, output, searches } = usage;
+        self.of(input, output, searches)
     }
 }
 

@@ -96,6 +96,10 @@ pub struct Charge {
     pub worst: Usd,
     /// What it costs, once it is known or given up.
     pub actual: Option<Usd>,
+    /// Tokens that were sent, once it is settled.
+    pub input: Option<u64>,
+    /// Tokens that came back, once it is settled.
+    pub output: Option<u64>,
     /// When it was charged.
     pub created_at: Timestamp,
 }

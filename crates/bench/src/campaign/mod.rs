@@ -7,6 +7,8 @@
 
 pub mod aftermath;
 pub mod api;
+pub mod budget;
+pub mod contradictions;
 pub mod engine;
 pub mod fuzz;
 pub mod ground;
@@ -31,7 +33,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume";
+const NAMES: &str =
+    "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, contradictions";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -44,6 +47,8 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "workers" => workers::run(&parse(name, args)?),
         "kick" => kick::run(&parse(name, args)?),
         "resume" => resume::run(&parse(name, args)?),
+        "budget" => budget::run(&parse(name, args)?),
+        "contradictions" => contradictions::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

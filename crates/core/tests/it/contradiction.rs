@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use gbrain_core::contradiction::docket::Asked;
-use gbrain_core::contradiction::pair::{Pair, PairKind, Place, Statement, Tier};
+use gbrain_core::contradiction::pair::Pair;
 use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
 use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::report::{Report, RunInfo};
@@ -17,79 +17,29 @@ use gbrain_core::contradiction::{
 use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
 use gbrain_core::format::schema::{of_body, of_input};
 use gbrain_core::gate::Verdict;
-use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::money::Usd;
-use gbrain_core::request::Trust;
 use gbrain_core::untrusted::outside;
 use serde_json::{Value, json};
 
 use super::conforms::assert_conforms;
 use super::data;
 
-fn statement(slug: &str, text: &str) -> Statement {
-    let key = PageKey::parse(slug, &SourceId::default()).unwrap();
-    Statement {
-        place: Place::Passage { ordinal: 0, chunk_id: format!("{slug}#0") },
-        key,
-        text: text.to_owned(),
-        holder: None,
-        date: None,
-        tier: Tier::Other,
-        trust: Trust::Trusted,
-    }
-}
+#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
+#[path = "../../../bench/src/campaign/contradictions/labelled.rs"]
+mod labelled;
 
-fn pair(a: &str, b: &str) -> Pair {
-    Pair::new(PairKind::CrossPage, statement("a", a), statement("b", b), 1.0)
-}
+use labelled::{measure, pair};
 
 fn rows(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Contradictions that were found, accusations, and contradictions that are there.
-#[derive(Debug, Default, Clone, Copy)]
-struct Figures {
-    right: usize,
-    accused: usize,
-    there: usize,
-}
-
-impl Figures {
-    fn precision(self) -> f64 {
-        self.right as f64 / self.accused.max(1) as f64
-    }
-
-    fn recall(self) -> f64 {
-        self.right as f64 / self.there.max(1) as f64
-    }
-
-    fn f1(self) -> f64 {
-        2.0 * self.right as f64 / (self.accused + self.there).max(1) as f64
-    }
-}
-
-/// Rules were made looking at the errors of one half of the labelled pairs; of the other half only
-/// the figures were seen. Halves are by the hash of a row's id. SciFact holds a claim against a whole
-/// abstract, which takes knowledge that this judge has not: it is silent there.
 #[test]
 fn the_offline_judge_on_labelled_sentences() {
     let Some(dir) = data("nli") else { return };
-    let mut figures: BTreeMap<(String, &str), Figures> = BTreeMap::new();
-    for row in rows(&dir.join("train.jsonl")) {
-        let text = |key: &str| row[key].as_str().unwrap();
-        let is_seen = Hash::of(text("id").as_bytes()).0[0].is_multiple_of(2);
-        let source = text("src").split('/').next().unwrap().to_owned();
-        let judgement = offline::judge(&pair(text("a"), text("b")));
-        let is_accused = judgement.verdict == Contradicts::Contradiction;
-        let is_one = text("label") == "contradiction";
-        let one = figures.entry((source, if is_seen { "seen" } else { "unseen" })).or_default();
-        one.there += usize::from(is_one);
-        one.accused += usize::from(is_accused);
-        one.right += usize::from(is_accused && is_one);
-    }
+    let figures = measure(&dir.join("train.jsonl")).unwrap();
     for ((source, half), one) in &figures {
         let (precision, recall, f1) = (one.precision(), one.recall(), one.f1());
         println!(

@@ -22,9 +22,9 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usage"];
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
-    let cached: u64 = cached.iter().filter_map(|name| usage[*name].as_u64()).sum();
+    let cached = cached.iter().filter_map(|name| usage[*name].as_u64());
     Some(Usage {
-        input: usage["input_tokens"].as_u64()? + cached,
+        input: cached.fold(usage["input_tokens"].as_u64()?, u64::saturating_add),
         output: usage["output_tokens"].as_u64()?,
         searches: 0,
     })

@@ -20,10 +20,14 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
     Outgoing { path: "/chat/completions".to_owned(), body }
 }
 
+/// Of chats, which have both kinds of tokens, one of them perhaps only in the sum; a chat that tells one kind
+/// has not told what it costs.
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usage"];
-    let input = usage["prompt_tokens"].as_u64().or_else(|| usage["total_tokens"].as_u64())?;
-    Some(Usage { input, output: usage["completion_tokens"].as_u64().unwrap_or(0), searches: 0 })
+    let sent = usage["prompt_tokens"].as_u64()?;
+    let made = usage["completion_tokens"].as_u64();
+    let made = made.or_else(|| usage["total_tokens"].as_u64()?.checked_sub(sent))?;
+    Some(Usage { input: sent, output: made, searches: 0 })
 }
 
 pub(super) fn reply(answer: &Value) -> Result<Reply, AskError> {

@@ -25,7 +25,7 @@ pub(super) fn request(model: &str, chat: &Chat) -> Outgoing {
 pub(super) fn usage(answer: &Value) -> Option<Usage> {
     let usage = &answer["usageMetadata"];
     let made = ["candidatesTokenCount", "thoughtsTokenCount"];
-    let output = made.iter().filter_map(|name| usage[*name].as_u64()).sum();
+    let output = made.iter().filter_map(|name| usage[*name].as_u64()).fold(0, u64::saturating_add);
     Some(Usage { input: usage["promptTokenCount"].as_u64()?, output, searches: 0 })
 }
 

@@ -130,7 +130,11 @@ pub(crate) fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
     match provider.api {
         Api::Anthropic => anthropic::usage(answer),
         Api::OpenAi => responses::usage(answer).or_else(|| openai_embeddings::usage(answer)),
-        Api::OpenAiCompatible => chat_completions::usage(answer),
+        Api::OpenAiCompatible => {
+            let is_chat = answer["choices"].is_array();
+            let others = || openai_embeddings::usage(answer).filter(|_| !is_chat);
+            chat_completions::usage(answer).or_else(others)
+        }
         Api::Gemini => gemini::usage(answer),
         Api::Cohere => cohere::usage(answer),
         Api::Voyage | Api::Jina => voyage::usage(answer),
@@ -204,9 +208,16 @@ pub(crate) fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, Ask
     })
 }
 
-/// Searches that a rerank is billed for, where searches are billed: one for a hundred documents.
-pub(crate) fn searches(documents: usize) -> u64 {
-    documents.div_ceil(100) as u64
+/// Bytes of a document that are one document where searches are billed, whatever the query: Cohere cuts
+/// documents where they and the query are more than 510 tokens, and a token is at least a byte.
+const SEARCHED_BYTES: usize = 250;
+
+/// The most searches that a rerank is billed for, where searches are billed: one for a hundred documents, each
+/// piece of a long one being a document.
+pub(crate) fn searches(query: &str, documents: &[&str]) -> u64 {
+    let room = 510_usize.saturating_sub(query.len()).max(SEARCHED_BYTES);
+    let pieces = documents.iter().map(|document| document.len().div_ceil(room).max(1));
+    pieces.sum::<usize>().div_ceil(100) as u64
 }
 
 /// The headers that say who asks.

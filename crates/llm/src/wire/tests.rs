@@ -150,5 +150,41 @@ fn scores() {
     assert_eq!(body["top_k"], 2);
     let meta = json!({ "meta": { "billed_units": { "search_units": 1 } } });
     assert_eq!(used(&provider("cohere"), &meta).unwrap().searches, 1);
-    assert_eq!((searches(1), searches(100), searches(101)), (1, 1, 2));
+    let check = |query: usize, documents: usize, bytes: usize, expected: u64| {
+        let (query, document) = ("q".repeat(query), "d".repeat(bytes));
+        let documents = vec![document.as_str(); documents];
+        assert_eq!(searches(&query, &documents), expected);
+    };
+    check(10, 1, 0, 1);
+    check(10, 100, 500, 1);
+    check(10, 101, 500, 2);
+    // Each in two pieces, and in four when the query takes as much as it may.
+    check(10, 100, 501, 2);
+    check(9999, 100, 1000, 4);
+}
+
+#[test]
+fn what_was_used() {
+    let check = |name: &str, answer: Value, expected: Option<(u64, u64)>| {
+        let expected = expected.map(|(input, output)| Usage { input, output, searches: 0 });
+        assert_eq!(used(&provider(name), &answer), expected, "{name} {answer}");
+    };
+    let chat = |usage: Value| json!({ "choices": [], "usage": usage });
+    check("ollama", chat(json!({ "prompt_tokens": 7, "total_tokens": 10 })), Some((7, 3)));
+    check("ollama", chat(json!({ "prompt_tokens": 7, "completion_tokens": 3 })), Some((7, 3)));
+    // What was made is dearer than what was sent: half of a count is none.
+    check("ollama", chat(json!({ "prompt_tokens": 7 })), None);
+    check("ollama", chat(json!({ "total_tokens": 10 })), None);
+    check("ollama", chat(json!({ "prompt_tokens": 7, "total_tokens": 3 })), None);
+    check("ollama", json!({ "data": [], "usage": { "total_tokens": 10 } }), Some((10, 0)));
+    check("openai", json!({ "data": [], "usage": { "prompt_tokens": 7 } }), Some((7, 0)));
+    // Counts that no call has do not wrap around to small ones.
+    let most = u64::MAX;
+    let usage =
+        json!({ "input_tokens": most, "output_tokens": 1, "cache_read_input_tokens": most });
+    check("anthropic", json!({ "usage": usage }), Some((most, 1)));
+    let usage =
+        json!({ "promptTokenCount": 1, "candidatesTokenCount": most, "thoughtsTokenCount": 2 });
+    check("google", json!({ "usageMetadata": usage }), Some((1, most)));
+    check("cohere", json!({ "meta": { "billed_units": {} } }), None);
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use gbrain_core::id::WorkspaceId;
 use gbrain_llm::{AskErrorKind, Limits, Purpose, Retry};
 
 use crate::providers::Fault;
-use crate::site::{KEY, Site, chat, model};
+use crate::site::{KEY, LIMITS, Site, chat, model};
 
 const CHATTERS: [&str; 4] = ["anthropic:m", "openai:m", "google:m", "ollama:m"];
 
@@ -63,6 +64,7 @@ fn fails(fault: Fault, kind: AskErrorKind, requests: u64) {
         let error = site.asker("1").chat(&model(name), &chat("hello")).unwrap_err();
         assert_eq!(error.kind, kind, "{name} {error}");
         assert_eq!(site.server.requests(), requests, "{name}");
+        assert!(site.server.seen().iter().all(|one| one.fault == fault && one.model == "m"));
         assert!(!format!("{error} {error:?}").contains(KEY), "the server quotes it, we do not");
         let billed = site.server.billed().len();
         assert_eq!(site.charged().as_nanos() > 0, billed > 0, "charged if it was billed");
@@ -78,10 +80,26 @@ fn every_failure_has_its_kind() {
     fails(Fault::Status(401, None), AskErrorKind::Denied, 1);
     fails(Fault::Status(400, None), AskErrorKind::BadRequest, 1);
     fails(Fault::Status(302, None), AskErrorKind::BadRequest, 1);
+    fails(Fault::Status(307, None), AskErrorKind::BadRequest, 1);
+    fails(Fault::Gateway(502), AskErrorKind::Unavailable, 3);
+    fails(Fault::Gateway(504), AskErrorKind::Timeout, 3);
     fails(Fault::Cut, AskErrorKind::Malformed, 1);
     fails(Fault::Garbage, AskErrorKind::Malformed, 1);
     fails(Fault::Empty, AskErrorKind::Malformed, 1);
     fails(Fault::Hang(Duration::from_secs(2)), AskErrorKind::Timeout, 3);
+}
+
+#[test]
+fn an_answer_that_ends_at_its_limit_is_paid_and_none() {
+    for name in CHATTERS {
+        let site = Site::saying(|_| "long ".repeat(200), |_| Fault::None);
+        let error = site.asker("1").chat(&model(name), &chat("hello")).unwrap_err();
+        assert_eq!(error.kind, AskErrorKind::Truncated, "{name}");
+        let billed = site.server.billed();
+        assert_eq!((billed.len(), billed[0].output), (1, 100), "{name}");
+        let cost = billed[0].input * 1000 + billed[0].output * 2000;
+        assert_eq!(site.charged().as_nanos() as u64, cost, "{name}");
+    }
 }
 
 #[test]
@@ -126,13 +144,7 @@ fn a_wait_is_stopped() {
     let cancel = Arc::new(AtomicBool::new(false));
     let retry =
         Retry { attempts: 9, first: Duration::from_secs(30), longest: Duration::from_secs(60) };
-    let limits = Limits { retry, ..Limits::default() };
-    let asker = gbrain_llm::Asker::new(
-        site.providers(),
-        crate::site::prices(),
-        limits,
-        Arc::new(|_: &str| Some(KEY.to_owned())),
-    );
+    let asker = site.asker_with(Limits { retry, ..Limits::default() });
     let asker = asker.spending(site.spending("1")).until(cancel.clone());
     let begun = Instant::now();
     let error = std::thread::scope(|scope| {
@@ -143,6 +155,47 @@ fn a_wait_is_stopped() {
     });
     assert_eq!(error.kind, AskErrorKind::Cancelled);
     assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_call_that_is_stopped_while_it_waits_for_a_place_is_not_sent() {
+    let site = Site::new(|_| Fault::Hang(Duration::from_millis(700)));
+    let cancel = Arc::new(AtomicBool::new(false));
+    let retry = Retry { attempts: 1, ..LIMITS.retry };
+    let limits = Limits { concurrency: 1, timeout: Duration::from_secs(1), retry };
+    let asker = site.asker_with(limits).spending(site.spending("1")).until(cancel.clone());
+    let kinds: Vec<AskErrorKind> = std::thread::scope(|scope| {
+        let call = || asker.chat(&model("openai:m"), &chat("hello")).unwrap_err().kind;
+        let calls = [scope.spawn(call), scope.spawn(call), scope.spawn(call)];
+        while site.server.requests() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        cancel.store(true, Ordering::Relaxed);
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let stopped = kinds.iter().filter(|kind| **kind == AskErrorKind::Cancelled).count();
+    assert_eq!((stopped, site.server.requests()), (2, 1), "{kinds:?}");
+    assert_eq!(site.store.charges(&WorkspaceId::default(), "run").unwrap().len(), 1);
+}
+
+#[test]
+fn a_call_that_waits_for_another_attempt_leaves_its_place_to_others() {
+    let site = Site::new(|number| match number {
+        1 => Fault::Status(429, Some(1)),
+        _ => Fault::None,
+    });
+    let asker = site.asker_with(Limits { concurrency: 1, ..LIMITS }).spending(site.spending("1"));
+    let ask = || asker.chat(&model("openai:m"), &chat("hello")).unwrap();
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(ask);
+        while site.server.requests() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        ask();
+        assert!(begun.elapsed() < Duration::from_secs(1), "the other one sleeps meanwhile");
+        assert_eq!(slow.join().unwrap().1.attempts, 2);
+    });
 }
 
 #[test]

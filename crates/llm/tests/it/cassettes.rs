@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use gbrain_core::money::Usd;
-use gbrain_llm::{AskErrorKind, Asker, Cassette, CassetteMode, Chat, Limits, Prices, Providers};
+use gbrain_llm::{
+    AskErrorKind, Asker, Cassette, CassetteMode, Chat, Limits, Prices, Providers, Purpose,
+};
 
 use crate::providers::Fault;
 use crate::site::{KEY, Site, chat, model};
@@ -38,6 +40,10 @@ fn a_recorded_run_needs_nothing() {
     asker.chat(&model("openai:m"), &again).unwrap();
     let (scores, _) = asker.rerank(&model("voyage:m"), "red", &documents).unwrap();
     assert_eq!(scores, [1.0, 0.0]);
+    let replaying = Cassette::open(&path, CassetteMode::ReplayOnly).unwrap();
+    let with_money = site.asker("1").cassette(replaying);
+    let error = with_money.embed(&model("openai:m"), &["a"], Purpose::Query, None).unwrap_err();
+    assert_eq!(error.kind, AskErrorKind::NotRecorded);
     assert_eq!(site.server.requests(), requests, "nobody was asked");
 }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
-use gbrain_llm::{AskErrorKind, Spending};
-use gbrain_store::ChargeState;
+use gbrain_llm::{AskErrorKind, Limits, Spending};
+use gbrain_store::{Budget, ChargeState};
 
 use crate::providers::Fault;
-use crate::site::{Site, chat, model};
+use crate::site::{LIMITS, Site, chat, model};
 
 /// Faults of every kind, by the number of the request.
 fn mixed(number: u64) -> Fault {
@@ -23,7 +23,7 @@ fn mixed(number: u64) -> Fault {
     }
 }
 
-/// The short form of `cargo xtask campaign spend`.
+/// The short form of `cargo xtask campaign budget`, in one process and without kills.
 #[test]
 fn a_budget_is_never_passed_and_no_call_is_lost() {
     let site = Site::new(mixed);
@@ -79,6 +79,23 @@ fn a_budget_is_never_passed_and_no_call_is_lost() {
     assert_eq!(sum, site.charged());
 }
 
+/// A budget with room for one worst case serves any number of calls, one after another.
+#[test]
+fn what_waits_for_a_place_holds_no_money() {
+    let site = Site::new(|_| Fault::None);
+    let limits = Limits { concurrency: 1, ..LIMITS };
+    let worst = site.asker("1").worst_of_chat(&model("openai:m"), &chat("hello")).unwrap();
+    let cap = worst + worst.less(Usd::nanos(1));
+    let budget = Some(Budget { name: "run".to_owned(), cap });
+    let asker = site.asker_with(limits).spending(Spending { budget, ..site.spending("1") });
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| asker.chat(&model("openai:m"), &chat("hello")).unwrap());
+        }
+    });
+    assert!(site.charged() <= cap);
+}
+
 #[test]
 fn a_day_has_a_budget_of_its_own() {
     let site = Site::new(|_| Fault::None);
@@ -104,7 +121,7 @@ fn the_worst_case_is_not_below_what_it_costs() {
     let site = Site::new(|_| Fault::None);
     let asker = site.asker("1");
     for name in ["anthropic:m", "openai:m", "google:m", "ollama:m"] {
-        let chat = chat(&"wörter und 日本語 ".repeat(20));
+        let chat = chat(&"wörter und 日本語 ".repeat(15));
         let worst = asker.worst_of_chat(&model(name), &chat).unwrap();
         let (_, bill) = asker.chat(&model(name), &chat).unwrap();
         assert!(bill.cost <= worst, "{name}");

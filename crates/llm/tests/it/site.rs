@@ -16,6 +16,13 @@ use crate::providers::{Asked, Fault, ProviderServer};
 /// A key that must be seen nowhere but in a header.
 pub(crate) const KEY: &str = "test-key-7f3a9c";
 
+/// Quick to give up.
+pub(crate) const LIMITS: Limits = Limits {
+    timeout: Duration::from_millis(400),
+    retry: Retry { attempts: 3, first: Duration::from_millis(5), longest: Duration::from_secs(1) },
+    concurrency: 32,
+};
+
 pub(crate) struct Site {
     pub(crate) server: ProviderServer,
     pub(crate) store: Arc<dyn Store>,
@@ -85,15 +92,11 @@ impl Site {
     }
 
     pub(crate) fn asker_without_money(&self) -> Asker {
-        let limits = Limits {
-            timeout: Duration::from_millis(400),
-            retry: Retry {
-                attempts: 3,
-                first: Duration::from_millis(5),
-                longest: Duration::from_secs(1),
-            },
-            concurrency: 32,
-        };
+        self.asker_with(LIMITS)
+    }
+
+    /// A door without money and with limits.
+    pub(crate) fn asker_with(&self, limits: Limits) -> Asker {
         let environment = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
         Asker::new(self.providers(), prices(), limits, Arc::new(environment))
     }

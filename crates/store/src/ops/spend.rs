@@ -5,7 +5,7 @@ use gbrain_core::money::Usd;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Columns, Session, collect, first};
 use crate::spend::{
     Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement, SpendLine,
 };
@@ -27,11 +27,15 @@ const CORRECT: &str = "UPDATE budgets SET charged = charged + $3 \
 const BUDGET: &str = "SELECT name, cap, charged, calls, created_at FROM budgets \
      WHERE workspace_id = $1 AND name = $2";
 const CHARGES: &str = "SELECT budget, number, standing, model, purpose, state, worst, actual, \
-     created_at FROM charges WHERE workspace_id = $1 AND budget = $2 ORDER BY number";
+     input_tokens, output_tokens, created_at FROM charges WHERE workspace_id = $1 AND budget = $2 ORDER BY number";
 const LINES: &str = "SELECT model, purpose, count(*), \
      CAST(sum(CASE WHEN state IN ('reserved', 'lost') THEN 1 ELSE 0 END) AS bigint), \
      CAST(sum(COALESCE(actual, worst)) AS bigint) FROM charges \
      WHERE workspace_id = $1 AND created_at >= $2 GROUP BY model, purpose ORDER BY model, purpose";
+
+/// The most that a call is settled at: a million dollars. A count of tokens that a provider made up fills any
+/// budget with that, and does not overflow it, which would leave the charge at its worst.
+const DEAREST: Usd = Usd::cents(100_000_000);
 
 pub(super) fn reserve(
     session: &mut dyn Session,
@@ -99,7 +103,7 @@ pub(super) fn settle(
     workspaces::ledger(session, ws)?;
     let (state, actual, input, output) = match *settlement {
         Settlement::Cost { usd, input, output } => {
-            (ChargeState::Settled, Some(usd.as_nanos()), Some(input), Some(output))
+            (ChargeState::Settled, Some(usd.min(DEAREST).as_nanos()), Some(input), Some(output))
         }
         Settlement::Free => (ChargeState::Released, Some(0), None, None),
         Settlement::Unknown => (ChargeState::Lost, None, None, None),
@@ -161,9 +165,16 @@ pub(super) fn charges(
             state: row::name(row, 5, ChargeState::from_name)?,
             worst: Usd::nanos(row.int(6)?),
             actual: row.opt_int(7)?.map(Usd::nanos),
-            created_at: row::timestamp(row.int(8)?)?,
+            input: tokens(row, 8)?,
+            output: tokens(row, 9)?,
+            created_at: row::timestamp(row.int(10)?)?,
         })
     })
+}
+
+fn tokens(row: &dyn Columns, at: usize) -> Result<Option<u64>> {
+    let negative = |_| StoreError::corrupt("a count is negative");
+    row.opt_int(at)?.map(u64::try_from).transpose().map_err(negative)
 }
 
 pub(super) fn lines(

@@ -51,13 +51,13 @@ impl SqliteStore {
     }
 
     /// Runs a job on the writer's connection, alone in this process.
-    fn with_writer<T>(&self, job: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    fn with_writer<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = match slot.take() {
+        let mut connection = match slot.take() {
             Some(connection) => connection,
             None => open::connect(&self.path)?,
         };
-        let result = job(&connection);
+        let result = job(&mut connection);
         if connection.is_autocommit() {
             *slot = Some(connection);
         }
@@ -157,7 +157,7 @@ impl Driver for SqliteStore {
             connection.busy_timeout(SCRUB_PATIENCE)?;
             let scrubbed = (0..SCRUB_TRIES)
                 .try_fold(false, |done, _| if done { Ok(true) } else { empty_log(connection) });
-            connection.busy_timeout(open::BUSY)?;
+            open::be_patient(connection)?;
             scrubbed
         })
     }

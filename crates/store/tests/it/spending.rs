@@ -78,6 +78,9 @@ fn a_call_is_charged_at_its_worst_and_then_at_its_cost(db: &Database) {
     let expected =
         [(Settled, nanos(10)), (Released, nanos(0)), (Lost, nanos(50)), (Reserved, None)];
     assert_eq!(states, expected);
+    let tokens: Vec<_> = charges.iter().map(|charge| (charge.input, charge.output)).collect();
+    let none = (None, None);
+    assert_eq!(tokens, [(Some(3), Some(4)), none, none, none]);
     assert_eq!(store.budget(&ws(), "never").unwrap(), None);
     assert_eq!(store.budget(&ws(), "run").unwrap().unwrap().calls, 4);
 }
@@ -151,7 +154,17 @@ fn a_call_that_costs_more_than_its_worst_is_charged_in_full(db: &Database) {
     let refused = store.reserve(&ws(), &charge("run", 0, 20), at(3));
     assert!(matches!(refused, Err(StoreError::OverBudget { left: Usd::ZERO, .. })));
     // Somebody who allows more goes on.
-    assert!(store.reserve(&ws(), &charge("run", 5, 30), at(3)).is_ok());
+    let more = store.reserve(&ws(), &charge("run", 5, 30), at(3)).unwrap();
+    // What no call costs fills every budget, as often as it is told.
+    assert!(store.settle(&ws(), &more, &cost(i64::MAX), at(4)).unwrap());
+    let big = 3_000_000_000_000_000_000;
+    for _ in 0..3 {
+        let id = store.reserve(&ws(), &charge("run", 5, big), at(5)).unwrap();
+        assert!(store.settle(&ws(), &id, &cost(i64::MAX), at(6)).unwrap());
+    }
+    assert_eq!(charged(&*store, "run"), 25 + 4 * 1_000_000_000_000_000);
+    let refused = store.reserve(&ws(), &charge("run", 1, 1_000_000_000), at(7));
+    assert!(matches!(refused, Err(StoreError::OverBudget { left: Usd::ZERO, .. })));
 }
 
 fn what_was_spent_is_told_by_model_and_purpose(db: &Database) {

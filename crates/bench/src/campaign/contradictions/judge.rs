@@ -1,0 +1,139 @@
+//! A judge that errs one time in five, whatever it is shown, and knows every answer otherwise.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
+use gbrain_core::contradiction::{
+    Canary, Contradicts, Docket, Judgement, Origin, Outcome, Prompt, ResolutionKind, Severity,
+};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
+use gbrain_eval::contradictions::{Heard, Hearing, Judge};
+use gbrain_llm::{Asker, Limits, Prices, Providers, Retry, Spending};
+use gbrain_store::{Budget, Location, OpenMode};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::providers::{Asked, Fault, ProviderServer};
+
+/// How often it errs.
+pub(super) const ERRS: f64 = 0.2;
+const AXIS: &str = "a figure";
+const SURE: f64 = 0.9;
+
+/// One judge of many: who it is decides about which pairs it errs.
+#[derive(Debug, Clone, Copy)]
+pub struct Erring {
+    /// The brain's seed.
+    pub seed: u64,
+    /// Which of the brain's judges.
+    pub number: u64,
+}
+
+impl Erring {
+    /// What it says of a pair: the truth, or one time in five the contrary. A pair's prompt is all that chance
+    /// depends on, so it says the same when it is asked again.
+    fn accuses(self, prompt: &Prompt, is_contradiction: bool) -> bool {
+        let Self { seed, number } = self;
+        let parts = [&seed.to_le_bytes()[..], &number.to_le_bytes(), &prompt.identity.0];
+        let bits = Hash::of_parts(&parts).0;
+        let drawn = u64::from_le_bytes(bits[..8].try_into().expect("a hash has 32 bytes"));
+        is_contradiction != (drawn as f64 / u64::MAX as f64 <= ERRS)
+    }
+
+    /// What becomes of a docket and of planted pairs before it.
+    pub fn hear(self, docket: &Docket, answers: &[bool], planted: &[Canary]) -> Heard {
+        let outcome = |prompt: &Prompt, answer| outcome(self.accuses(prompt, answer));
+        let pairs = docket.pairs().iter().zip(answers);
+        let outcomes = pairs.map(|(one, answer)| outcome(&one.prompt, *answer)).collect();
+        let planted = planted.iter().map(|canary| {
+            let prompt = Prompt::of(&canary.pair, MAX_PAIR_CHARS);
+            (canary.clone(), outcome(&prompt, canary.is_contradiction))
+        });
+        Heard { outcomes, planted: planted.collect(), trouble: None }
+    }
+
+    /// The same through a hearing: a model behind an address, asked over a wire that fails now and then.
+    pub fn hear_by_wire(
+        self,
+        docket: &Docket,
+        answers: &[bool],
+        planted: &[Canary],
+    ) -> Result<Heard> {
+        let mut says: HashMap<String, bool> = HashMap::new();
+        for (one, answer) in docket.pairs().iter().zip(answers) {
+            says.insert(one.prompt.user.clone(), self.accuses(&one.prompt, *answer));
+        }
+        for canary in planted {
+            let prompt = Prompt::of(&canary.pair, MAX_PAIR_CHARS);
+            let accuses = self.accuses(&prompt, canary.is_contradiction);
+            says.insert(prompt.user, accuses);
+        }
+        let says = move |asked: &Asked| match asked {
+            Asked::Chat { user, .. } => said(says.get(user).copied()),
+            _ => String::new(),
+        };
+        let server = ProviderServer::start(says, faults)?;
+        let dir = tempfile::tempdir()?;
+        let asker = asker(&server, &dir.path().join("brain.db"))?;
+        let judge = Judge::Model(&asker, "openai:judge".parse()?);
+        let hearing = Hearing::new(&judge, None, docket, planted.to_vec(), MAX_PAIR_CHARS)?;
+        Ok(hearing.run(&|_| ()))
+    }
+}
+
+fn outcome(accuses: bool) -> Outcome {
+    let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
+    let judgement = Judgement::new(verdict, Severity::Low, AXIS, SURE);
+    Outcome::Judged(judgement.with_resolution(Some(ResolutionKind::ManualReview)), Origin::Judge)
+}
+
+/// What the model says; nothing that can be read to what it was not asked.
+fn said(accuses: Option<bool>) -> String {
+    let Some(accuses) = accuses else { return "?".to_owned() };
+    let verdict = if accuses { Contradicts::Contradiction } else { Contradicts::No };
+    let said = json!({
+        "verdict": verdict.name(),
+        "severity": Severity::Low.name(),
+        "axis": AXIS,
+        "confidence": SURE,
+        "resolution_kind": ResolutionKind::ManualReview.name(),
+    });
+    said.to_string()
+}
+
+/// One request in ten is to be tried again.
+fn faults(number: u64) -> Fault {
+    match number % 20 {
+        7 => Fault::Status(429, Some(0)),
+        13 => Fault::Status(503, None),
+        _ => Fault::None,
+    }
+}
+
+fn asker(server: &ProviderServer, ledger: &std::path::Path) -> Result<Asker> {
+    let described = json!({ "openai": { "base_url": format!("{}/v1", server.url()) } });
+    let Value::Object(settings) = described else { unreachable!("it is an object") };
+    let prices = r#"{"openai:judge": {"input_usd_per_million": 1, "output_usd_per_million": 2,
+        "source": "a campaign", "date": "2026-01-01"}}"#;
+    let retry =
+        Retry { attempts: 12, first: Duration::from_millis(2), longest: Duration::from_secs(1) };
+    let limits = Limits { timeout: Duration::from_secs(60), retry, concurrency: 8 };
+    let environment = Arc::new(|_: &str| Some("key".to_owned()));
+    let location = Location::Sqlite(ledger.to_owned());
+    let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
+    let spending = Spending {
+        store: store.into(),
+        workspace: WorkspaceId::default(),
+        budget: Some(Budget { name: "run".to_owned(), cap: Usd::cents(100_000) }),
+        per_day: None,
+        purpose: "campaign".to_owned(),
+    };
+    let asker =
+        Asker::new(Providers::with(&settings)?, Prices::parse(prices)?, limits, environment);
+    Ok(asker.spending(spending))
+}

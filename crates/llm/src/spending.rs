@@ -1,0 +1,180 @@
+//! The money of a door: what an attempt is charged before it is sent, and what after.
+//!
+//! A charge is counted against the budget of the run and that of the day on which it was made; it is settled
+//! on that day's, whatever the clock says by then.
+
+use std::sync::Arc;
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
+use gbrain_store::{Budget, ChargeId, NewCharge, STANDING, Settlement, Store, StoreError};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::error::{AskError, AskErrorKind};
+use crate::model::ModelRef;
+use crate::price::Price;
+use crate::wire::Usage;
+
+/// Whose money, and how much of it.
+#[derive(Clone)]
+pub struct Spending {
+    /// Where charges are kept.
+    pub store: Arc<dyn Store>,
+    /// Whose they are.
+    pub workspace: WorkspaceId,
+    /// The budget of this run. None charges the day's alone.
+    pub budget: Option<Budget>,
+    /// The most that may be charged in a day (UTC), by everybody together.
+    pub per_day: Option<Usd>,
+    /// What for.
+    pub purpose: String,
+}
+
+impl Spending {
+    /// Charges an attempt at its worst.
+    pub(crate) fn reserve(
+        &self,
+        model: &ModelRef,
+        worst: Usd,
+        now: Timestamp,
+    ) -> Result<ChargeId, AskError> {
+        let day = now.to_zoned(TimeZone::UTC).date();
+        let day = self.per_day.map(|cap| Budget { name: format!("{STANDING}{day}"), cap });
+        let (budget, standing) = match (&self.budget, day) {
+            (Some(budget), day) => (budget.clone(), day),
+            (None, Some(day)) => (day, None),
+            (None, None) => {
+                return Err(AskError::new(AskErrorKind::OverBudget, "no budget was given"));
+            }
+        };
+        let charge = NewCharge {
+            budget,
+            standing,
+            model: model.to_string(),
+            purpose: self.purpose.clone(),
+            worst,
+        };
+        self.store.reserve(&self.workspace, &charge, now).map_err(|error| {
+            let kind = match error {
+                StoreError::OverBudget { .. } => AskErrorKind::OverBudget,
+                _ => AskErrorKind::Ledger,
+            };
+            AskError::new(kind, error.to_string())
+        })
+    }
+
+    /// Charges an answered call with what it used at its price; what is charged now. An answer that says
+    /// nothing of it, or that it was free where it could cost something (proxies that do not count; tokens told
+    /// where searches are paid), leaves the worst.
+    pub(crate) fn settle(
+        &self,
+        charge: &ChargeId,
+        used: Option<(Usage, &Price)>,
+        worst: Usd,
+        now: Timestamp,
+    ) -> Usd {
+        let used = used.map(|(used, price)| (used, price.of_usage(used)));
+        let known = used.filter(|(_, usd)| *usd > Usd::ZERO || worst == Usd::ZERO);
+        let Some((used, usd)) = known else { return self.give_up(charge, true, worst, now) };
+        let settlement = Settlement::Cost { usd, input: used.input, output: used.output };
+        if self.write(charge, &settlement, now) { usd } else { worst }
+    }
+
+    /// Gives a call that has no answer back, unless it may be billed; what is charged now.
+    pub(crate) fn give_up(
+        &self,
+        charge: &ChargeId,
+        billed: bool,
+        worst: Usd,
+        now: Timestamp,
+    ) -> Usd {
+        let settlement = if billed { Settlement::Unknown } else { Settlement::Free };
+        if self.write(charge, &settlement, now) && !billed { Usd::ZERO } else { worst }
+    }
+
+    /// Whether the ledger took it. If it did not, the charge stays at its worst, which is never too
+    /// little.
+    fn write(&self, charge: &ChargeId, settlement: &Settlement, now: Timestamp) -> bool {
+        self.store.settle(&self.workspace, charge, settlement, now).unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_store::{ChargeState, Location, OpenMode};
+
+    use super::*;
+
+    const WORST: Usd = Usd::cents(10);
+
+    fn spending(dir: &tempfile::TempDir) -> Spending {
+        let location = Location::Sqlite(dir.path().join("brain.db"));
+        let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH).unwrap();
+        Spending {
+            store: store.into(),
+            workspace: WorkspaceId::default(),
+            budget: Some(Budget { name: "run".to_owned(), cap: Usd::cents(100) }),
+            per_day: Some(Usd::cents(15)),
+            purpose: "test".to_owned(),
+        }
+    }
+
+    fn charged(spending: &Spending, budget: &str) -> Usd {
+        let state = spending.store.budget(&spending.workspace, budget).unwrap();
+        state.map_or(Usd::ZERO, |state| state.charged)
+    }
+
+    fn model() -> ModelRef {
+        "a:b".parse().unwrap()
+    }
+
+    #[test]
+    fn a_call_over_midnight_is_of_the_day_on_which_it_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let spending = spending(&dir);
+        let before: Timestamp = "2026-01-31T23:59:59.999Z".parse().unwrap();
+        let after: Timestamp = "2026-02-01T00:00:00Z".parse().unwrap();
+        let first = spending.reserve(&model(), WORST, before).unwrap();
+        let days =
+            || ["day:2026-01-31", "day:2026-02-01", "run"].map(|name| charged(&spending, name));
+        assert_eq!(days(), [WORST, Usd::ZERO, WORST]);
+        assert!(spending.reserve(&model(), WORST, before).is_err(), "that day is full");
+        let second = spending.reserve(&model(), WORST, after).unwrap();
+        assert_eq!(spending.give_up(&first, false, WORST, after), Usd::ZERO);
+        assert_eq!(days(), [Usd::ZERO, WORST, WORST]);
+        // A clock that is put back.
+        assert_eq!(spending.give_up(&second, true, WORST, before), WORST);
+        assert_eq!(days(), [Usd::ZERO, WORST, WORST]);
+    }
+
+    /// What an answer says that it used, what is charged, and in which state.
+    #[track_caller]
+    fn check(used: Option<Usage>, price: &str, cents: u32, state: ChargeState) {
+        let dir = tempfile::tempdir().unwrap();
+        let spending = spending(&dir);
+        let price = format!(r#"{{"a:b": {{{price}, "source": "a test", "date": "2026-01-01"}}}}"#);
+        let prices = crate::Prices::parse(&price).unwrap();
+        let price = prices.iter().next().unwrap().1;
+        let now = Timestamp::UNIX_EPOCH;
+        let charge = spending.reserve(&model(), WORST, now).unwrap();
+        let told = spending.settle(&charge, used.map(|used| (used, price)), WORST, now);
+        assert_eq!((told, charged(&spending, "run")), (Usd::cents(cents), told));
+        let charges = spending.store.charges(&spending.workspace, "run").unwrap();
+        assert_eq!(charges[0].state, state);
+    }
+
+    #[test]
+    fn an_answer_is_never_free_because_nobody_counted() {
+        let by_tokens = r#""input_usd_per_million": 10000, "output_usd_per_million": 20000"#;
+        let by_searches = r#""usd_per_thousand_searches": 20"#;
+        let used = |input, output, searches| Some(Usage { input, output, searches });
+        check(used(1, 1, 0), by_tokens, 3, ChargeState::Settled);
+        check(None, by_tokens, 10, ChargeState::Lost);
+        check(used(0, 0, 0), by_tokens, 10, ChargeState::Lost);
+        check(used(0, 0, 1), by_searches, 2, ChargeState::Settled);
+        check(used(700, 0, 0), by_searches, 10, ChargeState::Lost);
+        // Dearer than its worst: in full.
+        check(used(20, 0, 0), by_tokens, 20, ChargeState::Settled);
+    }
+}
