@@ -85,6 +85,8 @@ kinds! {
     over_budget = over_budget;
     /// A model could not be asked, or did not answer.
     model;
+    /// A target could not be asked, or did not answer.
+    target;
     /// Every worker that tried was lost.
     attempts_exhausted = attempts_exhausted;
     /// The service is starting or ending: try again later.

@@ -16,6 +16,7 @@ mod replay;
 mod retriever;
 mod selftest;
 mod spread;
+pub mod target;
 mod vectors;
 
 pub use correctness::{Pipeline, judge};
