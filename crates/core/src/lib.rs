@@ -40,6 +40,7 @@ pub mod run;
 pub mod scrub;
 pub mod search;
 pub mod stats;
+pub mod suite;
 pub mod target;
 pub mod text;
 pub mod untrusted;
