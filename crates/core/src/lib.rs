@@ -13,6 +13,7 @@ pub mod compare;
 pub mod config;
 pub mod contradiction;
 pub mod cross_modal;
+pub mod duration;
 pub mod fault;
 mod fields;
 pub mod format;

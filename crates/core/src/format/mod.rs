@@ -31,6 +31,7 @@ pub mod selftest;
 pub mod serving;
 pub mod sources;
 pub mod stats;
+pub mod suite;
 pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
