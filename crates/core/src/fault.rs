@@ -208,6 +208,13 @@ pub fn one_line(text: &str) -> String {
     shown
 }
 
+/// What the body of somebody else's error says, in the shapes that are in use.
+pub fn message_in(body: &serde_json::Value) -> Option<&str> {
+    let error = &body["error"];
+    let own = [&error["message"], &body["message"], &body["detail"], error];
+    own.into_iter().find_map(serde_json::Value::as_str)
+}
+
 /// An error and its sources, each once.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

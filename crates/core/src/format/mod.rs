@@ -31,7 +31,9 @@ pub mod selftest;
 pub mod serving;
 pub mod sources;
 pub mod stats;
+pub mod suggest;
 pub mod suite;
+pub mod target;
 pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};

@@ -39,6 +39,30 @@ pub struct Timings {
     pub total_ms: Option<f64>,
 }
 
+impl Timings {
+    /// The times of this program's own stages, in microseconds, as the playbook counts them: embedding
+    /// the question is a part of finding by meaning.
+    pub fn of_stages<'a>(
+        stages: impl IntoIterator<Item = (&'a str, u64)>,
+        is_reranked: bool,
+    ) -> Self {
+        let mut timings = Self::default();
+        let add = |field: &mut Option<f64>, ms| *field = Some(field.unwrap_or(0.0) + ms);
+        for (stage, micros) in stages {
+            let ms = micros as f64 / 1000.0;
+            add(&mut timings.total_ms, ms);
+            match stage {
+                "words" => add(&mut timings.lexical_ms, ms),
+                "embed" | "vectors" => add(&mut timings.dense_ms, ms),
+                "rerank" if is_reranked => add(&mut timings.rerank_ms, ms),
+                "hydrate" => add(&mut timings.hydration_ms, ms),
+                _ => (),
+            }
+        }
+        timings
+    }
+}
+
 /// An edge that a target gives as a reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RationaleEdge {
@@ -154,6 +178,17 @@ mod tests {
             ..TargetAnswer::default()
         };
         assert_eq!(answer.documents(), ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn stages_add_up() {
+        let stages =
+            [("plan", 100), ("words", 2000), ("embed", 500), ("vectors", 1500), ("rerank", 3)];
+        let timings = Timings::of_stages(stages, false);
+        assert_eq!((timings.lexical_ms, timings.dense_ms), (Some(2.0), Some(2.0)));
+        assert_eq!((timings.rerank_ms, timings.hydration_ms), (None, None));
+        assert_eq!(timings.total_ms, Some(4.103));
+        assert_eq!(Timings::of_stages(stages, true).rerank_ms, Some(0.003));
     }
 
     #[test]

@@ -9,10 +9,24 @@
 
 mod answer;
 mod error;
+mod ids;
+pub mod mapping;
+pub mod path;
 mod question;
+mod settings;
+pub mod shape;
+pub mod template;
 
 pub use answer::{
     Found, Judgement, Rationale, RationaleEdge, RationaleEntity, StageIds, TargetAnswer, Timings,
 };
 pub use error::{TargetError, TargetErrorKind};
+pub use ids::{IdRule, SourceRule};
 pub use question::{QueryKind, Question, QuestionFilter};
+pub use settings::{
+    Address, HttpTarget, KeyPlace, LOCAL, McpTarget, McpTransport, Program, SavedRun, TargetKind,
+    TargetLimits, TargetSettings,
+};
+
+#[cfg(test)]
+mod tests;
