@@ -282,6 +282,18 @@ pub trait Store: Playbook + Send + Sync {
     /// so none may also mean that others are at it. Looking opens no write transaction.
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>>;
 
+    /// Gives a worker the one job of its kind: the open one if it is due or its worker let its lease run
+    /// out, else a new one. None while the open one is another's, so that what is done through here is
+    /// done by one at a time, in whatever process; and one whose worker died goes on under its number.
+    fn take_job(
+        &self,
+        ws: &WorkspaceId,
+        job: &NewJob,
+        worker: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Job>>;
+
     /// Tells how far a job is, and keeps it until `lease_until`.
     fn beat_job(
         &self,
@@ -324,6 +336,18 @@ pub trait Store: Playbook + Send + Sync {
         id: i64,
         lease: &Lease,
         outcome: &Outcome,
+        now: Timestamp,
+    ) -> Result<bool>;
+
+    /// [`Store::finish_job`], and what the job measured is kept with it: both or neither. A worker that
+    /// lost its job keeps nothing, so a measurement that was begun twice is kept once.
+    fn finish_job_with_run(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        run: (RunKind, &Run),
         now: Timestamp,
     ) -> Result<bool>;
 

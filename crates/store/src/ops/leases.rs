@@ -9,9 +9,9 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::jobs::{self, emptied};
-use super::workspaces;
+use super::{counters, workspaces};
 use crate::driver::{Session, Value, collect, first};
-use crate::job::{Beat, Claim, Job, JobStep, Lease, Outcome, Progress};
+use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
 use crate::{Result, StoreError, row};
 
 /// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
@@ -30,6 +30,8 @@ const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND att
 const CLAIM: &str = "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $3, \
      lease_until = $4, started_at = coalesce(started_at, $5), updated_at = $5 \
      WHERE workspace_id = $1 AND id = $2";
+const IS_OPEN: &str = "SELECT 1 FROM jobs WHERE workspace_id = $1 AND kind = $2 \
+     AND state IN ('queued', 'running') LIMIT 1";
 const EMPTIED: &str = emptied!();
 const CLOSE_CANCELLED: &str = concat!(
     "UPDATE jobs SET state = 'cancelled', lease_until = NULL, finished_at = $3, updated_at = $3, ",
@@ -96,6 +98,30 @@ pub(super) fn claim(
         }
     }
     Ok(None)
+}
+
+/// Takes the open job of a kind, or makes one if none is open. The counter is held to the end of the
+/// transaction, so of two who find none open only one makes one.
+pub(super) fn take(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    skip_locked: &str,
+    job: &NewJob,
+    taker: &Claim,
+    now: Timestamp,
+) -> Result<Option<Job>> {
+    workspaces::ledger(session, ws)?;
+    jobs::refuse_nul(&[&taker.worker])?;
+    counters::take(session, ws, "jobs", 0)?;
+    if let Some(job) = claim(session, ws, skip_locked, taker, now)? {
+        return Ok(Some(job));
+    }
+    let params = [ws.into(), job.kind.as_str().into()];
+    if first(session, IS_OPEN, &params, |_| Ok(()))?.is_some() {
+        return Ok(None);
+    }
+    jobs::add(session, ws, job, now)?;
+    claim(session, ws, skip_locked, taker, now)
 }
 
 /// What decides about a claimable job.

@@ -359,6 +359,24 @@ impl<D: Driver> Store for D {
         Ok(None)
     }
 
+    fn take_job(
+        &self,
+        ws: &WorkspaceId,
+        job: &NewJob,
+        worker: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Job>> {
+        let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
+        let claim = Claim { worker, kinds, lease_until, last: None };
+        let skip_locked = self.skip_locked();
+        unless_beaten(|| {
+            self.write_beside(ws, |session| {
+                leases::take(session, ws, skip_locked, job, &claim, now)
+            })
+        })
+    }
+
     fn beat_job(
         &self,
         ws: &WorkspaceId,
@@ -420,6 +438,24 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| leases::finish(session, ws, id, lease, outcome, now))
+    }
+
+    fn finish_job_with_run(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        (kind, run): (RunKind, &Run),
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            let was_heard = leases::finish(session, ws, id, lease, outcome, now)?;
+            if was_heard {
+                judging::add_run(session, ws, kind, run)?;
+            }
+            Ok(was_heard)
+        })
     }
 
     fn retry_job(
