@@ -107,6 +107,8 @@ pub(crate) enum Command {
     Mcp(commands::mcp::McpArgs),
     /// Work on background jobs.
     Worker(commands::worker::WorkerArgs),
+    /// Run what is due by itself, such as the nightly quality probe.
+    Autopilot(commands::autopilot::AutopilotArgs),
     /// Background jobs: list, show, cancel.
     Jobs(commands::jobs::JobsArgs),
     /// Which models are asked for what, and what they cost.

@@ -27,15 +27,35 @@ pub(crate) const PRICES: &str = "prices.json";
 /// What calls that help with queries are charged for.
 const QUERIES: &str = "query";
 
-/// Flags of every command that asks models.
+/// Where answers of models are recorded.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct AskingArgs {
+pub(crate) struct TapeArgs {
     /// Record what models say in this file, and answer from it what it holds.
     #[arg(long, value_name = "FILE")]
     pub(crate) cassette: Option<PathBuf>,
     /// Ask nobody but the cassette: no key, no network, no money.
     #[arg(long, requires = "cassette")]
     pub(crate) replay_only: bool,
+}
+
+impl TapeArgs {
+    /// The cassette, if one was named.
+    pub(crate) fn open(&self) -> Result<Option<Cassette>, CliError> {
+        let Some(path) = &self.cassette else { return Ok(None) };
+        let mode = if self.replay_only { CassetteMode::ReplayOnly } else { CassetteMode::Record };
+        let tape = Cassette::open(path, mode).map_err(|error| {
+            CliError::config(error.to_string())
+                .hint("record it with --cassette FILE, where there is a key")
+        })?;
+        Ok(Some(tape))
+    }
+}
+
+/// Flags of every command that asks models.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskingArgs {
+    #[command(flatten)]
+    pub(crate) tape: TapeArgs,
     /// Share the budget with every process that gives it this name.
     #[arg(long, value_name = "NAME")]
     pub(crate) budget_name: Option<String>,
@@ -151,14 +171,10 @@ impl Paid<'_> {
             workspace,
         };
         let asker = desk.asker().spending(spending).until(interrupted());
-        let AskingArgs { cassette, replay_only, .. } = self.args;
-        let Some(path) = cassette else { return Ok(asker) };
-        let mode = if *replay_only { CassetteMode::ReplayOnly } else { CassetteMode::Record };
-        let tape = Cassette::open(path, mode).map_err(|error| {
-            CliError::config(error.to_string())
-                .hint("record it with --cassette FILE, where there is a key")
-        })?;
-        Ok(asker.cassette(tape))
+        Ok(match self.args.tape.open()? {
+            Some(tape) => asker.cassette(tape),
+            None => asker,
+        })
     }
 
     /// The name of the run's budget: given, or of this run alone.
@@ -175,7 +191,7 @@ impl Paid<'_> {
 }
 
 /// Set when the user interrupts; a second time ends the process.
-fn interrupted() -> Arc<AtomicBool> {
+pub(crate) fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let told = flag.clone();
     // A process has one handler: where another is set, it decides.

@@ -193,6 +193,11 @@ impl Home {
         self.dir.join("runs")
     }
 
+    /// Where receipts of judgements live.
+    pub(crate) fn receipts_dir(&self) -> PathBuf {
+        self.runs_dir().join("cross-modal")
+    }
+
     /// Where what happened is written down.
     pub(crate) fn audit_dir(&self) -> PathBuf {
         self.audit_dir.clone().unwrap_or_else(|| self.dir.join("audit"))

@@ -112,6 +112,7 @@ pub(crate) fn run_in(
         Command::Serve(args) => commands::serve::run(&context, &args),
         Command::Mcp(args) => commands::mcp::run(&context, &args),
         Command::Worker(args) => commands::worker::run(&context, &args),
+        Command::Autopilot(args) => commands::autopilot::run(&context, &args),
         Command::Jobs(args) => commands::jobs::run(&context, &args),
         Command::Models(args) => commands::models::run(&context, &args),
         Command::Spend(args) => commands::spend::run(&context, &args),

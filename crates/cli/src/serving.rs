@@ -1,21 +1,28 @@
-//! What `serve`, `mcp` and `worker` have in common: the house of all workspaces, the key of the
-//! tokens, logs.
+//! What `serve`, `mcp`, `worker` and `autopilot` have in common: the house of all workspaces, what is
+//! looked after, the key of the tokens, logs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gbrain_brain::capture::software;
+use gbrain_eval::probe::{Embedding, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{House, HouseOptions, TokenKey};
+use gbrain_server::{Autopilot, House, HouseOptions, TokenKey};
+use gbrain_store::Store;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::commands::Context;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
-use crate::models::models;
+use crate::models::Wanted;
+
+/// The shortest time between two looks: looking costs a few queries.
+const LEAST_LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of every process that is left running.
 #[derive(Debug, Clone, clap::Args)]
@@ -59,9 +66,13 @@ impl LogArgs {
 }
 
 /// The house of all workspaces of this home.
-pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, CliError> {
+pub(crate) fn house(
+    context: &Context<'_>,
+    log: &LogArgs,
+    wanted: Wanted,
+) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
-    let (wanted, desk) = (models(&context.home)?, desk(&context.home)?);
+    let desk = desk(&context.home)?;
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
@@ -75,6 +86,42 @@ pub(crate) fn house(context: &Context<'_>, log: &LogArgs) -> Result<Arc<House>, 
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;
     Ok(Arc::new(House::new(store.into(), options)))
+}
+
+/// How often it is looked whether something is due, unless somebody says so.
+pub(crate) const LOOK: &str = "10m";
+
+/// What is looked after beside, in all workspaces of a store.
+pub(crate) fn autopilot(
+    context: &Context<'_>,
+    store: Arc<dyn Store>,
+    wanted: Wanted,
+    lease: Duration,
+    every: SignedDuration,
+) -> Result<Autopilot, CliError> {
+    let every = Duration::try_from(every).unwrap_or_default();
+    Ok(Autopilot { probes: probes(context, store, wanted, lease)?, every: every.max(LEAST_LOOK) })
+}
+
+/// What the probes of all workspaces of a store are made with.
+pub(crate) fn probes(
+    context: &Context<'_>,
+    store: Arc<dyn Store>,
+    wanted: Wanted,
+    lease: Duration,
+) -> Result<Probes, CliError> {
+    Ok(Probes {
+        store,
+        desk: desk(&context.home)?,
+        embedding: match wanted {
+            Wanted::Own(models) => Embedding::Own(models),
+            Wanted::Remote { model, dims, desk: _ } => Embedding::Remote { model, dims },
+        },
+        audit_dir: context.home.audit_dir(),
+        worker: worker_name(),
+        lease,
+        clock: Timestamp::now,
+    })
 }
 
 /// Where the key of the tokens is kept.

@@ -5,13 +5,16 @@
 //!
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
+pub mod autopilot;
 pub mod benchmark;
 pub mod contradictions;
 mod correctness;
+pub mod cross_modal;
 mod error;
 mod files;
 mod gate;
 mod local;
+pub mod probe;
 mod replay;
 mod retriever;
 mod selftest;

@@ -211,8 +211,9 @@ impl Asker {
         let worst = worst_of_chat(&outgoing, chat);
         let read = |answer: &Value| wire::replied(provider, answer).map(|reply| reply.text);
         let (said, bill) = self.send(model, provider, &outgoing, worst, &read)?;
-        let kept = self.remember(&key, json!({ "text": said }))?;
-        Ok((text(&kept)?, bill))
+        let kept = self.remember(&key, json!({ "text": said }));
+        let text = kept.and_then(|kept| text(&kept)).map_err(|error| error.after(&bill))?;
+        Ok((text, bill))
     }
 
     /// One vector a text, in their order.
@@ -258,7 +259,8 @@ impl Asker {
         let worst = Usage { input: body_tokens(&outgoing) + again, output: 0, searches };
         let read = |answer: &Value| wire::reranked(answer, documents.len());
         let (said, bill) = self.send(model, provider, &outgoing, worst, &read)?;
-        self.remember(&key, json!({ "scores": said }))?;
+        let kept = self.remember(&key, json!({ "scores": said }));
+        kept.map_err(|error| error.after(&bill))?;
         Ok((said, bill))
     }
 
@@ -300,6 +302,20 @@ impl Asker {
         worst: Usage,
         read: &dyn Fn(&Value) -> Result<T, AskError>,
     ) -> Result<(T, Bill), AskError> {
+        let mut bill = Bill::default();
+        let answer = self.attempt(model, provider, outgoing, worst, &mut bill);
+        let said = answer.and_then(|answer| read(&answer)).map_err(|error| error.after(&bill))?;
+        Ok((said, bill))
+    }
+
+    fn attempt(
+        &self,
+        model: &ModelRef,
+        provider: &Provider,
+        outgoing: &Outgoing,
+        worst: Usage,
+        bill: &mut Bill,
+    ) -> Result<Value, AskError> {
         let price = self.price(model)?;
         let key = provider.secret(&*self.outside.environment)?;
         let call = Call {
@@ -308,7 +324,6 @@ impl Asker {
             body: outgoing.body.to_string().into_bytes(),
         };
         let worst = cost(price, worst);
-        let mut bill = Bill::default();
         loop {
             self.go_on()?;
             let charge = self.reserve(model, worst)?;
@@ -320,11 +335,11 @@ impl Asker {
             match sent {
                 Ok(answer) => {
                     let used = wire::used(provider, &answer);
-                    self.bill(&mut bill, self.settle(&charge, used, price, worst));
-                    return Ok((read(&answer)?, bill));
+                    self.bill(bill, self.settle(&charge, used, price, worst));
+                    return Ok(answer);
                 }
                 Err(Failed { error, again, after, billed }) => {
-                    self.bill(&mut bill, self.give_up(&charge, billed, worst));
+                    self.bill(bill, self.give_up(&charge, billed, worst));
                     let wait =
                         self.limits.retry.wait(bill.attempts, after, (self.outside.random)());
                     match wait.filter(|_| again) {

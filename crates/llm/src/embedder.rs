@@ -37,6 +37,8 @@ pub struct RemoteEmbedder {
     id: String,
     dims: usize,
     centre: Vec<f32>,
+    /// Whether vectors are kept and used again.
+    remembers: bool,
     clock: fn() -> Timestamp,
 }
 
@@ -53,7 +55,15 @@ impl RemoteEmbedder {
     ) -> Self {
         let id = format!("{model}/{dims}");
         let centre = vec![0.0; dims];
-        Self { asker, quick, store, workspace, model, id, dims, centre, clock: Timestamp::now }
+        let (remembers, clock) = (true, Timestamp::now);
+        Self { asker, quick, store, workspace, model, id, dims, centre, remembers, clock }
+    }
+
+    /// The same model, asked anew for every text: for what measures it, not for what uses it.
+    #[must_use]
+    pub fn forgetful(mut self) -> Self {
+        self.remembers = false;
+        self
     }
 
     fn vectors(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -89,6 +99,9 @@ impl RemoteEmbedder {
     }
 
     fn known(&self, keys: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, EmbedError> {
+        if !self.remembers {
+            return Ok(vec![None; keys.len()]);
+        }
         let kept =
             self.store.model_answers(&self.workspace, AnswerKind::Vector, keys, (self.clock)());
         let kept = kept.map_err(|error| self.broken(error.to_string()))?;
@@ -97,6 +110,9 @@ impl RemoteEmbedder {
     }
 
     fn keep(&self, kept: &[(Hash, String)], purpose: Purpose) -> Result<(), EmbedError> {
+        if !self.remembers {
+            return Ok(());
+        }
         let now = (self.clock)();
         let how_long = match purpose {
             Purpose::Document => KEEP_PASSAGE,

@@ -2,7 +2,10 @@
 
 use gbrain_core::fault::Fault;
 use gbrain_core::hook::HookError;
+use gbrain_core::money::Usd;
 use gbrain_core::named;
+
+use crate::ask::Bill;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,11 +92,18 @@ pub struct AskError {
     pub kind: AskErrorKind,
     /// In words.
     pub message: String,
+    /// What its attempts are charged at. A failure may be billed too.
+    pub cost: Usd,
 }
 
 impl AskError {
     pub(crate) fn new(kind: AskErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), cost: Usd::ZERO }
+    }
+
+    /// The same, after attempts that cost this.
+    pub(crate) fn after(self, bill: &Bill) -> Self {
+        Self { cost: bill.cost, ..self }
     }
 }
 

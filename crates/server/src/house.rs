@@ -9,6 +9,7 @@ use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch}
 use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
+use gbrain_eval::probe::KIND;
 use gbrain_index::Models;
 use gbrain_store::{JobFilter, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -139,7 +140,7 @@ impl House {
     /// is missed across restarts too.
     pub fn recall_runs(&self) {
         for workspace in self.store.workspaces().unwrap_or_default() {
-            for kind in RUNS {
+            for kind in RUNS.iter().chain([&KIND]) {
                 let kinds = vec![(*kind).to_owned()];
                 let done = JobFilter { state: Some(JobState::Done), kinds, before: None };
                 let last = self.store.jobs(&workspace.id, &done, 1).unwrap_or_default();

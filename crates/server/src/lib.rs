@@ -10,6 +10,7 @@
 
 mod access;
 mod audit;
+mod autopilot;
 mod house;
 mod http;
 mod jobs;
@@ -26,11 +27,12 @@ mod visitor;
 
 pub use access::{Gatekeeper, Loopback, Tokens};
 pub use audit::{Audit, Event};
+pub use autopilot::Autopilot;
 pub use house::{AssistantsOf, House, HouseOptions, ModelsOf};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
 pub use lanes::{LaneSizes, Lanes};
 pub use operations::jobs::shown_to_owner as job_shown;
-pub use run::{Serving, Stdio, serve, serve_stdio, work};
+pub use run::{Serving, Stdio, attend, serve, serve_stdio, work};
 pub use token::{Minted, NoRandomness, TokenKey};
 pub use visitor::Visitor;

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::audit::Audit;
+use crate::autopilot::{Autopilot, Pilot};
 use crate::house::House;
 use crate::http::{self, Connections, Parts};
 use crate::jobs::{Worker, WorkerOptions};
@@ -47,26 +48,30 @@ pub struct Serving {
     pub workers: usize,
     /// How jobs are worked on.
     pub worker: WorkerOptions,
+    /// What is looked after beside.
+    pub autopilot: Autopilot,
 }
 
 /// Serves until the process is told to end, and says what became of the captures. `on_listening` is
 /// told the address when requests are accepted.
 pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<Drained, Fault> {
-    let Serving { listen, parts, sizes, connections, workers, worker } = serving;
+    let Serving { listen, parts, sizes, connections, workers, worker, autopilot } = serving;
     let runtime = runtime(&sizes)?;
     let house = parts.house.clone();
     house.recall_runs();
     let worker = Worker::start(&house, &worker, workers);
+    let pilot = Pilot::start(autopilot, Some(house.metrics().clone()));
     let sweeper = Sweeper::start(house.clone());
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Fault::io(format!("can't listen on {listen}"), &error)
                 .hint("another process may have this address: try --listen 127.0.0.1:0")
         })?;
-        let (stop, tell_worker) = (stop_signal()?, worker.teller());
+        let (stop, tell_worker, tell_pilot) = (stop_signal()?, worker.teller(), pilot.teller());
         let stop = async move {
             stop.await;
             tell_worker();
+            tell_pilot();
         };
         on_listening(listener.local_addr().unwrap_or(listen));
         http::serve(listener, parts, stop, connections).await;
@@ -77,6 +82,7 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     // Jobs, and work that nobody waits for any more, are given the time of a drain together.
     let until = Instant::now() + connections.drain;
     worker.stop(until);
+    pilot.stop(until);
     sweeper.stop(until);
     runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
     let drained = house.close();
@@ -84,20 +90,43 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
 }
 
 /// Works on jobs until the process is told to end.
-pub fn work(house: &Arc<House>, options: &WorkerOptions, threads: usize) -> Result<Drained, Fault> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Fault::io("a reactor", &error))?;
+pub fn work(
+    house: &Arc<House>,
+    options: &WorkerOptions,
+    threads: usize,
+    autopilot: Autopilot,
+) -> Result<Drained, Fault> {
     let worker = Worker::start(house, options, threads);
+    let pilot = Pilot::start(autopilot, Some(house.metrics().clone()));
     let sweeper = Sweeper::start(house.clone());
-    let stopped = runtime.block_on(async {
-        stop_signal()?.await;
-        Ok(())
-    });
+    let stopped = until_told();
     let until = Instant::now() + LET_GO;
+    // Both are told before either is waited for.
+    worker.teller()();
+    pilot.teller()();
     worker.stop(until);
+    pilot.stop(until);
     sweeper.stop(until);
     let drained = house.close();
     stopped.map(|()| drained)
+}
+
+/// Looks what is due, now and then, until the process is told to end.
+pub fn attend(autopilot: Autopilot) -> Result<(), Fault> {
+    let pilot = Pilot::start(autopilot, None);
+    let stopped = until_told();
+    pilot.stop(Instant::now() + LET_GO);
+    stopped
+}
+
+/// Waits until the process is told to end.
+fn until_told() -> Result<(), Fault> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Fault::io("a reactor", &error))?;
+    runtime.block_on(async {
+        stop_signal()?.await;
+        Ok(())
+    })
 }
 
 /// How to serve one client on standard input and output.

@@ -309,6 +309,7 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
         has_official: false,
         has_log: false,
         expander: None,
+        assistants: None,
         answerer: None,
         run: String::new(),
     }

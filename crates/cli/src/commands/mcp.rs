@@ -7,6 +7,7 @@ use gbrain_server::{Audit, Stdio, Visitor};
 use crate::commands::Context;
 use crate::commands::serve::sizes;
 use crate::error::{CliError, Exit};
+use crate::models::models;
 use crate::serving::{LogArgs, house};
 
 /// The longest message: a page and what goes around it.
@@ -30,7 +31,7 @@ pub(crate) struct McpArgs {
 /// Serves one client until it goes.
 pub(crate) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context, &args.log)?;
+    let house = house(context, &args.log, models(&context.home)?)?;
     let scope = if args.read_only { Scope::Read } else { Scope::Write };
     let visitor = Visitor::local(context.home.workspace.clone(), scope, "stdio");
     let audit = Audit { dir: context.home.audit_dir() };

@@ -9,11 +9,14 @@ use gbrain_server::{
     TokenKey, Tokens, WorkerOptions,
 };
 use gbrain_store::Store;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::commands::Context;
+use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
-use crate::serving::{LogArgs, house, make_token_key, token_key, worker_name};
+use crate::models::models;
+use crate::serving::{LOOK, LogArgs, autopilot, house, make_token_key, token_key, worker_name};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -59,6 +62,9 @@ pub(crate) struct ServeArgs {
     /// How many seconds without a beat until a job is another worker's.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3600))]
     lease: u16,
+    /// How often it is looked whether something is due, such as the nightly probe.
+    #[arg(long, value_name = "DUR", default_value = LOOK, value_parser = duration)]
+    autopilot: SignedDuration,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -87,8 +93,11 @@ fn parse_origin(text: &str) -> Result<String, String> {
 /// Serves until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context, &args.log)?;
+    let wanted = models(&context.home)?;
+    let house = house(context, &args.log, wanted.clone())?;
     let store = house.share_store();
+    let lease = Duration::from_secs(args.lease.into());
+    let autopilot = autopilot(context, store.clone(), wanted, lease, args.autopilot)?;
     let key = key(context, store.as_ref())?;
     let tokens = Tokens {
         live: store.has_live_tokens(context.now)?,
@@ -121,10 +130,8 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
             drain: DRAIN,
         },
         workers: usize::from(args.jobs),
-        worker: WorkerOptions {
-            name: worker_name(),
-            lease: Duration::from_secs(args.lease.into()),
-        },
+        worker: WorkerOptions { name: worker_name(), lease },
+        autopilot,
     };
     let drained = gbrain_server::serve(serving, |address| say(context, address))?;
     if drained.unfinished > 0 {

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 use gbrain_server::WorkerOptions;
+use jiff::SignedDuration;
 
 use crate::commands::Context;
+use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
-use crate::serving::{LogArgs, house, worker_name};
+use crate::models::models;
+use crate::serving::{LOOK, LogArgs, autopilot, house, worker_name};
 
 /// Arguments of `worker`.
 #[derive(Debug, Args)]
@@ -23,6 +26,9 @@ pub(crate) struct WorkerArgs {
     /// How many seconds without a beat until a job is another worker's.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3600))]
     lease: u16,
+    /// How often it is looked whether something is due, such as the nightly probe.
+    #[arg(long, value_name = "DUR", default_value = LOOK, value_parser = duration)]
+    autopilot: SignedDuration,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -30,10 +36,12 @@ pub(crate) struct WorkerArgs {
 /// Works until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &WorkerArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home)?;
-    let house = house(context, &args.log)?;
+    let wanted = models(&context.home)?;
+    let house = house(context, &args.log, wanted.clone())?;
     let lease = Duration::from_secs(args.lease.into());
+    let autopilot = autopilot(context, house.share_store(), wanted, lease, args.autopilot)?;
     let options = WorkerOptions { name: worker_name(), lease };
     context.terminal.remark(format!("working as {}; interrupt to stop", options.name));
-    gbrain_server::work(&house, &options, usize::from(args.jobs))?;
+    gbrain_server::work(&house, &options, usize::from(args.jobs), autopilot)?;
     Ok(Exit::Pass)
 }

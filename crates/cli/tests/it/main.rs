@@ -12,6 +12,7 @@ mod concurrent;
 #[path = "../../../core/tests/it/conforms.rs"]
 mod conforms;
 mod contradictions;
+mod cross_modal;
 mod doctor;
 mod export;
 mod gate;

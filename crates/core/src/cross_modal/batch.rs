@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::Case;
 use crate::format::benchmark::BY_TYPE_SUMMARY;
 use crate::gate::Verdict;
 use crate::named;
@@ -22,6 +23,13 @@ pub struct Question {
     pub answer: Option<String>,
     /// What was answered.
     pub hypothesis: String,
+}
+
+impl Question {
+    /// What a panel sees of it.
+    pub fn case(&self) -> Case<'_> {
+        Case { task: &self.question, expected: self.answer.as_deref(), output: &self.hypothesis }
+    }
 }
 
 /// A line that can't be judged.

@@ -50,11 +50,31 @@ pub enum Outcome {
     NotMade(Unmade),
 }
 
-/// Why a call was not made.
+/// Why a call was not made. Unlike a failure it is no fact about the model, so it leaves open what the
+/// model would have said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmade {
     /// The verdict could not change any more. The amount is what it would have cost at most.
     Settled(Usd),
     /// There was no money left for it.
     OverBudget,
+    /// Somebody asked to stop.
+    Cancelled,
+    /// Only a cassette may answer, and it was recorded with another prompt.
+    StaleCassette,
+    /// Only a cassette may answer, and it holds no answer to this.
+    NotRecorded,
+}
+
+impl Unmade {
+    /// Its name in receipts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Settled(_) => "settled",
+            Self::OverBudget => "over_budget",
+            Self::Cancelled => "cancelled",
+            Self::StaleCassette => "stale_cassette",
+            Self::NotRecorded => "not_recorded",
+        }
+    }
 }

@@ -15,8 +15,9 @@
 mod aggregate;
 pub mod batch;
 mod call;
-pub mod cost;
+mod choice;
 mod judged;
+mod name;
 mod panel;
 mod prompt;
 mod reply;
@@ -26,12 +27,14 @@ mod tally;
 
 pub use aggregate::{Aggregate, DimensionResult, Reason, Unsure, agreement};
 pub use call::{Call, Outcome, Seat, Slot, Unmade};
+pub use choice::{Answers, ChoiceError, choose};
 pub use judged::{Judged, JudgingError};
+pub use name::{SlugError, receipt_file, slug, summary_file};
 pub use panel::{Panel, PanelError};
 pub use prompt::{Case, PROMPT_VERSION, Prompt, prompt, schema};
 pub use reply::{ReplyError, Vote, read};
 pub use rubric::{Anchor, BANDS, Band, Dimension, Rubric, RubricError};
-pub use sequential::{Standing, standing};
+pub use sequential::{Standing, standing, wave};
 
 /// The lowest score.
 pub const LOWEST: u8 = 1;

@@ -130,14 +130,7 @@ impl Rubric {
     /// `qa-v1`: how well an answer agrees with the expected one.
     pub fn qa() -> Self {
         let dimensions = [
-            dimension(
-                "correctness",
-                "Does the output say what the expected answer says? The expected answer is right. \
-                 Other words for the same thing are as good. If it says that the question can't be \
-                 answered, so must the output.",
-                "names something related and not the expected answer",
-                "says the expected answer with a detail that is off and does not change it",
-            ),
+            correctness(),
             dimension(
                 "directness",
                 "Does the output answer the question, without padding or evasion?",
@@ -156,6 +149,11 @@ impl Rubric {
     /// Names every word of it.
     pub fn sha(&self) -> Hash {
         Hash::of(self.words().as_bytes())
+    }
+
+    /// Whether it compares with an expected answer.
+    pub fn needs_expected(&self) -> bool {
+        self.dimensions.contains(&correctness())
     }
 
     /// The place of a dimension.
@@ -221,6 +219,18 @@ impl Rubric {
         }
         words
     }
+}
+
+/// The dimension that compares with an expected answer.
+fn correctness() -> Dimension {
+    dimension(
+        "correctness",
+        "Does the output say what the expected answer says? The expected answer is right. Other words \
+         for the same thing are as good. If it says that the question can't be answered, so must the \
+         output.",
+        "names something related and not the expected answer",
+        "says the expected answer with a detail that is off and does not change it",
+    )
 }
 
 fn dimension(key: &str, asks: &str, three: &str, eight: &str) -> Dimension {

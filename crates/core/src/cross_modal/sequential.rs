@@ -8,7 +8,7 @@
 
 use super::panel::Panel;
 use super::tally::{Tally, verdict};
-use super::{HIGHEST, LOWEST};
+use super::{HIGHEST, LOWEST, Outcome, QUORUM, Slot};
 use crate::gate::Verdict;
 
 /// What the calls that are left can do.
@@ -37,6 +37,25 @@ pub fn standing(panel: &Panel) -> Standing {
     Standing::Settled(settled.unwrap_or(Verdict::Inconclusive))
 }
 
+/// The calls to make next, all at once; none if there is nothing to gain.
+///
+/// No verdict stands before two models voted, so the first two are asked together and the third only if
+/// it can change something; later cycles are asked whole. After a call that could not be made a pass is
+/// out of reach, and no more money is put into it.
+pub fn wave(panel: &Panel) -> Vec<(Slot, u8)> {
+    let is_stopped = panel.calls().iter().any(|call| matches!(call.outcome, Outcome::NotMade(_)));
+    if is_stopped || standing(panel) != Standing::Open {
+        return Vec::new();
+    }
+    let mut left = panel.left();
+    let first = left.first().map(|(_, cycle)| *cycle);
+    left.retain(|(_, cycle)| Some(*cycle) == first);
+    if panel.calls().is_empty() {
+        left.truncate(QUORUM);
+    }
+    left
+}
+
 /// Every number of votes that may still come from each slot.
 fn numbers_of_votes(left: &[u8]) -> Vec<Vec<u8>> {
     let mut numbers = vec![Vec::new()];
@@ -63,22 +82,25 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::aggregate::tests::{panel, scored};
-    use super::super::{Call, Outcome, Rubric, Slot};
+    use super::super::{Call, Rubric, Unmade};
     use super::*;
     use crate::money::Usd;
 
     /// Scores of both dimensions by slot and cycle; 0 is a failure.
     #[track_caller]
     fn check(cycles: u8, made: &[(Slot, u8)], expected: Standing) {
-        let rubric = Rubric::qa();
-        let mut panel = panel(&rubric, cycles);
+        assert_eq!(standing(&after(cycles, made)), expected, "{made:?}");
+    }
+
+    fn after(cycles: u8, made: &[(Slot, u8)]) -> Panel {
+        let mut panel = panel(&Rubric::qa(), cycles);
         let mut next = [1; 3];
         for (slot, score) in made {
             let cycle = &mut next[*slot as usize];
             panel.record(call(*slot, *cycle, &[*score, *score])).unwrap();
             *cycle += 1;
         }
-        assert_eq!(standing(&panel), expected, "{made:?}");
+        panel
     }
 
     fn call(slot: Slot, cycle: u8, scores: &[u8]) -> Call {
@@ -105,6 +127,30 @@ mod tests {
         check(1, &[(A, 0), (B, 0)], Settled(Verdict::Inconclusive));
         check(3, &[(A, 0), (B, 0)], Open);
         check(2, &[(A, 7), (B, 7), (C, 7)], Open);
+    }
+
+    /// Which calls come next, as slot and cycle.
+    #[track_caller]
+    fn check_wave(made: &[(Slot, u8)], expected: &[(Slot, u8)]) {
+        assert_eq!(wave(&after(2, made)), expected, "{made:?}");
+    }
+
+    #[test]
+    fn two_are_asked_then_the_third_then_whole_cycles() {
+        check_wave(&[], &[(A, 1), (B, 1)]);
+        check_wave(&[(A, 9), (B, 9)], &[(C, 1)]);
+        check_wave(&[(A, 0), (B, 0)], &[(C, 1)]);
+        check_wave(&[(A, 9), (B, 4)], &[]);
+        check_wave(&[(A, 9), (B, 9), (C, 9)], &[(A, 2), (B, 2), (C, 2)]);
+        check_wave(&[(A, 9), (B, 9), (C, 0), (A, 9), (B, 9), (C, 9)], &[]);
+    }
+
+    #[test]
+    fn nothing_follows_a_call_that_could_not_be_made() {
+        let mut panel = after(2, &[(A, 9)]);
+        let outcome = Outcome::NotMade(Unmade::OverBudget);
+        panel.record(Call { slot: B, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
+        assert_eq!((standing(&panel), wave(&panel)), (Open, Vec::new()));
     }
 
     prop_compose! {

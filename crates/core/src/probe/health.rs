@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Event, ProbeOutcome, Switch};
 use crate::format::doctor::Wellness;
 
-/// What turns the probe on.
-const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
+/// What turns the probe on, ready to be pasted.
+pub const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
 /// What runs it by hand.
 const RUN: &str = "gbrain eval probe run";
 

@@ -8,9 +8,11 @@
 //!
 //! Deliberately absent: the clock, the audit file and the run itself.
 
+mod conclude;
 mod health;
 
-pub use health::{Health, health};
+pub use conclude::{Asked, Conclusion, Unanswered, conclude};
+pub use health::{ENABLE, Health, health};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -81,6 +83,29 @@ impl ProbeOutcome {
     /// Whether it uses up the window: it reached a verdict, or spent what it may.
     pub fn counts(self) -> bool {
         matches!(self, Self::Pass | Self::Fail | Self::Inconclusive | Self::BudgetExceeded)
+    }
+
+    /// What whoever asked for it by hand can do about it.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::Pass => None,
+            Self::Fail => Some("look at the answers: gbrain eval probe history --json"),
+            Self::Inconclusive => Some("look which judges answer: gbrain models"),
+            Self::Error => Some("look who can be asked: gbrain models"),
+            Self::BudgetExceeded => Some(
+                "allow more: gbrain config set autopilot.nightly_quality_probe.max_usd 5.00, or choose \
+                 cheaper models: gbrain models",
+            ),
+            Self::RateLimited => Some("run it all the same: gbrain eval probe run --force"),
+            Self::NoEmbeddingKey => Some(
+                "set the key of the embedder that config.json names, or remove `embedder` for the \
+                 built-in one: gbrain models",
+            ),
+            Self::Disabled => Some(
+                "turn it on: gbrain config set autopilot.nightly_quality_probe.enabled true; or run it \
+                 once: gbrain eval probe run --force",
+            ),
+        }
     }
 
     /// The exit code: 0 is a pass, 1 a measured fail, 2 no verdict.
@@ -169,7 +194,7 @@ pub enum Decision {
 pub fn decide(switch: Switch, past: &[Event], now: Timestamp, embedder: Embedder) -> Decision {
     match (switch, embedder) {
         (Switch::Off, _) => Decision::Not(ProbeOutcome::Disabled),
-        (Switch::On, _) if is_waiting(past, now) => Decision::Not(ProbeOutcome::RateLimited),
+        (Switch::On, _) if due(past, now).is_some() => Decision::Not(ProbeOutcome::RateLimited),
         (Switch::On, Embedder::RemoteWithoutKey) => Decision::Not(ProbeOutcome::NoEmbeddingKey),
         (Switch::On, Embedder::Local | Embedder::Remote) => Decision::Go,
     }
@@ -195,16 +220,29 @@ pub fn file_name(at: Timestamp) -> String {
     format!("quality-probe-{}-W{:02}.jsonl", week.year(), week.week())
 }
 
-fn is_waiting(past: &[Event], now: Timestamp) -> bool {
+/// When the next run is due, from past runs in any order; none if it is now.
+pub fn due(past: &[Event], now: Timestamp) -> Option<Timestamp> {
     let last_that_counts = past.iter().filter(|event| event.outcome.counts()).max_by_key(|e| e.at);
-    if last_that_counts.is_some_and(|event| is_within(event.at, now, WINDOW)) {
-        return true;
+    if let Some(event) = last_that_counts.filter(|event| is_within(event.at, now, WINDOW)) {
+        return Some(later(event.at, WINDOW));
     }
     let since = last_that_counts.map_or(Timestamp::MIN, |event| event.at);
     let is_failure = |event: &&Event| event.outcome == ProbeOutcome::Error && event.at > since;
-    let failures = past.iter().filter(is_failure).count();
-    let last_failure = past.iter().filter(is_failure).map(|event| event.at).max();
-    last_failure.is_some_and(|at| is_within(at, now, pause(failures)))
+    let pause = pause(past.iter().filter(is_failure).count());
+    let last_failure = past.iter().filter(is_failure).map(|event| event.at).max()?;
+    is_within(last_failure, now, pause).then(|| later(last_failure, pause))
+}
+
+/// Runs from several places as one list, oldest first, each once.
+pub fn merged(lists: impl IntoIterator<Item = Vec<Event>>) -> Vec<Event> {
+    let mut events: Vec<Event> = lists.into_iter().flatten().collect();
+    events.sort_by_key(|event| (event.at, event.outcome));
+    events.dedup_by_key(|event| (event.at, event.outcome));
+    events
+}
+
+fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// How long to wait after so many failures in a row.

@@ -57,6 +57,27 @@ fn a_clock_that_was_set_back() {
 }
 
 #[test]
+fn the_next_run_is_due_at_a_time() {
+    let check = |events: &[(i64, ProbeOutcome)], hours: Option<i64>| {
+        let expected = hours.map(|hours| now() + SignedDuration::from_hours(hours));
+        assert_eq!(due(&past(events), now()), expected, "{events:?}");
+    };
+    check(&[], None);
+    check(&[(20, Pass), (3, NoEmbeddingKey)], Some(4));
+    check(&[(24, Pass)], None);
+    check(&[(1, Error), (2, Error)], Some(1));
+    check(&[(30, Pass), (1, Error), (2, Error)], Some(1));
+    check(&[(2, Error), (40, Error)], None);
+}
+
+#[test]
+fn runs_of_several_places_are_listed_once() {
+    let (a, b) = (past(&[(3, Pass), (9, Fail)]), past(&[(9, Fail), (5, Error), (3, Pass)]));
+    assert_eq!(merged([a, b]), past(&[(9, Fail), (5, Error), (3, Pass)]));
+    assert_eq!(merged([Vec::new(), Vec::new()]), []);
+}
+
+#[test]
 fn switches_and_keys() {
     let decide = |switch, embedder| decide(switch, &[], now(), embedder);
     for embedder in [Embedder::Local, Embedder::Remote, Embedder::RemoteWithoutKey] {

@@ -58,6 +58,7 @@ fn receipt(judged: &Judged) -> Receipt {
     Receipt::new(&ReceiptParts {
         at: Timestamp::UNIX_EPOCH,
         task: "When?",
+        expected: None,
         slug: "when",
         rubric: &Rubric::qa(),
         judged,

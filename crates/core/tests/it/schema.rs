@@ -17,6 +17,7 @@ use gbrain_core::format::page::PageBody;
 use gbrain_core::format::pages::{
     DeleteBody, HistoryBody, PagesBody, PurgeBody, PutBody, RestoreBody,
 };
+use gbrain_core::format::probe::{ProbeEvent, ProbeHistory, ProbeReport};
 use gbrain_core::format::qrels::QrelsFile;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::format::schema::{of_body, of_input};
@@ -489,6 +490,7 @@ fn names_are_unique() {
     add!(ReplayReport<'_>, GateReport<'_>, CompareReport<'_>, Score, RunRow, QrelsFile);
     add!(PublishBody<'_>, BaselinesVerified, BaselineLog, BaselineDiff<'_>);
     add!(SelftestBody<'_>, DoctorBody<'_>, ContradictionReport, ContradictionTrend);
+    add!(ProbeEvent, ProbeReport, ProbeHistory);
     let names: Vec<&String> = generator.definitions().keys().collect();
     assert!(names.len() > 60, "{names:?}");
     let is_odd =

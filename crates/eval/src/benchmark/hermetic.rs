@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use gbrain_brain::{Ask, BrainError, Expand, Snapshot};
+use gbrain_brain::{Ask, Assistants, BrainError, Expand, Snapshot};
 use gbrain_core::benchmark::{Body, Document, Haystack};
 use gbrain_core::id::{PageKey, Slug, SourceId};
 use gbrain_core::page::{Format, Page, PageError, PageInput, chat_page, parse};
@@ -54,11 +54,16 @@ impl Brain {
         &self,
         request: &Request,
         expander: Option<Expander<'_>>,
+        assistants: Option<&Assistants>,
     ) -> Result<Asked, BrainError> {
         let expand = expander.map(|expander| |query: &str| expander(query));
         let expand = expand.as_ref().map(|expand| expand as &Expand<'_>);
         let ask = Ask { expand, ..Ask::default() };
-        let ranking = self.snapshot.answer(request, &ask)?.ranking;
+        let answered = match assistants {
+            Some(assistants) => assistants.with(ask, |ask| self.snapshot.answer(request, ask)),
+            None => self.snapshot.answer(request, &ask),
+        };
+        let ranking = answered?.ranking;
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         let degraded = degraded.map(|d| format!("{}: {}", d.stage, d.reason)).collect();
         let named =

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
+use gbrain_brain::Assistants;
 use gbrain_core::benchmark::official::{self, Official};
 use gbrain_core::benchmark::reading::{Excerpt, Prompt, excerpts, prompt};
 use gbrain_core::benchmark::{
@@ -72,6 +73,8 @@ pub struct Asking<'a> {
     pub has_log: bool,
     /// Who puts questions in other words.
     pub expander: Option<Expander<'a>>,
+    /// The models that help with queries of the owner, who are asked as the settings say.
+    pub assistants: Option<&'a Assistants>,
     /// Who answers.
     pub answerer: Option<Answerer<'a>>,
     /// Names everything that rows depend on besides their question.
@@ -193,7 +196,8 @@ struct One<'a> {
 impl One<'_> {
     fn done(&self, import_ms: f64) -> Done {
         let started = Instant::now();
-        let asked = self.brain.ask(&self.request_expanded(), self.asking.expander);
+        let Asking { expander, assistants, .. } = self.asking;
+        let asked = self.brain.ask(&self.request_expanded(), *expander, *assistants);
         let timings = Timings { import_ms, search_ms: milliseconds(started), answer_ms: None };
         match asked {
             Ok(asked) => self.measured(&asked, timings),
@@ -333,7 +337,7 @@ impl One<'_> {
     }
 
     fn places(&self, request: &Request) -> Vec<usize> {
-        self.brain.ask(request, None).map(|asked| asked.places).unwrap_or_default()
+        self.brain.ask(request, None, None).map(|asked| asked.places).unwrap_or_default()
     }
 
     fn vectors_only(&self) -> Request {
@@ -345,7 +349,9 @@ impl One<'_> {
     /// What is measured; what it is compared with is not expanded.
     fn request_expanded(&self) -> Request {
         let mut request = self.request(self.asking.retrieval);
-        if self.asking.expander.is_some() && request.operation == Operation::Query {
+        let Asking { expander, assistants, settings, .. } = self.asking;
+        let is_wanted = expander.is_some() || assistants.is_some() && settings.expand >= 0.5;
+        if is_wanted && request.operation == Operation::Query {
             request.expansion = Expansion::Wanted;
         }
         request

@@ -291,6 +291,7 @@ impl Spec {
             has_official: self.kind == Kind::LongMemEval,
             has_log: how.retrieval_log.is_some(),
             expander: how.expander.map(|(expander, _)| expander),
+            assistants: None,
             answerer: how.answerer.map(|(answerer, _)| answerer),
             run: self.run_id(label),
         }

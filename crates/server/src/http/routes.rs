@@ -21,7 +21,7 @@ use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
-    ask, captures, compare, contradictions, documents, jobs, labels, pages, sources, status,
+    ask, captures, compare, contradictions, documents, jobs, labels, pages, probe, sources, status,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
@@ -54,6 +54,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::work::PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),
         endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "How captures and measurements stand.").asks(status::status),
         endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List what the last probe for contradictions found.").asks(contradictions::find),
+        endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),

@@ -47,6 +47,8 @@ impl Site {
             spec: spec.to_string(),
             created_by: "test".to_owned(),
             max_attempts: 5,
+            key: None,
+            group: None,
         };
         let store = self.house.store();
         store.add_job(&ws(), &job, store.clock().unwrap()).unwrap()

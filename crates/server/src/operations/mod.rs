@@ -12,6 +12,7 @@ pub(crate) mod documents;
 pub(crate) mod jobs;
 pub(crate) mod labels;
 pub(crate) mod pages;
+pub(crate) mod probe;
 pub(crate) mod sources;
 pub(crate) mod status;
 

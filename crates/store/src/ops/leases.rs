@@ -9,14 +9,18 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::jobs::{self, emptied};
-use super::workspaces;
+use super::{counters, workspaces};
 use crate::driver::{Session, Value, collect, first};
-use crate::job::{Beat, Claim, Job, JobStep, Lease, Outcome, Progress};
+use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
 use crate::{Result, StoreError, row};
 
-/// What a worker may take at the moment `$1`.
+/// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
 const CLAIMABLE: &str = "state IN ('queued', 'running') \
-     AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1))";
+     AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1)) \
+     AND (grp IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running' \
+     AND busy.workspace_id = jobs.workspace_id AND busy.grp = jobs.grp AND busy.id <> jobs.id))";
+/// The index that lets one job of a group run.
+pub(super) const ONE_AT_WORK: &str = "jobs_at_work";
 /// How many jobs of a workspace somebody works on.
 const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
      AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
@@ -26,6 +30,8 @@ const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND att
 const CLAIM: &str = "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $3, \
      lease_until = $4, started_at = coalesce(started_at, $5), updated_at = $5 \
      WHERE workspace_id = $1 AND id = $2";
+const IS_OPEN: &str = "SELECT 1 FROM jobs WHERE workspace_id = $1 AND kind = $2 \
+     AND state IN ('queued', 'running') LIMIT 1";
 const EMPTIED: &str = emptied!();
 const CLOSE_CANCELLED: &str = concat!(
     "UPDATE jobs SET state = 'cancelled', lease_until = NULL, finished_at = $3, updated_at = $3, ",
@@ -92,6 +98,30 @@ pub(super) fn claim(
         }
     }
     Ok(None)
+}
+
+/// Takes the open job of a kind, or makes one if none is open. The counter is held to the end of the
+/// transaction, so of two who find none open only one makes one.
+pub(super) fn take(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    skip_locked: &str,
+    job: &NewJob,
+    taker: &Claim,
+    now: Timestamp,
+) -> Result<Option<Job>> {
+    workspaces::ledger(session, ws)?;
+    jobs::refuse_nul(&[&taker.worker])?;
+    counters::take(session, ws, "jobs", 0)?;
+    if let Some(job) = claim(session, ws, skip_locked, taker, now)? {
+        return Ok(Some(job));
+    }
+    let params = [ws.into(), job.kind.as_str().into()];
+    if first(session, IS_OPEN, &params, |_| Ok(()))?.is_some() {
+        return Ok(None);
+    }
+    jobs::add(session, ws, job, now)?;
+    claim(session, ws, skip_locked, taker, now)
 }
 
 /// What decides about a claimable job.
@@ -197,6 +227,17 @@ pub(super) fn step<T>(
         0 => Err(StoreError::LeaseLost { job: *id }),
         _ => Ok(()),
     }
+}
+
+/// Whether the job is this worker's. If so it stays that to the end of the transaction.
+pub(super) fn hold(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+) -> Result<bool> {
+    let params = fence(session, ws, id, lease)?;
+    Ok(session.execute(&format!("UPDATE jobs SET state = state {FENCE}"), &params)? > 0)
 }
 
 pub(super) fn finish(

@@ -1,22 +1,33 @@
 //! The store's operations, written once for both engines: the contract of [`Store`] in terms of
 //! sessions.
 
+mod alerts;
+mod calibration;
 mod captures;
 mod check;
 mod config;
 mod counters;
+mod deliveries;
 mod documents;
 mod erase;
+mod events;
 mod feed;
+mod forget;
+mod incidents;
 mod jobs;
 mod judging;
 mod labels;
 mod leases;
 mod load;
+mod playbook;
+mod queries;
 mod read;
+mod retrievals;
 mod sources;
 mod spend;
 mod stats;
+mod suite_runs;
+mod suites;
 mod tokens;
 mod workspaces;
 mod write;
@@ -30,7 +41,6 @@ use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
 use jiff::Timestamp;
 
-use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::document::{Document, DocumentInfo, DocumentKind};
 use crate::driver::{Driver, Scope};
@@ -43,6 +53,7 @@ use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLi
 use crate::store::Store;
 use crate::token::{NewToken, Token};
 use crate::types::*;
+use crate::{Result, StoreError};
 
 pub(crate) use workspaces::insert_workspace;
 
@@ -335,14 +346,35 @@ impl<D: Driver> Store for D {
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
         let skip_locked = self.skip_locked();
         for ws in self.read(Scope::Directory, |session| leases::claimable(session, claim, now))? {
-            let claimed = self
-                .write_beside(&ws, |session| leases::claim(session, &ws, skip_locked, claim, now));
+            let claimed = unless_beaten(|| {
+                self.write_beside(&ws, |session| {
+                    leases::claim(session, &ws, skip_locked, claim, now)
+                })
+            });
             // Nothing: others were quicker there.
             if let Some(job) = claimed? {
                 return Ok(Some(job));
             }
         }
         Ok(None)
+    }
+
+    fn take_job(
+        &self,
+        ws: &WorkspaceId,
+        job: &NewJob,
+        worker: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Job>> {
+        let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
+        let claim = Claim { worker, kinds, lease_until, last: None };
+        let skip_locked = self.skip_locked();
+        unless_beaten(|| {
+            self.write_beside(ws, |session| {
+                leases::take(session, ws, skip_locked, job, &claim, now)
+            })
+        })
     }
 
     fn beat_job(
@@ -406,6 +438,24 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<bool> {
         self.write_beside(ws, |session| leases::finish(session, ws, id, lease, outcome, now))
+    }
+
+    fn finish_job_with_run(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        (kind, run): (RunKind, &Run),
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            let was_heard = leases::finish(session, ws, id, lease, outcome, now)?;
+            if was_heard {
+                judging::add_run(session, ws, kind, run)?;
+            }
+            Ok(was_heard)
+        })
     }
 
     fn retry_job(
@@ -560,5 +610,16 @@ impl<D: Driver> Store for D {
         let mut findings = self.structure()?;
         findings.extend(self.read(Scope::Workspace(ws), |session| check::run(session, ws))?);
         Ok(findings)
+    }
+}
+
+/// Claims again when another job of the group was claimed at the same moment: the group is at work then,
+/// and its other jobs are passed over.
+fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
+    loop {
+        match claim() {
+            Err(StoreError::Constraint { which }) if which == leases::ONE_AT_WORK => {}
+            claimed => return claimed,
+        }
     }
 }

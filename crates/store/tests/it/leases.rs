@@ -9,8 +9,8 @@ use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::Page;
 use gbrain_store::{
-    Beat, DeleteOutcome, JobStep, Lease, NewJob, Outcome, PageWrite, Progress, Store, StoreError,
-    WriteKind,
+    Beat, DeleteOutcome, Job, JobStep, Lease, NewJob, Outcome, PageWrite, Progress, Run, RunKind,
+    Store, StoreError, WriteKind,
 };
 
 use crate::database::Database;
@@ -27,6 +27,9 @@ on_both_engines! {
     workers_that_die_write_every_page_once,
     a_cancel_and_a_finish_race_to_one_end,
     a_beat_and_a_claim_race_to_one_owner,
+    one_of_a_kind_is_one_workers_at_a_time,
+    takers_race_to_one_job,
+    what_a_job_measured_is_kept_with_its_end,
 }
 
 fn every_job_is_claimed_once(db: &Database) {
@@ -426,4 +429,69 @@ fn a_worker_that_loses_its_job_half_way_writes_nothing() {
     });
     assert_eq!(store.head(&ws()).unwrap(), Default::default());
     assert_eq!(info(&*store, id).worker.as_deref(), Some("second"));
+}
+
+/// Takes the one job of kind `probe` for ten seconds.
+fn take(store: &dyn Store, worker: &str, second: i64) -> Option<Job> {
+    store.take_job(&ws(), &new_job("probe"), worker, at(second + 10), at(second)).unwrap()
+}
+
+fn lease(job: &Job) -> Lease {
+    lease_of(&job.info).expect("a job that was taken is running")
+}
+
+fn one_of_a_kind_is_one_workers_at_a_time(db: &Database) {
+    let store = db.open();
+    add(&*store, 0);
+    let first = take(&*store, "first", 1).unwrap();
+    assert_eq!((first.info.id, first.info.attempt), (2, 1), "other kinds are not in the way");
+    assert_eq!(first.spec, new_job("probe").spec);
+    assert_eq!(take(&*store, "second", 2), None);
+    assert_eq!(try_claim(&*store, "worker", 2).unwrap().info.kind, "import");
+    let second = take(&*store, "second", 11).unwrap();
+    assert_eq!((second.info.id, second.info.attempt), (2, 2), "its worker died");
+    assert!(!store.release_job(&ws(), 2, &lease(&first), at(12)).unwrap());
+    assert!(store.release_job(&ws(), 2, &lease(&second), at(12)).unwrap());
+    let third = take(&*store, "third", 13).unwrap();
+    assert_eq!((third.info.id, third.info.attempt), (2, 3), "it was given back");
+    store.cancel_job(&ws(), 2, at(14)).unwrap();
+    let next = take(&*store, "fourth", 30).unwrap();
+    assert_eq!((next.info.id, next.info.attempt), (3, 1), "what was cancelled is over");
+    assert!(store.finish_job(&ws(), 3, &lease(&next), &Outcome::Cancelled, at(31)).unwrap());
+    assert_eq!(take(&*store, "fifth", 32).unwrap().info.id, 4);
+    let unknown = store.take_job(&other(), &new_job("probe"), "first", at(9), at(1));
+    assert!(matches!(unknown, Err(StoreError::UnknownWorkspace(_))), "{unknown:?}");
+}
+
+fn takers_race_to_one_job(db: &Database) {
+    let store = db.open();
+    let taken = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for worker in 0..8 {
+            let (store, taken) = (&store, &taken);
+            scope.spawn(move || {
+                taken.lock().unwrap().extend(take(&**store, &format!("worker {worker}"), 1));
+            });
+        }
+    });
+    let taken = taken.into_inner().unwrap();
+    assert_eq!(taken.len(), 1, "{taken:?}");
+    assert_eq!(store.job_counts_of(&ws()).unwrap().running, 1);
+}
+
+fn what_a_job_measured_is_kept_with_its_end(db: &Database) {
+    let store = db.open();
+    let lost = take(&*store, "first", 1).unwrap();
+    let job = take(&*store, "second", 20).unwrap();
+    let finish = |job: &Job| {
+        let (id, lease) = (job.info.id, lease(job));
+        let (outcome, body) = ("pass".to_owned(), "{}".to_owned());
+        let run = Run { id: lease.worker.clone(), at: at(1), outcome, body };
+        let (done, made) = (Outcome::Done("{}".to_owned()), (RunKind::QualityProbe, &run));
+        store.finish_job_with_run(&ws(), id, &lease, &done, made, at(21)).unwrap()
+    };
+    assert!(!finish(&lost) && finish(&job) && !finish(&job));
+    let runs = store.runs(&ws(), RunKind::QualityProbe, at(0), 9).unwrap();
+    assert_eq!(runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["second"]);
+    assert_eq!(store.job(&ws(), job.info.id).unwrap().unwrap().info.state, JobState::Done);
 }

@@ -8,6 +8,7 @@ mod captures;
 mod contradictions;
 mod finding;
 mod home;
+mod probe;
 mod serving;
 
 use clap::Args;
@@ -41,6 +42,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.extend(captures::check(context, &brain, args.fix));
             findings.extend(serving::check(context, brain.store()));
             findings.push(contradictions::check(context, brain.store()));
+            findings.push(probe::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }

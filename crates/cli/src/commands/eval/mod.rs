@@ -4,11 +4,13 @@ mod beir;
 mod benchmark;
 mod compare;
 mod contradictions;
+mod cross_modal;
 mod datasets;
 mod export;
 mod gate;
 mod locomo;
 mod longmemeval;
+mod probe;
 mod prune;
 mod qrels;
 mod replay;
@@ -78,8 +80,12 @@ enum Verb {
     Trec(beir::TrecArgs),
     /// Say where to get datasets, with hashes and licences.
     Datasets(datasets::DatasetsArgs),
+    /// Have outputs judged by a panel of three models.
+    CrossModal(Box<cross_modal::CrossModalArgs>),
     /// Find pairs of answers that can't both be so.
     SuspectedContradictions(Box<contradictions::ContradictionsArgs>),
+    /// The nightly quality probe: run it now, or look at past runs.
+    Probe(probe::ProbeArgs),
     /// Run again what a result file says, and compare row by row.
     Reproduce(reproduce::ReproduceArgs),
 }
@@ -100,7 +106,9 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Beir(args)) => beir::run(context, args),
         Some(Verb::Trec(args)) => beir::run_trec(context, args),
         Some(Verb::Datasets(args)) => datasets::run(context, args),
+        Some(Verb::CrossModal(args)) => cross_modal::run(context, args),
         Some(Verb::SuspectedContradictions(args)) => contradictions::run(context, args),
+        Some(Verb::Probe(args)) => probe::run(context, args),
         Some(Verb::Reproduce(args)) => reproduce::run(context, args),
     }
 }

@@ -12,7 +12,7 @@ pub use result::{
     BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireLabel, WireMean,
 };
 pub use retrieval_log::log_line;
-pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
+pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row, WireRecall};
 
 /// Why an entry of a dataset can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

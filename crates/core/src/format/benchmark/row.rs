@@ -225,6 +225,7 @@ pub struct ByTypeSummary {
 
 /// How often one of the first k was right.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Recall")]
 pub struct WireRecall {
     /// Questions with a right document among the first k.
     pub hit: u64,

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CROSS_MODAL_VERSION;
 use crate::cross_modal::{
-    Aggregate, Call, DimensionResult, Judged, Outcome, Panel, Reason, Rubric, Seat, Slot, Unmade,
-    Unsure,
+    Aggregate, Call, DimensionResult, Judged, Outcome, Panel, Reason, Rubric, Seat, Slot, Unsure,
 };
 use crate::gate::Verdict;
 use crate::hash::Hash;
@@ -24,6 +23,8 @@ pub struct ReceiptParts<'a> {
     pub at: Timestamp,
     /// What was asked for.
     pub task: &'a str,
+    /// The right answer, where there is one.
+    pub expected: Option<&'a str>,
     /// What the output is called.
     pub slug: &'a str,
     /// What was scored.
@@ -48,6 +49,9 @@ pub struct Receipt {
     pub timestamp: String,
     /// What was asked for.
     pub task: String,
+    /// The right answer, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
     /// What the output is called.
     pub slug: String,
     /// Who said what.
@@ -112,7 +116,7 @@ pub struct WireCall {
     /// Why it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Why it was not asked: `settled` or `over_budget`.
+    /// Why it was not asked: `settled`, `over_budget`, `cancelled`, `stale_cassette` or `not_recorded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_made: Option<String>,
     /// The vote.
@@ -197,13 +201,14 @@ pub struct WireAgreement {
 impl Receipt {
     /// The wire form of a judgement.
     pub fn new(parts: &ReceiptParts<'_>) -> Self {
-        let ReceiptParts { at, task, slug, rubric, judged, estimate, path } = *parts;
+        let ReceiptParts { at, task, expected, slug, rubric, judged, estimate, path } = *parts;
         let aggregate = judged.panel.aggregate();
         Self {
             schema_version: CROSS_MODAL_VERSION,
             verdict: aggregate.verdict,
             timestamp: format!("{at:.3}"),
             task: task.to_owned(),
+            expected: expected.map(str::to_owned),
             slug: slug.to_owned(),
             judgement: WireJudgement::new(rubric, judged, &aggregate),
             aggregate: WireAggregate::new(aggregate, judged.panel.seats()),
@@ -259,8 +264,7 @@ impl WireCall {
                 });
             }
             Outcome::Failed(why) => error = Some(why.clone()),
-            Outcome::NotMade(Unmade::Settled(_)) => not_made = Some("settled".to_owned()),
-            Outcome::NotMade(Unmade::OverBudget) => not_made = Some("over_budget".to_owned()),
+            Outcome::NotMade(why) => not_made = Some(why.name().to_owned()),
         }
         Self {
             id: *slot,

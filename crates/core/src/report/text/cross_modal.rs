@@ -9,7 +9,8 @@ use super::table::{Edge, table};
 use crate::cross_modal::MEAN_FLOOR;
 use crate::cross_modal::batch::RowVerdict;
 use crate::format::cross_modal::{
-    Receipt, Summary, WireAggregate, WireAgreement, WireCall, WireDimension, WireRubric,
+    Receipt, Summary, WireAggregate, WireAgreement, WireCall, WireDimension, WireJudgement,
+    WireRubric,
 };
 
 /// The longest list of rows that are not green.
@@ -143,6 +144,17 @@ fn trouble(call: &WireCall) -> String {
     }
 }
 
+/// What went wrong in calls, in a word each, none twice. A failure begins with its kind.
+fn troubles(calls: &[WireCall]) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for call in calls {
+        let failed = call.error.as_deref().and_then(|error| error.split(':').next());
+        let not_made = call.not_made.as_deref().filter(|why| *why != "settled");
+        kinds.extend(failed.or(not_made).filter(|kind| !kinds.contains(kind)));
+    }
+    kinds
+}
+
 fn agreement(agreement: &WireAgreement) -> String {
     let WireAgreement { krippendorff_alpha, undefined, units, values } = agreement;
     let name = "agreement (Krippendorff's alpha, interval)";
@@ -211,7 +223,7 @@ fn not_green(summary: &Summary) -> String {
     for row in rows().take(ROWS) {
         let why = match (&row.error, &row.final_aggregate) {
             (Some(error), _) => visible(error, LINE),
-            (None, Some(aggregate)) => reasons(aggregate),
+            (None, Some(aggregate)) => reasons(aggregate, row.receipt.as_ref()),
             (None, None) => String::new(),
         };
         let line =
@@ -229,9 +241,13 @@ fn not_green(summary: &Summary) -> String {
     if text.is_empty() { text } else { format!("{text}\n") }
 }
 
-fn reasons(aggregate: &WireAggregate) -> String {
+fn reasons(aggregate: &WireAggregate, receipt: Option<&WireJudgement>) -> String {
     if let Some(unsure) = aggregate.inconclusive_reason {
-        return unsure.name().to_owned();
+        let kinds = receipt.map(|receipt| troubles(&receipt.slots)).unwrap_or_default();
+        return match kinds.is_empty() {
+            true => unsure.name().to_owned(),
+            false => format!("{unsure}: {}", visible(&kinds.join(", "), LINE)),
+        };
     }
     let failed = aggregate.dimensions.iter().filter(|dimension| !dimension.fail_reasons.is_empty());
     let told = failed.map(|dimension| {

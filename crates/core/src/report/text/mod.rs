@@ -7,6 +7,7 @@ mod compare;
 mod contradiction;
 mod cross_modal;
 mod gate;
+mod probe;
 mod replay;
 mod rows;
 mod spark;
@@ -17,6 +18,7 @@ pub use compare::compare;
 pub use contradiction::{TrendDay, contradiction_review, contradiction_trend, contradictions};
 pub use cross_modal::{cross_modal, cross_modal_batch};
 pub use gate::gate;
+pub use probe::{autopilot, probe, probe_history};
 pub use replay::replay;
 
 /// The longest text from outside that a line takes, in characters.

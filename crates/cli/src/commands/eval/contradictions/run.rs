@@ -128,7 +128,7 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
         recalls: !args.refresh_cache,
     };
     // What a cassette has to say is what is asked for, not what is remembered beside it.
-    let memory = Some(memory).filter(|_| !args.no_cache && args.asking.cassette.is_none());
+    let memory = Some(memory).filter(|_| !args.no_cache && args.asking.tape.cassette.is_none());
     let of_each = args.canaries.map_or_else(|| planted_for(&judge), usize::from);
     let planted = canaries(args.seed, of_each);
     let hearing = Hearing::new(&judge, memory, &docket, planted, args.max_pair_chars as usize)?;
@@ -215,7 +215,7 @@ fn chosen(
         chosen.map_err(|error| CliError::usage(error.to_string()))?.map(|(model, _)| model)
     };
     let Some(model) = model else {
-        return match args.asking.cassette {
+        return match args.asking.tape.cassette {
             Some(_) => Err(CliError::usage("the offline judge has no use for a cassette")
                 .hint("name the model that was recorded: --judge provider:model")),
             None => Ok(None),

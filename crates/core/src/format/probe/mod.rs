@@ -1,9 +1,18 @@
-//! The nightly quality probe on the wire: a line of its audit.
+//! The nightly quality probe on the wire: a line of its audit, and in `report` all that a run found.
+
+mod autopilot;
+mod report;
+
+pub use autopilot::{AutopilotDuty, AutopilotLook};
+pub use report::{
+    ProbeAnswer, ProbeCost, ProbeHistory, ProbeMeasured, ProbeModels, ProbeReport, ProbeRun,
+};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::id::WorkspaceId;
 use crate::money::Usd;
 use crate::probe::{Event, ProbeOutcome};
 
@@ -22,6 +31,9 @@ pub struct ProbeEvent {
     pub outcome: ProbeOutcome,
     /// What the process ended with.
     pub exit_code: u8,
+    /// Whose probe it was. Lines of other programs have none: they are of the workspace `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Questions that passed.
     #[serde(default)]
     pub pass_count: usize,
@@ -67,6 +79,7 @@ impl From<&Event> for ProbeEvent {
             ts: format!("{at:.3}"),
             outcome: *outcome,
             exit_code: outcome.exit_code(),
+            workspace: None,
             pass_count: *pass,
             fail_count: *fail,
             inconclusive_count: *inconclusive,
@@ -80,6 +93,18 @@ impl From<&Event> for ProbeEvent {
 }
 
 impl ProbeEvent {
+    /// The same, as one of a workspace.
+    #[must_use]
+    pub fn of(mut self, workspace: &WorkspaceId) -> Self {
+        self.workspace = Some(workspace.as_str().to_owned());
+        self
+    }
+
+    fn is_of(&self, workspace: &WorkspaceId) -> bool {
+        let default = WorkspaceId::default();
+        self.workspace.as_deref().unwrap_or(default.as_str()) == workspace.as_str()
+    }
+
     /// Its line in the audit.
     pub fn line(&self) -> String {
         let line = serde_json::to_string(self).expect("numbers and texts can be written");
@@ -93,6 +118,7 @@ impl ProbeEvent {
             ts,
             outcome,
             exit_code: _,
+            workspace: _,
             pass_count,
             fail_count,
             inconclusive_count,
@@ -117,10 +143,11 @@ impl ProbeEvent {
     }
 }
 
-/// The runs of an audit file, oldest first. A line that was cut off is passed over.
-pub fn read_events(bytes: &[u8]) -> Vec<Event> {
+/// The runs of a workspace in an audit file, oldest first. A line that was cut off is passed over.
+pub fn read_events(bytes: &[u8], workspace: &WorkspaceId) -> Vec<Event> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let events = lines.filter_map(|line| serde_json::from_slice::<ProbeEvent>(line).ok());
+    let events = events.filter(|event| event.is_of(workspace));
     let mut events: Vec<Event> = events.filter_map(ProbeEvent::event).collect();
     events.sort_by_key(|event| event.at);
     events
@@ -151,9 +178,11 @@ mod tests {
 
     #[test]
     fn a_line_holds_the_whole_run() {
-        let line = ProbeEvent::from(&event()).line();
-        insta::assert_snapshot!(line, @r#"{"schema_version":1,"ts":"2026-11-16T03:00:00.250Z","outcome":"fail","exit_code":1,"pass_count":9,"fail_count":1,"inconclusive_count":0,"error_count":0,"est_cost_usd":0.7,"cost_usd":0.312345678,"fixture_sha8":"0a1b2c3d","detail":"q3: correctness mean_below_7"}"#);
-        assert_eq!(read_events(line.as_bytes()), [event()]);
+        let team = WorkspaceId::new("team").unwrap();
+        let line = ProbeEvent::from(&event()).of(&team).line();
+        insta::assert_snapshot!(line, @r#"{"schema_version":1,"ts":"2026-11-16T03:00:00.250Z","outcome":"fail","exit_code":1,"workspace":"team","pass_count":9,"fail_count":1,"inconclusive_count":0,"error_count":0,"est_cost_usd":0.7,"cost_usd":0.312345678,"fixture_sha8":"0a1b2c3d","detail":"q3: correctness mean_below_7"}"#);
+        assert_eq!(read_events(line.as_bytes(), &team), [event()]);
+        assert_eq!(read_events(line.as_bytes(), &WorkspaceId::default()), []);
     }
 
     #[test]
@@ -161,7 +190,7 @@ mod tests {
         let old = r#"{"ts":"2026-11-15T03:00:00Z","outcome":"no_embedding_key","exit_code":0}"#;
         let line = ProbeEvent::from(&event()).line();
         let text = [line.as_bytes(), b"{\"ts\":\"2026\xc3\n", old.as_bytes(), b"\n{}\n"].concat();
-        let found = read_events(&text);
+        let found = read_events(&text, &WorkspaceId::default());
         let outcomes: Vec<ProbeOutcome> = found.iter().map(|event| event.outcome).collect();
         assert_eq!(outcomes, [ProbeOutcome::NoEmbeddingKey, ProbeOutcome::Fail]);
     }

@@ -1,0 +1,86 @@
+//! `gbrain autopilot`: runs what is due by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
+use gbrain_core::report::text;
+use gbrain_eval::autopilot::{Tended, tick};
+use gbrain_store::Store;
+use jiff::SignedDuration;
+
+use crate::asking::interrupted;
+use crate::commands::Context;
+use crate::commands::eval::duration;
+use crate::error::{CliError, Exit};
+use crate::models::models;
+use crate::serving::{LOOK, LogArgs, autopilot};
+
+/// Arguments of `autopilot`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    gbrain config set autopilot.nightly_quality_probe.enabled true\n  gbrain autopilot\n  \
+    gbrain autopilot --once --json\n\n\
+    Looks now and then what is due in all workspaces of the database, and runs it, until it is \
+    interrupted; nothing that fails ends it. Any number of autopilots, servers and workers may look: \
+    each thing is done by one of them. With --once it looks once, as from cron.\n\n\
+    Exit codes: 0 what was due passed, or nothing was; 1 something was measured and found wrong; 2 \
+    something has no verdict. Without --once: 0 when it was told to end.")]
+pub(crate) struct AutopilotArgs {
+    /// Look once, and end.
+    #[arg(long)]
+    once: bool,
+    /// How often to look.
+    #[arg(long, value_name = "DUR", default_value = LOOK, value_parser = duration)]
+    interval: SignedDuration,
+    /// How many seconds without a sign of life until another process goes on with what was begun.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    lease: u16,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Looks until the process is told to end.
+pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, CliError> {
+    args.log.start(&context.home)?;
+    let store: Arc<dyn Store> = context.store()?.into();
+    let lease = Duration::from_secs(args.lease.into());
+    let autopilot = autopilot(context, store, models(&context.home)?, lease, args.interval)?;
+    if !args.once {
+        context.terminal.remark("looking what is due; interrupt to stop");
+        gbrain_server::attend(autopilot)?;
+        return Ok(Exit::Pass);
+    }
+    let mut duties = Vec::new();
+    tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
+        duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
+    })?;
+    let look = AutopilotLook::new(duties);
+    if context.terminal.is_json() {
+        context.terminal.json(&look);
+    } else {
+        context.terminal.out(text::autopilot(&look));
+    }
+    Ok(match look.exit_code() {
+        0 => Exit::Pass,
+        1 => Exit::Fail,
+        _ => Exit::NoVerdict,
+    })
+}
+
+fn on_the_wire(workspace: String, tended: Tended) -> AutopilotDuty {
+    let (state, report, error) = match tended {
+        Tended::Probed(probed) => ("ran", Some(probed.report), None),
+        Tended::NotDue => ("not_due", None, None),
+        Tended::Stopped => ("stopped", None, None),
+        Tended::Broken(error) => ("broken", None, Some(error)),
+    };
+    AutopilotDuty {
+        workspace,
+        duty: gbrain_eval::probe::KIND.to_owned(),
+        state: state.to_owned(),
+        report,
+        error,
+    }
+}

@@ -1,0 +1,85 @@
+//! Budgets that hold, and what is told of the money.
+
+use gbrain_bench::providers::Fault;
+use gbrain_core::format::cross_modal::Summary;
+
+use super::{court, judge, judge_rows, receipt, rows_of, summary, troubles};
+use crate::models::Provided;
+use crate::support::Home;
+
+const PASS: &str = "a=9 b=9 c=9";
+
+fn spent(court: &Provided) -> f64 {
+    court.home.json(&["spend"])["usd"].as_f64().unwrap()
+}
+
+/// Calls of a summary that were not made for this reason.
+fn not_made(summary: &Summary, why: &str) -> usize {
+    let calls = summary.per_question.iter().flat_map(|row| &row.receipt.as_ref().unwrap().slots);
+    calls.filter(|call| call.not_made.as_deref() == Some(why)).count()
+}
+
+#[test]
+fn a_run_that_was_told_yes_stops_at_its_budget() {
+    for home in Home::both() {
+        let court = court(home, |_| Fault::None);
+        let ran = judge_rows(&court, &rows_of(&[PASS; 10]), &["--max-usd", "0.04", "--yes"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        let found = summary(&ran);
+        assert_eq!(found.verdict.name(), "inconclusive");
+        assert!(not_made(&found, "over_budget") > 0, "{}", ran.stdout);
+        assert!(court.server.requests() < 30);
+        let spent = spent(&court);
+        assert!(spent <= 0.04 && spent > 0.0, "{spent}");
+        assert!((spent - found.cost_usd).abs() < 1e-9, "{spent} {}", found.cost_usd);
+    }
+}
+
+#[test]
+fn one_output_has_a_budget_too() {
+    let court = court(Home::sqlite(), |_| Fault::None);
+    let ran = judge(&court, PASS, &["--max-usd", "0.02", "--yes", "--cycles", "3"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let found = receipt(&ran);
+    assert_eq!(found.aggregate.inconclusive_reason.unwrap().name(), "calls_not_made");
+    assert!(troubles(&found).iter().all(|trouble| trouble == "over_budget"));
+    assert!(spent(&court) <= 0.02);
+    assert!((spent(&court) - found.judgement.cost_usd).abs() < 1e-9);
+}
+
+/// What is estimated is what is reserved, so what was let begin does not run out.
+#[test]
+fn a_run_that_was_let_begin_has_money_to_its_end() {
+    let court = court(Home::sqlite(), |_| Fault::None);
+    let rows = rows_of(&[PASS; 6]);
+    let estimate = summary(&judge_rows(&court, &rows, &[])).est_cost_usd;
+    let exactly = format!("{estimate:.9}");
+    let ran = judge_rows(&court, &rows, &["--max-usd", &exactly, "--concurrent", "6"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(summary(&ran).est_cost_usd, estimate);
+}
+
+#[test]
+fn rows_that_are_settled_early_save_money() {
+    let court = court(Home::sqlite(), |_| Fault::None);
+    let ran = judge_rows(&court, &rows_of(&["a=2 b=9 c=9", PASS, "a=5 b=5 c=9"]), &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let found = summary(&ran);
+    assert_eq!(court.server.requests(), 7, "the third judge of two rows is not asked");
+    assert_eq!(not_made(&found, "settled"), 2);
+    assert!(found.saved_usd > 0.0 && found.saved_usd + found.cost_usd < found.est_cost_usd);
+    let spent = spent(&court);
+    assert!((spent - found.cost_usd).abs() < 1e-9, "{spent} {}", found.cost_usd);
+}
+
+/// A failure that was billed is in the cost of its row.
+#[test]
+fn failures_cost_what_they_cost() {
+    for fault in [Fault::Cut, Fault::Empty, Fault::Garbage] {
+        let court = court(Home::sqlite(), move |_| fault);
+        let found = receipt(&judge(&court, PASS, &[]));
+        assert_eq!(found.verdict.name(), "inconclusive", "{fault:?}");
+        assert!(found.judgement.cost_usd > 0.0, "{fault:?}");
+        assert!((spent(&court) - found.judgement.cost_usd).abs() < 1e-9, "{fault:?}");
+    }
+}

@@ -1,0 +1,253 @@
+//! What a run came to: its outcome, its counts, and why.
+//!
+//! Promises: a question that nobody could pay for is without a verdict, not wrong; one that failed for any
+//! other reason is an error; a pass with a stage of retrieval missing is no pass.
+
+use super::{ProbeOutcome, Spending};
+use crate::cross_modal::batch::{Counts, RowVerdict};
+use crate::cross_modal::{Aggregate, DimensionResult, Judged, JudgingError, Outcome, Unmade};
+use crate::gate::Verdict;
+use crate::report::visible;
+
+/// Questions that are named in the reason.
+const NAMED: usize = 3;
+/// The longest reason of one question.
+const LINE: usize = 160;
+
+/// A question without an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// Its id.
+    pub id: String,
+    /// What went wrong.
+    pub error: String,
+    /// Whether money was all that was missing.
+    pub spending: Spending,
+}
+
+/// Everything that was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Questions without an answer.
+    pub unanswered: &'a [Unanswered],
+    /// Questions with one, and what the panel said.
+    pub judged: &'a [(String, Result<Judged, JudgingError>)],
+    /// Stages of retrieval that could not do their work, each once.
+    pub degraded: &'a [String],
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The outcome.
+    pub outcome: ProbeOutcome,
+    /// How many questions came out how.
+    pub counts: Counts,
+    /// Why, unless all is well.
+    pub detail: Option<String>,
+}
+
+/// A question with its verdict and, unless it passed, the reason.
+struct Row<'a> {
+    id: &'a str,
+    verdict: RowVerdict,
+    why: String,
+    spending: Spending,
+}
+
+/// What a run came to.
+pub fn conclude(asked: &Asked<'_>) -> Conclusion {
+    let Asked { unanswered, judged, degraded } = *asked;
+    let rows: Vec<Row<'_>> =
+        judged.iter().map(of_judged).chain(unanswered.iter().map(of_unanswered)).collect();
+    let counts = Counts::of(rows.iter().map(|row| row.verdict), 0);
+    let is_over = rows.iter().any(|row| row.spending == Spending::Exceeded);
+    let spending = if is_over { Spending::Exceeded } else { Spending::Within };
+    let missing = (!degraded.is_empty()).then(|| format!("without {}", degraded.join(", ")));
+    let outcome = match ProbeOutcome::of_batch(counts.verdict(), spending) {
+        ProbeOutcome::Pass if missing.is_some() => ProbeOutcome::Inconclusive,
+        outcome => outcome,
+    };
+    let told = reasons(&rows, outcome).into_iter().chain(missing.map(|what| visible(&what, LINE)));
+    let detail = told.collect::<Vec<_>>().join("; ");
+    Conclusion { outcome, counts, detail: Some(detail).filter(|detail| !detail.is_empty()) }
+}
+
+fn of_judged((id, judged): &(String, Result<Judged, JudgingError>)) -> Row<'_> {
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(error) => {
+            let (verdict, why) = (RowVerdict::Error, error.to_string());
+            return Row { id, verdict, why, spending: Spending::Within };
+        }
+    };
+    let aggregate = judged.panel.aggregate();
+    let is_unpaid = |outcome: &Outcome| *outcome == Outcome::NotMade(Unmade::OverBudget);
+    let is_over = judged.panel.calls().iter().any(|call| is_unpaid(&call.outcome));
+    let why = match aggregate.verdict {
+        Verdict::Inconclusive => unsure(&aggregate, judged),
+        Verdict::Pass | Verdict::Fail => failing(&aggregate),
+    };
+    let spending = if is_over { Spending::Exceeded } else { Spending::Within };
+    Row { id, verdict: aggregate.verdict.into(), why, spending }
+}
+
+fn of_unanswered(unanswered: &Unanswered) -> Row<'_> {
+    let Unanswered { id, error, spending } = unanswered;
+    let verdict = match spending {
+        Spending::Exceeded => RowVerdict::Inconclusive,
+        Spending::Within => RowVerdict::UpstreamError,
+    };
+    Row { id, verdict, why: error.clone(), spending: *spending }
+}
+
+fn failing(aggregate: &Aggregate) -> String {
+    let fails = |dimension: &&DimensionResult| !dimension.reasons.is_empty();
+    let told = aggregate.dimensions.iter().filter(fails).map(|dimension| {
+        let reasons: Vec<&str> = dimension.reasons.iter().map(|reason| reason.name()).collect();
+        format!("{} {}", dimension.key, reasons.join(" "))
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Why there is no verdict, with the first call that gave no vote.
+fn unsure(aggregate: &Aggregate, judged: &Judged) -> String {
+    let reason = aggregate.unsure.map_or("no verdict", |unsure| unsure.name());
+    let failed = judged.panel.calls().iter().find_map(|call| match &call.outcome {
+        Outcome::Failed(why) => Some(format!(", slot {} {why}", call.slot)),
+        Outcome::NotMade(Unmade::Settled(_)) | Outcome::Scored(_) => None,
+        Outcome::NotMade(why) => Some(format!(", slot {} {}", call.slot, why.name())),
+    });
+    format!("{reason}{}", failed.unwrap_or_default())
+}
+
+/// The reasons of the questions that made the outcome, the first few of them.
+fn reasons(rows: &[Row<'_>], outcome: ProbeOutcome) -> Vec<String> {
+    let worst = match outcome {
+        ProbeOutcome::Fail => [RowVerdict::Fail, RowVerdict::Fail],
+        ProbeOutcome::Error => [RowVerdict::Error, RowVerdict::UpstreamError],
+        _ => [RowVerdict::Inconclusive, RowVerdict::Inconclusive],
+    };
+    let told: Vec<&Row<'_>> = rows.iter().filter(|row| worst.contains(&row.verdict)).collect();
+    let line = |row: &&Row<'_>| format!("{}: {}", row.id, visible(&row.why, LINE));
+    let mut lines: Vec<String> = told.iter().take(NAMED).map(line).collect();
+    if told.len() > NAMED {
+        lines.push(format!("and {} more", told.len() - NAMED));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cross_modal::{Call, Case, Panel, Rubric, Seat, Slot, Vote, prompt};
+    use crate::money::Usd;
+
+    /// What the three models of a panel gave: a score of every dimension, or none.
+    fn judged(outcomes: [Outcome; 3]) -> Result<Judged, JudgingError> {
+        let rubric = Rubric::qa();
+        let seats =
+            [Slot::A, Slot::B, Slot::C].map(|slot| Seat { slot, model: format!("lab:{slot}") });
+        let mut panel = Panel::new(&rubric, &seats, 1).unwrap();
+        for (seat, outcome) in seats.iter().zip(outcomes) {
+            panel.record(Call { slot: seat.slot, cycle: 1, outcome, cost: Usd::ZERO }).unwrap();
+        }
+        let case = Case { task: "Who?", expected: Some("Ada"), output: "Ada" };
+        Ok(Judged::new(panel, &prompt(&rubric, &case), &case))
+    }
+
+    fn scored(score: u8) -> Outcome {
+        let scores = vec![score; Rubric::qa().dimensions.len()];
+        Outcome::Scored(Vote { scores, improvements: Vec::new(), repairs: BTreeSet::new() })
+    }
+
+    fn all(outcome: &Outcome) -> Result<Judged, JudgingError> {
+        judged([outcome.clone(), outcome.clone(), outcome.clone()])
+    }
+
+    #[track_caller]
+    fn check(
+        judged: &[Result<Judged, JudgingError>],
+        unanswered: &[(&str, Spending)],
+        degraded: &[&str],
+        outcome: ProbeOutcome,
+        detail: Option<&str>,
+    ) -> Counts {
+        let judged: Vec<_> =
+            judged.iter().enumerate().map(|(at, one)| (format!("q{at}"), one.clone())).collect();
+        let unanswered: Vec<Unanswered> = unanswered
+            .iter()
+            .map(|(error, spending)| Unanswered {
+                id: "u".to_owned(),
+                error: (*error).to_owned(),
+                spending: *spending,
+            })
+            .collect();
+        let degraded: Vec<String> = degraded.iter().map(|text| (*text).to_owned()).collect();
+        let asked = Asked { unanswered: &unanswered, judged: &judged, degraded: &degraded };
+        let found = conclude(&asked);
+        assert_eq!((found.outcome, found.detail.as_deref()), (outcome, detail));
+        found.counts
+    }
+
+    #[test]
+    fn verdicts_and_their_reasons() {
+        let (good, bad) = (all(&scored(9)), all(&scored(3)));
+        check(&[good.clone(), good.clone()], &[], &[], ProbeOutcome::Pass, None);
+        let why = "q1: correctness mean_below_7 min_below_5, directness mean_below_7 min_below_5";
+        let counts = check(&[good.clone(), bad.clone()], &[], &[], ProbeOutcome::Fail, Some(why));
+        assert_eq!((counts.pass, counts.fail), (1, 1));
+        let lone = judged([
+            scored(9),
+            Outcome::Failed("timeout: no answer".to_owned()),
+            Outcome::Failed("http_5xx: down".to_owned()),
+        ]);
+        let why = "q1: too_few_models, slot B timeout: no answer";
+        check(&[good.clone(), lone], &[], &[], ProbeOutcome::Inconclusive, Some(why));
+        let within = Spending::Within;
+        let why = "u: http_5xx: down";
+        check(&[good, bad], &[("http_5xx: down", within)], &[], ProbeOutcome::Error, Some(why));
+        check(&[], &[], &[], ProbeOutcome::Error, None);
+    }
+
+    #[test]
+    fn what_nobody_could_pay_for_is_no_error() {
+        let (good, over) = (all(&scored(9)), Spending::Exceeded);
+        let why = "u: over_budget: nothing left";
+        let unpaid = [("over_budget: nothing left", over)];
+        let exceeded = ProbeOutcome::BudgetExceeded;
+        let counts = check(std::slice::from_ref(&good), &unpaid, &[], exceeded, Some(why));
+        assert_eq!((counts.pass, counts.inconclusive, counts.upstream_error), (1, 1, 0));
+        let unjudged = all(&Outcome::NotMade(Unmade::OverBudget));
+        check(
+            &[good, unjudged],
+            &[],
+            &[],
+            exceeded,
+            Some("q1: calls_not_made, slot A over_budget"),
+        );
+        let bad = all(&scored(3));
+        let why = "q0: correctness mean_below_7 min_below_5, directness mean_below_7 min_below_5";
+        check(&[bad], &unpaid, &[], ProbeOutcome::Fail, Some(why));
+    }
+
+    #[test]
+    fn a_stage_that_is_missing_leaves_no_pass() {
+        let (good, bad) = (all(&scored(9)), all(&scored(3)));
+        let why = "without vectors: failed";
+        check(&[good], &[], &["vectors: failed"], ProbeOutcome::Inconclusive, Some(why));
+        let why = "q0: correctness mean_below_7 min_below_5, directness mean_below_7 min_below_5; \
+                   without vectors: failed";
+        check(&[bad], &[], &["vectors: failed"], ProbeOutcome::Fail, Some(why));
+    }
+
+    #[test]
+    fn many_reasons_are_cut() {
+        let bad = all(&scored(3));
+        let judged: Vec<_> = (0..5).map(|at| (format!("q{at}"), bad.clone())).collect();
+        let found = conclude(&Asked { unanswered: &[], judged: &judged, degraded: &[] });
+        assert!(found.detail.unwrap().ends_with("; and 2 more"));
+    }
+}

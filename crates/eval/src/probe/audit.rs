@@ -1,0 +1,64 @@
+//! The audit files of the probe: a line a run, in a file per ISO week, beside the store.
+//!
+//! A line is one write and is on the disk when it is acknowledged, so that processes do not interleave
+//! and a kill leaves whole lines.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use gbrain_core::format::probe::{ProbeEvent, read_events};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::probe::{Event, file_name};
+
+/// What the names of the files begin with.
+const PREFIX: &str = "quality-probe-";
+
+/// Appends a run to the file of its week.
+pub(super) fn append(dir: &Path, workspace: &WorkspaceId, event: &Event) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let line = ProbeEvent::from(event).of(workspace).line();
+    let mut options = OpenOptions::new();
+    let path = dir.join(file_name(event.at));
+    let mut file = options.create(true).append(true).mode(0o600).open(path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+/// The runs of a workspace. What can't be read is not there.
+pub(super) fn read(dir: &Path, workspace: &WorkspaceId) -> Vec<Event> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let is_ours = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+    };
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_ours);
+    let texts = files.filter_map(|path| std::fs::read(path).ok());
+    texts.flat_map(|text| read_events(&text, workspace)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::probe::ProbeOutcome;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_found_again_by_workspace() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("audit");
+        let event = |at: &str| Event::bare(at.parse().unwrap(), ProbeOutcome::Pass, None);
+        let (team, other) = (WorkspaceId::new("team").unwrap(), WorkspaceId::default());
+        let events = ["2026-12-31T03:00:00Z", "2027-01-04T03:00:00Z"].map(event);
+        append(&dir, &team, &events[0]).unwrap();
+        append(&dir, &team, &events[1]).unwrap();
+        append(&dir, &other, &event("2027-01-05T03:00:00Z")).unwrap();
+        let mut found = read(&dir, &team);
+        found.sort_by_key(|event| event.at);
+        assert_eq!(found, events);
+        assert_eq!(read(&dir, &other).len(), 1);
+        assert!(dir.join("quality-probe-2026-W53.jsonl").is_file());
+        assert!(dir.join("quality-probe-2027-W01.jsonl").is_file());
+        assert_eq!(read(&dir.join("nowhere"), &team), []);
+    }
+}

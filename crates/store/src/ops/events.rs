@@ -1,0 +1,70 @@
+//! Events that suites wait for.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::driver::{Session, collect, first};
+use crate::suite::{EventReceipt, NewEvent, SuiteEvent};
+use crate::{Result, row};
+
+const KNOWN: &str = "SELECT id FROM suite_events \
+     WHERE workspace_id = $1 AND kind = $2 AND document = $3 AND version = $4";
+const ADD: &str = "INSERT INTO suite_events (workspace_id, kind, document, version, id, at, body) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const AFTER: &str = "SELECT id, kind, document, version, body, at FROM suite_events \
+     WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+const PRUNE: &str = "DELETE FROM suite_events WHERE workspace_id = $1 AND at < $2";
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    event: &NewEvent,
+    now: Timestamp,
+) -> Result<EventReceipt> {
+    workspaces::ledger(session, ws)?;
+    let NewEvent { kind, document, version, body } = event;
+    for text in [kind, document, version, body] {
+        write::refuse_nul_in(text, || "the event".to_owned())?;
+    }
+    let mut params =
+        vec![ws.into(), kind.as_str().into(), document.as_str().into(), version.as_str().into()];
+    // The counter is held to the end of the transaction: of two who tell one event one is the first.
+    counters::take(session, ws, "suite_events", 0)?;
+    if let Some(seq) = first(session, KNOWN, &params, |row| row.int(0))? {
+        return Ok(EventReceipt { seq, is_new: false });
+    }
+    let seq = counters::take(session, ws, "suite_events", 1)?;
+    params.extend([seq.into(), now.as_millisecond().into(), body.as_str().into()]);
+    session.execute(ADD, &params)?;
+    Ok(EventReceipt { seq, is_new: true })
+}
+
+pub(super) fn after(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    seq: i64,
+    limit: usize,
+) -> Result<Vec<SuiteEvent>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, AFTER, &[ws.into(), seq.into(), limit.into()], |row| {
+        Ok(SuiteEvent {
+            seq: row.int(0)?,
+            kind: row.text(1)?,
+            document: row.text(2)?,
+            version: row.text(3)?,
+            body: row.text(4)?,
+            at: row::timestamp(row.int(5)?)?,
+        })
+    })
+}
+
+pub(super) fn head(session: &mut dyn Session, ws: &WorkspaceId) -> Result<i64> {
+    workspaces::ledger(session, ws)?;
+    counters::last(session, ws, "suite_events")
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
