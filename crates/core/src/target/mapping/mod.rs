@@ -254,13 +254,9 @@ impl StagePaths {
             Ok::<_, TargetError>(documents.into_iter().map(|one| ids.named(one)).collect())
         };
         let judged: Vec<String> = documents(rerank)?;
-        let scores: Vec<Option<f64>> = match rerank_scores {
+        let scores = match rerank_scores {
             None => vec![None; judged.len()],
-            Some(path) => {
-                let column = column(answer, path, judged.len())?;
-                let scores = column.into_iter().map(number_or_null);
-                scores.collect::<Result<_, _>>().map_err(|wrong| wrong.at(path))?
-            }
+            Some(path) => column(answer, Some(path), judged.len(), number_or_null)?,
         };
         let judged = judged.into_iter().zip(scores);
         Ok(Some(StageIds {

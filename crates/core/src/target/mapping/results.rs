@@ -54,12 +54,8 @@ impl ResultPaths {
             let document = id(document).map_err(|wrong| in_result(at, wrong.at(&self.document)))?;
             found.push(Found { document, ..Found::default() });
         }
-        let column = |path: Option<&Path>| match path {
-            None => Ok(Vec::new()),
-            Some(path) => column(answer, path, length),
-        };
-        for (one, value) in found.iter_mut().zip(column(self.score.as_ref())?) {
-            let score = number_or_null(value).map_err(|wrong| wrong.of(self.score.as_ref()))?;
+        let scores = column(answer, self.score.as_ref(), length, number_or_null)?;
+        for (one, score) in found.iter_mut().zip(scores) {
             one.score = score.map(|score| self.score_kind.of(score));
         }
         let texts: [(&Option<Path>, Field); 5] = [
@@ -70,8 +66,9 @@ impl ResultPaths {
             (&self.text, |found| &mut found.text),
         ];
         for (path, field) in texts {
-            for (one, value) in found.iter_mut().zip(column(path.as_ref())?) {
-                *field(one) = text_or_null(value).map_err(|wrong| wrong.of(path.as_ref()))?;
+            let texts = column(answer, path.as_ref(), length, text_or_null)?;
+            for (one, text) in found.iter_mut().zip(texts) {
+                *field(one) = text;
             }
         }
         Ok(found)

@@ -17,10 +17,6 @@ impl Wrong {
         let Self { found, wanted } = self;
         TargetError::malformed(format!("{path} is {found}, not {wanted}"))
     }
-
-    pub(super) fn of(self, path: Option<&Path>) -> TargetError {
-        path.map_or_else(|| TargetError::malformed(format!("{self:?}")), |path| self.at(path))
-    }
 }
 
 pub(super) type Read<T> = fn(&Value) -> Result<T, Wrong>;
@@ -63,7 +59,11 @@ pub(super) fn text(value: &Value) -> Result<String, Wrong> {
 }
 
 pub(super) fn text_or_null(value: &Value) -> Result<Option<String>, Wrong> {
-    if value.is_null() { Ok(None) } else { id(value).map(Some) }
+    match value {
+        Value::Null => Ok(None),
+        Value::Number(number) if !number.is_f64() => Ok(Some(number.to_string())),
+        other => text(other).map(Some),
+    }
 }
 
 /// An id: a text that says something, or a whole number.
@@ -109,28 +109,27 @@ pub(super) fn flag(value: &Value) -> Result<bool, Wrong> {
     value.as_bool().ok_or(Wrong { found: kind_of(value), wanted: "true or false" })
 }
 
-pub(super) fn missing(path: &Path) -> TargetError {
-    TargetError::malformed(format!("there is no {path}"))
-}
-
 /// What must be there.
 pub(super) fn must(value: &Value, path: &Path) -> Result<String, TargetError> {
-    let found = path.first(value).ok_or_else(|| missing(path))?;
+    let found = path.first(value);
+    let found = found.ok_or_else(|| TargetError::malformed(format!("there is no {path}")))?;
     id(found).map_err(|wrong| wrong.at(path))
 }
 
-/// One value a result.
-pub(super) fn column<'v>(
-    answer: &'v Value,
-    path: &Path,
+/// What a path leads to, which must be one value a result; nothing without a path.
+pub(super) fn column<T>(
+    answer: &Value,
+    path: Option<&Path>,
     length: usize,
-) -> Result<Vec<&'v Value>, TargetError> {
+    read: Read<T>,
+) -> Result<Vec<T>, TargetError> {
+    let Some(path) = path else { return Ok(Vec::new()) };
     let values = path.find(answer);
-    if values.len() == length {
-        return Ok(values);
+    if values.len() != length {
+        return Err(TargetError::malformed(format!(
+            "there are {length} ids and {} values of {path}: they can't be told apart",
+            values.len()
+        )));
     }
-    Err(TargetError::malformed(format!(
-        "there are {length} ids and {} values of {path}: they can't be told apart",
-        values.len()
-    )))
+    values.into_iter().map(|value| read(value).map_err(|wrong| wrong.at(path))).collect()
 }
