@@ -19,6 +19,7 @@ mod replay;
 mod retriever;
 mod selftest;
 mod spread;
+pub mod suite;
 pub mod target;
 mod vectors;
 

@@ -8,6 +8,7 @@ pub mod ask;
 pub mod baseline;
 pub mod benchmark;
 pub mod body;
+pub mod calibration;
 pub mod capture;
 pub mod captured;
 pub mod compare;

@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: asking, the clock, and where runs are kept.
 
+pub mod anonymous;
 pub mod case;
 pub mod cron;
 pub mod due;

@@ -145,6 +145,36 @@ impl CanonicalQuery {
         Hash::of(words.join(" ").as_bytes())
     }
 
+    /// This, with what another of the same text says: keys, snippets and tags of both, and of the rest what
+    /// the other says, unless it says nothing. The id and the state stay.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
+            for one in more {
+                if !all.contains(&one) {
+                    all.push(one);
+                }
+            }
+        }
+        self.source = other.source.or(self.source);
+        if other.difficulty != Difficulty::default() {
+            self.difficulty = other.difficulty;
+        }
+        self.mode = other.mode.or(self.mode);
+        self.family = other.family.or(self.family);
+        add(&mut self.expected, other.expected);
+        add(&mut self.acceptable, other.acceptable);
+        add(&mut self.snippets, other.snippets);
+        add(&mut self.entities, other.entities);
+        // No tags mean every suite, which is more than any tags.
+        if self.tags.is_empty() || other.tags.is_empty() {
+            self.tags.clear();
+        } else {
+            add(&mut self.tags, other.tags);
+        }
+        self
+    }
+
     /// Whether a suite may ask it.
     pub fn is_for(&self, suite: &str) -> bool {
         let is_tagged = self.tags.is_empty() || self.tags.iter().any(|tag| tag == suite);
@@ -160,6 +190,29 @@ impl CanonicalQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queries_of_one_text_are_joined() {
+        use super::super::sample::tests::query;
+        let key = |id: &str| Key { kind: KeyKind::Document, id: id.to_owned() };
+        let there =
+            CanonicalQuery { tags: vec!["a".to_owned()], ..query("q", "slack", Difficulty::Hard) };
+        let other = CanonicalQuery {
+            id: "other".to_owned(),
+            expected: vec![key("q"), key("r")],
+            tags: vec!["b".to_owned()],
+            source: None,
+            ..query("q", "", Difficulty::Medium)
+        };
+        let joined = there.clone().join(other.clone());
+        assert_eq!(joined.expected, [key("q"), key("r")]);
+        assert_eq!((&*joined.id, joined.source.as_deref()), ("q", Some("slack")));
+        assert_eq!(
+            (joined.difficulty, &joined.tags[..]),
+            (Difficulty::Hard, &["a".to_owned(), "b".to_owned()][..])
+        );
+        assert_eq!(there.join(CanonicalQuery { tags: Vec::new(), ..other }).tags, [""; 0]);
+    }
 
     #[test]
     fn blanks_and_case_do_not_make_another_query() {

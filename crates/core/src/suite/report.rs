@@ -88,6 +88,14 @@ pub enum Reason {
     NoKeys,
     /// Nothing that decides was measured.
     NothingMeasured,
+    /// The index did not hold what the run was to measure.
+    IndexBehind,
+    /// There is no calibration to hold scores against, or nobody to score.
+    NoCalibration,
+    /// Another model scores than the one that was calibrated.
+    StaleCalibration,
+    /// The suite or its target can't be used as it is written.
+    Broken,
 }
 
 named! {
@@ -99,6 +107,10 @@ named! {
         Cancelled = "cancelled",
         NoKeys = "no_keys",
         NothingMeasured = "nothing_measured",
+        IndexBehind = "index_behind",
+        NoCalibration = "no_calibration",
+        StaleCalibration = "stale_calibration",
+        Broken = "broken",
     }
 }
 
@@ -126,6 +138,24 @@ pub struct Report {
     pub cases: Vec<CaseResult>,
     /// Queries that were to be asked.
     pub planned: usize,
+}
+
+impl Report {
+    /// What is said of a run that could not even begin.
+    pub fn unmade(reason: Reason) -> Self {
+        let (verdict, reasons) = (Verdict::Inconclusive, vec![reason]);
+        Self { verdict, reasons, rows: Vec::new(), cases: Vec::new(), planned: 0 }
+    }
+
+    /// Adds a reason for doubt: what passed is inconclusive, what failed stays so.
+    pub fn doubt(&mut self, reason: Reason) {
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+        if self.verdict == Verdict::Pass {
+            self.verdict = Verdict::Inconclusive;
+        }
+    }
 }
 
 /// Adds up what was asked. `relevance` is what the reranker says of borderline documents, if it was asked.
@@ -246,8 +276,11 @@ fn faithful(case: &CaseResult) -> Option<bool> {
 
 fn reasons(cases: &[CaseResult], planned: usize, ended: Ended, rows: &[Row]) -> Vec<Reason> {
     let measures_something = |row: &Row| row.decides && row.status != Status::NoData;
+    // Pairs that a reranker scored are something to measure too.
+    let is_scored =
+        rows.iter().any(|row| row.measure == Measure::RerankRelevance && row.value.n() > 0);
     let has = [
-        (Reason::NoQueries, planned == 0),
+        (Reason::NoQueries, planned == 0 && !is_scored),
         (Reason::Errors, cases.iter().any(|case| case.error.is_some())),
         (Reason::Degraded, cases.iter().any(|case| !case.fallbacks.is_empty())),
         (Reason::OverTime, ended == Ended::OverTime),
@@ -376,6 +409,31 @@ mod tests {
         let value = Value::Score { mean: Some(0.4), baseline: Some(0.5), n: 30 };
         let found = report(cases, 1, Ended::Whole, &Thresholds::default(), Some(value));
         assert_eq!(found.verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn doubt_takes_a_pass_away_and_no_failure() {
+        let mut passed = run(&[1; 25]);
+        passed.doubt(Reason::IndexBehind);
+        passed.doubt(Reason::IndexBehind);
+        assert_eq!(
+            (passed.verdict, &passed.reasons[..]),
+            (Verdict::Inconclusive, &[Reason::IndexBehind][..])
+        );
+        let mut failed = run(&[0; 25]);
+        failed.doubt(Reason::IndexBehind);
+        assert_eq!(failed.verdict, Verdict::Fail);
+        assert_eq!(Report::unmade(Reason::Broken).verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn scores_alone_are_something_to_measure() {
+        let steady = Value::Score { mean: Some(0.5), baseline: Some(0.5), n: 30 };
+        let found = report(Vec::new(), 0, Ended::Whole, &Thresholds::default(), Some(steady));
+        assert_eq!((found.verdict, &found.reasons[..]), (Verdict::Pass, &[][..]));
+        let none = Value::Score { mean: None, baseline: Some(0.5), n: 0 };
+        let found = report(Vec::new(), 0, Ended::Whole, &Thresholds::default(), Some(none));
+        assert_eq!(found.reasons, [Reason::NoQueries, Reason::NothingMeasured]);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Suite {
     pub thresholds: Thresholds,
     /// Who is told.
     pub alerts: Alerting,
+    /// How many weekly drops in a row ask for a new calibration.
+    pub drops: usize,
 }
 
 /// How many queries a suite asks.
@@ -124,6 +126,7 @@ impl Suite {
             debounce: Debounce::default(),
             thresholds: Thresholds::default(),
             alerts: Alerting::default(),
+            drops: super::trend::DROPS,
         }
     }
 
@@ -160,6 +163,9 @@ impl Suite {
         }
         if !(1..=256).contains(&self.concurrency) {
             return wrong("concurrency is 1 to 256".to_owned());
+        }
+        if !(1..=52).contains(&self.drops) {
+            return wrong("`drops` is 1 to 52 weeks".to_owned());
         }
         if self.debounce.quiet > self.debounce.longest || self.debounce.quiet.is_negative() {
             return wrong("`quiet` of debounce is at most `max_wait`".to_owned());
@@ -256,6 +262,7 @@ mod tests {
         check(&|suite| suite.max_duration = SignedDuration::ZERO, "at least a second");
         check(&|suite| suite.depth = 5, "ranks 6 to 10");
         check(&|suite| suite.concurrency = 0, "concurrency");
+        check(&|suite| suite.drops = 0, "drops");
         check(&|suite| suite.debounce.longest = SignedDuration::ZERO, "max_wait");
     }
 }

@@ -1,5 +1,9 @@
 //! Weeks in a row: a drop that goes on asks for a new calibration.
 
+use jiff::civil::ISOWeekDate;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
 use super::measure::Measure;
 
 /// How many drops in a row ask for it, unless told otherwise.
@@ -25,6 +29,29 @@ pub struct Sustained {
 pub const WATCHED: [Measure; 4] =
     [Measure::RecallAt5, Measure::RecallAt10, Measure::PrecisionAt5, Measure::PrecisionAt10];
 
+/// The weeks that runs are of, oldest first and without gaps: of a week the last run that has a value, and
+/// no value for a week without one. Weeks begin on Monday, in UTC.
+pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
+    let week = |at: Timestamp| {
+        let date = at.to_zoned(TimeZone::UTC).date();
+        let day: ISOWeekDate = date.iso_week_date();
+        date.saturating_sub(i64::from(day.weekday().to_monday_zero_offset()).days())
+    };
+    let mut sorted: Vec<_> = runs.to_vec();
+    sorted.sort_by_key(|(at, _)| *at);
+    let (Some((first, _)), Some((last, _))) = (sorted.first(), sorted.last()) else {
+        return Vec::new();
+    };
+    let (mut monday, end) = (week(*first), week(*last));
+    let mut weeks = Vec::new();
+    while monday <= end {
+        let own = sorted.iter().filter(|(at, _)| week(*at) == monday);
+        weeks.push(Week { value: own.filter_map(|(_, value)| *value).next_back() });
+        monday = monday.saturating_add(7.days());
+    }
+    weeks
+}
+
 /// Whether the last weeks, oldest first, each fell below the one before. A week without a value ends
 /// what came before it: nobody knows what it would have been.
 pub fn sustained(measure: Measure, weeks: &[Week], drops: usize) -> Option<Sustained> {
@@ -44,6 +71,22 @@ mod tests {
         let weeks: Vec<Week> = values.iter().map(|value| Week { value: *value }).collect();
         let found = sustained(Measure::RecallAt5, &weeks, DROPS);
         assert_eq!(found.is_some(), expected, "{values:?}");
+    }
+
+    #[test]
+    fn one_run_a_week_and_no_gaps() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let runs = [
+            (at("2026-03-15T02:00:00Z"), Some(0.9)),
+            (at("2026-03-01T02:00:00Z"), Some(0.98)),
+            (at("2026-03-08T02:00:00Z"), Some(0.97)),
+            (at("2026-03-08T09:00:00Z"), Some(0.96)),
+            (at("2026-03-08T10:00:00Z"), None),
+            (at("2026-03-29T02:00:00Z"), Some(0.8)),
+        ];
+        let values: Vec<_> = weeks(&runs).iter().map(|week| week.value).collect();
+        assert_eq!(values, [Some(0.98), Some(0.96), Some(0.9), None, Some(0.8)]);
+        assert_eq!(weeks(&[]), []);
     }
 
     #[test]

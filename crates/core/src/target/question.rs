@@ -70,6 +70,9 @@ pub struct Question {
     pub highlights: bool,
     /// The time that "recent" is measured against, for targets that take one.
     pub now: Option<Timestamp>,
+    /// How long the answer may take at most, all attempts together; none leaves it to the target's
+    /// settings, which hold all the same.
+    pub within: Option<std::time::Duration>,
 }
 
 impl Question {

@@ -84,8 +84,19 @@ pub struct Filling<'a> {
 impl Filling<'_> {
     /// The value of a slot; none if the question does not say.
     pub fn value(&self, slot: Slot) -> Option<Value> {
-        let Question { id, text, k, mode, kind, filter, workspace, rationale, highlights, now } =
-            self.question;
+        let Question {
+            id,
+            text,
+            k,
+            mode,
+            kind,
+            filter,
+            workspace,
+            rationale,
+            highlights,
+            now,
+            within: _,
+        } = self.question;
         let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
         match slot {
             Slot::Query => Some(json!(text)),

@@ -86,6 +86,9 @@ pub struct SuiteEntry {
     /// Who is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alerts: Option<AlertsEntry>,
+    /// How many weekly drops of recall or precision in a row ask for a new calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drops: Option<usize>,
 }
 
 /// What makes a suite run: `manual`, `ci`, or a key with its value.
@@ -265,6 +268,7 @@ impl SuiteEntry {
             debounce,
             thresholds,
             alerts,
+            drops,
         } = self;
         let wrong = |what: String| SuiteError::Value { name: name.clone(), what };
         let time = |text: &str| duration(text).map_err(wrong);
@@ -286,6 +290,7 @@ impl SuiteEntry {
             suite.depth = suite.depth.max(*deepest);
         }
         suite.concurrency = concurrency.unwrap_or(suite.concurrency);
+        suite.drops = drops.unwrap_or(suite.drops);
         if let Some(DebounceEntry { quiet, max_wait }) = debounce {
             let Debounce { quiet: q, longest } = suite.debounce;
             let read = |text: &Option<String>, own| text.as_deref().map_or(Ok(own), time);

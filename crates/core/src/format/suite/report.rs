@@ -15,6 +15,7 @@ use crate::suite::query::Difficulty;
 use crate::suite::report::{Reason, Report, Row};
 use crate::suite::snippet::Highlight;
 use crate::suite::threshold::{Bound, Status};
+use crate::suite::trend::Sustained;
 use crate::suite::{Kind, Suite};
 use crate::target::TargetErrorKind;
 
@@ -40,6 +41,10 @@ pub struct SuiteRunParts<'a> {
     pub rerank_threshold: Option<f64>,
     /// What it says.
     pub report: &'a Report,
+    /// What else a reader should know.
+    pub notes: &'a [String],
+    /// What fell week after week.
+    pub recalibrate: &'a [Sustained],
 }
 
 /// A run of a suite.
@@ -79,10 +84,26 @@ pub struct SuiteRunBody {
     pub asked: usize,
     /// The threshold of the reranker that was in force.
     pub rerank_threshold: Option<f64>,
+    /// What else a reader should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What fell week after week: a new calibration is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalibrate: Vec<WireFall>,
     /// Every measure of every segment.
     pub measures: Vec<WireMeasure>,
     /// Cases that somebody should look at, then the others.
     pub cases: Vec<WireCase>,
+}
+
+/// A measure that fell week after week.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteFall")]
+pub struct WireFall {
+    /// Which.
+    pub measure: Measure,
+    /// Its values, oldest first.
+    pub values: Vec<f64>,
 }
 
 /// A measure of a segment.
@@ -177,6 +198,8 @@ impl SuiteRunBody {
             finished,
             rerank_threshold,
             report,
+            notes,
+            recalibrate,
         } = *parts;
         let Report { verdict, reasons, rows, cases, planned } = report;
         let mut cases: Vec<WireCase> = cases.iter().map(WireCase::from).collect();
@@ -199,6 +222,8 @@ impl SuiteRunBody {
             planned: *planned,
             asked: cases.len(),
             rerank_threshold,
+            notes: notes.to_vec(),
+            recalibrate: recalibrate.iter().map(WireFall::from).collect(),
             measures: rows.iter().map(WireMeasure::from).collect(),
             cases,
         }
@@ -207,6 +232,12 @@ impl SuiteRunBody {
     /// The measures that made it fail.
     pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
+    }
+}
+
+impl From<&Sustained> for WireFall {
+    fn from(Sustained { measure, values }: &Sustained) -> Self {
+        Self { measure: *measure, values: values.clone() }
     }
 }
 

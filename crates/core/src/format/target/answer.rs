@@ -70,6 +70,7 @@ impl<'a> QuestionBody<'a> {
             rationale,
             highlights,
             now,
+            within: _,
         } = question;
         let QuestionFilter { sources, types, authors, states, labels, after, before } = filter;
         Self {
