@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
 use crate::Result;
@@ -75,6 +75,14 @@ pub trait Playbook {
 
     /// The number of the last event; 0 if there was none.
     fn event_head(&self, ws: &WorkspaceId) -> Result<i64>;
+
+    /// Changes of the corpus after a generation, in short; none if there are none.
+    fn stirred(
+        &self,
+        ws: &WorkspaceId,
+        after: Generation,
+        which: Stirring,
+    ) -> Result<Option<Stirred>>;
 
     /// Erases events that were told before `until`, and says how many. Told again, they are news.
     fn prune_events(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;

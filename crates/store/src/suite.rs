@@ -2,6 +2,7 @@
 
 use gbrain_core::gate::Verdict;
 use gbrain_core::hash::Hash;
+use gbrain_core::id::Generation;
 use jiff::Timestamp;
 
 use crate::job::NewJob;
@@ -106,6 +107,27 @@ pub struct SuiteEvent {
     pub body: String,
     /// When it was told.
     pub at: Timestamp,
+}
+
+/// Which changes of the corpus are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stirring {
+    /// Every change of a page.
+    Pages,
+    /// Those that leave other links than there were: type, direction, target or time. What was purged may
+    /// have had some.
+    Links,
+}
+
+/// Changes of the corpus, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stirred {
+    /// When the first of them happened.
+    pub first: Timestamp,
+    /// When the last of them happened.
+    pub last: Timestamp,
+    /// The last of them.
+    pub up_to: Generation,
 }
 
 /// A run of a suite to record.

@@ -19,6 +19,7 @@ mod past;
 mod queries;
 mod relevance;
 mod run;
+mod schedule;
 mod suites;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,8 @@ pub use fresh::{Freshness, await_index};
 pub use queries::{QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in};
 pub use relevance::{Relevance, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
-pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key};
+pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
+pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key, stand_in};
 
 /// A value of ours as JSON.
 fn json(value: &impl serde::Serialize) -> String {

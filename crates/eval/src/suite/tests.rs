@@ -11,7 +11,9 @@ use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::report::Reason;
 use gbrain_core::suite::{Kind, Sample, Suite};
 use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind};
-use gbrain_store::{Location, OpenMode, RetrievalFilter, Store, SuiteRunFilter, WriteKind};
+use gbrain_store::{
+    Location, NewEvent, OpenMode, RetrievalFilter, Store, SuiteRunFilter, WriteKind,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -252,4 +254,148 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
     let summary: SuiteSummary = serde_json::from_str(&last.summary).unwrap();
     assert_eq!(summary.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
     assert_eq!(record(store, ws, &body, Timestamp::now()).unwrap(), None, "a key is recorded once");
+}
+
+/// Everything that `schedule` says at a time.
+fn fired(room: &Room, now: Timestamp) -> Vec<(String, i64)> {
+    let mut fired = Vec::new();
+    schedule(room.store.as_ref(), now, &mut |_, scheduled| match scheduled {
+        Scheduled::Fired { key, job, .. } => fired.push((key, job)),
+        Scheduled::Broken { suite, why } => panic!("{suite}: {why}"),
+    })
+    .unwrap();
+    fired
+}
+
+impl Room {
+    fn with_suite(triggers: &str, target: &str, enabled: Timestamp) -> Self {
+        let room = Self::with_queries(0);
+        let spec = format!(
+            r#"{{"name":"checks","type":"smoke","owners":["@a"],"target":"{target}","triggers":{triggers},
+                "debounce":{{"quiet":"5m","max_wait":"30m"}}}}"#
+        );
+        room.store.put_suite(&room.workspace, "checks", &spec, enabled).unwrap();
+        assert!(enable(room.store.as_ref(), &room.workspace, "checks", enabled).unwrap());
+        room
+    }
+
+    fn tell(&self, version: &str, at: Timestamp) {
+        let event = NewEvent {
+            kind: "knowledge.persisted".to_owned(),
+            document: "d".to_owned(),
+            version: version.to_owned(),
+            body: "{}".to_owned(),
+        };
+        self.store.add_event(&self.workspace, &event, at).unwrap();
+    }
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_schedule_catches_up_once() {
+    let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", at("2026-03-03T00:00:00Z"));
+    assert_eq!(fired(&room, at("2026-03-08T01:59:00Z")), []);
+    // Three Sundays went by while nobody looked.
+    let late = fired(&room, at("2026-03-23T12:00:00Z"));
+    assert_eq!(late.len(), 1);
+    assert_eq!(late[0].0, "checks/cron:0 2 * * 0@2026-03-22T02:00:00Z");
+    assert_eq!(fired(&room, at("2026-03-23T12:00:00Z")), []);
+    assert_eq!(fired(&room, at("2026-03-29T02:00:00Z")).len(), 1);
+}
+
+#[test]
+fn events_wait_for_quiet_but_not_for_ever() {
+    let now = at("2026-03-03T00:00:00Z");
+    let minute = |minutes: i64| now + SignedDuration::from_mins(minutes);
+    let room = Room::with_suite(r#"[{"event":"knowledge.persisted"}]"#, "prod", now);
+    room.tell("1", minute(1));
+    room.tell("1", minute(3));
+    assert_eq!(fired(&room, minute(5)), [], "four minutes of quiet");
+    assert_eq!(fired(&room, minute(6)).len(), 1, "the same version told again is no news");
+    assert_eq!(fired(&room, minute(60)), []);
+    for minutes in 0..40 {
+        room.tell(&format!("n{minutes}"), minute(100 + minutes));
+        let due = fired(&room, minute(100 + minutes));
+        // The first of them has waited for half an hour; and that run waits for a worker still, so what
+        // comes after is covered by it.
+        assert_eq!(due.len(), 0, "the first run still waits: {minutes}");
+    }
+    let cursors = room.store.suite_cursors(&room.workspace).unwrap();
+    assert!(cursors[0].at > 30, "and yet the events are covered: {cursors:?}");
+}
+
+#[test]
+fn the_local_brain_is_its_own_source_of_events() {
+    use gbrain_core::page::{Format, PageInput, parse};
+    let now = Timestamp::now();
+    let room = Room::with_suite(r#"[{"event":"graph.changed"}]"#, "local", now);
+    let key = gbrain_core::id::PageKey::parse("notes/a", &Default::default()).unwrap();
+    let write = |content: &str, at: Timestamp| {
+        let input =
+            PageInput { key: key.clone(), file_name: None, content, format: Format::Markdown };
+        let page = parse(input).unwrap();
+        let write = gbrain_store::PageWrite { page: &page, origin: None };
+        room.store.write_pages(&room.workspace, &[write], at).unwrap();
+    };
+    let minute = |minutes: i64| now + SignedDuration::from_mins(minutes);
+    write("Nothing links from here.", minute(1));
+    assert_eq!(fired(&room, minute(20)), [], "no link came or went");
+    write("- depends_on: [[notes/b]]", minute(21));
+    assert_eq!(fired(&room, minute(22)), []);
+    let due = fired(&room, minute(27));
+    assert_eq!(due.len(), 1);
+    let job = room.store.job(&room.workspace, due[0].1).unwrap().unwrap();
+    let spec: SuiteJob = serde_json::from_str(&job.spec).unwrap();
+    let head = room.store.head(&room.workspace).unwrap().generation.0;
+    assert_eq!((spec.trigger.as_str(), spec.generation), ("event:graph.changed", Some(head)));
+    write("- depends_on: [[notes/b]]\n\nMore words.", minute(40));
+    assert_eq!(fired(&room, minute(60)), [], "the links are the same");
+}
+
+#[test]
+fn what_is_switched_on_again_makes_up_for_nothing() {
+    let start = at("2026-03-03T00:00:00Z");
+    let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", start);
+    room.store.disable_suite(&room.workspace, "checks", start).unwrap();
+    assert_eq!(fired(&room, at("2026-03-23T12:00:00Z")), []);
+    enable(room.store.as_ref(), &room.workspace, "checks", at("2026-03-23T12:00:00Z")).unwrap();
+    assert_eq!(fired(&room, at("2026-03-23T13:00:00Z")), []);
+    assert_eq!(fired(&room, at("2026-03-29T02:00:00Z")).len(), 1);
+}
+
+#[test]
+fn a_suite_of_every_workspace_reaches_new_ones() {
+    let now = at("2026-03-03T00:00:00Z");
+    let room = Room::with_queries(0);
+    let spec = r#"{"name":"all","type":"smoke","workspace":"*","owners":["@a"],"triggers":[{"cron":"0 2 * * 0"}]}"#;
+    room.store.put_suite(&room.workspace, "all", spec, now).unwrap();
+    enable(room.store.as_ref(), &room.workspace, "all", now).unwrap();
+    let other = WorkspaceId::new("team-a").unwrap();
+    room.store.add_workspace(&other, now).unwrap();
+    let mut seen = Vec::new();
+    let look = |seen: &mut Vec<String>, now| {
+        let mut told = |ws: &WorkspaceId, _: Scheduled| seen.push(ws.to_string());
+        schedule(room.store.as_ref(), now, &mut told).unwrap();
+    };
+    look(&mut seen, at("2026-03-04T00:00:00Z"));
+    look(&mut seen, at("2026-03-08T02:00:00Z"));
+    assert_eq!(seen, ["default", "team-a"]);
+}
+
+#[test]
+fn a_suite_that_can_not_be_read_says_so_as_a_run() {
+    let now = at("2026-03-03T00:00:00Z");
+    let room = Room::with_queries(0);
+    let spec = r#"{"name":"odd","type":"smoke","owners":[]}"#;
+    room.store.put_suite(&room.workspace, "odd", spec, now).unwrap();
+    room.store.enable_suite(&room.workspace, "odd", now).unwrap();
+    for _ in 0..2 {
+        schedule(room.store.as_ref(), now, &mut |_, _| ()).unwrap();
+    }
+    let runs = room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
+    assert_eq!((runs.len(), runs[0].verdict), (1, Verdict::Inconclusive));
+    assert!(runs[0].summary.contains("no owners"), "{}", runs[0].summary);
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
 use super::{
@@ -88,6 +88,15 @@ impl<D: Driver> Playbook for D {
 
     fn event_head(&self, ws: &WorkspaceId) -> Result<i64> {
         self.read(Scope::Workspace(ws), |session| events::head(session, ws))
+    }
+
+    fn stirred(
+        &self,
+        ws: &WorkspaceId,
+        after: Generation,
+        which: Stirring,
+    ) -> Result<Option<Stirred>> {
+        self.read(Scope::Workspace(ws), |session| events::stirred(session, ws, after, which))
     }
 
     fn prune_events(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
