@@ -7,9 +7,9 @@ use crate::format::gate::GateParts;
 use crate::format::suite::SuiteRunBody;
 use crate::gate::Verdict;
 
-use super::{Queries, suite};
 use super::escape::{annotation, annotation_property, visible};
 use super::headline::{breach, breaches, checks, undecided, warnings, why, word};
+use super::{Queries, suite};
 
 /// How many of a kind are shown.
 const SHOWN: usize = 10;

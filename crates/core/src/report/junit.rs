@@ -12,11 +12,11 @@ use crate::gate::{Breach, Check, Judged, QueryResult, Status};
 use crate::replay::{Outcome, ReplayedRow};
 use crate::suite::threshold as suite_threshold;
 
-use super::{Queries, suite};
 use super::escape::visible_markup;
 use super::headline::{breach, undecided};
 use super::number::{cells, count};
 use super::rows::{came, gone, judged_name, row_name};
+use super::{Queries, suite};
 
 /// The longest text from outside, in characters.
 const TEXT: usize = 500;

@@ -33,7 +33,12 @@ pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
     let breaches = run.breaches().map(|one| {
         let limit = one.alert.as_deref().unwrap_or_default();
         let paged = if one.pages { " (page)" } else { "" };
-        format!("{} of {} is {}, past its alert {limit}{paged}", one.measure, one.segment, value(one))
+        format!(
+            "{} of {} is {}, past its alert {limit}{paged}",
+            one.measure,
+            one.segment,
+            value(one)
+        )
     });
     let reasons = run.inconclusive_reasons.iter().map(|reason| format!("inconclusive: {reason}"));
     let falls = run.recalibrate.iter().map(|fall| {

@@ -12,6 +12,7 @@
 //! ([`target`](crate::target)), and telling anybody.
 
 mod ask;
+mod conduct;
 mod facts;
 mod fresh;
 mod log;
@@ -24,6 +25,7 @@ mod suites;
 #[cfg(test)]
 mod tests;
 
+pub use conduct::{Conductor, Open};
 pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};
 pub use queries::{QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in};

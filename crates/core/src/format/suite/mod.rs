@@ -1,11 +1,16 @@
 //! Suites on the wire: their file, their queries, and what a run says.
 
+mod check;
+mod edit;
 mod file;
 mod log;
 mod query;
 mod report;
+mod standing;
 mod summary;
 
+pub use check::{Problem, problems};
+pub use edit::{EditError, with_suite};
 pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
     ThresholdsEntry, TriggerEntry,

@@ -7,7 +7,8 @@ use super::{WORST, code, list, table};
 
 /// The report of a run.
 pub fn suite(run: &SuiteRunBody) -> String {
-    let mut text = format!("## gbrain suites run: {}\n\n{}\n", word(run.verdict), code(&headline(run)));
+    let mut text =
+        format!("## gbrain suites run: {}\n\n{}\n", word(run.verdict), code(&headline(run)));
     let reasons: Vec<String> = why(run).iter().map(|reason| code(reason)).collect();
     text.push_str(&list("Why", &reasons));
     let rows = told(run).map(|one| cells(one).map(|cell| code(&cell)).to_vec());
