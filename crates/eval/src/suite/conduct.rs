@@ -62,7 +62,8 @@ impl Conductor<'_> {
             match self.fresh(suite, order) {
                 Ok(Freshness::Fresh) => (),
                 Ok(Freshness::Behind(changes)) => {
-                    let why = format!("the index is {changes} changes behind what was to be measured");
+                    let why =
+                        format!("the index is {changes} changes behind what was to be measured");
                     return unmade(Reason::IndexBehind, &why);
                 }
                 Err(why) => return unmade(Reason::Broken, &why),
@@ -88,17 +89,8 @@ impl Conductor<'_> {
         facts: &Facts<'_>,
     ) -> Result<SuiteRunBody, StoreError> {
         let Conductor { store, scorer, scrubber, stop, progress, clock, .. } = self;
-        let means = SuiteMeans {
-            store,
-            workspace,
-            target,
-            facts,
-            scorer,
-            scrubber,
-            stop,
-            progress,
-            clock,
-        };
+        let means =
+            SuiteMeans { store, workspace, target, facts, scorer, scrubber, stop, progress, clock };
         run(&means, suite, occasion)
     }
 

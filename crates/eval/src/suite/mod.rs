@@ -24,6 +24,7 @@ mod schedule;
 mod suites;
 #[cfg(test)]
 mod tests;
+pub mod wire;
 
 pub use conduct::{Conductor, Open};
 pub use facts::{Checked, unverifiable};

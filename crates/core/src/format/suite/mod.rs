@@ -3,6 +3,7 @@
 mod check;
 mod edit;
 mod file;
+mod listing;
 mod log;
 mod query;
 mod report;
@@ -14,6 +15,9 @@ pub use edit::{EditError, with_suite};
 pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
     ThresholdsEntry, TriggerEntry,
+};
+pub use listing::{
+    EventBody, EventsBody, RecordedSuiteRun, SuiteInfo, SuiteRunLine, SuiteRunsBody, SuitesBody,
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
