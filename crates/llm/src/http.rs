@@ -49,7 +49,7 @@ fn failed(failure: Failure) -> Failed {
         FailureKind::TimeoutThere => (AskErrorKind::Timeout, true, false),
         FailureKind::Unavailable => (AskErrorKind::Unavailable, true, false),
         FailureKind::Denied => (AskErrorKind::Denied, false, false),
-        FailureKind::Refused => (AskErrorKind::BadRequest, false, false),
+        FailureKind::Refused | FailureKind::Unsendable => (AskErrorKind::BadRequest, false, false),
     };
     Failed { error: AskError::new(kind, message), again, after, billed }
 }

@@ -83,6 +83,8 @@ impl Response {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
+    /// It can't be sent as it is: a header or an address that is none.
+    Unsendable,
     /// Nobody is there; nothing was sent.
     NoConnection,
     /// Nobody answered the connection in time; nothing was sent.
@@ -244,6 +246,7 @@ fn unsent(error: &ureq::Error, hide: &dyn Fn(String) -> String) -> Failure {
             FailureKind::ConnectTimeout
         }
         ureq::Error::Timeout(_) => FailureKind::Timeout,
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) => FailureKind::Unsendable,
         ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
             FailureKind::NoConnection
         }
