@@ -12,6 +12,7 @@ use std::time::Duration;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
+use gbrain_net::{Call, Client, Lane, Retry, pause};
 use gbrain_store::{Budget, ChargeId, NewCharge, STANDING, Settlement, Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -19,16 +20,11 @@ use serde_json::{Value, json};
 
 use crate::cassette::{Cassette, CassetteMode, Key, Recalled};
 use crate::error::{AskError, AskErrorKind};
-use crate::http::{self, Call, Failed};
-use crate::lane::Lane;
+use crate::http::{self, Failed};
 use crate::model::ModelRef;
 use crate::price::{Price, Prices};
 use crate::provider::{Provider, Providers};
-use crate::retry::Retry;
 use crate::wire::{self, Chat, Outgoing, Purpose, Usage};
-
-/// While waiting for another attempt, how often somebody's wish to stop is looked at.
-const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +90,7 @@ pub struct Asker {
     cassette: Option<Cassette>,
     outside: Outside,
     lane: Lane,
-    agent: ureq::Agent,
+    client: Client,
     charged: AtomicI64,
 }
 
@@ -116,7 +112,7 @@ impl Asker {
             providers,
             prices,
             lane: Lane::new(limits.concurrency),
-            agent: http::agent(limits.timeout),
+            client: http::client(limits.timeout),
             limits,
             spending: None,
             cassette: None,
@@ -321,7 +317,7 @@ impl Asker {
         let call = Call {
             url: format!("{}{}", provider.base_url, outgoing.path),
             headers: wire::headers(provider, key.as_ref()),
-            body: outgoing.body.to_string().into_bytes(),
+            body: Some(outgoing.body.to_string().into_bytes()),
         };
         let worst = cost(price, worst);
         loop {
@@ -330,7 +326,7 @@ impl Asker {
             bill.attempts += 1;
             let sent = {
                 let _place = self.lane.enter();
-                http::send(&self.agent, &call, key.as_ref())
+                http::send(&self.client, &call, key.as_ref())
             };
             match sent {
                 Ok(answer) => {
@@ -363,13 +359,8 @@ impl Asker {
         Ok(())
     }
 
-    fn sleep(&self, mut left: Duration) -> Result<(), AskError> {
-        while !left.is_zero() {
-            self.go_on()?;
-            let nap = left.min(GLANCE);
-            std::thread::sleep(nap);
-            left -= nap;
-        }
+    fn sleep(&self, wait: Duration) -> Result<(), AskError> {
+        pause(wait, &|| self.outside.cancel.load(Ordering::Relaxed));
         self.go_on()
     }
 

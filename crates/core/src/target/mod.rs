@@ -13,6 +13,7 @@ mod ids;
 pub mod mapping;
 pub mod path;
 mod question;
+pub mod saved;
 mod settings;
 pub mod shape;
 pub mod template;

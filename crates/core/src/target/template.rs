@@ -191,6 +191,11 @@ impl Template {
         holds(&self.0, slot)
     }
 
+    /// Parts of a question that it has no place for.
+    pub fn not_asked(&self, question: &Question) -> Vec<&'static str> {
+        not_asked(question, |slot| self.has(slot))
+    }
+
     /// The JSON of a question; none if nothing is left of it.
     pub fn fill(&self, filling: &Filling<'_>) -> Option<Value> {
         fill(&self.0, filling)
@@ -357,7 +362,7 @@ mod tests {
     fn a_template_knows_what_it_has_no_place_for() {
         let template =
             Template::parse(&json!({ "q": "{{query}}", "s": "in {{sources}}" })).unwrap();
-        assert_eq!(not_asked(&question(), |slot| template.has(slot)), ["mode"]);
+        assert_eq!(template.not_asked(&question()), ["mode"]);
         assert_eq!(not_asked(&Question::new("a", 1), |_| false), Vec::<&str>::new());
     }
 

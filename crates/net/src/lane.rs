@@ -2,31 +2,42 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use crate::pause::GLANCE;
+
 /// Places for calls.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub struct Lane {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place<'a>(&'a Lane);
+pub struct Place<'a>(&'a Lane);
 
 impl Lane {
     /// So many places, at least one.
-    pub(crate) fn new(places: usize) -> Self {
+    pub fn new(places: usize) -> Self {
         Self { free: Mutex::new(places.max(1)), freed: Condvar::new() }
     }
 
     /// Waits for a place.
-    pub(crate) fn enter(&self) -> Place<'_> {
+    pub fn enter(&self) -> Place<'_> {
+        self.enter_unless(&|| false).expect("nobody wants to stop")
+    }
+
+    /// Waits for a place, unless somebody wants to stop.
+    pub fn enter_unless(&self, is_over: &dyn Fn() -> bool) -> Option<Place<'_>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            if is_over() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(free, GLANCE);
+            free = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *free -= 1;
-        Place(self)
+        Some(Place(self))
     }
 }
 
@@ -59,5 +70,14 @@ mod tests {
             }
         });
         assert_eq!(most.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn a_wait_for_a_place_can_be_ended() {
+        let lane = Lane::new(1);
+        let place = lane.enter();
+        assert!(lane.enter_unless(&|| true).is_none());
+        drop(place);
+        assert!(lane.enter_unless(&|| true).is_some());
     }
 }
