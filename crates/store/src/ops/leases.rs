@@ -21,6 +21,9 @@ const CLAIMABLE: &str = "state IN ('queued', 'running') \
      AND busy.workspace_id = jobs.workspace_id AND busy.grp = jobs.grp AND busy.id <> jobs.id))";
 /// The index that lets one job of a group run.
 const ONE_AT_WORK: &str = "jobs_at_work";
+/// How many races for a group a claim may lose. Whoever lost one finds the group at work, so two in a row
+/// are rare.
+const RACES: usize = 100;
 /// How many jobs of a workspace somebody works on.
 const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
      AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
@@ -127,12 +130,13 @@ pub(super) fn take(
 /// Claims again when another job of the group was claimed at the same moment: the group is at work then,
 /// and its other jobs are passed over.
 pub(super) fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
-    loop {
+    for _ in 0..RACES {
         match claim() {
             Err(StoreError::Constraint { which }) if which == ONE_AT_WORK => {}
             claimed => return claimed,
         }
     }
+    Err(StoreError::Busy)
 }
 
 /// What decides about a claimable job.

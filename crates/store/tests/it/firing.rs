@@ -100,7 +100,9 @@ fn triggers_that_race_leave_one_run_waiting(db: &Database) {
             let trigger = format!("trigger {n}");
             let key = format!("{n}");
             let due = due(&suite, &key, None, 1);
-            let due = Due { trigger, backlog: Backlog::Coalesce, ..due };
+            let mut due = Due { trigger, backlog: Backlog::Coalesce, ..due };
+            // A key holds the counter of jobs; without one it is the suite that is held.
+            due.job.key = due.job.key.filter(|_| round % 2 == 0);
             store.fire(&ws(), &due, at(1)).unwrap()
         });
         assert_eq!(fired.iter().flatten().count(), 1, "{fired:?}");

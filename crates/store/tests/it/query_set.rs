@@ -33,9 +33,9 @@ fn a_text_is_kept_once(db: &Database) {
     let both = [query("a"), query("b"), query("a")];
     assert_eq!(put(&*store, &both, Known::Keep, 1), [(1, Added), (2, Added), (1, Unchanged)]);
     let active = NewQuery { state: QueryState::Active, origin: "manual".to_owned(), ..query("a") };
-    assert_eq!(put(&*store, &[active.clone()], Known::Keep, 2), [(1, Unchanged)]);
+    assert_eq!(put(&*store, std::slice::from_ref(&active), Known::Keep, 2), [(1, Unchanged)]);
     assert_eq!(store.canonical_query(&ws(), 1).unwrap().unwrap().origin, "feedback");
-    assert_eq!(put(&*store, &[active.clone()], Known::Replace, 3), [(1, Changed)]);
+    assert_eq!(put(&*store, std::slice::from_ref(&active), Known::Replace, 3), [(1, Changed)]);
     assert_eq!(put(&*store, &[active], Known::Replace, 4), [(1, Unchanged)]);
     let expected = CanonicalQuery {
         id: 1,

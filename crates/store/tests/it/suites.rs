@@ -429,7 +429,7 @@ fn suites_go_with_their_workspace(db: &Database) {
     unknown(store.incidents(&o, None, 9).map(|_| ()));
     store.add_workspace(&o, at(0)).unwrap();
     one_of_each(&*store, &o, "theirs");
-    assert_eq!(store.workspaces_with_suites().unwrap(), [o.clone()]);
+    assert_eq!(store.workspaces_with_suites().unwrap(), std::slice::from_ref(&o));
     store.remove_workspace(&o).unwrap();
     store.add_workspace(&o, at(0)).unwrap();
     one_of_each(&*store, &o, "theirs");
