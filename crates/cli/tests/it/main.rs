@@ -24,6 +24,7 @@ mod manual;
 mod mcp;
 mod meaning;
 mod models;
+mod probe;
 mod prompts;
 mod replay;
 mod schema;

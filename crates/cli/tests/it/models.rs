@@ -1,5 +1,6 @@
 //! Models from the command line: who is asked, what it costs, answers to a benchmark.
 
+use std::process::Command;
 use std::time::Duration;
 
 use gbrain_bench::providers::{Asked, Fault, ProviderServer};
@@ -63,7 +64,14 @@ impl Provided {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.home.command(args).env("TEST_KEY", KEY).output().unwrap())
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// The binary, with the key.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.home.command(args);
+        command.env("TEST_KEY", KEY);
+        command
     }
 }
 
@@ -172,7 +180,10 @@ fn what_keeps_a_model_from_answering_is_never_green() {
     let check = |faults: fn(u64) -> Fault, more: &[&str], says: &str| {
         let provided = Provided::new(Home::sqlite(), repeats, faults);
         let file = file_of(&provided.home);
-        let mut args = vec!["eval", "longmemeval", &file, "--model", "openai:m"];
+        let mut args = vec!["eval", "longmemeval", &file];
+        if !more.contains(&"--model") {
+            args.extend(["--model", "openai:m"]);
+        }
         args.extend(more);
         let ran = provided.run(&args);
         assert_eq!(ran.code, Some(2), "{says}: {}", ran.stderr);

@@ -82,7 +82,6 @@ fn of_judged((id, judged): &(String, Result<Judged, JudgingError>)) -> Row<'_> {
         }
     };
     let aggregate = judged.panel.aggregate();
-    let is_unpaid = |outcome: &Outcome| *outcome == Outcome::NotMade(Unmade::OverBudget);
     let is_over = judged.panel.calls().iter().any(|call| is_unpaid(&call.outcome));
     let why = match aggregate.verdict {
         Verdict::Inconclusive => unsure(&aggregate, judged),
@@ -110,25 +109,32 @@ fn failing(aggregate: &Aggregate) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Why there is no verdict, with the first call that gave no vote.
+/// Why there is no verdict, with the first call that nobody could pay for, or that gave no vote.
 fn unsure(aggregate: &Aggregate, judged: &Judged) -> String {
     let reason = aggregate.unsure.map_or("no verdict", |unsure| unsure.name());
-    let failed = judged.panel.calls().iter().find_map(|call| match &call.outcome {
+    let calls = judged.panel.calls();
+    let unpaid = calls.iter().find(|call| is_unpaid(&call.outcome));
+    let told = unpaid.into_iter().chain(calls).find_map(|call| match &call.outcome {
         Outcome::Failed(why) => Some(format!(", slot {} {why}", call.slot)),
         Outcome::NotMade(Unmade::Settled(_)) | Outcome::Scored(_) => None,
         Outcome::NotMade(why) => Some(format!(", slot {} {}", call.slot, why.name())),
     });
-    format!("{reason}{}", failed.unwrap_or_default())
+    format!("{reason}{}", told.unwrap_or_default())
+}
+
+fn is_unpaid(outcome: &Outcome) -> bool {
+    *outcome == Outcome::NotMade(Unmade::OverBudget)
 }
 
 /// The reasons of the questions that made the outcome, the first few of them.
 fn reasons(rows: &[Row<'_>], outcome: ProbeOutcome) -> Vec<String> {
-    let worst = match outcome {
-        ProbeOutcome::Fail => [RowVerdict::Fail, RowVerdict::Fail],
-        ProbeOutcome::Error => [RowVerdict::Error, RowVerdict::UpstreamError],
-        _ => [RowVerdict::Inconclusive, RowVerdict::Inconclusive],
+    let made_it = |row: &&Row<'_>| match outcome {
+        ProbeOutcome::Fail => row.verdict == RowVerdict::Fail,
+        ProbeOutcome::Error => row.verdict >= RowVerdict::Error,
+        ProbeOutcome::BudgetExceeded => row.spending == Spending::Exceeded,
+        _ => row.verdict == RowVerdict::Inconclusive,
     };
-    let told: Vec<&Row<'_>> = rows.iter().filter(|row| worst.contains(&row.verdict)).collect();
+    let told: Vec<&Row<'_>> = rows.iter().filter(made_it).collect();
     let line = |row: &&Row<'_>| format!("{}: {}", row.id, visible(&row.why, LINE));
     let mut lines: Vec<String> = told.iter().take(NAMED).map(line).collect();
     if told.len() > NAMED {

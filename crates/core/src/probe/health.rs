@@ -11,6 +11,9 @@ use crate::format::doctor::Wellness;
 pub const ENABLE: &str = "gbrain config set autopilot.nightly_quality_probe.enabled true";
 /// What runs it by hand.
 const RUN: &str = "gbrain eval probe run";
+/// What says why it did not pass, and what runs it again before its time.
+const MEND: &str =
+    "see why: gbrain eval probe history; when it is mended: gbrain eval probe run --force";
 
 /// The days that are looked at.
 const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -112,7 +115,8 @@ impl Health {
         match self {
             Self::Disabled => Some(ENABLE),
             Self::NoEventsYet | Self::AllPass { .. } => None,
-            Self::Silent { .. } | Self::Troubled { .. } => Some(RUN),
+            Self::Silent { .. } => Some(RUN),
+            Self::Troubled { .. } => Some(MEND),
         }
     }
 }

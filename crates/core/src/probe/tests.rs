@@ -153,21 +153,24 @@ fn health_when_all_is_well() {
 #[test]
 fn health_when_something_is_not() {
     let run = Some("gbrain eval probe run");
+    let mend = Some(
+        "see why: gbrain eval probe history; when it is mended: gbrain eval probe run --force",
+    );
     for trouble in [Fail, Inconclusive, Error, BudgetExceeded, NoEmbeddingKey] {
         let message = format!(
             "in the last 7 days 1 {trouble}; latest 2026-11-16T00:00:00Z {trouble}: no luck"
         );
-        check_health(Switch::On, &[(3, trouble)], Wellness::Warn, &message, run);
+        check_health(Switch::On, &[(3, trouble)], Wellness::Warn, &message, mend);
     }
     let message = "in the last 7 days 2 pass, 1 fail; latest 2026-11-16T00:00:00Z pass; before that \
                    2026-11-15T00:00:00Z fail: no luck";
-    check_health(Switch::On, &[(51, Pass), (3, Pass), (27, Fail)], Wellness::Warn, message, run);
+    check_health(Switch::On, &[(51, Pass), (3, Pass), (27, Fail)], Wellness::Warn, message, mend);
     let message = "enabled, and has not run since 2026-11-14T02:00:00Z pass";
     check_health(Switch::On, &[(49, Pass)], Wellness::Warn, message, run);
     let message = "enabled, and has not run since 2026-11-06T03:00:00Z fail: no luck";
     check_health(Switch::On, &[(240, Fail)], Wellness::Warn, message, run);
     let message = "in the last 7 days 1 fail; latest 2026-11-13T03:00:00Z fail: no luck; it has not run since";
-    check_health(Switch::On, &[(72, Fail)], Wellness::Warn, message, run);
+    check_health(Switch::On, &[(72, Fail)], Wellness::Warn, message, mend);
 }
 
 proptest! {

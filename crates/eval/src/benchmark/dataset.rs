@@ -91,6 +91,16 @@ impl LongMemEval {
         Ok(Self { values: Values::new(open(path)?), path: path.to_owned(), number: 0 })
     }
 
+    /// How many entries a file has, up to so many: for what they cost, before any is read.
+    pub fn count(path: &Path, most: u64) -> Result<u64, EvalError> {
+        let mut entries = Self::open(path)?;
+        let mut count = 0;
+        while count < most && entries.next_entry()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// The next entry, as it is written; reading it is for whoever asks it.
     pub fn next_entry(&mut self) -> Result<Option<(usize, Vec<u8>)>, EvalError> {
         let next = self.values.next_value();

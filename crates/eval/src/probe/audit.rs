@@ -1,11 +1,11 @@
 //! The audit files of the probe: a line a run, in a file per ISO week, beside the store.
 //!
-//! A line is one write and is on the disk when it is acknowledged, so that processes do not interleave
-//! and a kill leaves whole lines.
+//! A line is one write and is on the disk when it is acknowledged, so that processes do not interleave. What
+//! a kill or a full disk cut off is a line of its own, and takes no other with it.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use gbrain_core::format::probe::{ProbeEvent, read_events};
@@ -21,9 +21,18 @@ pub(super) fn append(dir: &Path, workspace: &WorkspaceId, event: &Event) -> io::
     let line = ProbeEvent::from(event).of(workspace).line();
     let mut options = OpenOptions::new();
     let path = dir.join(file_name(event.at));
-    let mut file = options.create(true).append(true).mode(0o600).open(path)?;
+    let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
+    let line = if is_cut_off(&file)? { format!("\n{line}") } else { line };
     file.write_all(line.as_bytes())?;
     file.sync_data()
+}
+
+/// Whether the last line has no end.
+fn is_cut_off(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(false) };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte != *b"\n")
 }
 
 /// The runs of a workspace. What can't be read is not there.
@@ -60,5 +69,17 @@ mod tests {
         assert!(dir.join("quality-probe-2026-W53.jsonl").is_file());
         assert!(dir.join("quality-probe-2027-W01.jsonl").is_file());
         assert_eq!(read(&dir.join("nowhere"), &team), []);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_takes_no_other_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = WorkspaceId::default();
+        let event = Event::bare("2026-11-16T03:00:00Z".parse().unwrap(), ProbeOutcome::Fail, None);
+        let path = dir.path().join(file_name(event.at));
+        std::fs::write(&path, "{\"ts\":\"2026-11-1").unwrap();
+        append(dir.path(), &ws, &event).unwrap();
+        append(dir.path(), &ws, &event).unwrap();
+        assert_eq!(read(dir.path(), &ws), [event.clone(), event]);
     }
 }

@@ -16,9 +16,12 @@ mod cast;
 mod claim;
 mod estimate;
 mod fixture;
+mod made;
 mod measure;
 mod past;
 mod run;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 pub use claim::KIND;

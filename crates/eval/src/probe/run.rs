@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::config::PROBE_MAX_USD;
-use gbrain_core::cross_modal::batch::Counts;
 use gbrain_core::fault::chain;
-use gbrain_core::format::probe::{ProbeCost, ProbeEvent, ProbeMeasured, ProbeReport};
+use gbrain_core::format::probe::{ProbeCost, ProbeEvent, ProbeReport};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::named;
@@ -19,9 +18,9 @@ use gbrain_store::{Budget, StoreError};
 use jiff::Timestamp;
 
 use super::claim::{Claim, Halt};
-use super::measure::{Means, Ready};
-use super::trouble::Trouble;
-use super::{Embedding, Probes, audit, fixture, past};
+use super::made::Made;
+use super::measure::Means;
+use super::{Embedding, Probes, audit, past};
 
 /// Who wants a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub enum By {
     Autopilot,
 }
 
-named! { By { Hand = "by hand", Autopilot = "autopilot" } }
+named! { By { Hand = "command line", Autopilot = "autopilot" } }
 
 /// Whether the switch and the window count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,13 +89,6 @@ struct Ground {
     past: Vec<Event>,
     decision: Decision,
     cap: Usd,
-}
-
-/// What was done under a claim.
-struct Made {
-    conclusion: (ProbeOutcome, Counts, Option<String>),
-    estimate: Usd,
-    measured: Option<ProbeMeasured>,
 }
 
 impl Probes {
@@ -277,7 +269,7 @@ impl Ground {
 
     /// Another process has the claim.
     fn busy(&self, now: Timestamp) -> Probed {
-        let detail = Some("another process is running it now".to_owned());
+        let detail = Some("another process is running it now: gbrain jobs list".to_owned());
         Probed::unkept(Event::bare(now, ProbeOutcome::RateLimited, detail), self.cap, None)
     }
 }
@@ -286,71 +278,6 @@ impl Probed {
     fn unkept(event: Event, cap: Usd, next_run: Option<String>) -> Self {
         let report = ProbeReport::bare(ProbeEvent::from(&event), cap.as_f64());
         Self { event, report: ProbeReport { next_run, ..report }, kept: Kept::No }
-    }
-}
-
-impl Made {
-    /// Measures, if everybody can be asked and it is not too dear.
-    fn of(means: &Means<'_>, cap: Usd, tape: Option<Cassette>, began: Timestamp) -> Self {
-        let mut estimate = Usd::ZERO;
-        let measured = Ready::new(means, tape).and_then(|ready| {
-            estimate = ready.estimate()?;
-            if estimate > cap {
-                return Err(Trouble::TooDear { estimate, cap });
-            }
-            ready.run(began, estimate)
-        });
-        match measured {
-            Ok(measured) => {
-                let conclusion = measured.conclusion;
-                Self {
-                    conclusion: (conclusion.outcome, conclusion.counts, conclusion.detail),
-                    estimate,
-                    measured: Some(measured.report),
-                }
-            }
-            Err(trouble) => {
-                Self { estimate, ..Self::bare(trouble.outcome(), Some(trouble.detail())) }
-            }
-        }
-    }
-
-    fn bare(outcome: ProbeOutcome, detail: Option<String>) -> Self {
-        let conclusion = (outcome, Counts::default(), detail);
-        Self { conclusion, estimate: Usd::ZERO, measured: None }
-    }
-
-    fn given_up(times: u32) -> Self {
-        let detail = format!("it was begun {times} times, and its process was killed each time");
-        Self::bare(ProbeOutcome::Error, Some(detail))
-    }
-
-    /// Whether a wish to stop came too late to matter.
-    fn is_whole(&self) -> bool {
-        let (outcome, _, _) = &self.conclusion;
-        matches!(outcome, ProbeOutcome::Pass | ProbeOutcome::Fail)
-    }
-
-    fn event(&self, at: Timestamp, cost: Usd) -> Event {
-        let (outcome, counts, detail) = self.conclusion.clone();
-        let Counts { pass, fail, inconclusive, error, upstream_error, malformed } = counts;
-        Event {
-            at: milliseconds(at),
-            outcome,
-            pass,
-            fail,
-            inconclusive,
-            error: error + upstream_error + malformed,
-            estimate: self.estimate,
-            cost,
-            fixture_sha8: Some(fixture::sha8()),
-            detail,
-        }
-    }
-
-    fn report(self, event: &Event, cap: Usd) -> ProbeReport {
-        let report = ProbeReport::bare(ProbeEvent::from(event), cap.as_f64());
-        ProbeReport { measured: self.measured, ..report }
     }
 }
 
@@ -367,9 +294,4 @@ fn on_the_wire((model, calls, usd): (String, u64, Usd)) -> ProbeCost {
 
 fn next_run(past: &[Event], now: Timestamp) -> Option<String> {
     due(past, now).map(|at| format!("{at:.0}"))
-}
-
-/// A moment as it is kept, so that what is kept in two places is one run.
-fn milliseconds(at: Timestamp) -> Timestamp {
-    Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }

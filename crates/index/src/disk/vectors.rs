@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gbrain_core::hash::Hash;
 use gbrain_core::id::PageId;
 use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
@@ -72,11 +73,13 @@ impl Shared {
     }
 
     /// Removes the files of vectors of segments that are gone and, of those that are there, of
-    /// models that `keeps` does not keep. The caller holds the writers' lock.
-    pub(super) fn remove_unused_vectors(&self, keeps: impl Fn(&str) -> bool) -> Result<()> {
+    /// models other than `only`, if there is one. The caller holds the writers' lock.
+    pub(super) fn remove_unused_vectors(&self, only: Option<&str>) -> Result<()> {
         let metas = self.index.searchable_segment_metas().map_err(|e| self.error(e))?;
+        let only = only.map(spelt);
         let is_used = |segment: &str, model: &str| {
-            keeps(model) && metas.iter().any(|meta| meta.id().uuid_string() == segment)
+            only.as_ref().is_none_or(|only| only == model)
+                && metas.iter().any(|meta| meta.id().uuid_string() == segment)
         };
         for entry in fs::read_dir(&self.dir).map_err(|e| self.io(e))? {
             let path = entry.map_err(|e| self.io(e))?.path();
@@ -279,7 +282,18 @@ pub(super) fn open_all(
 }
 
 fn file_name(segment: &str, model: &str) -> String {
-    format!("{segment}.{model}.{EXTENSION}")
+    format!("{segment}.{}.{EXTENSION}", spelt(model))
+}
+
+/// A model's id as a part of a file's name. One that can't be, such as one with a slash, is spelt without
+/// what is special and told apart by its hash.
+fn spelt(model: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if model.chars().all(is_plain) {
+        return model.to_owned();
+    }
+    let plain: String = model.chars().map(|c| if is_plain(c) { c } else { '-' }).take(60).collect();
+    format!("{plain}-{}", Hash::of(model.as_bytes()).short())
 }
 
 /// The name of a file that is being written, by this process.

@@ -217,7 +217,7 @@ impl Writer for DiskWriter {
         if self.committed.model.as_ref() != Some(&id) {
             self.commit_payload(Payload { model: Some(id.clone()), ..self.committed.clone() })?;
         }
-        self.shared.remove_unused_vectors(|model| model == id)
+        self.shared.remove_unused_vectors(Some(&id))
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -225,7 +225,7 @@ impl Writer for DiskWriter {
         loop {
             let segments = shared.index.searchable_segment_metas().map_err(|e| shared.error(e))?;
             let Some(due) = due(&segments) else {
-                return shared.remove_unused_vectors(|_| true);
+                return shared.remove_unused_vectors(None);
             };
             // As long as anybody holds what describes a segment, its files are not removed.
             drop(segments);

@@ -66,6 +66,7 @@ fn fails(fault: Fault, kind: AskErrorKind, requests: u64) {
         assert!(!format!("{error} {error:?}").contains(KEY), "the server quotes it, we do not");
         let billed = site.server.billed().len();
         assert_eq!(site.charged().as_nanos() > 0, billed > 0, "charged if it was billed");
+        assert_eq!(error.cost, site.charged(), "{name} {kind}: the error says what it cost");
     }
 }
 

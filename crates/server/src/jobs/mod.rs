@@ -4,7 +4,8 @@
 //! under the same lease: a worker that was thought dead can neither end a job nor write or delete a
 //! page for it. What it had done stays done; whoever claims the job next goes on from there.
 //!
-//! Deliberately absent: schedules, and jobs that change something outside the store.
+//! Deliberately absent: schedules (`autopilot` looks what is due by itself), and jobs that change something
+//! outside the store.
 
 mod files;
 mod halt;

@@ -13,6 +13,7 @@ use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::bounds::within;
 use crate::http::{Call, Reply};
 
 /// How old a run may be.
@@ -30,6 +31,7 @@ pub(crate) struct FindContradictions {
     pub slug: Option<String>,
     /// Only findings between pages of this source.
     #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]{0,31}$"))]
     pub source: Option<String>,
     /// Only findings of this severity or above.
     #[serde(default)]
@@ -46,9 +48,8 @@ pub(crate) struct FindContradictions {
 /// Lists findings of the last run, those that still stand.
 pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, Fault> {
     let limit = input.limit.map_or(LISTED, usize::from);
-    if !(1..=100).contains(&limit) {
-        return Err(Fault::usage("a limit is 1 to 100"));
-    }
+    within("limit", Some(limit), 1..=100)?;
+    within("characters of slug", input.slug.as_ref().map(|slug| slug.chars().count()), 0..=546)?;
     let source = input.source.as_deref().map(SourceId::new).transpose()?;
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let since = call.now.saturating_sub(LATELY).unwrap_or(call.now);

@@ -17,15 +17,15 @@ const DAYS: u16 = 30;
 pub(crate) struct ListProbes {
     /// Of how many days.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 3650))]
+    #[schemars(range(min = 1, max = 90))]
     pub days: Option<u16>,
 }
 
 /// Lists runs, newest first. Why one failed may name hosts and files, and goes to the log.
 pub(crate) fn list(call: &Call<'_>, input: ListProbes) -> Result<Reply, Fault> {
     let days = input.days.unwrap_or(DAYS);
-    if !(1..=3650).contains(&days) {
-        return Err(Fault::usage("days are 1 to 3650"));
+    if !(1..=90).contains(&days) {
+        return Err(Fault::usage("days are 1 to 90"));
     }
     let workspace = &call.who.workspace;
     let mut history = history(call.house.store(), workspace, None, days.into(), call.now)?;

@@ -11,12 +11,15 @@ use serde_json::Value as Json;
 
 use crate::Result;
 use crate::driver::{Session, Value, collect};
+use crate::judging::RunKind;
 
 const FORGET_ANSWERS: &str = "DELETE FROM model_answers WHERE workspace_id = $1";
+/// A run of the probe is about questions of its own and holds nothing of any page; without it the probe
+/// would be due again.
+const FORGET_RUNS: &str = "DELETE FROM eval_runs WHERE workspace_id = $1 \
+     AND (body LIKE $2 ESCAPE '!' OR body LIKE $3 ESCAPE '!') AND kind <> $4";
 /// Texts in which the name stands. Every one has the parameters of [`in_texts`].
-const FORGET_TEXTS: [&str; 4] = [
-    "DELETE FROM eval_runs WHERE workspace_id = $1 \
-     AND (body LIKE $2 ESCAPE '!' OR body LIKE $3 ESCAPE '!')",
+const FORGET_TEXTS: [&str; 3] = [
     "UPDATE suite_runs SET report = NULL WHERE workspace_id = $1 \
      AND (report LIKE $2 ESCAPE '!' OR report LIKE $3 ESCAPE '!')",
     // Before the bodies, by which they are found.
@@ -42,9 +45,11 @@ pub(super) fn page(
     id: PageId,
 ) -> Result<()> {
     session.execute(FORGET_ANSWERS, &[ws.into()])?;
-    let params = in_texts(ws, key);
+    let mut params = in_texts(ws, key).to_vec();
+    params.push(RunKind::QualityProbe.name().into());
+    session.execute(FORGET_RUNS, &params)?;
     for sql in FORGET_TEXTS {
-        session.execute(sql, &params)?;
+        session.execute(sql, &params[..3])?;
     }
     let passages = collect(session, PASSAGES, &[ws.into(), id.0.into()], |row| row.text(0))?;
     let names = Names::new(key, passages);

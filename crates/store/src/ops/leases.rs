@@ -20,7 +20,10 @@ const CLAIMABLE: &str = "state IN ('queued', 'running') \
      AND (grp IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running' \
      AND busy.workspace_id = jobs.workspace_id AND busy.grp = jobs.grp AND busy.id <> jobs.id))";
 /// The index that lets one job of a group run.
-pub(super) const ONE_AT_WORK: &str = "jobs_at_work";
+const ONE_AT_WORK: &str = "jobs_at_work";
+/// How many races for a group a claim may lose. Whoever lost one finds the group at work, so two in a row
+/// are rare.
+const RACES: usize = 100;
 /// How many jobs of a workspace somebody works on.
 const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
      AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
@@ -122,6 +125,18 @@ pub(super) fn take(
     }
     jobs::add(session, ws, job, now)?;
     claim(session, ws, skip_locked, taker, now)
+}
+
+/// Claims again when another job of the group was claimed at the same moment: the group is at work then,
+/// and its other jobs are passed over.
+pub(super) fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 0..RACES {
+        match claim() {
+            Err(StoreError::Constraint { which }) if which == ONE_AT_WORK => {}
+            claimed => return claimed,
+        }
+    }
+    Err(StoreError::Busy)
 }
 
 /// What decides about a claimable job.

@@ -41,6 +41,7 @@ use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
 use jiff::Timestamp;
 
+use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::document::{Document, DocumentInfo, DocumentKind};
 use crate::driver::{Driver, Scope};
@@ -53,7 +54,6 @@ use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLi
 use crate::store::Store;
 use crate::token::{NewToken, Token};
 use crate::types::*;
-use crate::{Result, StoreError};
 
 pub(crate) use workspaces::insert_workspace;
 
@@ -346,7 +346,7 @@ impl<D: Driver> Store for D {
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
         let skip_locked = self.skip_locked();
         for ws in self.read(Scope::Directory, |session| leases::claimable(session, claim, now))? {
-            let claimed = unless_beaten(|| {
+            let claimed = leases::unless_beaten(|| {
                 self.write_beside(&ws, |session| {
                     leases::claim(session, &ws, skip_locked, claim, now)
                 })
@@ -370,7 +370,7 @@ impl<D: Driver> Store for D {
         let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
         let claim = Claim { worker, kinds, lease_until, last: None };
         let skip_locked = self.skip_locked();
-        unless_beaten(|| {
+        leases::unless_beaten(|| {
             self.write_beside(ws, |session| {
                 leases::take(session, ws, skip_locked, job, &claim, now)
             })
@@ -610,16 +610,5 @@ impl<D: Driver> Store for D {
         let mut findings = self.structure()?;
         findings.extend(self.read(Scope::Workspace(ws), |session| check::run(session, ws))?);
         Ok(findings)
-    }
-}
-
-/// Claims again when another job of the group was claimed at the same moment: the group is at work then,
-/// and its other jobs are passed over.
-fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
-    loop {
-        match claim() {
-            Err(StoreError::Constraint { which }) if which == leases::ONE_AT_WORK => {}
-            claimed => return claimed,
-        }
     }
 }

@@ -217,11 +217,15 @@ fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
     for slug in ["people/a_b", "people/axb"] {
         store.add_run(&ws(), kind, &run(slug, 1)).unwrap();
     }
+    let probe = run("people/a_b", 1);
+    store.add_run(&ws(), RunKind::QualityProbe, &probe).unwrap();
     let key = Hash::of(b"pair");
     let kept = [(key, "x".to_owned())];
     store.keep_model_answers(&ws(), AnswerKind::Expansion, &kept, at(1), at(99)).unwrap();
     store.purge_page(&ws(), &crate::fixture::key("people/a_b"), at(2)).unwrap();
     assert_eq!(store.runs(&ws(), kind, at(0), 9).unwrap(), [run("people/axb", 1)]);
+    let probes = store.runs(&ws(), RunKind::QualityProbe, at(0), 9).unwrap();
+    assert_eq!(probes, [probe], "its questions are its own");
     let answers = store.model_answers(&ws(), AnswerKind::Expansion, &[key], at(2)).unwrap();
     assert_eq!(answers, [None]);
 }

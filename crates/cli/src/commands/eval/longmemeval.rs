@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::money::Usd;
-use gbrain_eval::benchmark::{Expander, Kind, Reader};
+use gbrain_eval::benchmark::{Expander, Kind, LongMemEval, Reader};
 use gbrain_llm::{Expansion, ModelRef, Task, ask_variants};
 use gbrain_store::Store;
 
@@ -17,8 +17,6 @@ use crate::error::{CliError, Exit};
 
 /// What answers are charged for.
 const PURPOSE: &str = "longmemeval";
-/// Questions of LongMemEval, for an estimate where no limit was given.
-const USUAL_QUESTIONS: u64 = 500;
 /// Answers that are waited for at once.
 const ANSWERS_AT_ONCE: usize = 16;
 
@@ -95,8 +93,13 @@ pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit,
         true => None,
         false => Some(Reader::new(&asker, ready(Task::LongMemEval, args.model.as_deref())?)),
     };
-    let questions = args.shared.limit.unwrap_or(USUAL_QUESTIONS);
-    let estimate = reader.as_ref().map_or(Usd::ZERO, |reader| reader.estimate(questions));
+    let estimate = match &reader {
+        None => Usd::ZERO,
+        Some(reader) => {
+            let most = args.shared.limit.unwrap_or(u64::MAX);
+            reader.estimate(LongMemEval::count(&args.dataset, most)?)
+        }
+    };
     refuse_too_dear(estimate, args.max_usd, args.asking.yes)?;
     if !args.expansion {
         return run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), None));

@@ -136,6 +136,20 @@ fn a_receipt_is_kept_and_is_what_is_printed() {
     assert_eq!(std::fs::read_dir(court.home.path().join("runs/cross-modal")).unwrap().count(), 2);
 }
 
+/// Something is in the way of the receipt: it is printed all the same, and nobody may call it green.
+#[test]
+fn a_judgement_that_can_not_be_kept_is_no_verdict() {
+    let court = court(Home::sqlite(), |_| Fault::None);
+    let kept = receipt(&judge(&court, "a=9 b=9 c=9", &[])).receipt_path.unwrap();
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::create_dir(&kept).unwrap();
+    let ran = judge(&court, "a=9 b=9 c=9", &[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("could not be kept"), "{}", ran.stderr);
+    let found = receipt(&ran);
+    assert_eq!((found.verdict.name(), found.receipt_path), ("pass", None));
+}
+
 #[test]
 fn texts_come_from_files_and_stdin() {
     let court = court(Home::sqlite(), |_| Fault::None);

@@ -128,7 +128,7 @@ fn statuses_say_what_is_wrong() {
         }
     };
     let (status, body) = good.send(address);
-    assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(9)));
+    assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(10)));
     check("a notification", &good.body(notification("no more")), 202);
     check("its own origin", &good.also("origin", &format!("http://{address}")), 200);
     check("localhost", &good.with("host", "localhost:7727"), 200);
@@ -165,7 +165,7 @@ fn statuses_say_what_is_wrong() {
     check("no origin at all", &good.also("origin", "null"), 403);
 
     let (status, body) = good.send(address);
-    assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(9)));
+    assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(10)));
     let output = served.stop().unwrap();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(!output.stderr.contains("panicked"), "{}", output.stderr);

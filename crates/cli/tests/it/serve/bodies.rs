@@ -107,6 +107,8 @@ fn questions_are_answered_alike(home: Home) {
         "--no-vector",
     ];
     twins.same(&args, &Call::json("POST", "/v1/query", &graph));
+    // Over a wire only a model that the settings name is asked; here it has no key either way.
+    twins.home.ok(&["config", "set", "models.expansion", "anthropic:claude-haiku-4-5"]);
     let expanded = json!({ "query": "charge floor", "now": NOW, "expand": true });
     let args = ["query", "charge floor", "--untrusted", "--now", NOW, "--expand"];
     twins.same(&args, &Call::json("POST", "/v1/query", &expanded));

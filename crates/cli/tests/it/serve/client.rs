@@ -5,6 +5,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Command;
 use std::time::Duration;
 
 use gbrain_bench::campaign::process::Output;
@@ -22,7 +23,11 @@ pub(crate) struct Server(Served);
 impl Server {
     /// Starts `gbrain serve` with these flags, and waits until it listens.
     pub(crate) fn start(home: &Home, flags: &[&str]) -> Self {
-        let mut command = home.command(&["serve"]);
+        Self::of(home.command(&["serve"]), flags)
+    }
+
+    /// The same of a command whose environment was prepared.
+    pub(crate) fn of(mut command: Command, flags: &[&str]) -> Self {
         command.args(flags).env_remove("GBRAIN_LOG").env_remove("GBRAIN_TOKEN_KEY");
         Self(Served::start(command).unwrap())
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use gbrain_core::cross_modal::{Answers, Case, MAX_CYCLES, Rubric, Slot, choose};
 use gbrain_core::money::Usd;
 use gbrain_eval::cross_modal::Jury;
-use gbrain_eval::{MAX_DOCUMENT, read_document, write_atomically};
+use gbrain_eval::{EvalError, MAX_DOCUMENT, read_document, write_atomically};
 use gbrain_llm::{Asker, ModelRef, Task};
 use gbrain_store::Store;
 use serde::Serialize;
@@ -33,18 +33,18 @@ Examples:
   gbrain eval cross-modal --batch run.jsonl --limit 10 --concurrent 3 --max-usd 5 --json
   gbrain eval cross-modal --batch run.jsonl --cassette votes.ndjson --replay-only
 
-Three models score the output with a fixed rubric, each dimension from 1 to 10. It passes if in every
-dimension the mean of the models is at least 7 and no single score is below 5, with votes of at least
-two models. Cycles ask again and are pooled: more of them make a verdict surer, never milder. Models
-that can't change the verdict any more are not asked, and what that saved is told.
+Three models score the output with a fixed rubric, each dimension from 1 to 10. It passes if in
+every dimension the mean of the models is at least 7 and no single score is below 5, with votes of
+at least two models. Cycles ask again and are pooled: more of them make a verdict surer, never
+milder. Models that can't change the verdict any more are not asked; what that saved is told.
 
 --batch reads rows with question, hypothesis, answer and question_id, as `gbrain eval longmemeval`
-writes them. Rows with an expected answer are compared with it (qa-v1), others are judged by their task
-(task-v1).
+writes them. Rows with an expected answer are compared with it (qa-v1), others are judged by their
+task (task-v1).
 
-Exit codes: 0 pass; 1 fail; 2 no verdict: too few votes, a row that could not be judged, an earlier
-error, the budget ran out, a stale cassette, or it was refused before anything was sent. Of a batch the
-worst counts: error, fail, inconclusive, pass.";
+Exit codes: 0 pass; 1 fail; 2 no verdict: too few votes, a row that could not be judged or was not
+answered, the budget ran out, a cassette is stale, it was interrupted, or it was refused before
+anything was sent. Of a batch the worst counts: error, fail, inconclusive, pass.";
 
 /// Arguments of `eval cross-modal`.
 #[derive(Debug, Args)]
@@ -211,6 +211,10 @@ fn read_text(path: &Path) -> Result<String, CliError> {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_DOCUMENT + 1).read_to_end(&mut bytes);
         read.map_err(|error| CliError::io("stdin", &error))?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            let (path, limit) = (PathBuf::from("stdin"), MAX_DOCUMENT);
+            return Err(EvalError::LargeDocument { path, limit }.into());
+        }
         bytes
     } else {
         read_document(path)?

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use gbrain_core::money::Usd;
+use gbrain_core::probe::ProbeOutcome;
 use gbrain_core::report::text;
 use gbrain_eval::probe::{By, Kept, Probed, Window, Wish};
 use gbrain_store::Store;
@@ -26,18 +27,19 @@ const LEASE: Duration = Duration::from_secs(60);
   gbrain eval probe run --force --max-usd 1 --json
   gbrain eval probe run --cassette probe.cassette.ndjson --replay-only
 
-Ten questions with known answers are asked of brains in memory, with the search settings, the embedder and
-the reranker that are set; your pages are not touched. The model of models.eval.longmemeval answers, the
-panel of models.eval.cross_modal.slot_a to slot_c judges. What it can cost at most is worked out first: if
-that is more than autopilot.nightly_quality_probe.max_usd nothing is asked, and there is no flag to start
-all the same. The budget holds for everything that is asked.
+Ten questions with known answers are asked of brains in memory, with the search settings, the
+embedder and the reranker that are set; your pages are not touched. The model of
+models.eval.longmemeval answers, the panel of models.eval.cross_modal.slot_a to slot_c judges.
+What it can cost at most is worked out first: if that is more than
+autopilot.nightly_quality_probe.max_usd nothing is asked, and there is no flag to start all the
+same. The budget holds for everything that is asked.
 
-It runs only if it is on, and once in 24 hours; a run that failed is tried again after an hour, then two,
-and so on. --force runs it anyway, also if it is off. A run is kept in the store and in audit/, unless it
-asked a cassette alone.
+It runs only if it is on, and once in 24 hours; a run that failed is tried again after an hour,
+then two, and so on. --force runs it anyway, also if it is off. A run is kept in the store and in
+audit/, unless it asked a cassette alone.
 
-Exit codes: 0 pass; 1 a question fails; 2 no verdict: inconclusive, error, budget_exceeded, rate_limited,
-no_embedding_key, disabled.")]
+Exit codes: 0 pass; 1 a question fails; 2 no verdict: inconclusive, error, budget_exceeded,
+rate_limited, no_embedding_key, disabled.")]
 pub(super) struct RunArgs {
     /// Run it although it is off, or ran not long ago.
     #[arg(long)]
@@ -77,7 +79,8 @@ fn tell(context: &Context<'_>, probed: &Probed) -> Exit {
     } else {
         context.terminal.out(text::probe(report));
     }
-    if let Some(remedy) = event.outcome.remedy() {
+    let is_under_way = event.outcome == ProbeOutcome::RateLimited && report.next_run.is_none();
+    if let Some(remedy) = event.outcome.remedy().filter(|_| !is_under_way) {
         context.terminal.remark(remedy);
     }
     let exit = match event.outcome.exit_code() {

@@ -74,6 +74,7 @@ impl Caller<'_> {
             }
             "eval_status" => Call::get("/v1/eval/status"),
             "find_contradictions" => Call::get("/v1/contradictions?limit=100"),
+            "probe_history" => Call::get("/v1/probe?days=9"),
             "health" => Call::get("/v1/health"),
             "ready" => Call::get("/v1/ready"),
             "openapi" => Call::get("/v1/openapi.json"),
