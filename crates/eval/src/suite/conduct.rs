@@ -1,9 +1,10 @@
 //! A run from its order on: the target opened, the index waited for, the questions asked.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use gbrain_brain::Brain;
+use gbrain_brain::{Assistants, Brain};
 use gbrain_core::fault::chain;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::{Generation, WorkspaceId};
@@ -11,22 +12,19 @@ use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::graph::Facts;
 use gbrain_core::suite::report::Reason;
-use gbrain_core::target::{LOCAL, RationaleEdge, TargetError};
+use gbrain_core::target::{LOCAL, RationaleEdge};
 use gbrain_store::{Store, StoreError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{
-    Checked, Freshness, Occasion, Scorer, SuiteJob, SuiteMeans, await_index, broken, run,
-    unverifiable,
+    Checked, Freshness, Occasion, Scorer, SuiteJob, SuiteMeans, TargetBook, await_index, broken,
+    run, unverifiable,
 };
 use crate::target::Ask;
 
 /// How long the index is waited for at most.
 const INDEX_WAIT: Duration = Duration::from_secs(600);
-
-/// Opens a target by its name; `local` is the brain.
-pub type Open<'a> = dyn Fn(&str) -> Result<Box<dyn Ask + 'a>, TargetError> + 'a;
 
 /// What a run is made with before anything is open.
 pub struct Conductor<'a> {
@@ -34,14 +32,16 @@ pub struct Conductor<'a> {
     pub store: &'a dyn Store,
     /// The brain of the workspace.
     pub brain: &'a Brain,
-    /// How targets are opened.
-    pub open: &'a Open<'a>,
+    /// Where targets are looked up.
+    pub targets: &'a TargetBook,
+    /// Models that help the local brain, where the owner named some.
+    pub assistants: Option<&'a Assistants>,
     /// Who scores borderline pairs; none where no reranker is set.
     pub scorer: Option<Scorer<'a>>,
     /// What is taken out of texts that are kept.
     pub scrubber: &'a Scrubber,
     /// Set when it is to stop.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Arc<AtomicBool>,
     /// Told how many questions are done, and of how many.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// The time.
@@ -69,7 +69,8 @@ impl Conductor<'_> {
                 Err(why) => return unmade(Reason::Broken, &why),
             }
         }
-        let target = match (self.open)(&suite.target) {
+        let target = match self.targets.open(&suite.target, self.brain, self.assistants, self.stop)
+        {
             Ok(target) => target,
             Err(error) => return unmade(Reason::Broken, &error.to_string()),
         };

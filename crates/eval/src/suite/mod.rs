@@ -12,11 +12,13 @@
 //! ([`target`](crate::target)), and telling anybody.
 
 mod ask;
+mod book;
 mod conduct;
 mod facts;
 mod fresh;
 mod log;
 mod past;
+mod promote;
 mod queries;
 mod relevance;
 mod run;
@@ -26,9 +28,11 @@ mod suites;
 mod tests;
 pub mod wire;
 
-pub use conduct::{Conductor, Open};
+pub use book::{FindTarget, TargetBook};
+pub use conduct::Conductor;
 pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};
+pub use promote::{Proposal, propose};
 pub use queries::{QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in};
 pub use relevance::{Relevance, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};

@@ -51,6 +51,10 @@ impl Ask for Fake {
     fn name(&self) -> &str {
         "fake"
     }
+
+    fn place(&self) -> String {
+        "in memory".to_owned()
+    }
 }
 
 struct Room {

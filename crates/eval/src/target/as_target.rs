@@ -120,6 +120,7 @@ fn question(
         rationale: false,
         highlights: false,
         now: Some(*now),
+        within: None,
     };
     (question, lost.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, name)| name).collect())
 }

@@ -57,11 +57,14 @@ impl Patience {
     }
 
     /// Attempts until one gives an answer, none may help, or the time is up. An attempt is told how long
-    /// it may take. Waiting for a turn does not count as time of the target.
+    /// it may take. Waiting for a turn does not count as time of the target, but it does as time of
+    /// whoever asks, who may have only so much: `within`.
     pub(super) fn try_for<T>(
         &self,
+        within: Option<Duration>,
         attempt: &dyn Fn(Duration) -> Result<T, Missed>,
     ) -> Result<Given<T>, TargetError> {
+        let end = within.and_then(|within| Instant::now().checked_add(within));
         let _place = self.lane.enter_unless(&|| self.is_over()).ok_or_else(cancelled)?;
         let mut deadline = Instant::now() + self.limits.deadline;
         let mut attempts = 0;
@@ -69,7 +72,11 @@ impl Patience {
             deadline += self.take_turn()?;
             attempts += 1;
             let started = Instant::now();
-            let left = deadline.saturating_duration_since(started);
+            let until = end.map_or(deadline, |end| end.min(deadline));
+            let left = until.saturating_duration_since(started);
+            if left.is_zero() {
+                return Err(TargetError::new(TargetErrorKind::Timeout, "there was no time left"));
+            }
             let missed = match attempt(self.limits.timeout.min(left)) {
                 Ok(value) => return Ok(Given { value, attempts, latency: started.elapsed() }),
                 Err(missed) => missed,
@@ -79,7 +86,7 @@ impl Patience {
             }
             let wait = self.retry.wait(attempts, missed.after, (self.random)());
             let wait = wait.filter(|_| missed.error.kind.is_passing());
-            let wait = wait.filter(|wait| Instant::now() + *wait < deadline);
+            let wait = wait.filter(|wait| Instant::now() + *wait < until);
             match wait {
                 Some(wait) => self.wait(wait)?,
                 None => return Err(after(attempts, missed.error)),

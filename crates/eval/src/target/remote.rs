@@ -67,7 +67,7 @@ impl Remote {
         see: &dyn Fn(&Value),
     ) -> Result<TargetAnswer, TargetError> {
         let question = self.asked(question)?;
-        let given = self.patience.try_for(&|timeout| {
+        let given = self.patience.try_for(question.within, &|timeout| {
             let said = self.wire.fetch(&question, timeout)?;
             see(&said);
             Ok(self.wire.read(&question, &said)?)

@@ -68,7 +68,8 @@ fn trigger(text: &str) -> Result<TriggerEntry, String> {
         "cron" => Ok(TriggerEntry::Cron(value.to_owned())),
         "interval" => Ok(TriggerEntry::Interval(value.to_owned())),
         "event" => {
-            let names = || EventKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+            let names =
+                || EventKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
             let kind = EventKind::from_name(value);
             kind.map(TriggerEntry::Event).ok_or_else(|| format!("events are {}", names()))
         }
@@ -115,8 +116,9 @@ pub(super) fn run(
     let store = context.store()?;
     if let Some(entry) = args.entry(context) {
         let text = source.text()?.unwrap_or_default();
-        let added = with_suite(&text, &entry)
-            .map_err(|error| CliError::input(format!("{}: {error}", source.path.display())))?;
+        let added = with_suite(&text, &entry).map_err(|error| {
+            CliError::new("input", format!("{}: {error}", source.path.display()))
+        })?;
         write_atomically(&source.path, added.as_bytes())?;
     }
     let name = args.from.as_ref().or(args.name.as_ref()).cloned().unwrap_or_default();
@@ -125,7 +127,9 @@ pub(super) fn run(
     let workspaces = register(context, store.as_ref(), file.as_ref(), &meant)?;
     let path = source.path.display().to_string();
     if context.terminal.is_json() {
-        context.terminal.json(&json!({ "suite": name, "file": path, "workspaces": workspaces, "enabled": false }));
+        context.terminal.json(
+            &json!({ "suite": name, "file": path, "workspaces": workspaces, "enabled": false }),
+        );
     } else {
         context.terminal.line(format!("{name}: in {path}, registered and off"));
         context.terminal.remark(format!(

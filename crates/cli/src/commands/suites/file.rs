@@ -14,7 +14,8 @@ use crate::home::{Home, Origin};
 const NAMES: [&str; 2] = ["suites.yaml", "braintrust_suites.yaml"];
 
 /// Where suites are described.
-pub(in crate::commands) struct SuiteSource {
+#[derive(Debug, Clone)]
+pub(crate) struct SuiteSource {
     /// The file.
     pub(super) path: PathBuf,
     is_typed: bool,
@@ -22,7 +23,7 @@ pub(in crate::commands) struct SuiteSource {
 
 impl SuiteSource {
     /// The file that was typed, or that of the home.
-    pub(in crate::commands) fn new(home: &Home, typed: Option<&Path>) -> Self {
+    pub(crate) fn new(home: &Home, typed: Option<&Path>) -> Self {
         let in_home = |name: &&str| home.dir.join(name);
         let found = || NAMES.iter().map(|name| in_home(&name)).find(|path| path.exists());
         match typed {
@@ -46,7 +47,7 @@ impl SuiteSource {
     }
 
     /// What is in it.
-    pub(in crate::commands) fn read(&self) -> Result<Option<SuiteFile>, CliError> {
+    pub(crate) fn read(&self) -> Result<Option<SuiteFile>, CliError> {
         let Some(text) = self.text()? else { return Ok(None) };
         let file = SuiteFile::parse(&text).map_err(|error| {
             CliError::config(format!("{}: {error}", self.path.display()))

@@ -16,7 +16,9 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
     if context.terminal.is_json() {
         context.terminal.json(&SuitesBody { suites });
     } else if suites.is_empty() {
-        context.terminal.remark("there are no suites; `gbrain suites create --help` shows how to make one");
+        context
+            .terminal
+            .remark("there are no suites; `gbrain suites create --help` shows how to make one");
     } else {
         let head = ["NAME", "TYPE", "TARGET", "TRIGGERS", "ON", "LAST RUN"];
         context.terminal.out(table(&head, suites.iter().map(row)));

@@ -8,11 +8,12 @@ mod run;
 mod switch;
 mod validate;
 
-pub(super) use file::SuiteSource;
+pub(crate) use file::SuiteSource;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use gbrain_core::format::schema::of_input;
 use gbrain_core::format::suite::SuiteFile;
 
 use crate::commands::Context;
@@ -71,7 +72,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SuitesArgs) -> Result<Exit, CliE
         Action::History(args) => past::history(context, args),
         Action::Show(args) => past::show(context, args),
         Action::Schema => {
-            context.terminal.json(&schemars::schema_for!(SuiteFile));
+            context.terminal.json(&of_input::<SuiteFile>());
             Ok(Exit::Pass)
         }
     }

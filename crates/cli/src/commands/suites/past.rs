@@ -89,14 +89,17 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
         CliError::usage(format!("there is no run {} in workspace {workspace}", args.run))
             .hint("`gbrain suites history` lists them")
     })?;
-    let whole = wire::whole(&found)
-        .ok_or_else(|| CliError::config(format!("what is kept of run {} can't be read", args.run)))?;
+    let whole = wire::whole(&found).ok_or_else(|| {
+        CliError::config(format!("what is kept of run {} can't be read", args.run))
+    })?;
     if context.terminal.is_json() {
         context.terminal.json(&whole);
         return Ok(Exit::Pass);
     }
     match &whole.run {
-        None => context.terminal.line("a page that this run named was purged; its figures are left"),
+        None => {
+            context.terminal.line("a page that this run named was purged; its figures are left")
+        }
         Some(run) => {
             let queries = stored(store.as_ref(), workspace)?;
             let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());

@@ -1,6 +1,6 @@
 //! `gbrain suites run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -16,10 +16,12 @@ use jiff::Timestamp;
 
 use super::SuiteSource;
 use super::file::{Meant, meant};
-use crate::asking::{desk, interrupted, settings};
+use crate::asking::{Asks, assistants, desk, interrupted, settings};
 use crate::capture::scrubber;
 use crate::commands::Context;
+use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
+use crate::serving::target_book;
 
 /// What calls of a calibration suite are charged for.
 const PURPOSE: &str = "suite";
@@ -72,7 +74,7 @@ pub(super) fn run(
         trigger: if args.ci { "ci" } else { "manual" }.to_owned(),
         generation: None,
     };
-    let body = conducted(context, &store, file.as_ref(), &meant, &suite, &order)?;
+    let body = conducted(context, &store, source, &meant, &suite, &order)?;
     let now = Timestamp::now();
     let number = record(store.as_ref(), &meant.workspace, &body, now)?;
     report(context, args, &store, &meant, &body)?;
@@ -89,7 +91,7 @@ pub(super) fn run(
 fn conducted(
     context: &Context<'_>,
     store: &Arc<dyn Store>,
-    file: Option<&gbrain_core::format::suite::SuiteFile>,
+    source: &SuiteSource,
     meant: &Meant,
     suite: &gbrain_core::suite::Suite,
     order: &SuiteJob,
@@ -98,6 +100,7 @@ fn conducted(
     let config = settings(store.as_ref(), &meant.workspace)?;
     let desk = desk(&context.home)?;
     let wrong = |error: &dyn std::error::Error| CliError::config(error.to_string());
+    let assistants = assistants(Asks::Caller, &desk, store, &meant.workspace, &config)?;
     let reranker = desk.choose(Task::Rerank, None, &config).map_err(|error| wrong(&error))?;
     let stop = interrupted();
     let asker = desk.asker().until(stop.clone()).spending(Spending {
@@ -120,11 +123,12 @@ fn conducted(
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let open = super::target::opener(context, file, store, &brain, &stop)?;
+    let targets = target_book(&context.home, source.clone());
     let conductor = Conductor {
         store: store.as_ref(),
         brain: &brain,
-        open: &open,
+        targets: &targets,
+        assistants: assistants.as_ref(),
         scorer,
         scrubber: &scrubber,
         stop: &stop,
@@ -168,11 +172,4 @@ fn report(
         Some(path) => append(path, &markdown::suite(body)),
         None => Ok(()),
     }
-}
-
-fn append(path: &Path, text: &str) -> Result<(), CliError> {
-    use std::io::Write as _;
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| CliError::io(path.display(), &error))
 }

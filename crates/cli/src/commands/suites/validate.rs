@@ -13,7 +13,7 @@ use crate::error::{CliError, Exit};
 pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let shown = source.path.display();
     let text = source.text()?.ok_or_else(|| {
-        CliError::input(format!("there is no file {shown}"))
+        CliError::new("input", format!("there is no file {shown}"))
             .hint("`gbrain suites create --help` shows how to make one")
     })?;
     let targets: BTreeSet<String> = context.home.targets.keys().cloned().collect();
@@ -22,7 +22,9 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
         let list: Vec<_> =
             found.iter().map(|one| json!({ "line": one.line, "message": one.message })).collect();
         let file = shown.to_string();
-        context.terminal.json(&json!({ "file": file, "valid": found.is_empty(), "problems": list }));
+        context
+            .terminal
+            .json(&json!({ "file": file, "valid": found.is_empty(), "problems": list }));
     } else if found.is_empty() {
         context.terminal.line(format!("{shown}: all is well"));
     } else {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::duration::{duration, typed};
+use crate::format::target::WireTarget;
 use crate::request::RetrievalMode;
 use crate::suite::due::{Debounce, EventKind, Interval, Trigger};
 use crate::suite::measure::{Measure, Unit};
@@ -26,6 +27,7 @@ pub struct SuiteFile {
     pub version: u32,
     /// Who can be asked, by name; `local` is always there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, WireTarget>")]
     pub targets: BTreeMap<String, Value>,
     /// Who can be told, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -6,6 +6,7 @@ mod file;
 mod listing;
 mod log;
 mod query;
+mod query_file;
 mod report;
 mod standing;
 mod summary;
@@ -21,5 +22,6 @@ pub use listing::{
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
+pub use query_file::{QueryFileError, read_queries};
 pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
 pub use summary::SuiteSummary;
