@@ -13,7 +13,7 @@ use gbrain_eval::suite::TargetBook;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{Autopilot, House, HouseOptions, TokenKey};
+use gbrain_server::{Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
@@ -77,6 +77,11 @@ pub(crate) fn house(
 ) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
     let desk = desk(&context.home)?;
+    let suites = SuiteTools {
+        targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
+        scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
+        desk: desk.clone(),
+    };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
@@ -86,6 +91,7 @@ pub(crate) fn house(
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,
+        suites,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;
@@ -119,7 +125,7 @@ pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
 }
 
 /// How often it is looked whether something is due, unless somebody says so.
-pub(crate) const LOOK: &str = "10m";
+pub(crate) const LOOK: &str = "1m";
 
 /// What is looked after beside, in all workspaces of a store.
 pub(crate) fn autopilot(

@@ -18,8 +18,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{
-    Checked, Freshness, Occasion, Scorer, SuiteJob, SuiteMeans, TargetBook, await_index, broken,
-    run, unverifiable,
+    Checked, Freshness, Occasion, Reranker, Scorer, SuiteJob, SuiteMeans, TargetBook, await_index,
+    broken, run, unverifiable,
 };
 use crate::target::Ask;
 
@@ -37,7 +37,7 @@ pub struct Conductor<'a> {
     /// Models that help the local brain, where the owner named some.
     pub assistants: Option<&'a Assistants>,
     /// Who scores borderline pairs; none where no reranker is set.
-    pub scorer: Option<Scorer<'a>>,
+    pub reranker: Option<&'a Reranker>,
     /// What is taken out of texts that are kept.
     pub scrubber: &'a Scrubber,
     /// Set when it is to stop.
@@ -89,7 +89,12 @@ impl Conductor<'_> {
         target: &dyn Ask,
         facts: &Facts<'_>,
     ) -> Result<SuiteRunBody, StoreError> {
-        let Conductor { store, scorer, scrubber, stop, progress, clock, .. } = self;
+        let Conductor { store, reranker, scrubber, stop, progress, clock, .. } = self;
+        let score = |query: &str, texts: &[&str]| match reranker {
+            Some(reranker) => reranker.score(query, texts),
+            None => Err("no reranker is set".to_owned()),
+        };
+        let scorer = reranker.map(|reranker| Scorer { model: reranker.name(), score: &score });
         let means =
             SuiteMeans { store, workspace, target, facts, scorer, scrubber, stop, progress, clock };
         run(&means, suite, occasion)

@@ -34,7 +34,7 @@ pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};
 pub use promote::{Proposal, propose};
 pub use queries::{QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in};
-pub use relevance::{Relevance, Score, Scorer, borderline, rescore};
+pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
 pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
 pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key, stand_in};

@@ -1,11 +1,18 @@
 //! Borderline pairs, scored again: whether the threshold of the reranker still fits.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use gbrain_core::calibrate::{CalibrationPair, Drift, Label, MOST, drift};
 use gbrain_core::format::calibration::PairBody;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::measure::Value;
 use gbrain_core::suite::report::Reason;
+use gbrain_llm::{Asker, Desk, ModelError, ModelRef, Spending, Task};
 use gbrain_store::{Store, StoreError, ThresholdStatus};
+
+use super::suites::KIND;
 
 /// Scores of a query's passages, in their order, or why there are none.
 pub type Score<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
@@ -16,6 +23,47 @@ pub struct Scorer<'a> {
     pub model: &'a str,
     /// What it says.
     pub score: &'a Score<'a>,
+}
+
+/// The reranker that a workspace's settings name. Its calls are charged to the day.
+pub struct Reranker {
+    asker: Asker,
+    model: ModelRef,
+    name: String,
+}
+
+impl Reranker {
+    /// The one of a workspace; none where none is set.
+    pub fn of(
+        desk: &Desk,
+        store: &Arc<dyn Store>,
+        workspace: &WorkspaceId,
+        config: &BTreeMap<String, String>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<Self>, ModelError> {
+        let Some((model, _)) = desk.choose(Task::Rerank, None, config)? else { return Ok(None) };
+        let spending = Spending {
+            store: store.clone(),
+            workspace: workspace.clone(),
+            budget: None,
+            per_day: Some(Desk::per_day(config)),
+            purpose: KIND.to_owned(),
+        };
+        let asker = desk.asker().spending(spending).until(stop.clone());
+        let name = model.to_string();
+        Ok(Some(Self { asker, model, name }))
+    }
+
+    /// Its name, as thresholds have it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Scores of a query's passages.
+    pub fn score(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, String> {
+        let scored = self.asker.rerank(&self.model, query, texts);
+        scored.map(|(scores, _)| scores).map_err(|error| error.to_string())
+    }
 }
 
 /// What scoring the pairs gave.

@@ -8,9 +8,8 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
-use gbrain_eval::suite::{Conductor, Scorer, SuiteJob, manual_key, record, stored};
+use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, manual_key, record, stored};
 use gbrain_eval::write_atomically;
-use gbrain_llm::{Desk, Spending, Task};
 use gbrain_store::Store;
 use jiff::Timestamp;
 
@@ -22,9 +21,6 @@ use crate::commands::Context;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
 use crate::serving::target_book;
-
-/// What calls of a calibration suite are charged for.
-const PURPOSE: &str = "suite";
 
 /// Arguments of `suites run`.
 #[derive(Debug, Args)]
@@ -99,24 +95,10 @@ fn conducted(
     let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
     let config = settings(store.as_ref(), &meant.workspace)?;
     let desk = desk(&context.home)?;
-    let wrong = |error: &dyn std::error::Error| CliError::config(error.to_string());
-    let assistants = assistants(Asks::Caller, &desk, store, &meant.workspace, &config)?;
-    let reranker = desk.choose(Task::Rerank, None, &config).map_err(|error| wrong(&error))?;
     let stop = interrupted();
-    let asker = desk.asker().until(stop.clone()).spending(Spending {
-        store: store.clone(),
-        workspace: meant.workspace.clone(),
-        budget: None,
-        per_day: Some(Desk::per_day(&config)),
-        purpose: PURPOSE.to_owned(),
-    });
-    let model = reranker.as_ref().map(|(model, _)| (model, model.to_string()));
-    let score = |query: &str, texts: &[&str]| {
-        let (model, _) = model.as_ref().ok_or("no reranker is set")?;
-        let (scores, _) = asker.rerank(model, query, texts).map_err(|error| error.to_string())?;
-        Ok(scores)
-    };
-    let scorer = model.as_ref().map(|(_, name)| Scorer { model: name, score: &score });
+    let assistants = assistants(Asks::Caller, &desk, store, &meant.workspace, &config)?;
+    let reranker = Reranker::of(&desk, store, &meant.workspace, &config, &stop);
+    let reranker = reranker.map_err(|error| CliError::config(error.to_string()))?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let bar = context.terminal.progress("asking");
     let progress = |done: usize, total: usize| {
@@ -129,7 +111,7 @@ fn conducted(
         brain: &brain,
         targets: &targets,
         assistants: assistants.as_ref(),
-        scorer,
+        reranker: reranker.as_ref(),
         scrubber: &scrubber,
         stop: &stop,
         progress: &progress,
