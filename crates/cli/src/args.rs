@@ -91,6 +91,12 @@ pub(crate) enum Command {
     Config(commands::config::ConfigArgs),
     /// Count what is in the brain.
     Stats(commands::stats::StatsArgs),
+    /// Suites: what is measured when, against whom, and what came of it.
+    Suites(Box<commands::suites::SuitesArgs>),
+    /// Canonical queries: what suites ask, with what must be found.
+    Queries(Box<commands::queries::QueriesArgs>),
+    /// Events that suites wait for: tell, list.
+    Events(commands::events::EventsArgs),
     /// Measure retrieval: export captures, replay, gate, score, compare.
     Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.

@@ -6,17 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_brain::capture::software;
+use gbrain_core::format::target::read_target;
+use gbrain_core::target::{TargetError, TargetErrorKind};
 use gbrain_eval::probe::{Embedding, Probes};
+use gbrain_eval::suite::TargetBook;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{Autopilot, House, HouseOptions, TokenKey};
+use gbrain_server::{Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 use crate::models::Wanted;
@@ -73,6 +77,11 @@ pub(crate) fn house(
 ) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
     let desk = desk(&context.home)?;
+    let suites = SuiteTools {
+        targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
+        scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
+        desk: desk.clone(),
+    };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
@@ -82,14 +91,41 @@ pub(crate) fn house(
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,
+        suites,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;
     Ok(Arc::new(House::new(store.into(), options)))
 }
 
+/// Where targets are looked up: in config.json, and in a file of suites as it is then.
+pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
+    let (known, variables) = (home.targets.clone(), home.variables.0);
+    let find = move |name: &str| {
+        let wrong = |message: String| TargetError::new(TargetErrorKind::BadRequest, message);
+        let described = match known.get(name) {
+            Some(value) => Some(value.clone()),
+            None => {
+                let file = source.read().map_err(|error| wrong(error.message))?;
+                file.and_then(|file| file.targets.get(name).cloned())
+            }
+        };
+        let value = described.ok_or_else(|| {
+            wrong(format!(
+                "nobody describes the target `{name}`, neither config.json nor the suites' file"
+            ))
+        })?;
+        read_target(name, &value).map_err(|error| wrong(error.to_string()))
+    };
+    TargetBook {
+        find: Arc::new(find),
+        environment: Arc::new(move |name: &str| variables(name)),
+        dir: home.dir.clone(),
+    }
+}
+
 /// How often it is looked whether something is due, unless somebody says so.
-pub(crate) const LOOK: &str = "10m";
+pub(crate) const LOOK: &str = "1m";
 
 /// What is looked after beside, in all workspaces of a store.
 pub(crate) fn autopilot(

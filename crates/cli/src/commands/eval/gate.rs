@@ -317,7 +317,7 @@ fn write_reports(
     Ok(())
 }
 
-fn append(path: &Path, text: &str) -> Result<(), CliError> {
+pub(in crate::commands) fn append(path: &Path, text: &str) -> Result<(), CliError> {
     use std::io::Write as _;
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));

@@ -1,25 +1,34 @@
-//! A key of a provider: it can be sent, and nothing else.
+//! A secret: it can be sent, and nothing else.
 
 use std::fmt;
+use std::path::Path;
 
 /// A secret text.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// A key, without the line end that a file has; none if nothing is left.
-    pub(crate) fn new(text: &str) -> Option<Self> {
+    pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
+    /// The key that is in a file, alone; or why there is none.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("the file {shown} can't be read ({error})"))?;
+        Self::new(&text).ok_or_else(|| format!("the file {shown} is empty"))
+    }
+
     /// The text, for a header.
-    pub(crate) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A text without the key: providers echo what they were sent.
-    pub(crate) fn hide_in(&self, text: &str) -> String {
+    /// A text without the key: others echo what they were sent.
+    pub fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
 }

@@ -2,37 +2,42 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::ask::GLANCE;
+use crate::pause::GLANCE;
 
 /// Places for calls.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub struct Lane {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
 /// A place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place<'a>(&'a Lane);
+pub struct Place<'a>(&'a Lane);
 
 impl Lane {
     /// So many places, at least one.
-    pub(crate) fn new(places: usize) -> Self {
+    pub fn new(places: usize) -> Self {
         Self { free: Mutex::new(places.max(1)), freed: Condvar::new() }
     }
 
-    /// Waits for a place; none if it is stopped before it has one.
-    pub(crate) fn enter(&self, is_stopped: &dyn Fn() -> bool) -> Option<Place<'_>> {
+    /// Waits for a place.
+    pub fn enter(&self) -> Place<'_> {
+        self.enter_unless(&|| false).expect("nobody wants to stop")
+    }
+
+    /// Waits for a place, unless somebody wants to stop.
+    pub fn enter_unless(&self, is_over: &dyn Fn() -> bool) -> Option<Place<'_>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while !is_stopped() {
-            if *free > 0 {
-                *free -= 1;
-                return Some(Place(self));
+        while *free == 0 {
+            if is_over() {
+                return None;
             }
             let waited = self.freed.wait_timeout(free, GLANCE);
             free = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        None
+        *free -= 1;
+        Some(Place(self))
     }
 }
 
@@ -68,13 +73,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_longer_than_he_wishes() {
-        let lane = Lane::new(0);
-        let place = lane.enter(&|| false);
-        assert!(place.is_some(), "there is at least one");
-        let asked = AtomicUsize::new(0);
-        assert!(lane.enter(&|| asked.fetch_add(1, Ordering::SeqCst) == 2).is_none());
+    fn a_wait_for_a_place_can_be_ended() {
+        let lane = Lane::new(1);
+        let place = lane.enter();
+        assert!(lane.enter_unless(&|| true).is_none());
         drop(place);
-        assert!(lane.enter(&|| true).is_none() && lane.enter(&|| false).is_some());
+        assert!(lane.enter_unless(&|| true).is_some());
     }
 }

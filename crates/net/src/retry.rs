@@ -9,7 +9,7 @@ pub struct Retry {
     pub attempts: u32,
     /// The wait before the second attempt; it doubles with each.
     pub first: Duration,
-    /// The longest wait, also when the provider asks for more: then the call has failed.
+    /// The longest wait, also when the other side asks for more: then the call has failed.
     pub longest: Duration,
 }
 
@@ -20,7 +20,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The wait after an attempt, the first being 1: what the provider asked for, or a random part of a
+    /// The wait after an attempt, the first being 1: what the other side asked for, or a random part of a
     /// wait that doubles, so that callers who failed together do not come back together. None if there
     /// is no further attempt. `random` is from 0 to 1.
     pub fn wait(&self, attempt: u32, asked: Option<Duration>, random: f64) -> Option<Duration> {
@@ -39,7 +39,7 @@ impl Retry {
 }
 
 /// What a `retry-after` header asks for: seconds, or a date of HTTP.
-pub(crate) fn retry_after(header: &str, now: jiff::Timestamp) -> Option<Duration> {
+pub fn retry_after(header: &str, now: jiff::Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {
         let is_wait = seconds.is_finite() && (0.0..1e9).contains(&seconds);
