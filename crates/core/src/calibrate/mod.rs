@@ -174,8 +174,11 @@ pub fn calibrate(pairs: &[Scored]) -> Option<Calibration> {
     let refused = [
         (Refusal::TooFew, scores.len() < FEWEST),
         (Refusal::BadScores, !pairs.iter().all(is_score)),
-        (Refusal::NoSpread, !(sigma > 0.0)),
-        (Refusal::NoSeparation, separation.is_some_and(|one| !(one.chance >= SEPARATES))),
+        (Refusal::NoSpread, sigma.is_nan() || sigma <= 0.0),
+        (
+            Refusal::NoSeparation,
+            separation.is_some_and(|one| one.chance.is_nan() || one.chance < SEPARATES),
+        ),
         (Refusal::TwoGroups, separation::looks_like_two_groups(&scores)),
     ];
     Some(Calibration {

@@ -59,7 +59,7 @@ fn bimodality(scores: &[f64]) -> Option<f64> {
     let moment =
         |power: i32| scores.iter().map(|score| (score - mean).powi(power)).sum::<f64>() / n;
     let (second, third, fourth) = (moment(2), moment(3), moment(4));
-    if !(second > 0.0) {
+    if second.is_nan() || second <= 0.0 {
         return None;
     }
     let skew = third / second.powf(1.5) * (n * (n - 1.0)).sqrt() / (n - 2.0);

@@ -105,13 +105,14 @@ impl Bound {
                 status(reached >= of(target), reached < of(alert))
             }
             (Self::Millis { target, alert }, Value::Millis { p95: Some(p95), n }) if n > 0 => {
-                status(p95 <= target, !(p95 <= alert))
+                status(p95 <= target, p95.is_nan() || p95 > alert)
             }
             (
                 Self::Fall { alert },
                 Value::Score { mean: Some(mean), baseline: Some(baseline), n },
             ) if n > 0 => {
-                let is_fall = !(baseline - mean < alert - TOLERANCE);
+                let fall = baseline - mean;
+                let is_fall = fall.is_nan() || fall >= alert - TOLERANCE;
                 status(!is_fall, is_fall)
             }
             _ => Status::NoData,

@@ -150,7 +150,7 @@ fn infrastructure(evidence: &Evidence) -> Option<Classified> {
         return because(Class::Infrastructure, format!("stages did not do their work: {stages}"));
     }
     let (took, allowed) = evidence.latency.filter(|_| !evidence.is_missed)?;
-    let is_slow = !(took <= allowed);
+    let is_slow = took.is_nan() || took > allowed;
     is_slow
         .then(|| because(Class::Infrastructure, format!("it took {took:.0} ms of {allowed:.0}")))?
 }

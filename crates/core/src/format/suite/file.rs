@@ -391,7 +391,7 @@ impl ThresholdEntry {
             }
             Unit::Millis => {
                 let (target, alert) = (target()?.number()?, self.alert.number()?);
-                if !(target <= alert) {
+                if target > alert {
                     return Err(wrong("its alert is below its target"));
                 }
                 Bound::Millis { target, alert }
