@@ -31,6 +31,7 @@ mod schema;
 mod score;
 mod serve;
 mod stopping;
+mod suites;
 mod support;
 mod trust;
 mod workers;
