@@ -18,6 +18,7 @@ pub mod load;
 pub mod process;
 pub mod replay;
 pub mod resume;
+pub mod schedule;
 pub mod serve;
 pub mod served;
 pub mod tree;
@@ -31,7 +32,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume";
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, schedule";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -44,6 +45,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "workers" => workers::run(&parse(name, args)?),
         "kick" => kick::run(&parse(name, args)?),
         "resume" => resume::run(&parse(name, args)?),
+        "schedule" => schedule::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

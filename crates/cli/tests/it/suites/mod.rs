@@ -3,6 +3,7 @@
 
 mod calibration;
 mod commands;
+mod kills;
 mod local;
 mod remote;
 mod scheduled;
