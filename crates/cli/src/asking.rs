@@ -175,7 +175,7 @@ impl Paid<'_> {
 }
 
 /// Set when the user interrupts; a second time ends the process.
-fn interrupted() -> Arc<AtomicBool> {
+pub(crate) fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let told = flag.clone();
     // A process has one handler: where another is set, it decides.

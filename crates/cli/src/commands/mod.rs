@@ -26,6 +26,7 @@ pub(crate) mod serve;
 pub(crate) mod sources;
 pub(crate) mod spend;
 pub(crate) mod stats;
+pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod worker;

@@ -30,6 +30,7 @@ mod score;
 mod serve;
 mod stopping;
 mod support;
+mod targets;
 mod trust;
 mod workers;
 mod workflow;
