@@ -33,6 +33,7 @@ mod serve;
 mod stopping;
 mod suites;
 mod support;
+mod targets;
 mod trust;
 mod workers;
 mod workflow;
