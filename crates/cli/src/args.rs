@@ -119,6 +119,8 @@ pub(crate) enum Command {
     Jobs(commands::jobs::JobsArgs),
     /// Which models are asked for what, and what they cost.
     Models(commands::models::ModelsArgs),
+    /// Whatever can be measured beside the local brain: list, check.
+    Targets(commands::targets::TargetsArgs),
     /// What calls to models cost.
     Spend(commands::spend::SpendArgs),
     /// API tokens: create, list, revoke.

@@ -34,7 +34,7 @@ pub(crate) const FILE_KEYS: [&str; 16] = [
 /// Whoever can be asked for models, each under a name of its own.
 pub(crate) const PROVIDERS: &str = "llm.providers";
 
-/// Retrievers that can be asked, each under a name of its own.
+/// Whatever can be measured beside the local brain, each under a name of its own.
 pub(crate) const TARGETS: &str = "targets";
 
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
@@ -337,20 +337,23 @@ fn read_file(path: &Path) -> Result<FilePlane, CliError> {
         return Err(CliError::config(format!("{} is not a JSON object", path.display())));
     };
     let mut plane = FilePlane::default();
-    flatten("", &object, &mut plane);
+    plane.flatten("", &object);
     plane.warnings = check_keys(path, &plane.file)?;
     Ok(plane)
 }
 
-fn flatten(prefix: &str, object: &Map<String, Value>, plane: &mut FilePlane) {
-    for (key, value) in object {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            Value::Object(named) if key == PROVIDERS => plane.providers.extend(named.clone()),
-            Value::Object(named) if key == TARGETS => plane.targets.extend(named.clone()),
-            Value::Object(inner) => flatten(&key, inner, plane),
-            other => {
-                plane.file.insert(key, other.clone());
+impl FilePlane {
+    /// Takes keys in with dots between them; what has names of its own below stays whole.
+    fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
+        for (key, value) in object {
+            let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                Value::Object(named) if key == PROVIDERS => self.providers.extend(named.clone()),
+                Value::Object(named) if key == TARGETS => self.targets.extend(named.clone()),
+                Value::Object(inner) => self.flatten(&key, inner),
+                other => {
+                    self.file.insert(key, other.clone());
+                }
             }
         }
     }
@@ -418,6 +421,13 @@ mod tests {
         );
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.providers["lab"]["base_url"], "http://lab");
+        let (_dir, flags) = home_with(
+            r#"{"format":"gbrain/1","targets":{"prod":{"kind":"run","file":"bm25.run"}}}"#,
+        );
+        let home = Home::resolve(&flags, &Environment::default()).unwrap();
+        assert_eq!(home.targets["prod"]["file"], "bm25.run");
+        let (_dir, flags) = home_with(r#"{"format":"gbrain/1","targets":3}"#);
+        assert!(Home::resolve(&flags, &Environment::default()).is_err());
         let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.file["eval.capture"], Value::Bool(true));

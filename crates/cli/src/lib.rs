@@ -15,6 +15,7 @@ mod kick;
 mod manual;
 mod models;
 mod serving;
+mod targets;
 mod terminal;
 
 use std::process::ExitCode;
@@ -119,6 +120,7 @@ pub(crate) fn run_in(
         Command::Jobs(args) => commands::jobs::run(&context, &args),
         Command::Models(args) => commands::models::run(&context, &args),
         Command::Spend(args) => commands::spend::run(&context, &args),
+        Command::Targets(args) => commands::targets::run(&context, &args),
         Command::Tokens(args) => commands::tokens::run(&context, &args),
     }
 }

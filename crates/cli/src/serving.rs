@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_brain::capture::software;
-use gbrain_core::format::target::read_target;
-use gbrain_core::target::{TargetError, TargetErrorKind};
 use gbrain_eval::probe::{Embedding, Probes};
-use gbrain_eval::suite::TargetBook;
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
@@ -24,6 +21,7 @@ use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 use crate::models::Wanted;
+use crate::targets::target_book;
 
 /// The shortest time between two looks: looking costs a few queries.
 const LEAST_LOOK: Duration = Duration::from_millis(100);
@@ -96,32 +94,6 @@ pub(crate) fn house(
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;
     Ok(Arc::new(House::new(store.into(), options)))
-}
-
-/// Where targets are looked up: in config.json, and in a file of suites as it is then.
-pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
-    let (known, variables) = (home.targets.clone(), home.variables.0);
-    let find = move |name: &str| {
-        let wrong = |message: String| TargetError::new(TargetErrorKind::BadRequest, message);
-        let described = match known.get(name) {
-            Some(value) => Some(value.clone()),
-            None => {
-                let file = source.read().map_err(|error| wrong(error.message))?;
-                file.and_then(|file| file.targets.get(name).cloned())
-            }
-        };
-        let value = described.ok_or_else(|| {
-            wrong(format!(
-                "nobody describes the target `{name}`, neither config.json nor the suites' file"
-            ))
-        })?;
-        read_target(name, &value).map_err(|error| wrong(error.to_string()))
-    };
-    TargetBook {
-        find: Arc::new(find),
-        environment: Arc::new(move |name: &str| variables(name)),
-        dir: home.dir.clone(),
-    }
 }
 
 /// How often it is looked whether something is due, unless somebody says so.

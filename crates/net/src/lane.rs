@@ -61,7 +61,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..12 {
                 scope.spawn(|| {
-                    let _place = lane.enter(&|| false);
+                    let _place = lane.enter();
                     let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
                     std::thread::sleep(Duration::from_millis(5));

@@ -30,6 +30,7 @@ pub(crate) mod sources;
 pub(crate) mod spend;
 pub(crate) mod stats;
 pub(crate) mod suites;
+pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod worker;

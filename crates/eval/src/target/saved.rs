@@ -56,6 +56,9 @@ fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
 
 impl Ask for Saved {
     fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+        if question.k == 0 || (question.id.is_none() && question.text.trim().is_empty()) {
+            return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
+        }
         let answer = self.answers.answer(question)?;
         let latency_ms = answer.timings.total_ms.unwrap_or(0.0);
         Ok(TargetAnswer { latency_ms, ..answer })

@@ -20,7 +20,7 @@ use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
-use crate::serving::target_book;
+use crate::targets::target_book;
 
 /// Arguments of `suites run`.
 #[derive(Debug, Args)]
