@@ -54,18 +54,14 @@ fn lot(seed: u64, query: &CanonicalQuery) -> Hash {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::suite::query::{Key, KeyKind, Origin, QueryState};
 
     /// A query that must find the document of its own name.
-    pub(in crate::suite) fn query(
-        id: &str,
-        source: &str,
-        difficulty: Difficulty,
-    ) -> CanonicalQuery {
+    pub(crate) fn query(id: &str, source: &str, difficulty: Difficulty) -> CanonicalQuery {
         CanonicalQuery {
             id: id.to_owned(),
             text: format!("what is {id}?"),
