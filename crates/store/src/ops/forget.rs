@@ -18,17 +18,12 @@ const FORGET_ANSWERS: &str = "DELETE FROM model_answers WHERE workspace_id = $1"
 /// would be due again.
 const FORGET_RUNS: &str = "DELETE FROM eval_runs WHERE workspace_id = $1 \
      AND (body LIKE $2 ESCAPE '!' OR body LIKE $3 ESCAPE '!') AND kind <> $4";
-/// Texts in which the name stands. Every one has the parameters of [`in_texts`].
-const FORGET_TEXTS: [&str; 3] = [
-    "UPDATE suite_runs SET report = NULL WHERE workspace_id = $1 \
-     AND (report LIKE $2 ESCAPE '!' OR report LIKE $3 ESCAPE '!')",
-    // Before the bodies, by which they are found.
-    "UPDATE feedback_events SET comment = NULL WHERE workspace_id = $1 \
-     AND comment IS NOT NULL AND retrieval_log_id IN (SELECT id FROM retrieval_logs AS l \
-     WHERE l.workspace_id = $1 AND (l.body LIKE $2 ESCAPE '!' OR l.body LIKE $3 ESCAPE '!'))",
-    "UPDATE retrieval_logs SET body = NULL WHERE workspace_id = $1 \
-     AND (body LIKE $2 ESCAPE '!' OR body LIKE $3 ESCAPE '!')",
-];
+const FORGET_REPORTS: &str = "UPDATE suite_runs SET report = NULL WHERE workspace_id = $1 \
+     AND (report LIKE $2 ESCAPE '!' OR report LIKE $3 ESCAPE '!')";
+const FORGET_LOGS: &str = "UPDATE retrieval_logs SET body = NULL WHERE workspace_id = $1 \
+     AND (body LIKE $2 ESCAPE '!' OR body LIKE $3 ESCAPE '!') RETURNING id";
+const FORGET_COMMENTS: &str = "UPDATE feedback_events SET comment = NULL \
+     WHERE workspace_id = $1 AND retrieval_log_id = $2 AND comment IS NOT NULL";
 const PASSAGES: &str = "SELECT DISTINCT chunk_id FROM chunks \
      WHERE workspace_id = $1 AND page_id = $2";
 const QUERIES: &str = "SELECT id, body FROM canonical_queries WHERE workspace_id = $1";
@@ -48,8 +43,9 @@ pub(super) fn page(
     let mut params = in_texts(ws, key).to_vec();
     params.push(RunKind::QualityProbe.name().into());
     session.execute(FORGET_RUNS, &params)?;
-    for sql in FORGET_TEXTS {
-        session.execute(sql, &params[..3])?;
+    session.execute(FORGET_REPORTS, &params[..3])?;
+    for log in collect(session, FORGET_LOGS, &params[..3], |row| row.int(0))? {
+        session.execute(FORGET_COMMENTS, &[ws.into(), log.into()])?;
     }
     let passages = collect(session, PASSAGES, &[ws.into(), id.0.into()], |row| row.text(0))?;
     let names = Names::new(key, passages);
@@ -61,9 +57,9 @@ pub(super) fn page(
 fn in_texts<'a>(ws: &'a WorkspaceId, key: &PageKey) -> [Value<'a>; 3] {
     let escaped = |slug: &str| slug.replace('!', "!!").replace('%', "!%").replace('_', "!_");
     let plain = key.slug.as_str();
-    let written = Json::from(plain).to_string();
-    let [plain, written] =
-        [plain, written.trim_matches('"')].map(|slug| format!("%{}%", escaped(slug)));
+    let quoted = Json::from(plain).to_string();
+    let written = &quoted[1..quoted.len() - 1];
+    let [plain, written] = [plain, written].map(|slug| format!("%{}%", escaped(slug)));
     [ws.into(), plain.into(), written.into()]
 }
 
