@@ -10,8 +10,8 @@
 //! which is printed too, at least as often.
 //!
 //! How many runs: two hundred know a coverage to 1.5 points, so that a method without a fault leaves 93 to 97 %
-//! in one table out of two. Every brain is therefore heard by several judges who err about other pairs, and all of
-//! these runs decide; the first judge's are told apart.
+//! at one of three rates in one table out of three. Every brain is therefore heard by several judges who err about
+//! other pairs, and all of these runs decide; the first judge's are told apart.
 
 pub mod brain;
 pub mod judge;

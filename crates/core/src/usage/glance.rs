@@ -107,7 +107,12 @@ fn truth(rest: &[u8]) -> Option<(bool, &[u8])> {
 fn signed(rest: &[u8]) -> Option<(i64, &[u8])> {
     let (magnitude, after) = number(rest.strip_prefix(b"-").unwrap_or(rest))?;
     let magnitude = i64::try_from(magnitude).ok()?;
-    Some((if rest.first() == Some(&b'-') { -magnitude } else { magnitude }, after))
+    match (rest.first() == Some(&b'-'), magnitude) {
+        // JSON's -0 is no whole number.
+        (true, 0) => None,
+        (true, magnitude) => Some((-magnitude, after)),
+        (false, magnitude) => Some((magnitude, after)),
+    }
 }
 
 /// A number of at most 18 digits, so that it can't overflow.
@@ -134,6 +139,8 @@ mod tests {
         assert_eq!((glance.exit_code, glance.duration_ms, glance.output_words), (-1, 18342, 0));
         let row = UsageRow::parse(ROW.as_bytes()).unwrap();
         assert!(Glance::of_canonical(row.to_line().trim_end().as_bytes()).is_some());
+        let minus_nothing = ROW.replace(":-1,", ":-0,");
+        assert_eq!(Glance::parse(minus_nothing.as_bytes()), None);
     }
 
     proptest! {

@@ -148,10 +148,10 @@ async fn a_reader_can_not_write() {
     let (fault, failed) = told(&answers[0]);
     assert!(failed);
     assert_eq!(fault["error"]["kind"], "forbidden");
-    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 8);
     let answers = talk(&server, Scope::Write, &[put, list]).await;
     assert_eq!(told(&answers[0]).0["outcome"], "added");
-    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 9);
+    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 10);
     let audited = server.audited();
     let told: Vec<_> = audited.iter().map(|line| (&line["action"], &line["outcome"])).collect();
     let (put, forbidden, done) = (json!("put_page"), json!("forbidden"), json!("done"));
