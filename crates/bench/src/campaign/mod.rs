@@ -48,8 +48,9 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "workers" => workers::run(&parse(name, args)?),
         "kick" => kick::run(&parse(name, args)?),
         "resume" => resume::run(&parse(name, args)?),
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
-     contradictions, schedule";
+        "budget" => budget::run(&parse(name, args)?),
+        "contradictions" => contradictions::run(&parse(name, args)?),
+        "schedule" => schedule::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

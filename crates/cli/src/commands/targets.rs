@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use gbrain_core::fault::one_line;
-use gbrain_core::format::target::AnswerBody;
+use gbrain_core::format::target::{AnswerBody, TargetSettingsError};
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::target::{Found, Question, TargetAnswer, TargetSettings, Timings};
 use gbrain_eval::target::{Ask, Look};
@@ -80,21 +80,25 @@ fn list(context: &Context<'_>) -> Exit {
     let all = all(&context.home);
     let is_whole = all.values().all(Result::is_ok);
     if context.terminal.is_json() {
-        let target = |(name, target): (&String, &Result<TargetSettings, _>)| match target {
-            Ok(target) => json!({
-                "name": name, "kind": target.kind.name(), "place": target.place(),
-                "most_results": target.most(), "error": null,
-            }),
-            Err(error) => {
-                json!({ "name": name, "kind": null, "error": one_line(&error.to_string()) })
+        let target = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
+            match target {
+                Ok(target) => json!({
+                    "name": name, "kind": target.kind.name(), "place": target.place(),
+                    "most_results": target.most(), "error": null,
+                }),
+                Err(error) => {
+                    json!({ "name": name, "kind": null, "error": one_line(&error.to_string()) })
+                }
             }
         };
         let targets: Vec<Value> = all.iter().map(target).collect();
         context.terminal.json(&json!({ "schema_version": 1, "targets": targets }));
     } else {
-        let row = |(name, target): (&String, &Result<TargetSettings, _>)| match target {
-            Ok(target) => vec![name.clone(), target.kind.name().to_owned(), target.place()],
-            Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned()],
+        let row = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
+            match target {
+                Ok(target) => vec![name.clone(), target.kind.name().to_owned(), target.place()],
+                Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned()],
+            }
         };
         context.terminal.out(table(&["target", "kind", "where"], all.iter().map(row)));
     }

@@ -25,7 +25,7 @@ impl SuiteSource {
     /// The file that was typed, or that of the home.
     pub(crate) fn new(home: &Home, typed: Option<&Path>) -> Self {
         let in_home = |name: &&str| home.dir.join(name);
-        let found = || NAMES.iter().map(|name| in_home(name)).find(|path| path.exists());
+        let found = || NAMES.iter().map(&in_home).find(|path| path.exists());
         match typed {
             Some(path) => Self { path: path.to_owned(), is_typed: true },
             None => {

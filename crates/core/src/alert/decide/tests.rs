@@ -41,6 +41,8 @@ pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRunBody {
         started: now(),
         finished: now(),
         rerank_threshold: None,
+        notes: &[],
+        recalibrate: &[],
         report: &report,
     })
 }
