@@ -7,6 +7,7 @@ mod kills;
 mod local;
 mod remote;
 mod scheduled;
+mod served;
 
 use serde_json::{Value, json};
 
