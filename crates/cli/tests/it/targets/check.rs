@@ -14,8 +14,11 @@ fn json_of(text: &str) -> Value {
 fn targets_are_listed_and_bad_ones_are_told() {
     let home = Home::sqlite();
     let run = json!({ "kind": "run", "file": "bm25.run" });
-    describe(&home, &json!({ "old": run, "prod": { "kind": "http", "api": "lightfast-v1",
-                             "url": "https://api.example.com", "key_env": "NOT_SET" } }));
+    describe(
+        &home,
+        &json!({ "old": run, "prod": { "kind": "http", "api": "lightfast-v1",
+                             "url": "https://api.example.com", "key_env": "NOT_SET" } }),
+    );
     let listed = home.json(&["targets", "list"]);
     let names: Vec<&str> =
         listed["targets"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
@@ -37,10 +40,12 @@ fn targets_are_listed_and_bad_ones_are_told() {
 #[test]
 fn a_check_shows_what_was_understood() {
     let home = Home::sqlite();
-    let server = RetrievalServer::start(|_| Reply::of(&["a\u{1b}[31m", "b"]), |_| Fault::None).unwrap();
+    let server =
+        RetrievalServer::start(|_| Reply::of(&["a\u{1b}[31m", "b"]), |_| Fault::None).unwrap();
     let target = json!({ "kind": "http", "api": "lightfast-v1", "url": server.url() });
     describe(&home, &json!({ "prod": target }));
-    let checked = home.json(&["targets", "check", "prod", "--query", "who \"owns\" x?", "--rationale"]);
+    let checked =
+        home.json(&["targets", "check", "prod", "--query", "who \"owns\" x?", "--rationale"]);
     assert_eq!(checked["answer"]["results"][1]["document"], "b");
     assert_eq!(checked["said"]["requestId"], "req_1");
     assert_eq!(checked["error"], Value::Null);
@@ -56,7 +61,8 @@ fn a_check_shows_what_was_understood() {
 fn a_check_that_fails_says_why_and_what_was_said() {
     let home = Home::sqlite();
     let server = RetrievalServer::start(|_| Reply::default(), |_| Fault::WrongShape).unwrap();
-    let target = json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(), "key_env": "KEY" });
+    let target =
+        json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(), "key_env": "KEY" });
     describe(&home, &json!({ "prod": target }));
     let run = |args: &[&str]| {
         let output = home.command(args).env("KEY", "sk-very-secret").output().unwrap();
@@ -80,7 +86,8 @@ fn a_check_that_fails_says_why_and_what_was_said() {
 #[test]
 fn the_local_brain_is_a_target_too() {
     let home = demo_home(Home::sqlite());
-    let checked = home.json(&["targets", "check", "local", "--query", "Captain Pell", "--rationale"]);
+    let checked =
+        home.json(&["targets", "check", "local", "--query", "Captain Pell", "--rationale"]);
     let answer = &checked["answer"];
     assert_eq!(answer["results"][0]["document"], "wiki::people/pell-hathersage");
     assert!(!answer["stages"]["lexical"].as_array().unwrap().is_empty());

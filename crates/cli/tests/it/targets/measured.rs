@@ -33,14 +33,17 @@ impl Site {
         let served = Served::start(home.command(&["serve"])).unwrap();
         let token = token(&home, "read");
         let url = format!("http://{}", served.address());
-        describe(&home, &json!({
-            "prod": { "kind": "http", "api": "gbrain", "url": url, "key_env": "TOKEN" },
-            // It neither knows sources nor modes.
-            "plain": { "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",
-                       "body": { "query": "{{query}}", "limit": "{{k}}", "now": "{{now}}" },
-                       "response": { "results": "$.hits[*]", "document": "$.slug" } },
-            "gone": { "kind": "http", "api": "gbrain", "url": "http://127.0.0.1:1" },
-        }));
+        describe(
+            &home,
+            &json!({
+                "prod": { "kind": "http", "api": "gbrain", "url": url, "key_env": "TOKEN" },
+                // It neither knows sources nor modes.
+                "plain": { "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",
+                           "body": { "query": "{{query}}", "limit": "{{k}}", "now": "{{now}}" },
+                           "response": { "results": "$.hits[*]", "document": "$.slug" } },
+                "gone": { "kind": "http", "api": "gbrain", "url": "http://127.0.0.1:1" },
+            }),
+        );
         Self { home, served, token, captured }
     }
 
@@ -61,7 +64,8 @@ impl Site {
 fn captures_are_replayed_on_a_target() {
     let site = Site::new();
     let replay = |target: &str, code: i32| {
-        let against = ["eval", "replay", "--against", &site.captured, "--verbose", "--repeats", "1"];
+        let against =
+            ["eval", "replay", "--against", &site.captured, "--verbose", "--repeats", "1"];
         let args: Vec<&str> = against.into_iter().chain(["--target", target]).collect();
         site.json(&args, code)
     };
@@ -81,7 +85,8 @@ fn captures_are_replayed_on_a_target() {
 
 fn caveats(report: &Value) -> Vec<String> {
     let rows = report["results"].as_array().unwrap();
-    let caveats = rows.iter().flat_map(|row| row["caveats"].as_array().cloned().unwrap_or_default());
+    let caveats =
+        rows.iter().flat_map(|row| row["caveats"].as_array().cloned().unwrap_or_default());
     caveats.map(|caveat| caveat.as_str().unwrap().to_owned()).collect()
 }
 
@@ -129,7 +134,8 @@ fn judged_queries_are_asked_of_a_target() {
 fn a_gate_holds_a_target_to_account() {
     let site = Site::new();
     let baseline = site.home.path().join("b.baseline.ndjson").to_str().unwrap().to_owned();
-    let publish = ["bench", "publish", "--from", &site.captured, "--to", &baseline, "--label", "mine"];
+    let publish =
+        ["bench", "publish", "--from", &site.captured, "--to", &baseline, "--label", "mine"];
     site.home.ok(&publish);
     let qrels = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/qrels.json");
     let gate = ["eval", "gate", "--baseline", &baseline, "--qrels", qrels.to_str().unwrap()];
@@ -154,7 +160,10 @@ fn a_collection_is_asked_of_a_target() {
     let folder = home.path().join("collection");
     std::fs::create_dir_all(folder.join("qrels")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    write("queries.jsonl", "{\"_id\":\"q1\",\"text\":\"one\"}\n{\"_id\":\"q2\",\"text\":\"two\"}\n");
+    write(
+        "queries.jsonl",
+        "{\"_id\":\"q1\",\"text\":\"one\"}\n{\"_id\":\"q2\",\"text\":\"two\"}\n",
+    );
     write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n");
     let server = RetrievalServer::start(
         |question| Reply::of(if question.text == "one" { &["d1", "d9"] } else { &["d9", "d2"] }),
@@ -162,7 +171,10 @@ fn a_collection_is_asked_of_a_target() {
     )
     .unwrap();
     let target = json!({ "kind": "http", "api": "lightfast-2026", "url": server.url() });
-    describe(&home, &json!({ "prod": target, "v1": { "kind": "http", "api": "lightfast-v1", "url": server.url() } }));
+    describe(
+        &home,
+        &json!({ "prod": target, "v1": { "kind": "http", "api": "lightfast-v1", "url": server.url() } }),
+    );
     let folder = folder.to_str().unwrap();
     let beir = home.json(&["eval", "beir", folder, "--target", "prod", "--top-k", "2"]);
     assert_eq!(beir["summary"]["R@2"], 1.0, "{beir}");

@@ -119,7 +119,9 @@ fn what_else_is_told_arrives_too() {
     for settings in [ready, described(&url)] {
         let answer = target(&home, &settings, &token).ask(&question).unwrap();
         let edges = answer.rationale.unwrap().edges;
-        assert!(edges.iter().any(|edge| edge.kind == "owned_by" && edge.to == "wiki::teams/routing"));
+        assert!(
+            edges.iter().any(|edge| edge.kind == "owned_by" && edge.to == "wiki::teams/routing")
+        );
         assert_eq!(answer.mode, Some(RetrievalMode::Graph));
         assert!(answer.timings.hydration_ms.is_some());
         assert!(answer.not_asked.is_empty(), "{:?}", answer.not_asked);
