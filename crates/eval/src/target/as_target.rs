@@ -118,7 +118,8 @@ fn question(
         },
         workspace: None,
         rationale: false,
-        highlights: false,
+        // As users ask it, so that what it takes is what they wait for.
+        highlights: true,
         now: Some(*now),
         within: None,
     };

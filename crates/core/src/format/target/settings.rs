@@ -15,7 +15,7 @@ use crate::target::path::Path;
 use crate::target::shape::{
     Api, Custom, Method, ModeMeans, Reading, Shape, Tier, gbrain_arguments,
 };
-use crate::target::template::Template;
+use crate::target::template::{Slot, Template};
 use crate::target::{
     Address, HttpTarget, IdRule, KeyPlace, LOCAL, McpTarget, McpTransport, Program, SavedRun,
     SourceRule, TargetKind, TargetLimits, TargetSettings,
@@ -193,20 +193,18 @@ impl WireTarget {
         if self.max_k == Some(0) {
             return Err("`max_k` is 0".to_owned());
         }
-        Ok(TargetSettings {
-            name: name.to_owned(),
-            ids: IdRule { strip_prefix, source },
-            document,
-            workspace: self.workspace.take(),
-            most: self.max_k,
-            limits: self.limits()?,
-            kind: match kind {
-                WireKind::Http => TargetKind::Http(self.http()?),
-                WireKind::Mcp => TargetKind::Mcp(self.mcp()?),
-                WireKind::Command => TargetKind::Command(self.program()?),
-                WireKind::Run => TargetKind::Run(self.run()?),
-            },
-        })
+        let (workspace, most, limits) = (self.workspace.take(), self.max_k, self.limits()?);
+        let kind = match kind {
+            WireKind::Http => TargetKind::Http(self.http()?),
+            WireKind::Mcp => TargetKind::Mcp(self.mcp()?),
+            WireKind::Command => TargetKind::Command(self.program()?),
+            WireKind::Run => TargetKind::Run(self.run()?),
+        };
+        if workspace.is_some() && !takes_workspace(&kind) {
+            return Err("`workspace` has no place in what is sent".to_owned());
+        }
+        let ids = IdRule { strip_prefix, source };
+        Ok(TargetSettings { name: name.to_owned(), kind, ids, document, workspace, most, limits })
     }
 
     /// A key that says nothing here was meant for something else.
@@ -214,7 +212,7 @@ impl WireTarget {
         use WireKind::{Command, Http, Mcp, Run};
         let is_custom = kind == Http && self.api == Some(Api::Custom);
         let has_url = matches!(kind, Http | Mcp);
-        let keys: [(&str, bool, bool); 19] = [
+        let keys: [(&str, bool, bool); 20] = [
             ("api", self.api.is_some(), kind == Http),
             ("url", self.url.is_some(), has_url),
             ("path", self.path.is_some(), kind == Http && !is_custom),
@@ -234,6 +232,7 @@ impl WireTarget {
             ("arguments", self.arguments.is_some(), kind == Mcp),
             ("file", self.file.is_some(), kind == Run),
             ("queries", self.queries.is_some(), kind == Run),
+            ("workspace", self.workspace.is_some(), kind != Run),
         ];
         match keys.into_iter().find(|(_, is_there, applies)| *is_there && !applies) {
             None => Ok(()),
@@ -337,6 +336,9 @@ impl WireTarget {
         let is_ours = arguments.is_none() && self.response.is_none();
         let arguments = Template::parse(&arguments.unwrap_or_else(gbrain_arguments))
             .map_err(|error| format!("`arguments`: {error}"))?;
+        if arguments.has(Slot::Vector) {
+            return Err("`arguments`: {{vector}} is for APIs over HTTP".to_owned());
+        }
         let reading = match self.response.take() {
             Some(response) => Reading::Mapped(Box::new(response.mapping()?)),
             None => Reading::Gbrain,
@@ -383,6 +385,15 @@ impl WireTarget {
     fn run(self) -> Result<SavedRun, String> {
         let file = self.file.ok_or("`file` is missing")?;
         Ok(SavedRun { file, queries: self.queries })
+    }
+}
+
+fn takes_workspace(kind: &TargetKind) -> bool {
+    match kind {
+        TargetKind::Http(http) => http.shape.has(Slot::Workspace),
+        TargetKind::Mcp(mcp) => mcp.arguments.has(Slot::Workspace),
+        TargetKind::Local | TargetKind::Command(_) => true,
+        TargetKind::Run(_) => false,
     }
 }
 

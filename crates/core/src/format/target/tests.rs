@@ -112,6 +112,15 @@ fn what_is_wrong_is_said() {
         "`url` says nothing of kind run",
     );
     check(json!({ "kind": "run" }), "`file` is missing");
+    check(
+        json!({ "kind": "http", "api": "lightfast-2026", "url": "https://x", "workspace": "w" }),
+        "`workspace` has no place",
+    );
+    check(json!({ "kind": "mcp", "command": ["x"], "workspace": "w" }), "`workspace` has no place");
+    check(
+        json!({ "kind": "mcp", "command": ["x"], "tool": "t", "arguments": { "v": "{{vector}}" } }),
+        "{{vector}} is for APIs",
+    );
     check(json!({ "kind": "command" }), "`command` is missing");
     check(json!({ "kind": "command", "command": [" "] }), "`command` is missing");
     check(json!({ "kind": "mcp" }), "either `command` or `url`");

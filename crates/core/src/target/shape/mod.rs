@@ -151,23 +151,32 @@ impl Shape {
         matches!(self, Self::Custom(custom) if custom.has(Slot::Vector))
     }
 
+    /// Whether it has a place for something that a question may say.
+    pub fn has(&self, slot: Slot) -> bool {
+        match self {
+            Self::LightfastInternal { mode_means } => internal::has(slot, *mode_means),
+            Self::LightfastV1 => v1::has(slot),
+            Self::Lightfast2026 { .. } => v2026::has(slot),
+            Self::Gbrain => gbrain::has(slot),
+            Self::Custom(custom) => custom.has(slot),
+        }
+    }
+
     /// The request of a question.
     pub fn outgoing(&self, filling: &Filling<'_>) -> Outgoing {
-        let (body, has): (Value, &dyn Fn(Slot) -> bool) = match self {
+        let body = match self {
             Self::Custom(custom) => return custom.outgoing(filling),
-            Self::LightfastInternal { mode_means } => {
-                (internal::body(filling, *mode_means), &|slot| internal::has(slot, *mode_means))
-            }
-            Self::LightfastV1 => (v1::body(filling), &v1::has),
-            Self::Lightfast2026 { tier } => (v2026::body(filling, *tier), &v2026::has),
-            Self::Gbrain => (gbrain::body(filling), &gbrain::has),
+            Self::LightfastInternal { mode_means } => internal::body(filling, *mode_means),
+            Self::LightfastV1 => v1::body(filling),
+            Self::Lightfast2026 { tier } => v2026::body(filling, *tier),
+            Self::Gbrain => gbrain::body(filling),
         };
         Outgoing {
             method: Method::Post,
             params: Vec::new(),
             headers: Vec::new(),
             body: Some(body),
-            not_asked: not_asked(filling.question, has),
+            not_asked: not_asked(filling.question, |slot| self.has(slot)),
         }
     }
 
