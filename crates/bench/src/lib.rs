@@ -6,4 +6,6 @@
 pub mod campaign;
 pub mod cluster;
 pub mod http;
+pub mod listener;
 pub mod providers;
+pub mod retrieval;

@@ -7,13 +7,17 @@
 //!
 //! Deliberately absent: TLS, streaming, checking of prices.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::listener::{Incoming, Listener, respond};
+
+/// Connections at once.
+const CONNECTIONS: usize = 1024;
 
 /// What was asked of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,19 +97,15 @@ pub struct Billed {
 
 /// The server; it stops when it is dropped.
 pub struct ProviderServer {
-    address: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
 }
 
 struct Shared {
     says: Box<Says>,
     faults: Box<Faults>,
-    requests: AtomicU64,
-    stopped: AtomicBool,
     seen: Mutex<Vec<Seen>>,
     billed: Mutex<Vec<Billed>>,
-    bodies: Mutex<Vec<String>>,
-    headers: Mutex<Vec<String>>,
 }
 
 impl ProviderServer {
@@ -114,39 +114,26 @@ impl ProviderServer {
         says: impl Fn(&Asked) -> String + Send + Sync + 'static,
         faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             says: Box::new(says),
             faults: Box::new(faults),
-            requests: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
             seen: Mutex::default(),
             billed: Mutex::default(),
-            bodies: Mutex::default(),
-            headers: Mutex::default(),
         });
         let own = shared.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if own.stopped.load(Ordering::Relaxed) {
-                    return;
-                }
-                let own = own.clone();
-                std::thread::spawn(move || own.serve(stream));
-            }
-        });
-        Ok(Self { address, shared })
+        let listener =
+            Listener::start(CONNECTIONS, move |stream, incoming| own.answer(stream, incoming))?;
+        Ok(Self { listener, shared })
     }
 
     /// Its address, without a path.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.listener.url()
     }
 
     /// How many requests came.
     pub fn requests(&self) -> u64 {
-        self.shared.requests.load(Ordering::SeqCst)
+        self.listener.requests()
     }
 
     /// Every request, in the order in which they came.
@@ -161,48 +148,20 @@ impl ProviderServer {
 
     /// The bodies of all requests.
     pub fn bodies(&self) -> Vec<String> {
-        self.shared.bodies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.listener.kept().into_iter().map(|incoming| incoming.body).collect()
     }
 
     /// The headers of all requests.
     pub fn headers(&self) -> Vec<String> {
-        self.shared.headers.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for ProviderServer {
-    fn drop(&mut self) {
-        self.shared.stopped.store(true, Ordering::Relaxed);
-        // Wakes the listener, which then sees that it is over.
-        let _ = TcpStream::connect(self.address);
+        self.listener.kept().into_iter().map(|incoming| incoming.head).collect()
     }
 }
 
 impl Shared {
-    /// Answers a connection's requests, one after another.
-    fn serve(&self, stream: TcpStream) {
-        let _ = stream.set_nodelay(true);
-        let mut reader = BufReader::new(stream);
-        while let Some((path, head, body)) = read_request(&mut reader) {
-            let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
-            keep(&self.bodies, body.clone());
-            keep(&self.headers, head.clone());
-            if self.answer(reader.get_mut(), number, &path, &head, &body).is_none() {
-                return;
-            }
-        }
-    }
-
     /// None if the connection is over.
-    fn answer(
-        &self,
-        stream: &mut TcpStream,
-        number: u64,
-        path: &str,
-        head: &str,
-        body: &str,
-    ) -> Option<()> {
-        let fault = (self.faults)(number);
+    fn answer(&self, stream: &mut TcpStream, incoming: &Incoming) -> Option<()> {
+        let Incoming { number, path, head, body } = incoming;
+        let fault = (self.faults)(*number);
         let request: Value = serde_json::from_str(body).unwrap_or_default();
         let model = model_of(path, &request);
         keep(&self.seen, Seen { model: model.clone(), fault });
@@ -252,36 +211,6 @@ fn keep<T>(list: &Mutex<Vec<T>>, item: T) {
 
 fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
-}
-
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, String, String)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        let lower = line.to_ascii_lowercase();
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((path, head, String::from_utf8(body).ok()?))
-}
-
-fn respond(stream: &mut TcpStream, status: u16, extra: &str, body: &str) -> Option<()> {
-    let head = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{extra}content-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).ok()
 }
 
 /// The shape of an answer.

@@ -35,7 +35,7 @@ pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
-pub use retrieve::{Answered, Ask, Expand, Judged, Rerank, Reranker};
+pub use retrieve::{Answered, Ask, Expand, Judged, Look, Rerank, Reranker};
 pub use snapshot::{Past, Snapshot};
 pub use verify::{VerifyFinding, VerifyReport};
 

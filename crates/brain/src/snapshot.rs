@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gbrain_core::hash::Hash;
-use gbrain_core::id::{Generation, PageId, SourceId};
+use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::ranking::CorpusPrint;
-use gbrain_index::{Corpus, Index, MemoryIndex, Models, View, Writer};
+use gbrain_core::request::Trust as Seen;
+use gbrain_index::{Corpus, Index, MemoryIndex, Models, PageEntry, View, Writer};
 use gbrain_store::{FeedRange, Source, Trust};
 use jiff::Timestamp;
 
@@ -80,6 +81,26 @@ impl Snapshot {
             generation: generation.0,
             print: CorpusPrint { pages, chunks, root },
         }
+    }
+
+    /// The text of a page's chunk, if this caller may see it.
+    pub fn chunk_text(
+        &self,
+        key: &PageKey,
+        ordinal: u32,
+        trust: Seen,
+    ) -> Result<Option<String>, BrainError> {
+        let Some(entry) = self.view.entry_by_key(key, trust)? else { return Ok(None) };
+        Ok(self.view.passage(entry.id, ordinal, trust)?.map(|passage| passage.text))
+    }
+
+    /// The title and the other names of a page, if this caller may see it.
+    pub fn names_of(&self, key: &PageKey, trust: Seen) -> Result<Vec<String>, BrainError> {
+        let entry = self.view.entry_by_key(key, trust)?;
+        let names = |entry: Arc<PageEntry>| {
+            std::iter::once(entry.title.clone()).chain(entry.aliases.iter().cloned()).collect()
+        };
+        Ok(entry.map(names).unwrap_or_default())
     }
 
     /// The model whose vectors it holds.

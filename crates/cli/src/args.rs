@@ -91,6 +91,12 @@ pub(crate) enum Command {
     Config(commands::config::ConfigArgs),
     /// Count what is in the brain.
     Stats(commands::stats::StatsArgs),
+    /// Suites: what is measured when, against whom, and what came of it.
+    Suites(Box<commands::suites::SuitesArgs>),
+    /// Canonical queries: what suites ask, with what must be found.
+    Queries(Box<commands::queries::QueriesArgs>),
+    /// Events that suites wait for: tell, list.
+    Events(commands::events::EventsArgs),
     /// Measure retrieval: export captures, replay, gate, score, compare.
     Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.
@@ -113,6 +119,8 @@ pub(crate) enum Command {
     Jobs(commands::jobs::JobsArgs),
     /// Which models are asked for what, and what they cost.
     Models(commands::models::ModelsArgs),
+    /// Whatever can be measured beside the local brain: list, check.
+    Targets(commands::targets::TargetsArgs),
     /// What calls to models cost.
     Spend(commands::spend::SpendArgs),
     /// API tokens: create, list, revoke.

@@ -34,6 +34,9 @@ pub(crate) const FILE_KEYS: [&str; 16] = [
 /// Whoever can be asked for models, each under a name of its own.
 pub(crate) const PROVIDERS: &str = "llm.providers";
 
+/// Whatever can be measured beside the local brain, each under a name of its own.
+pub(crate) const TARGETS: &str = "targets";
+
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
 const OUR_FORMAT: &str = "gbrain/1";
 
@@ -135,6 +138,8 @@ pub(crate) struct Home {
     pub(crate) file: Map<String, Value>,
     /// Providers of models, as the file plane describes them.
     pub(crate) providers: Map<String, Value>,
+    /// Targets, as the file plane describes them.
+    pub(crate) targets: Map<String, Value>,
     /// What the user should know about the file.
     pub(crate) warnings: Vec<String>,
 }
@@ -151,7 +156,7 @@ impl Home {
     /// Resolves flags, environment and file.
     pub(crate) fn resolve(flags: &HomeFlags, environment: &Environment) -> Result<Self, CliError> {
         let dir = directory(flags, environment)?;
-        let FilePlane { file, providers, warnings } = read_file(&dir.join("config.json"))?;
+        let FilePlane { file, providers, targets, warnings } = read_file(&dir.join("config.json"))?;
         let (location, location_origin) = location(flags, environment, &file, &dir)?;
         let (workspace, workspace_origin) = workspace(flags, environment)?;
         Ok(Self {
@@ -169,6 +174,7 @@ impl Home {
             variables: environment.variables,
             file,
             providers,
+            targets,
             warnings,
         })
     }
@@ -313,6 +319,7 @@ fn workspace(
 struct FilePlane {
     file: Map<String, Value>,
     providers: Map<String, Value>,
+    targets: Map<String, Value>,
     warnings: Vec<String>,
 }
 
@@ -329,25 +336,24 @@ fn read_file(path: &Path) -> Result<FilePlane, CliError> {
     let Value::Object(object) = value else {
         return Err(CliError::config(format!("{} is not a JSON object", path.display())));
     };
-    let (mut file, mut providers) = (Map::new(), Map::new());
-    flatten("", &object, &mut file, &mut providers);
-    let warnings = check_keys(path, &file)?;
-    Ok(FilePlane { file, providers, warnings })
+    let mut plane = FilePlane::default();
+    plane.flatten("", &object);
+    plane.warnings = check_keys(path, &plane.file)?;
+    Ok(plane)
 }
 
-fn flatten(
-    prefix: &str,
-    object: &Map<String, Value>,
-    flat: &mut Map<String, Value>,
-    providers: &mut Map<String, Value>,
-) {
-    for (key, value) in object {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            Value::Object(named) if key == PROVIDERS => providers.extend(named.clone()),
-            Value::Object(inner) => flatten(&key, inner, flat, providers),
-            other => {
-                flat.insert(key, other.clone());
+impl FilePlane {
+    /// Takes keys in with dots between them; what has names of its own below stays whole.
+    fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
+        for (key, value) in object {
+            let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                Value::Object(named) if key == PROVIDERS => self.providers.extend(named.clone()),
+                Value::Object(named) if key == TARGETS => self.targets.extend(named.clone()),
+                Value::Object(inner) => self.flatten(&key, inner),
+                other => {
+                    self.file.insert(key, other.clone());
+                }
             }
         }
     }
@@ -415,6 +421,13 @@ mod tests {
         );
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.providers["lab"]["base_url"], "http://lab");
+        let (_dir, flags) = home_with(
+            r#"{"format":"gbrain/1","targets":{"prod":{"kind":"run","file":"bm25.run"}}}"#,
+        );
+        let home = Home::resolve(&flags, &Environment::default()).unwrap();
+        assert_eq!(home.targets["prod"]["file"], "bm25.run");
+        let (_dir, flags) = home_with(r#"{"format":"gbrain/1","targets":3}"#);
+        assert!(Home::resolve(&flags, &Environment::default()).is_err());
         let (_dir, flags) = home_with(r#"{"embedding_model":"x","eval":{"capture":true}}"#);
         let home = Home::resolve(&flags, &Environment::default()).unwrap();
         assert_eq!(home.file["eval.capture"], Value::Bool(true));

@@ -15,6 +15,7 @@ mod kick;
 mod manual;
 mod models;
 mod serving;
+mod targets;
 mod terminal;
 
 use std::process::ExitCode;
@@ -107,6 +108,9 @@ pub(crate) fn run_in(
         Command::Workspaces(args) => commands::workspaces::run(&context, &args),
         Command::Config(args) => commands::config::run(&context, &args),
         Command::Stats(args) => commands::stats::run(&context, &args),
+        Command::Suites(args) => commands::suites::run(&context, &args),
+        Command::Queries(args) => commands::queries::run(&context, &args),
+        Command::Events(args) => commands::events::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),
         Command::Serve(args) => commands::serve::run(&context, &args),
@@ -116,6 +120,7 @@ pub(crate) fn run_in(
         Command::Jobs(args) => commands::jobs::run(&context, &args),
         Command::Models(args) => commands::models::run(&context, &args),
         Command::Spend(args) => commands::spend::run(&context, &args),
+        Command::Targets(args) => commands::targets::run(&context, &args),
         Command::Tokens(args) => commands::tokens::run(&context, &args),
     }
 }

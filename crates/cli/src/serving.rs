@@ -10,16 +10,18 @@ use gbrain_eval::probe::{Embedding, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{Autopilot, House, HouseOptions, TokenKey};
+use gbrain_server::{Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
 use crate::models::Wanted;
+use crate::targets::target_book;
 
 /// The shortest time between two looks: looking costs a few queries.
 const LEAST_LOOK: Duration = Duration::from_millis(100);
@@ -73,6 +75,11 @@ pub(crate) fn house(
 ) -> Result<Arc<House>, CliError> {
     let store = context.store()?;
     let desk = desk(&context.home)?;
+    let suites = SuiteTools {
+        targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
+        scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
+        desk: desk.clone(),
+    };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
@@ -82,6 +89,7 @@ pub(crate) fn house(
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,
+        suites,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;
@@ -89,7 +97,7 @@ pub(crate) fn house(
 }
 
 /// How often it is looked whether something is due, unless somebody says so.
-pub(crate) const LOOK: &str = "10m";
+pub(crate) const LOOK: &str = "1m";
 
 /// What is looked after beside, in all workspaces of a store.
 pub(crate) fn autopilot(

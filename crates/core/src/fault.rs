@@ -85,6 +85,8 @@ kinds! {
     over_budget = over_budget;
     /// A model could not be asked, or did not answer.
     model;
+    /// A target could not be asked, or did not answer.
+    target;
     /// Every worker that tried was lost.
     attempts_exhausted = attempts_exhausted;
     /// The service is starting or ending: try again later.
@@ -204,6 +206,13 @@ pub fn one_line(text: &str) -> String {
         }
     }
     shown
+}
+
+/// What the body of somebody else's error says, in the shapes that are in use.
+pub fn message_in(body: &serde_json::Value) -> Option<&str> {
+    let error = &body["error"];
+    let own = [&error["message"], &body["message"], &body["detail"], error];
+    own.into_iter().find_map(serde_json::Value::as_str)
 }
 
 /// An error and its sources, each once.

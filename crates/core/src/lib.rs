@@ -4,15 +4,18 @@
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
 pub mod access;
+pub mod alert;
 pub mod baseline;
 pub mod benchmark;
 pub mod blame;
+pub mod calibrate;
 pub mod capture;
 pub mod chunk;
 pub mod compare;
 pub mod config;
 pub mod contradiction;
 pub mod cross_modal;
+pub mod duration;
 pub mod fault;
 mod fields;
 pub mod format;
@@ -40,7 +43,10 @@ pub mod run;
 pub mod scrub;
 pub mod search;
 pub mod stats;
+pub mod suite;
+pub mod target;
 pub mod text;
+pub mod triage;
 pub mod untrusted;
 pub mod usage;
 mod yaml;

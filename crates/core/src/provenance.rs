@@ -39,6 +39,8 @@ pub struct Provenance {
     /// The model whose vectors were searched: none when it was not recorded, and none inside when
     /// none were.
     pub embedder: Option<Option<String>>,
+    /// The target, where it is not a brain of this program: its name and where it is.
+    pub target: Option<String>,
 }
 
 /// Something that a ranking depends on.
@@ -109,6 +111,7 @@ impl Provenance {
     /// What was recorded, as names and values for people.
     pub fn prints(&self) -> Vec<(&'static str, String)> {
         let mut prints = Vec::new();
+        prints.extend(self.target.clone().map(|target| ("target", target)));
         if let Some(Software { version, code }) = &self.software {
             prints.push(("software", version.clone()));
             prints.push(("code", code.clone()));

@@ -35,7 +35,7 @@ pub enum Detail {
 }
 
 /// Which half of the brain answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RetrievalMode {
     /// Words, names and meaning.
     Knowledge,

@@ -36,6 +36,12 @@ pub(crate) struct YamlError {
 
 /// Reads one YAML document.
 pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
+    let raw: Raw = typed(text)?;
+    Ok(raw.into_node(text))
+}
+
+/// Reads one YAML document into a form.
+pub(crate) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 200_000,
@@ -48,11 +54,10 @@ pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
     };
-    let raw: Raw = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line().max(1) as usize);
         YamlError { line, reason: reason(&error.to_string()) }
-    })?;
-    Ok(raw.into_node(text))
+    })
 }
 
 impl Node {

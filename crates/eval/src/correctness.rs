@@ -43,7 +43,7 @@ pub fn judge(
     let retriever = target.retriever(None)?.expect("every target has a newest corpus");
     let results = spread(queries.len(), concurrency, |place| {
         let request = request(&queries[place], k, pipeline, target.live());
-        let result = ask(retriever.as_ref(), &request);
+        let result = ask(retriever.as_ref(), &request, &queries[place].id);
         progress(1);
         result
     });
@@ -70,8 +70,8 @@ fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Re
 }
 
 /// A degraded answer is no answer: it would measure another pipeline.
-fn ask(retriever: &dyn Retriever, request: &Request) -> QueryResult {
-    match retriever.retrieve(request) {
+fn ask(retriever: &dyn Retriever, request: &Request, id: &str) -> QueryResult {
+    match retriever.retrieve(request, Some(id)) {
         Err(error) => QueryResult::Errored(error.to_string()),
         Ok(answer) => match answer.degraded.first() {
             Some((stage, reason)) => {

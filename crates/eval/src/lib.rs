@@ -19,6 +19,8 @@ mod replay;
 mod retriever;
 mod selftest;
 mod spread;
+pub mod suite;
+pub mod target;
 mod vectors;
 
 pub use correctness::{Pipeline, judge};

@@ -2,7 +2,7 @@
 
 use gbrain_brain::capture::software;
 use gbrain_brain::{Answered, Ask, Brain, BrainError, Onward, Past, Snapshot};
-use gbrain_core::capture::keys;
+use gbrain_core::capture::Retrieved;
 use gbrain_core::id::{Generation, PageKey};
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::ranking::{WhyNot, is_of_the_question};
@@ -40,6 +40,7 @@ impl<'a> LocalTarget<'a> {
             settings: Some(self.live.settings.clone()),
             corpus: Some(self.newest.corpus()),
             embedder: Some(self.newest.vector_model().map(str::to_owned)),
+            target: None,
         }
     }
 
@@ -88,21 +89,23 @@ impl LocalRetriever {
 }
 
 impl Retriever for LocalRetriever {
-    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
+    fn retrieve(&self, request: &Request, _: Option<&str>) -> Result<Answer, RetrieveError> {
         let started = std::time::Instant::now();
         let ranking = self.ask(request, None)?.ranking;
         let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         Ok(Answer {
-            pages: keys(&ranking.hits),
-            latency_ms,
+            pages: ranking.hits.iter().map(|hit| Retrieved::from(&hit.key)).collect(),
+            latency_ms: Some(latency_ms),
             degraded: degraded.map(|d| (d.stage.to_owned(), d.reason.to_owned())).collect(),
             provenance: Provenance {
                 software: Some(software()),
                 settings: Some(request.settings.clone()),
                 corpus: Some(self.snapshot.corpus()),
                 embedder: Some(ranking.embedder),
+                target: None,
             },
+            not_asked: Vec::new(),
         })
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gbrain_core::blame::{Corner, Corners, blame};
-use gbrain_core::capture::CapturedRow;
+use gbrain_core::capture::{CapturedRow, Retrieved};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::provenance::{CorpusAt, Difference, Provenance};
 use gbrain_core::replay::{
@@ -157,7 +157,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn all(&self, group: &Group<'_>) -> Vec<(usize, Outcome)> {
         for (_, job) in group.iter().take(WARM_UP) {
-            let _ = self.retriever.retrieve(&job.asked.request);
+            let _ = self.retriever.retrieve(&job.asked.request, None);
         }
         let next = AtomicUsize::new(0);
         let work = || {
@@ -189,12 +189,12 @@ impl Run<'_> {
 
     /// The answer with its shortest time, and whether every repeat gave the same ranking.
     fn repeated(&self, request: &Request) -> Result<(Answer, bool), RetrieveError> {
-        let mut best = self.retriever.retrieve(request)?;
+        let mut best = self.retriever.retrieve(request, None)?;
         let mut is_stable = true;
         for _ in 1..self.options.repeats {
-            let again = self.retriever.retrieve(request)?;
+            let again = self.retriever.retrieve(request, None)?;
             is_stable &= again.pages == best.pages;
-            best.latency_ms = best.latency_ms.min(again.latency_ms);
+            best.latency_ms = best.latency_ms.zip(again.latency_ms).map(|(a, b)| a.min(b));
         }
         Ok((best, is_stable))
     }
@@ -208,10 +208,22 @@ impl Run<'_> {
         if !is_stable {
             caveats.push(Caveat::Unstable);
         }
+        if !answer.not_asked.is_empty() {
+            caveats.push(Caveat::NotAsked);
+        }
         let captured = job.row.expected().unwrap_or_default();
+        let by_slug = |page: &Retrieved| page.source.is_none();
+        if answer.pages.iter().any(by_slug) && !caveats.contains(&Caveat::BySlug) {
+            caveats.push(Caveat::BySlug);
+        }
         let sides = sides(captured, &answer.pages, job.asked.cut, self.scrubber);
         let differences = job.row.provenance.differences(&answer.provenance);
-        compare(sides, (job.row.latency_ms, answer.latency_ms), caveats, differences)
+        // Nothing is compared with a time that nobody took.
+        let latencies = match answer.latency_ms {
+            Some(current) => (job.row.latency_ms, current),
+            None => (None, 0.0),
+        };
+        compare(sides, latencies, caveats, differences)
     }
 }
 
@@ -270,7 +282,9 @@ impl Blaming<'_> {
             Some(retriever) if !asked.caveats.contains(&Caveat::SettingsUnknown) => retriever,
             _ => return Ok(Corner::Unavailable),
         };
-        let Ok(answer) = retriever.retrieve(&asked.request) else { return Ok(Corner::Unavailable) };
+        let Ok(answer) = retriever.retrieve(&asked.request, None) else {
+            return Ok(Corner::Unavailable);
+        };
         let captured = row.expected().unwrap_or_default();
         let sides = sides(captured, &answer.pages, asked.cut, self.scrubber);
         Ok(if sides.captured == sides.current { Corner::Restores } else { Corner::Differs })

@@ -1,5 +1,6 @@
 //! What is measured: anything that answers a request.
 
+use gbrain_core::capture::Retrieved;
 use gbrain_core::id::PageKey;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
@@ -11,13 +12,15 @@ use crate::EvalError;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The pages, in order, without duplicates.
-    pub pages: Vec<PageKey>,
-    /// How long it took, in milliseconds.
-    pub latency_ms: f64,
+    pub pages: Vec<Retrieved>,
+    /// How long it took, in milliseconds; none for answers that were saved.
+    pub latency_ms: Option<f64>,
     /// Stages whose machinery could not do its work, with the reason.
     pub degraded: Vec<(String, String)>,
     /// What answered.
     pub provenance: Provenance,
+    /// Parts of the request that the retriever has no place for.
+    pub not_asked: Vec<&'static str>,
 }
 
 /// Why there is no answer.
@@ -27,8 +30,8 @@ pub struct RetrieveError(pub String);
 
 /// Answers requests from one corpus.
 pub trait Retriever: Sync {
-    /// Answers a request.
-    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError>;
+    /// Answers a request; the id of the query is for retrievers that know it by that.
+    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError>;
 
     /// Where a page fell out of the answer to a request, where the retriever can tell.
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost>;

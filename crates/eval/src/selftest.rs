@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
+use gbrain_core::capture::Retrieved;
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
 use gbrain_core::gate::{QueryResult, Verdict};
-use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::id::PageKey;
 use gbrain_core::named;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost};
@@ -127,7 +128,7 @@ type Change<'a> = &'a (dyn Fn(&Request, Answer) -> Result<Answer, RetrieveError>
 
 impl Test<'_> {
     fn run(&self, mutant: Mutant) -> Result<MutantReport, EvalError> {
-        let pages = |change: fn(Vec<PageKey>) -> Vec<PageKey>| {
+        let pages = |change: fn(Vec<Retrieved>) -> Vec<Retrieved>| {
             self.mutate(mutant, &move |_, answer| {
                 Ok(Answer { pages: change(answer.pages.clone()), ..answer })
             })
@@ -166,7 +167,8 @@ impl Test<'_> {
             rows.filter_map(|row| Some((row.query.as_str(), row.latency_ms?))).collect();
         self.mutate(Mutant::SlowDown, &|request, answer| {
             let before = captured.get(request.query.as_str()).copied();
-            Ok(Answer { latency_ms: 3.0 * before.unwrap_or(answer.latency_ms), ..answer })
+            let before = before.or(answer.latency_ms);
+            Ok(Answer { latency_ms: before.map(|before| 3.0 * before), ..answer })
         })
     }
 
@@ -232,7 +234,7 @@ impl Test<'_> {
         if !has_latency {
             return Ok(report(Mutant::Nan, true, "thresholds of NaN are refused".to_owned()));
         }
-        self.mutate(Mutant::Nan, &|_, answer| Ok(Answer { latency_ms: f64::NAN, ..answer }))
+        self.mutate(Mutant::Nan, &|_, answer| Ok(Answer { latency_ms: Some(f64::NAN), ..answer }))
     }
 }
 
@@ -252,7 +254,7 @@ fn said(outcome: &GateOutcome) -> String {
 }
 
 /// Another order with another first page.
-fn rotate(mut pages: Vec<PageKey>) -> Vec<PageKey> {
+fn rotate(mut pages: Vec<Retrieved>) -> Vec<Retrieved> {
     let middle = pages.len() / 2;
     if middle > 0 {
         pages.rotate_left(middle);
@@ -260,10 +262,10 @@ fn rotate(mut pages: Vec<PageKey>) -> Vec<PageKey> {
     pages
 }
 
-fn swap_source(pages: Vec<PageKey>) -> Vec<PageKey> {
-    let swap = |key: PageKey| {
-        let other = SourceId::new(&format!("not-{}", key.source)).unwrap_or_default();
-        PageKey::new(other, key.slug)
+fn swap_source(pages: Vec<Retrieved>) -> Vec<Retrieved> {
+    let swap = |page: Retrieved| {
+        let other = format!("not-{}", page.source.unwrap_or_default());
+        Retrieved { source: Some(other), ..page }
     };
     pages.into_iter().map(swap).collect()
 }
@@ -303,12 +305,13 @@ impl Recorded<'_> {
         corpus: Option<&CorpusAt>,
         retriever: &dyn Retriever,
         request: &Request,
+        id: Option<&str>,
     ) -> Result<Answer, RetrieveError> {
-        let key = format!("{corpus:?} {request:?}");
+        let key = format!("{corpus:?} {id:?} {request:?}");
         if let Some(answer) = self.lock().get(&key) {
             return answer.clone();
         }
-        let answer = retriever.retrieve(request);
+        let answer = retriever.retrieve(request, id);
         self.lock().insert(key, answer.clone());
         answer
     }
@@ -348,9 +351,9 @@ struct MutatedRetriever<'a> {
 }
 
 impl Retriever for MutatedRetriever<'_> {
-    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
+    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
         let recorded = self.mutated.recorded;
-        let answer = recorded.answer(self.corpus.as_ref(), self.inner.as_ref(), request)?;
+        let answer = recorded.answer(self.corpus.as_ref(), self.inner.as_ref(), request, id)?;
         (self.mutated.change)(request, answer)
     }
 

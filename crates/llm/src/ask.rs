@@ -12,23 +12,18 @@ use std::time::Duration;
 
 use gbrain_core::hash::Hash;
 use gbrain_core::money::Usd;
+use gbrain_net::{Call, Client, Lane, Retry, Secret, pause};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cassette::{Cassette, CassetteMode, Key, Recalled};
 use crate::error::{AskError, AskErrorKind};
-use crate::http::{self, Call, Failed};
-use crate::lane::Lane;
+use crate::http::{self, Failed};
 use crate::model::ModelRef;
 use crate::price::{Price, Prices};
 use crate::provider::{Provider, Providers};
-use crate::retry::Retry;
-use crate::secret::Secret;
 use crate::spending::Spending;
 use crate::wire::{self, Chat, Outgoing, Purpose, Usage};
-
-/// While something is waited for, how often somebody's wish to stop is looked at.
-pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +84,7 @@ pub struct Asker {
     cassette: Option<Cassette>,
     outside: Outside,
     lane: Lane,
-    agent: ureq::Agent,
+    client: Client,
     charged: AtomicI64,
 }
 
@@ -111,7 +106,7 @@ impl Asker {
             providers,
             prices,
             lane: Lane::new(limits.concurrency),
-            agent: http::agent(limits.timeout),
+            client: http::client(limits.timeout),
             limits,
             spending: None,
             cassette: None,
@@ -320,7 +315,7 @@ impl Asker {
         let call = Call {
             url: format!("{}{}", provider.base_url, outgoing.path),
             headers: wire::headers(provider, key.as_ref()),
-            body: outgoing.body.to_string().into_bytes(),
+            body: Some(outgoing.body.to_string().into_bytes()),
         };
         let worst = price.of_usage(worst);
         let attempt = Attempt { model, provider, price, worst, call, key };
@@ -346,7 +341,9 @@ impl Asker {
     /// at their worst, and a process that is killed leaves no more than that behind.
     fn attempt(&self, attempt: &Attempt<'_>) -> Result<(Usd, Result<Value, Failed>), AskError> {
         let Attempt { model, provider, price, worst, call, key } = attempt;
-        let _place = self.lane.enter(&|| self.is_stopped()).ok_or_else(stopped)?;
+        let is_stopped = || self.is_stopped();
+        let place = self.lane.enter_unless(&is_stopped).filter(|_| !is_stopped());
+        let _place = place.ok_or_else(stopped)?;
         let none = || AskError::new(AskErrorKind::OverBudget, "no budget was given");
         let spending = self.spending.as_ref().ok_or_else(none)?;
         let charge = spending.reserve(model, *worst, self.now())?;
@@ -355,7 +352,7 @@ impl Asker {
             spending.give_up(&charge, false, *worst, self.now());
             return Err(stopped());
         }
-        let sent = http::send(&self.agent, call, key.as_ref());
+        let sent = http::send(&self.client, call, key.as_ref());
         let charged = match &sent {
             Ok(answer) => {
                 let used = wire::used(provider, answer).map(|used| (used, *price));
@@ -370,12 +367,8 @@ impl Asker {
         self.outside.cancel.load(Ordering::Relaxed)
     }
 
-    fn sleep(&self, mut left: Duration) -> Result<(), AskError> {
-        while !left.is_zero() && !self.is_stopped() {
-            let nap = left.min(GLANCE);
-            std::thread::sleep(nap);
-            left -= nap;
-        }
+    fn sleep(&self, wait: Duration) -> Result<(), AskError> {
+        pause(wait, &|| self.is_stopped());
         if self.is_stopped() { Err(stopped()) } else { Ok(()) }
     }
 

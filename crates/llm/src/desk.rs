@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use gbrain_core::config;
 use gbrain_core::money::Usd;
+use gbrain_net::Retry;
 
 use crate::ask::{Asker, Environment, Limits};
 use crate::model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 use crate::price::{PriceError, Prices};
 use crate::provider::Providers;
-use crate::retry::Retry;
 
 /// The variable that names a model for everything.
 pub const MODEL_VARIABLE: &str = "GBRAIN_MODEL";

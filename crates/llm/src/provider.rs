@@ -3,14 +3,14 @@
 //! The built-in ones need a key and nothing else. Others come from the settings under `llm.providers`:
 //! whatever speaks one of the formats, such as a server of one's own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gbrain_core::named;
+use gbrain_net::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::{AskError, AskErrorKind};
-use crate::secret::Secret;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -209,16 +209,9 @@ impl Provider {
                 let key = environment(variable).as_deref().and_then(Secret::new);
                 key.map(Some).ok_or_else(|| missing(format!("set {variable}")))
             }
-            KeySource::File(path) => read_key(path).map(Some).map_err(missing),
+            KeySource::File(path) => Secret::read(path).map(Some).map_err(missing),
         }
     }
-}
-
-fn read_key(path: &Path) -> Result<Secret, String> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("the file {shown} can't be read ({error})"))?;
-    Secret::new(&text).ok_or_else(|| format!("the file {shown} is empty"))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::probe::{KIND, Kept, Probes};
+use gbrain_eval::suite::{Scheduled, schedule};
 
 use crate::telemetry::metrics::Metrics;
 use crate::threads::wait_for;
@@ -65,9 +66,27 @@ impl Pilot {
 }
 
 fn look(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) {
+    // Suites first: looking at them only queues what is due.
+    let fired = probes.store.clock().and_then(|now| {
+        schedule(probes.store.as_ref(), now, &mut |workspace, scheduled| {
+            fire(workspace, &scheduled)
+        })
+    });
     let looked = tick(probes, stop, &mut |workspace, tended| tell(workspace, &tended, metrics));
-    if let Err(error) = looked {
+    for error in [fired.err(), looked.err()].into_iter().flatten() {
         tracing::warn!(%error, "what is due could not be looked up");
+    }
+}
+
+fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {
+    let workspace = workspace.as_str();
+    match scheduled {
+        Scheduled::Fired { suite, key, job } => {
+            tracing::info!(workspace, suite, key, job, "a suite is due");
+        }
+        Scheduled::Broken { suite, why } => {
+            tracing::warn!(workspace, suite, why, "a suite can't be read");
+        }
     }
 }
 

@@ -9,14 +9,17 @@ use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch}
 use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
+use gbrain_core::scrub::Scrubber;
 use gbrain_eval::probe::KIND;
+use gbrain_eval::suite::TargetBook;
 use gbrain_index::Models;
+use gbrain_llm::Desk;
 use gbrain_store::{JobFilter, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::jobs::RUNS;
+use crate::jobs::{RUNS, SUITES};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
 
@@ -50,6 +53,19 @@ pub struct HouseOptions {
     pub metrics: Metrics,
     /// Where spans go.
     pub tracer: Tracer,
+    /// What suites are run with.
+    pub suites: SuiteTools,
+}
+
+/// What suites of all workspaces are run with.
+#[derive(Clone)]
+pub struct SuiteTools {
+    /// Where targets are looked up.
+    pub targets: TargetBook,
+    /// What is taken out of texts that are kept.
+    pub scrubber: Scrubber,
+    /// Who can be asked for scores.
+    pub desk: Desk,
 }
 
 /// All brains of one store.
@@ -116,6 +132,11 @@ impl House {
         self.store.clone()
     }
 
+    /// What suites are run with.
+    pub(crate) fn suites(&self) -> &SuiteTools {
+        &self.options.suites
+    }
+
     /// Where things are counted.
     pub fn metrics(&self) -> &Metrics {
         &self.options.metrics
@@ -140,7 +161,7 @@ impl House {
     /// is missed across restarts too.
     pub fn recall_runs(&self) {
         for workspace in self.store.workspaces().unwrap_or_default() {
-            for kind in RUNS.iter().chain([&KIND]) {
+            for kind in RUNS.iter().chain(SUITES).chain([&KIND]) {
                 let kinds = vec![(*kind).to_owned()];
                 let done = JobFilter { state: Some(JobState::Done), kinds, before: None };
                 let last = self.store.jobs(&workspace.id, &done, 1).unwrap_or_default();
@@ -294,6 +315,7 @@ impl House {
             capture: None,
             metrics: Metrics::new(software, std::time::SystemTime::now()),
             tracer: Tracer::off(),
+            suites: crate::jobs::tests::tools(dir),
         };
         Self::new(store.into(), options)
     }

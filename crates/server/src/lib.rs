@@ -28,7 +28,7 @@ mod visitor;
 pub use access::{Gatekeeper, Loopback, Tokens};
 pub use audit::{Audit, Event};
 pub use autopilot::Autopilot;
-pub use house::{AssistantsOf, House, HouseOptions, ModelsOf};
+pub use house::{AssistantsOf, House, HouseOptions, ModelsOf, SuiteTools};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
 pub use lanes::{LaneSizes, Lanes};

@@ -77,7 +77,7 @@ pub(crate) trait Driver: Send + Sync {
 pub(crate) enum Scope<'a> {
     /// Those of one workspace.
     Workspace(&'a WorkspaceId),
-    /// The list of workspaces, and tokens and jobs of all of them.
+    /// The list of workspaces, and tokens, jobs, suites and messages to send of all of them.
     Directory,
 }
 
@@ -162,6 +162,7 @@ pub(crate) trait Columns {
     fn int(&self, at: usize) -> Result<i64>;
     fn opt_int(&self, at: usize) -> Result<Option<i64>>;
     fn real(&self, at: usize) -> Result<f64>;
+    fn opt_real(&self, at: usize) -> Result<Option<f64>>;
     fn flag(&self, at: usize) -> Result<bool>;
     fn opt_flag(&self, at: usize) -> Result<Option<bool>>;
     fn opt_text(&self, at: usize) -> Result<Option<String>>;

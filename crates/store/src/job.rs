@@ -17,6 +17,10 @@ pub struct NewJob {
     pub created_by: String,
     /// How often it may be tried, at least once.
     pub max_attempts: u32,
+    /// Queued once in its kind, until it is pruned: 1 to 512 bytes. None for one of many.
+    pub key: Option<String>,
+    /// Of a group one job runs at a time: 1 to 512 bytes. None if nothing is in its way.
+    pub group: Option<String>,
 }
 
 /// A job without its long texts.
@@ -60,6 +64,10 @@ pub struct JobInfo {
     pub updated_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// What it is queued once under.
+    pub key: Option<String>,
+    /// What runs one at a time.
+    pub group: Option<String>,
 }
 
 /// A whole job.
@@ -99,8 +107,8 @@ pub struct Claim {
     pub last: Option<WorkspaceId>,
 }
 
-/// The right to speak of a running job. It holds until another worker claims the job, not until a
-/// time: nobody is in the way of a worker that is late.
+/// The right to speak of a running job, or of a message that is being sent. It holds until another
+/// worker claims the job, not until a time: nobody is in the way of a worker that is late.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// Who has it.

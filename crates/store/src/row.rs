@@ -240,7 +240,7 @@ pub(crate) fn token(row: &dyn Columns) -> Result<Token> {
 
 /// Columns: workspace_id, id, kind, state, attempt, max_attempts, run_after, done, total, note,
 /// error, worker, lease_until, cancel_requested, created_by, created_at, started_at, updated_at,
-/// finished_at.
+/// finished_at, key, grp.
 pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
     Ok(JobInfo {
         workspace: WorkspaceId::new(&row.text(0)?)?,
@@ -262,6 +262,8 @@ pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
         started_at: opt_timestamp(row, 16)?,
         updated_at: timestamp(row.int(17)?)?,
         finished_at: opt_timestamp(row, 18)?,
+        key: row.opt_text(19)?,
+        group: row.opt_text(20)?,
     })
 }
 
@@ -269,9 +271,9 @@ pub(crate) fn job_info(row: &dyn Columns) -> Result<JobInfo> {
 pub(crate) fn job(row: &dyn Columns) -> Result<Job> {
     Ok(Job {
         info: job_info(row)?,
-        spec: row.text(19)?,
-        checkpoint: row.opt_text(20)?,
-        result: row.opt_text(21)?,
+        spec: row.text(21)?,
+        checkpoint: row.opt_text(22)?,
+        result: row.opt_text(23)?,
     })
 }
 
@@ -354,7 +356,7 @@ pub(crate) fn timestamp(milliseconds: i64) -> Result<Timestamp> {
         .map_err(|_| StoreError::corrupt("a time is out of range"))
 }
 
-fn opt_timestamp(row: &dyn Columns, at: usize) -> Result<Option<Timestamp>> {
+pub(crate) fn opt_timestamp(row: &dyn Columns, at: usize) -> Result<Option<Timestamp>> {
     row.opt_int(at)?.map(timestamp).transpose()
 }
 

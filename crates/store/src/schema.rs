@@ -38,6 +38,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0004_judging.sql"),
         postgres: include_str!("postgres/0004_judging.sql"),
     },
+    Migration {
+        number: 5,
+        name: "playbook",
+        sqlite: include_str!("sqlite/0005_playbook.sql"),
+        postgres: include_str!("postgres/0005_playbook.sql"),
+    },
 ];
 
 /// The last schema this binary knows.
@@ -70,6 +76,21 @@ pub(crate) const TABLES: &[&str] = &[
     "charges",
     "model_answers",
     "eval_runs",
+    "suites",
+    "suite_cursors",
+    "suite_events",
+    "suite_runs",
+    "canonical_queries",
+    "retrieval_logs",
+    "feedback_events",
+    "calibration_pairs",
+    "rerank_thresholds",
+    "rerank_scores",
+    "alert_cursors",
+    "alert_states",
+    "alert_deliveries",
+    "alert_silences",
+    "incidents",
 ];
 
 pub(crate) const PAGES: Table = Table {
@@ -253,6 +274,62 @@ pub(crate) const CAPTURE_FAILURES: Table = Table {
     on_conflict: "ON CONFLICT (workspace_id, event_id) DO NOTHING",
 };
 
+pub(crate) const RETRIEVAL_LOGS: Table = Table {
+    name: "retrieval_logs",
+    columns: &[
+        ("id", Col::Int),
+        ("created_at", Col::Int),
+        ("request_id", Col::Text),
+        ("query_text", Col::Text),
+        ("retrieval_mode", Col::Text),
+        ("experiment_id", Col::Text),
+        ("user_id", Col::Text),
+        ("top_k", Col::Int),
+        ("rerank_threshold", Col::Real),
+        ("total_ms", Col::Real),
+        ("dense_ms", Col::Real),
+        ("rerank_ms", Col::Real),
+        ("hydration_ms", Col::Real),
+        ("body", Col::Text),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const FEEDBACK: Table = Table {
+    name: "feedback_events",
+    columns: &[
+        ("id", Col::Int),
+        ("retrieval_log_id", Col::Int),
+        ("signal_type", Col::Text),
+        ("score", Col::Real),
+        ("comment", Col::Text),
+        ("created_at", Col::Int),
+    ],
+    on_conflict: "",
+};
+
+pub(crate) const RERANK_SCORES: Table = Table {
+    name: "rerank_scores",
+    columns: &[("threshold_id", Col::Int), ("pair_id", Col::Int), ("score", Col::Real)],
+    on_conflict: "",
+};
+
+pub(crate) const DELIVERIES: Table = Table {
+    name: "alert_deliveries",
+    columns: &[
+        ("id", Col::Int),
+        ("channel", Col::Text),
+        ("dedup_key", Col::Text),
+        ("action", Col::Text),
+        ("state", Col::Text),
+        ("attempt", Col::Int),
+        ("run_after", Col::Int),
+        ("created_at", Col::Int),
+        ("payload", Col::Text),
+    ],
+    on_conflict: "",
+};
+
 const OF_KEY: &[(&str, Col)] = &[("source_id", Col::Text), ("slug", Col::Text)];
 const OF_VERSION: &[(&str, Col)] = &[("page_id", Col::Int), ("version", Col::Int)];
 
@@ -304,6 +381,13 @@ pub(crate) const TAKE_ROWS: Lookup = Lookup {
     from: "takes t",
     keys: OF_VERSION,
     order: "t.ordinal",
+};
+
+pub(crate) const FEEDBACK_ROWS: Lookup = Lookup {
+    columns: "t.id, t.retrieval_log_id, t.signal_type, t.score, t.comment, t.created_at",
+    from: "feedback_events t",
+    keys: &[("retrieval_log_id", Col::Int)],
+    order: "t.id",
 };
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::job::{
 };
 use crate::judging::{AnswerKind, Run, RunKind};
 use crate::label::{Label, NewLabel};
+use crate::playbook::Playbook;
 use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
 use crate::token::{NewToken, Token};
 use crate::types::*;
@@ -30,7 +31,7 @@ use crate::types::*;
 ///
 /// After [`Down`](crate::StoreError::Down) in a write, whether it happened is not known; writing
 /// again is safe, since what is already there is left alone.
-pub trait Store: Send + Sync {
+pub trait Store: Playbook + Send + Sync {
     /// The name this store got when it was created: 32 hexadecimal digits. An index that was
     /// built from another store is of no use for this one.
     fn identity(&self) -> &str;
@@ -262,7 +263,8 @@ pub trait Store: Send + Sync {
     /// Tells that a token was used. The latest time stays.
     fn touch_token(&self, ws: &WorkspaceId, id: &str, at: Timestamp) -> Result<()>;
 
-    /// Queues a job, due at once; its number. Numbers of a workspace are dense and not used again.
+    /// Queues a job, due at once; its number. Numbers of a workspace are dense and not used again. One
+    /// whose kind and key are there already, over or not, is not queued again: its number is told.
     fn add_job(&self, ws: &WorkspaceId, job: &NewJob, now: Timestamp) -> Result<i64>;
 
     /// A job.
@@ -273,8 +275,9 @@ pub trait Store: Send + Sync {
 
     /// Gives a worker a job that is due or whose worker let its lease run out: of the workspaces that
     /// have one, that with the fewest jobs at work, and among equals the next after
-    /// [`Claim::last`] by name; of its jobs the oldest. One that was to be cancelled, or has used up its attempts, is closed instead
-    /// (the latter as failed, with an error of kind `attempts_exhausted`). No two workers get one
+    /// [`Claim::last`] by name; of its jobs the oldest whose group is not at work. One that was to be
+    /// cancelled, or has used up its attempts, is closed instead (the latter as failed, with an error
+    /// of kind `attempts_exhausted`). No two workers get one
     /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL,
     /// so none may also mean that others are at it. Looking opens no write transaction.
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>>;

@@ -344,7 +344,7 @@ pub enum Invariant {
     Dangling,
     /// Numbers and times of captures rise together and stay behind their clock.
     Captures,
-    /// No job and no label has a number that was not given out.
+    /// No row that is numbered has a number that was not given out.
     Numbers,
     /// The database's own structure is sound.
     Structure,

@@ -273,8 +273,8 @@ impl TimedRetriever<'_> {
 }
 
 impl Retriever for TimedRetriever<'_> {
-    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
-        self.timed(|| self.retriever.retrieve(request))
+    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
+        self.timed(|| self.retriever.retrieve(request, id))
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {

@@ -28,6 +28,7 @@ pub(crate) mod score;
 mod scrub;
 mod search;
 mod serve;
+mod suite;
 pub(crate) mod usage;
 mod vectors;
 mod whole;
@@ -38,7 +39,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
-                     scrub, score, capture, gate, serve, usage, longmemeval";
+                     scrub, score, capture, gate, serve, usage, longmemeval, suite";
 
 /// Runs the measurement called `name`.
 pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -57,6 +58,7 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "capture" => capture::run(&parse(name, args)?),
         "gate" => gate::run(&parse(name, args)?),
         "serve" => serve::run(&parse(name, args)?),
+        "suite" => suite::run(&parse(name, args)?),
         "usage" => usage::run(&parse(name, args)?),
         "longmemeval" => longmemeval::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),

@@ -20,6 +20,7 @@ pub mod load;
 pub mod process;
 pub mod replay;
 pub mod resume;
+pub mod schedule;
 pub mod serve;
 pub mod served;
 pub mod tree;
@@ -33,8 +34,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str =
-    "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, contradictions";
+const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
+     contradictions, schedule";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -49,6 +50,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "resume" => resume::run(&parse(name, args)?),
         "budget" => budget::run(&parse(name, args)?),
         "contradictions" => contradictions::run(&parse(name, args)?),
+        "schedule" => schedule::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

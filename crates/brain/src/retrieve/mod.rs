@@ -44,6 +44,9 @@ pub use expand::Expand;
 pub(crate) use graph::Graph;
 pub use rerank::{Judged, Rerank, Reranker};
 
+/// Looks at candidates on their way.
+pub type Look<'a> = dyn Fn(&[Candidate]) + 'a;
+
 /// How to answer, beside what to answer.
 pub struct Ask<'a> {
     /// Whether to keep what every stage did to each hit.
@@ -54,6 +57,8 @@ pub struct Ask<'a> {
     pub expand: Option<&'a Expand<'a>>,
     /// A model that judges the best candidates.
     pub rerank: Option<Reranker<'a>>,
+    /// Called with every candidate in order, whatever becomes of it afterwards; the last call counts.
+    pub candidates: Option<&'a Look<'a>>,
     /// Called while the index catches up, with changes done and total.
     pub progress: &'a dyn Fn(i64, i64),
 }
@@ -61,7 +66,14 @@ pub struct Ask<'a> {
 impl Default for Ask<'_> {
     /// The answer alone, from what is here.
     fn default() -> Self {
-        Self { explain: false, why_not: None, expand: None, rerank: None, progress: &|_, _| () }
+        Self {
+            explain: false,
+            why_not: None,
+            expand: None,
+            rerank: None,
+            candidates: None,
+            progress: &|_, _| (),
+        }
     }
 }
 
@@ -272,6 +284,9 @@ impl<'a> Retrieval<'a> {
         watch.lap("rank");
         self.rerank(&mut candidates, &mut found)?;
         watch.lap("rerank");
+        if let Some(look) = self.ask.candidates {
+            look(&candidates);
+        }
         let outcome = self.hydrate(&candidates, &found)?;
         watch.lap("hydrate");
         let mut ranking = self.ranking(&found);

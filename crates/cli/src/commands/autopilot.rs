@@ -7,6 +7,7 @@ use clap::Args;
 use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
 use gbrain_core::report::text;
 use gbrain_eval::autopilot::{Tended, tick};
+use gbrain_eval::suite::{Scheduled, schedule};
 use gbrain_store::Store;
 use jiff::SignedDuration;
 
@@ -23,7 +24,8 @@ use crate::serving::{LOOK, LogArgs, autopilot};
     gbrain config set autopilot.nightly_quality_probe.enabled true\n  gbrain autopilot\n  \
     gbrain autopilot --once --json\n\n\
     Looks now and then what is due in all workspaces of the database, and runs it, until it is \
-    interrupted; nothing that fails ends it. Any number of autopilots, servers and workers may look: \
+    interrupted; nothing that fails ends it. Suites that are due are queued, and run by `gbrain serve` and \
+    `gbrain worker`. Any number of autopilots, servers and workers may look: \
     each thing is done by one of them. With --once it looks once, as from cron.\n\n\
     Exit codes: 0 what was due passed, or nothing was; 1 something was measured and found wrong; 2 \
     something has no verdict. Without --once: 0 when it was told to end.")]
@@ -53,6 +55,10 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
         return Ok(Exit::Pass);
     }
     let mut duties = Vec::new();
+    let store = autopilot.probes.store.clone();
+    schedule(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
+        duties.push(queued(workspace.as_str().to_owned(), scheduled));
+    })?;
     tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
         duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
     })?;
@@ -67,6 +73,15 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
         1 => Exit::Fail,
         _ => Exit::NoVerdict,
     })
+}
+
+fn queued(workspace: String, scheduled: Scheduled) -> AutopilotDuty {
+    let (suite, state, error) = match scheduled {
+        Scheduled::Fired { suite, .. } => (suite, "queued", None),
+        Scheduled::Broken { suite, why } => (suite, "broken", Some(why)),
+    };
+    let (duty, state) = (format!("suite:{suite}"), state.to_owned());
+    AutopilotDuty { workspace, duty, state, report: None, error }
 }
 
 fn on_the_wire(workspace: String, tended: Tended) -> AutopilotDuty {

@@ -80,6 +80,8 @@ fn start_job(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError>
         spec,
         created_by: "command line".to_owned(),
         max_attempts: ATTEMPTS,
+        key: None,
+        group: None,
     };
     let store = context.store()?;
     let id = store.add_job(&context.home.workspace, &job, store.clock()?)?;

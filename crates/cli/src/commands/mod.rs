@@ -7,6 +7,7 @@ pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod events;
 pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod import;
@@ -18,6 +19,7 @@ pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod purge;
 pub(crate) mod put;
+pub(crate) mod queries;
 pub(crate) mod query;
 pub(crate) mod reembed;
 pub(crate) mod reindex;
@@ -27,6 +29,8 @@ pub(crate) mod serve;
 pub(crate) mod sources;
 pub(crate) mod spend;
 pub(crate) mod stats;
+pub(crate) mod suites;
+pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
 pub(crate) mod worker;
@@ -35,7 +39,7 @@ pub(crate) mod workspaces;
 use std::sync::Arc;
 
 use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
-use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_store::{OpenMode, Store};
 use jiff::Timestamp;
 
@@ -87,11 +91,21 @@ impl Context<'_> {
         store: Arc<dyn Store>,
         index: IndexKind,
     ) -> Result<Brain, CliError> {
+        self.brain_of(store, index, &self.home.workspace)
+    }
+
+    /// The brain of a workspace in a store that is open.
+    pub(crate) fn brain_of(
+        &self,
+        store: Arc<dyn Store>,
+        index: IndexKind,
+        workspace: &WorkspaceId,
+    ) -> Result<Brain, CliError> {
         let options = WorkspaceOptions {
             index,
             index_dir: self.home.index_dir(),
-            workspace: self.home.workspace.clone(),
-            models: models(&self.home)?.of(&store, &self.home.workspace)?,
+            workspace: workspace.clone(),
+            models: models(&self.home)?.of(&store, workspace)?,
         };
         Ok(Brain::with_store(store, options)?)
     }

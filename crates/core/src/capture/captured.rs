@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use crate::id::PageKey;
 use crate::provenance::Provenance;
 use crate::request::{Detail, Filter, Operation, RetrievalMode, Trust};
 
@@ -14,6 +15,22 @@ pub struct Retrieved {
     pub source: Option<String>,
     /// Its slug.
     pub slug: String,
+}
+
+impl Retrieved {
+    /// Reads `source::slug`, or a slug whose source nobody says.
+    pub fn parse(name: &str) -> Self {
+        match name.split_once("::") {
+            Some((source, slug)) => Self { source: Some(source.to_owned()), slug: slug.to_owned() },
+            None => Self { source: None, slug: name.to_owned() },
+        }
+    }
+}
+
+impl From<&PageKey> for Retrieved {
+    fn from(key: &PageKey) -> Self {
+        Self { source: Some(key.source.to_string()), slug: key.slug.to_string() }
+    }
 }
 
 impl fmt::Display for Retrieved {

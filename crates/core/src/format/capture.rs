@@ -382,6 +382,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         settings,
         corpus: row.corpus.map(corpus_at).transpose()?,
         embedder: is_embedder_known.then_some(row.embedder),
+        target: None,
     };
     let is_ours = row.retrieved.is_some();
     Ok(CapturedRow {

@@ -8,6 +8,7 @@ pub mod ask;
 pub mod baseline;
 pub mod benchmark;
 pub mod body;
+pub mod calibration;
 pub mod capture;
 pub mod captured;
 pub mod compare;
@@ -31,6 +32,9 @@ pub mod selftest;
 pub mod serving;
 pub mod sources;
 pub mod stats;
+pub mod suggest;
+pub mod suite;
+pub mod target;
 pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};

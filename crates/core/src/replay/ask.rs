@@ -32,7 +32,7 @@ pub enum SettingsFrom {
 /// A way in which a replayed row is not quite what was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Caveat {
-    /// The row does not say whose its slugs are: sources are not compared.
+    /// The row or the answer does not say whose its slugs are: sources are not compared.
     BySlug,
     /// The row does not say how many pages were asked for: the answer is cut at its length.
     CutAtCaptured,
@@ -54,6 +54,8 @@ pub enum Caveat {
     CorpusUnknown,
     /// Asked several times, it gave different rankings.
     Unstable,
+    /// Parts of the request have no place in what the target takes.
+    NotAsked,
 }
 
 named! {
@@ -69,6 +71,7 @@ named! {
         SettingsUnknown = "settings_unknown",
         CorpusUnknown = "corpus_unknown",
         Unstable = "unstable",
+        NotAsked = "not_asked",
     }
 }
 
@@ -82,7 +85,8 @@ impl Caveat {
             | Self::QueryScrubbed
             | Self::CaptureDegraded
             | Self::SettingsUnknown
-            | Self::CorpusUnknown => true,
+            | Self::CorpusUnknown
+            | Self::NotAsked => true,
             Self::BySlug | Self::CutAtCaptured | Self::ReplayDegraded | Self::Unstable => false,
         }
     }

@@ -1,13 +1,12 @@
 //! Comparing a captured ranking with a current one.
 //!
-//! Pages are compared as `source::slug`, or as slugs where the capture does not say whose they are.
+//! Pages are compared as `source::slug`, or as slugs where one side does not say whose they are.
 //! Slugs that carry an e-mail address or a phone number were scrubbed when they were captured, so
 //! both sides are scrubbed before they are compared.
 
 use rustc_hash::FxHashSet;
 
 use crate::capture::Retrieved;
-use crate::id::PageKey;
 use crate::overlap::{jaccard, kendall_tau, rank_biased_overlap};
 use crate::provenance::Differences;
 use crate::scrub::Scrubber;
@@ -26,17 +25,17 @@ pub struct Sides {
 /// Brings both rankings into one form, without duplicates, cut at `cut`.
 pub fn sides(
     captured: &[Retrieved],
-    current: &[PageKey],
+    current: &[Retrieved],
     cut: usize,
     scrubber: &Scrubber,
 ) -> Sides {
-    let by_slug = captured.iter().any(|page| page.source.is_none());
+    let by_slug = captured.iter().chain(current).any(|page| page.source.is_none());
     let name = |source: Option<&str>, slug: &str| match source.filter(|_| !by_slug) {
         Some(source) => format!("{source}::{}", scrubber.scrub_slug(slug)),
         None => scrubber.scrub_slug(slug),
     };
     let captured = captured.iter().map(|page| name(page.source.as_deref(), &page.slug));
-    let current = current.iter().map(|key| name(Some(key.source.as_str()), key.slug.as_str()));
+    let current = current.iter().map(|page| name(page.source.as_deref(), &page.slug));
     Sides { captured: distinct(captured, cut), current: distinct(current, cut) }
 }
 

@@ -4,11 +4,12 @@
 //! last of ten says how many were left out.
 
 use crate::format::gate::GateParts;
+use crate::format::suite::SuiteRunBody;
 use crate::gate::Verdict;
 
-use super::Queries;
 use super::escape::{annotation, annotation_property, visible};
 use super::headline::{breach, breaches, checks, undecided, warnings, why, word};
+use super::{Queries, suite};
 
 /// How many of a kind are shown.
 const SHOWN: usize = 10;
@@ -28,6 +29,20 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
     let warnings: Vec<String> = warnings(parts).cloned().collect();
     text.push_str(&commands("warning", "gbrain eval gate", &warnings));
     text
+}
+
+/// The annotations of a run of a suite. They may travel: no query is in them.
+pub fn suite(run: &SuiteRunBody) -> String {
+    let title = format!("gbrain suites run {}: {}", run.suite, suite::word(run.verdict));
+    if run.verdict == Verdict::Pass {
+        let mut text = command("notice", &title, &suite::headline(run));
+        text.push_str(&commands("warning", &title, &suite::why(run)));
+        return text;
+    }
+    let mut errors = suite::why(run);
+    // A verdict that is not a pass always says so.
+    errors.insert(0, suite::headline(run));
+    commands("error", &title, &errors)
 }
 
 fn errors(parts: &GateParts<'_>, queries: Queries) -> Vec<String> {

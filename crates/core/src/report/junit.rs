@@ -7,14 +7,16 @@
 use std::fmt::Write as _;
 
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
+use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::{Breach, Check, Judged, QueryResult, Status};
 use crate::replay::{Outcome, ReplayedRow};
+use crate::suite::threshold as suite_threshold;
 
-use super::Queries;
 use super::escape::visible_markup;
 use super::headline::{breach, undecided};
 use super::number::{cells, count};
 use super::rows::{came, gone, judged_name, row_name};
+use super::{Queries, suite};
 
 /// The longest text from outside, in characters.
 const TEXT: usize = 500;
@@ -57,7 +59,59 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
         first.properties.extend(confidence);
         first.properties.extend(parts.provenance.into_iter().flat_map(|one| one.prints()));
     }
-    document(&suites, parts.elapsed_ms / 1000.0)
+    document("gbrain eval gate", &suites, parts.elapsed_ms / 1000.0)
+}
+
+/// The XML of a run of a suite: one case per measure that decides, one per query. No query is in it.
+pub fn suite(run: &SuiteRunBody) -> String {
+    let deciding = run.measures.iter().filter(|one| one.decides);
+    let mut cases: Vec<Case> = deciding.map(measure_case).collect();
+    let doubts = run.inconclusive_reasons.iter().map(|reason| {
+        let kind = "inconclusive".to_owned();
+        let ended = Ended::Errored { kind, message: reason.name().to_owned() };
+        Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: run.notes.join("\n") }
+    });
+    cases.extend(doubts);
+    cases.extend(run.cases.iter().map(query_case));
+    let properties = vec![
+        ("verdict", run.verdict.name().to_owned()),
+        ("suite", run.suite.clone()),
+        ("workspace", run.workspace.clone()),
+        ("target", run.target.clone()),
+        ("key", run.key.clone()),
+    ];
+    let suites = [Suite { name: "gbrain.suites.run", properties, cases }];
+    document("gbrain suites run", &suites, run.duration_ms as f64 / 1000.0)
+}
+
+fn measure_case(one: &WireMeasure) -> Case {
+    let name = format!("{} of {}", one.measure, one.segment);
+    let kind = one.measure.name().to_owned();
+    let out = suite::value(one);
+    let ended = match one.status {
+        suite_threshold::Status::Alert => {
+            let limit = one.alert.as_deref().unwrap_or_default();
+            Ended::Failed { kind, message: format!("{out}, past its alert {limit}") }
+        }
+        suite_threshold::Status::NoData => Ended::Skipped { message: "no data".to_owned() },
+        suite_threshold::Status::Ok | suite_threshold::Status::Warn => Ended::Passed,
+    };
+    Case { name, seconds: 0.0, ended, out }
+}
+
+/// A query is an error if it was not answered; one that missed is told in the measures.
+fn query_case(case: &WireCase) -> Case {
+    let seconds = case.latency_ms.get("total").map_or(0.0, |ms| ms / 1000.0);
+    let ended = match case.error {
+        Some(error) => {
+            let message = "the query was not answered".to_owned();
+            Ended::Errored { kind: error.name().to_owned(), message }
+        }
+        None => Ended::Passed,
+    };
+    let rank = case.rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
+    let out = format!("rank {rank} {}", suite::wrong(case));
+    Case { name: format!("query {}", case.query_id), seconds, ended, out: out.trim().to_owned() }
 }
 
 fn regression(parts: &RegressionParts<'_>, queries: Queries) -> Suite {
@@ -186,11 +240,11 @@ fn errored(message: &str, queries: Queries) -> Ended {
     Ended::Errored { kind: "retrieval".to_owned(), message }
 }
 
-fn document(suites: &[Suite], seconds: f64) -> String {
+fn document(name: &str, suites: &[Suite], seconds: f64) -> String {
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     let counts = counts(cases());
     let mut xml = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gbrain eval gate\" {counts} \
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{name}\" {counts} \
          time=\"{seconds:.3}\">\n"
     );
     for suite in suites {

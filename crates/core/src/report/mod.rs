@@ -18,6 +18,7 @@ mod escape;
 mod headline;
 mod number;
 mod rows;
+mod suite;
 mod tally;
 
 #[cfg(test)]

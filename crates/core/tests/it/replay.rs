@@ -1,8 +1,8 @@
 //! Replay: what is asked again, how it compares, what it adds up to.
 
-use gbrain_core::capture::CapturedRow;
+use gbrain_core::capture::{CapturedRow, Retrieved};
 use gbrain_core::format::capture::read_row;
-use gbrain_core::id::{PageKey, Slug, SourceId};
+use gbrain_core::id::SourceId;
 use gbrain_core::provenance::{Difference, Differences};
 use gbrain_core::replay::{
     Caveat, Compared, Health, Live, Outcome, ReplayedRow, SettingsFrom, Skip, Summary, ask,
@@ -25,8 +25,21 @@ fn captured(members: Value) -> CapturedRow {
     read_row(Value::Object(row.clone()), 1).unwrap()
 }
 
-pub(crate) fn key(source: &str, slug: &str) -> PageKey {
-    PageKey::new(SourceId::new(source).unwrap(), Slug::new(slug).unwrap())
+fn page(source: &str, slug: &str) -> Retrieved {
+    Retrieved { source: Some(source.to_owned()), slug: slug.to_owned() }
+}
+
+#[test]
+fn an_answer_without_sources_is_compared_by_slug() {
+    let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
+    let scrubber = Scrubber::default();
+    let both = sides(row.expected().unwrap(), &[Retrieved::parse("x")], 5, &scrubber);
+    assert_eq!(both.captured, both.current);
+    let both = sides(row.expected().unwrap(), &[Retrieved::parse("a::x")], 5, &scrubber);
+    assert_eq!(
+        (both.captured.as_slice(), &both.current),
+        (&["a::x".to_owned()][..], &both.captured)
+    );
 }
 
 #[test]
@@ -156,10 +169,10 @@ fn a_scrubbed_query_is_compared_with_what_the_scrubbed_text_found() {
 fn pages_are_compared_with_their_source_where_it_is_known() {
     let scrubber = Scrubber::default();
     let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
-    let both = sides(row.expected().unwrap(), &[key("b", "x")], 5, &scrubber);
+    let both = sides(row.expected().unwrap(), &[page("b", "x")], 5, &scrubber);
     assert_ne!(both.captured, both.current);
     let row = captured(json!({ "retrieved_slugs": ["x"], "source_ids": ["a", "b"] }));
-    let both = sides(row.expected().unwrap(), &[key("b", "x"), key("a", "x")], 5, &scrubber);
+    let both = sides(row.expected().unwrap(), &[page("b", "x"), page("a", "x")], 5, &scrubber);
     assert_eq!(both.captured, both.current);
 }
 
@@ -246,7 +259,7 @@ proptest! {
     fn measures_stay_in_range_and_identity_is_perfect(
         a in prop::collection::vec(0u8..12, 0..12), b in prop::collection::vec(0u8..12, 0..12)
     ) {
-        let keys = |list: &[u8]| list.iter().map(|n| key("w", &format!("p{n}"))).collect::<Vec<_>>();
+        let keys = |list: &[u8]| list.iter().map(|n| page("w", &format!("p{n}"))).collect::<Vec<_>>();
         let row = captured(json!({
             "retrieved": a.iter().map(|n| json!({ "source_id": "w", "slug": format!("p{n}") })).collect::<Vec<_>>(),
         }));

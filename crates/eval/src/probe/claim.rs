@@ -54,6 +54,8 @@ impl<'a> Claim<'a> {
             spec: "{}".to_owned(),
             created_by: by.to_owned(),
             max_attempts: ATTEMPTS,
+            key: None,
+            group: None,
         };
         let now = store.clock()?;
         let job = store.take_job(workspace, &job, worker, later(now, length), now)?;

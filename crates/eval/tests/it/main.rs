@@ -1,3 +1,15 @@
-//! Reading and writing files, whatever is in them.
+//! Reading and writing files, whatever is in them; asking targets, whatever they do.
+
+#![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
 mod files;
+#[expect(unreachable_pub, dead_code, reason = "shared with the library of gbrain-bench")]
+#[path = "../../../bench/src/listener.rs"]
+mod listener;
+#[expect(unreachable_pub, dead_code, reason = "shared with the library of gbrain-bench")]
+#[path = "../../../bench/src/providers.rs"]
+mod providers;
+#[expect(unreachable_pub, dead_code, reason = "shared with the library of gbrain-bench")]
+#[path = "../../../bench/src/retrieval.rs"]
+mod retrieval;
+mod target;

@@ -13,11 +13,11 @@ mod responses;
 mod voyage;
 
 use gbrain_core::hash::Hash;
+use gbrain_net::Secret;
 use serde_json::{Value, json};
 
 use crate::error::{AskError, AskErrorKind};
 use crate::provider::{Api, Provider};
-use crate::secret::Secret;
 
 /// The form that an answer must have.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,9 +221,9 @@ pub(crate) fn searches(query: &str, documents: &[&str]) -> u64 {
 }
 
 /// The headers that say who asks.
-pub(crate) fn headers(provider: &Provider, key: Option<&Secret>) -> Vec<(&'static str, String)> {
+pub(crate) fn headers(provider: &Provider, key: Option<&Secret>) -> Vec<(String, String)> {
     let bearer = |key: &Secret| ("authorization", format!("Bearer {}", key.reveal()));
-    match provider.api {
+    let headers: Vec<(&str, String)> = match provider.api {
         Api::Anthropic => {
             let version = ("anthropic-version", "2023-06-01".to_owned());
             key.map(|key| ("x-api-key", key.reveal().to_owned()))
@@ -237,7 +237,8 @@ pub(crate) fn headers(provider: &Provider, key: Option<&Secret>) -> Vec<(&'stati
         Api::OpenAi | Api::OpenAiCompatible | Api::Cohere | Api::Voyage | Api::Jina => {
             key.map(bearer).into_iter().collect()
         }
-    }
+    };
+    headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn numbers(value: &Value) -> Option<Vec<f32>> {

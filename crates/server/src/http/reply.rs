@@ -79,7 +79,7 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
         "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
         "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
         "over_budget" => StatusCode::PAYMENT_REQUIRED,
-        "model" => StatusCode::BAD_GATEWAY,
+        "model" | "target" => StatusCode::BAD_GATEWAY,
         "busy" | "not_initialised" | "unavailable" | "unreachable" | "attempts_exhausted" => {
             StatusCode::SERVICE_UNAVAILABLE
         }

@@ -22,6 +22,7 @@ use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
     ask, captures, compare, contradictions, documents, jobs, labels, pages, probe, sources, status,
+    suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
@@ -55,6 +56,11 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::EvalStatusBody>(GET, "/v1/eval/status", "eval_status", "How captures and measurements stand.").asks(status::status),
         endpoint::<format::contradiction::FoundContradictions>(GET, "/v1/contradictions", "find_contradictions", "List what the last probe for contradictions found.").asks(contradictions::find),
         endpoint::<format::probe::ProbeHistory>(GET, "/v1/probe", "probe_history", "List past runs of the nightly quality probe, newest first.").asks(probe::list),
+
+        endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").asks(suites::list),
+        endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
+        endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
+        endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Tell of something that suites wait for.").takes(suites::tell),
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),

@@ -2,7 +2,7 @@
 //! beats tell each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::BrainError;
 use gbrain_store::Progress;
@@ -22,7 +22,7 @@ pub(super) enum Halt {
 #[derive(Debug, Default)]
 pub(super) struct Going {
     halt: Mutex<Option<Halt>>,
-    is_halted: AtomicBool,
+    is_halted: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
     note: Mutex<&'static str>,
@@ -41,6 +41,11 @@ impl Going {
     /// Whether the job must stop; cheap.
     pub(super) fn is_halted(&self) -> bool {
         self.is_halted.load(Ordering::Acquire)
+    }
+
+    /// What is set when the job must stop.
+    pub(super) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.is_halted
     }
 
     /// Refuses to go on if the job must stop.

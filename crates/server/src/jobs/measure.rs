@@ -34,6 +34,12 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// A run of a suite.
+    pub(super) fn of_suite(rows: usize, verdict: Verdict, began: SystemTime) -> Self {
+        let (kind, ended) = (gbrain_eval::suite::KIND, SystemTime::now());
+        Self { kind, rows, verdict: Some(verdict), checks: Vec::new(), began, ended }
+    }
+
     /// Counts it and makes its span. Only what was kept is told of: a run that was stopped, or that
     /// another worker has by now, says nothing about the brain.
     pub(super) fn tell(&self, held: &Held<'_>) {

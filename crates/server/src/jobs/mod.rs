@@ -13,8 +13,9 @@ mod import;
 mod measure;
 mod outside;
 mod spec;
+mod suite;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod worker;
 
 pub use spec::ImportFilesSpec;
@@ -26,4 +27,4 @@ pub(crate) use worker::Worker;
 pub const ATTEMPTS: u32 = 20;
 
 pub(crate) use measure::refuse_trusted;
-pub(crate) use spec::{JOBS, JobBody, RUNS, Rows, RunBody};
+pub(crate) use spec::{JOBS, JobBody, RUNS, Rows, RunBody, SUITES};

@@ -36,11 +36,11 @@ struct FromOutside<'a> {
 }
 
 impl Retriever for FromOutside<'_> {
-    fn retrieve(&self, request: &Request) -> Result<Answer, RetrieveError> {
+    fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
         if self.going.is_halted() {
             return Err(RetrieveError("the run was stopped".to_owned()));
         }
-        self.inner.retrieve(&untrusted(request)).map_err(|RetrieveError(why)| {
+        self.inner.retrieve(&untrusted(request), id).map_err(|RetrieveError(why)| {
             // It may name files; what is told is read over a wire.
             tracing::warn!(message = %why, "a row could not be asked again");
             RetrieveError("the brain could not answer; the worker's log says why".to_owned())

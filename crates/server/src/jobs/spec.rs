@@ -19,6 +19,8 @@ use crate::operations::pages::TextFormat;
 pub(crate) const JOBS: &[&str] = &["import", ImportFilesSpec::KIND, "reindex"];
 /// The kinds that measure it.
 pub(crate) const RUNS: &[&str] = &["replay", "gate"];
+/// The kinds that run suites, which the scheduler queues.
+pub(crate) const SUITES: &[&str] = &[gbrain_eval::suite::KIND];
 
 /// A job that a caller may start.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

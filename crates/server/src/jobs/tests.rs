@@ -47,6 +47,8 @@ impl Site {
             spec: spec.to_string(),
             created_by: "test".to_owned(),
             max_attempts: 5,
+            key: None,
+            group: None,
         };
         let store = self.house.store();
         store.add_job(&ws(), &job, store.clock().unwrap()).unwrap()
@@ -307,4 +309,24 @@ fn a_worker_that_lost_its_job_counts_nothing() {
     let held = site.held(&kept);
     end(&held, run(&held)).unwrap();
     assert_eq!(site.metrics("gbrain_verdicts_total{").len(), 1);
+}
+
+/// What suites are run with in tests: no target but the local brain.
+pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
+    use gbrain_core::target::{TargetError, TargetErrorKind};
+    let unknown = |name: &str| Err(TargetError::new(TargetErrorKind::BadRequest, name));
+    crate::house::SuiteTools {
+        targets: gbrain_eval::suite::TargetBook {
+            find: Arc::new(unknown),
+            environment: Arc::new(|_: &str| None),
+            dir: dir.to_owned(),
+        },
+        scrubber: gbrain_core::scrub::Scrubber::default(),
+        desk: gbrain_llm::Desk {
+            providers: gbrain_llm::Providers::with(&serde_json::Map::new()).unwrap(),
+            prices: gbrain_llm::prices_with(&dir.join("prices.json")).unwrap(),
+            limits: gbrain_llm::Limits::default(),
+            environment: Arc::new(|_: &str| None),
+        },
+    }
 }

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::fault::Fault;
+use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 use super::halt::{Going, Halt};
 use super::measure::Measured;
-use super::{ImportFilesSpec, JOBS, RUNS, files, import, measure};
+use super::{ImportFilesSpec, JOBS, RUNS, SUITES, files, import, measure, suite};
 use crate::house::House;
 use crate::threads::wait_for;
 
@@ -92,7 +93,7 @@ fn claim(
     options: &WorkerOptions,
     last: Option<WorkspaceId>,
 ) -> Result<Option<Job>, Fault> {
-    let kinds = JOBS.iter().chain(RUNS).map(|kind| (*kind).to_owned()).collect();
+    let kinds = JOBS.iter().chain(RUNS).chain(SUITES).map(|kind| (*kind).to_owned()).collect();
     let now = house.store().clock()?;
     let lease_until = later(now, options.lease);
     let claim = Claim { worker: options.name.clone(), kinds, lease_until, last };
@@ -131,6 +132,8 @@ pub(super) struct Done {
     pub(super) result: String,
     /// What was measured, to be told once it is kept.
     pub(super) measured: Option<Measured>,
+    /// The run of a suite, which is recorded with the job's end.
+    pub(super) suite: Option<Box<SuiteRunBody>>,
 }
 
 impl Done {
@@ -138,7 +141,7 @@ impl Done {
     pub(super) fn with(result: &impl serde::Serialize) -> Result<Self, Fault> {
         let result = serde_json::to_string(result);
         let result = result.map_err(|error| Fault::internal(error.to_string()))?;
-        Ok(Self { result, measured: None })
+        Ok(Self { result, measured: None, suite: None })
     }
 }
 
@@ -171,6 +174,7 @@ pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
         "reindex" => import::reindex(held),
         "replay" => measure::replay(held),
         "gate" => measure::gate(held),
+        gbrain_eval::suite::KIND => suite::run(held),
         other => Err(Fault::usage(format!("there is no job of kind `{other}`"))),
     }
 }
@@ -221,8 +225,11 @@ pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Faul
     }
     // What was done whole is done, whatever was asked for meanwhile.
     let (state, was_heard) = match (held.going.halt(), done) {
-        (_, Ok(Done { result, measured })) => {
-            let was_heard = finish(Outcome::Done(result))?;
+        (_, Ok(Done { result, measured, suite })) => {
+            let was_heard = match suite {
+                Some(run) => suite::recorded(held, &run, now)?,
+                None => finish(Outcome::Done(result))?,
+            };
             measured.iter().filter(|_| was_heard).for_each(|measured| measured.tell(held));
             ("done", was_heard)
         }
@@ -241,7 +248,7 @@ pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Faul
     };
     let state = if was_heard { state } else { "lost" };
     tracing::info!(job = id, job_kind = held.job.info.kind, state, "job");
-    let known = JOBS.iter().chain(RUNS).find(|kind| **kind == held.job.info.kind);
+    let known = JOBS.iter().chain(RUNS).chain(SUITES).find(|kind| **kind == held.job.info.kind);
     held.house.metrics().workspace(ws).job(known.copied().unwrap_or("other"), state);
     Ok(())
 }

@@ -78,6 +78,8 @@ fn start(call: &Call<'_>, kind: &str, spec: &impl Serialize) -> Result<Reply, Fa
         spec,
         created_by: call.who.name.clone(),
         max_attempts: ATTEMPTS,
+        key: None,
+        group: None,
     };
     let id = store.add_job(ws, &job, store.clock()?)?;
     let state = JobState::Queued.name();
@@ -209,6 +211,8 @@ pub fn shown_to_owner(job: &JobInfo) -> JobShown {
         started_at,
         updated_at,
         finished_at,
+        key: _,
+        group: _,
     } = job;
     JobShown {
         id: *id,

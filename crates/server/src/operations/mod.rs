@@ -15,6 +15,7 @@ pub(crate) mod pages;
 pub(crate) mod probe;
 pub(crate) mod sources;
 pub(crate) mod status;
+pub(crate) mod suites;
 
 #[cfg(test)]
 mod tests;

@@ -58,6 +58,8 @@ impl Site {
             spec: "{}".to_owned(),
             created_by: "test".to_owned(),
             max_attempts: 5,
+            key: None,
+            group: None,
         };
         store.add_job(&ws, &job, now).unwrap();
         let lease_until = now.checked_add(SignedDuration::from_secs(60)).unwrap();

@@ -212,15 +212,22 @@ fn narrowed<'a>(
     filter: &CaptureFilter,
 ) -> (String, Vec<Value<'a>>) {
     let CaptureFilter { since, until, tool, remote, after_id, limit: _ } = *filter;
-    let narrowings: [(&str, Option<Value<'_>>); 5] = [
+    let narrowings: [(&str, Option<Value<'a>>); 5] = [
         ("created_at >=", since.map(|since| reached(since).into())),
         ("created_at <", until.map(|until| reached(until).into())),
         ("tool_name =", tool.map(|tool| tool.name().into())),
         ("remote =", remote.map(Value::from)),
         ("id >", after_id.map(Value::from)),
     ];
-    let mut sql = format!("{sql} WHERE workspace_id = $1");
-    let mut params = vec![ws.into()];
+    narrow(format!("{sql} WHERE workspace_id = $1"), vec![ws.into()], narrowings)
+}
+
+/// A statement with those of the conditions that have a value.
+pub(super) fn narrow<'a>(
+    mut sql: String,
+    mut params: Vec<Value<'a>>,
+    narrowings: impl IntoIterator<Item = (&'static str, Option<Value<'a>>)>,
+) -> (String, Vec<Value<'a>>) {
     for (clause, value) in narrowings {
         let Some(value) = value else { continue };
         params.push(value);

@@ -66,6 +66,22 @@ macro_rules! unnumbered {
 const NUMBERS: &[(&str, &str)] = &[
     ("jobs are past their counter", unnumbered!("jobs")),
     ("labels are past their counter", unnumbered!("labels")),
+    ("events are past their counter", unnumbered!("suite_events")),
+    ("runs of suites are past their counter", unnumbered!("suite_runs")),
+    ("canonical queries are past their counter", unnumbered!("canonical_queries")),
+    ("retrieval logs are past their counter", unnumbered!("retrieval_logs")),
+    ("words of feedback are past their counter", unnumbered!("feedback_events")),
+    ("calibration pairs are past their counter", unnumbered!("calibration_pairs")),
+    ("thresholds are past their counter", unnumbered!("rerank_thresholds")),
+    ("messages are past their counter", unnumbered!("alert_deliveries")),
+    ("silences are past their counter", unnumbered!("alert_silences")),
+    ("incidents are past their counter", unnumbered!("incidents")),
+    (
+        "alerts looked at a run that was never recorded",
+        "SELECT count(*) FROM alert_cursors t LEFT JOIN counters k \
+         ON k.workspace_id = t.workspace_id AND k.name = 'suite_runs' \
+         WHERE t.workspace_id = $1 AND t.run_id > coalesce(k.last_id, 0)",
+    ),
 ];
 
 macro_rules! orphans_of {

@@ -10,7 +10,14 @@ const TAKE: &str = "INSERT INTO counters (workspace_id, name, last_id) VALUES ($
      ON CONFLICT (workspace_id, name) DO UPDATE SET \
      last_id = counters.last_id + excluded.last_id RETURNING last_id";
 
-/// Takes numbers; the last of them.
+const LAST: &str = "SELECT last_id FROM counters WHERE workspace_id = $1 AND name = $2";
+
+/// The last number that was given out; 0 if none was.
+pub(super) fn last(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<i64> {
+    Ok(first(session, LAST, &[ws.into(), name.into()], |row| row.int(0))?.unwrap_or(0))
+}
+
+/// Takes numbers; the last of them. Taking none only holds the counter.
 pub(super) fn take(
     session: &mut dyn Session,
     ws: &WorkspaceId,

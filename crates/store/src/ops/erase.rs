@@ -7,7 +7,7 @@
 use gbrain_core::id::{Generation, PageId, PageKey, WorkspaceId};
 use jiff::Timestamp;
 
-use super::{judging, workspaces, write};
+use super::{forget, workspaces, write};
 use crate::driver::{Session, Value, collect};
 use crate::plan::{ChangeOp, PastVersion, without_page};
 use crate::schema::REWRITTEN_CHANGES;
@@ -31,8 +31,8 @@ pub(super) fn page(
     let id = found.ok_or_else(|| StoreError::NotFound(key.clone()))?.id;
     let versions = past_versions(session, ws, key, id)?;
     rewrite_feed(session, ws, id, &versions)?;
+    forget::page(session, ws, key, id)?;
     session.execute(ERASE, &[ws.into(), id.0.into()])?;
-    judging::forget_page(session, ws, key)?;
     ledger.head = without_page(ledger.head, &versions);
     let change = ledger.record(ChangeOp::Purge, Some(id), None);
     workspaces::save(session, ws, &ledger, &[change], now)?;

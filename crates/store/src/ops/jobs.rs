@@ -14,7 +14,7 @@ macro_rules! info {
     () => {
         "workspace_id, id, kind, state, attempt, max_attempts, run_after, done, total, note, \
          error, worker, lease_until, cancel_requested, created_by, created_at, started_at, \
-         updated_at, finished_at"
+         updated_at, finished_at, key, grp"
     };
 }
 /// What a job needs to go on is of no use when it is over, and may be long.
@@ -26,8 +26,9 @@ macro_rules! emptied {
 pub(super) use emptied;
 
 const ADD: &str = "INSERT INTO jobs (workspace_id, id, kind, state, attempt, max_attempts, \
-     run_after, done, note, cancel_requested, created_by, created_at, updated_at, spec) \
-     VALUES ($1, $2, $3, 'queued', 0, $4, $5, 0, '', FALSE, $6, $5, $5, $7)";
+     run_after, done, note, cancel_requested, created_by, created_at, updated_at, spec, key, grp) \
+     VALUES ($1, $2, $3, 'queued', 0, $4, $5, 0, '', FALSE, $6, $5, $5, $7, $8, $9)";
+const KEYED: &str = "SELECT id FROM jobs WHERE workspace_id = $1 AND kind = $2 AND key = $3";
 const GET: &str = concat!(
     "SELECT ",
     info!(),
@@ -52,8 +53,11 @@ pub(super) fn add(
     now: Timestamp,
 ) -> Result<i64> {
     workspaces::ledger(session, ws)?;
-    let NewJob { kind, spec, created_by, max_attempts } = job;
-    refuse_nul(&[kind, spec, created_by])?;
+    if let Some(id) = keyed(session, ws, job)? {
+        return Ok(id);
+    }
+    let NewJob { kind, spec, created_by, max_attempts, key, group } = job;
+    refuse_nul(&[kind, spec, created_by, group.as_deref().unwrap_or("")])?;
     let id = counters::take(session, ws, "jobs", 1)?;
     let params = [
         ws.into(),
@@ -63,9 +67,25 @@ pub(super) fn add(
         now.as_millisecond().into(),
         created_by.as_str().into(),
         spec.as_str().into(),
+        key.as_deref().into(),
+        group.as_deref().into(),
     ];
     session.execute(ADD, &params)?;
     Ok(id)
+}
+
+/// The job that has the key of this one. The counter is held to the end of the transaction, so of two
+/// who find none only one adds one.
+pub(super) fn keyed(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    job: &NewJob,
+) -> Result<Option<i64>> {
+    let NewJob { kind, key, .. } = job;
+    let Some(key) = key else { return Ok(None) };
+    refuse_nul(&[kind, key])?;
+    counters::take(session, ws, "jobs", 0)?;
+    first(session, KEYED, &[ws.into(), kind.as_str().into(), key.as_str().into()], |row| row.int(0))
 }
 
 pub(super) fn get(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {

@@ -1,7 +1,7 @@
 //! Answers of models, and runs of measurements.
 
 use gbrain_core::hash::Hash;
-use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
@@ -15,15 +15,10 @@ const KEEP: &str = "INSERT INTO model_answers (workspace_id, kind, key, created_
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, key) DO UPDATE SET \
      created_at = excluded.created_at, expires_at = excluded.expires_at, body = excluded.body";
 const FORGET: &str = "DELETE FROM model_answers WHERE workspace_id = $1 AND expires_at <= $2";
-const FORGET_ALL: &str = "DELETE FROM model_answers WHERE workspace_id = $1";
 const ADD_RUN: &str = "INSERT INTO eval_runs (workspace_id, kind, id, at, outcome, body) \
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, id) DO NOTHING";
 const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
      WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
-/// A run of the probe is about questions of its own and holds nothing of any page; without it the probe
-/// would be due again.
-const FORGET_PAGE: &str = "DELETE FROM eval_runs WHERE workspace_id = $1 AND kind <> $3 \
-     AND body LIKE $2 ESCAPE '!'";
 
 pub(super) fn answers(
     session: &mut dyn Session,
@@ -104,17 +99,4 @@ pub(super) fn runs(
             body: row.text(3)?,
         })
     })
-}
-
-/// Erases whatever may hold text of a page: reports that name it, and all answers, which name nothing.
-pub(super) fn forget_page(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-) -> Result<()> {
-    session.execute(FORGET_ALL, &[ws.into()])?;
-    let slug = key.slug.as_str().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    let spared = RunKind::QualityProbe.name();
-    session.execute(FORGET_PAGE, &[ws.into(), format!("%{slug}%").into(), spared.into()])?;
-    Ok(())
 }

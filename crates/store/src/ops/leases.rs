@@ -14,9 +14,16 @@ use crate::driver::{Session, Value, collect, first};
 use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
 use crate::{Result, StoreError, row};
 
-/// What a worker may take at the moment `$1`.
+/// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
 const CLAIMABLE: &str = "state IN ('queued', 'running') \
-     AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1))";
+     AND ((state = 'queued' AND run_after <= $1) OR (state = 'running' AND lease_until <= $1)) \
+     AND (grp IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running' \
+     AND busy.workspace_id = jobs.workspace_id AND busy.grp = jobs.grp AND busy.id <> jobs.id))";
+/// The index that lets one job of a group run.
+const ONE_AT_WORK: &str = "jobs_at_work";
+/// How many races for a group a claim may lose. Whoever lost one finds the group at work, so two in a row
+/// are rare.
+const RACES: usize = 100;
 /// How many jobs of a workspace somebody works on.
 const AT_WORK: &str = "SELECT count(*) FROM jobs AS held WHERE held.state = 'running' \
      AND held.workspace_id = jobs.workspace_id AND held.lease_until > $1";
@@ -118,6 +125,18 @@ pub(super) fn take(
     }
     jobs::add(session, ws, job, now)?;
     claim(session, ws, skip_locked, taker, now)
+}
+
+/// Claims again when another job of the group was claimed at the same moment: the group is at work then,
+/// and its other jobs are passed over.
+pub(super) fn unless_beaten<T>(claim: impl Fn() -> Result<T>) -> Result<T> {
+    for _ in 0..RACES {
+        match claim() {
+            Err(StoreError::Constraint { which }) if which == ONE_AT_WORK => {}
+            claimed => return claimed,
+        }
+    }
+    Err(StoreError::Busy)
 }
 
 /// What decides about a claimable job.
@@ -223,6 +242,17 @@ pub(super) fn step<T>(
         0 => Err(StoreError::LeaseLost { job: *id }),
         _ => Ok(()),
     }
+}
+
+/// Whether the job is this worker's. If so it stays that to the end of the transaction.
+pub(super) fn hold(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+) -> Result<bool> {
+    let params = fence(session, ws, id, lease)?;
+    Ok(session.execute(&format!("UPDATE jobs SET state = state {FENCE}"), &params)? > 0)
 }
 
 pub(super) fn finish(

@@ -1,22 +1,33 @@
 //! The store's operations, written once for both engines: the contract of [`Store`] in terms of
 //! sessions.
 
+mod alerts;
+mod calibration;
 mod captures;
 mod check;
 mod config;
 mod counters;
+mod deliveries;
 mod documents;
 mod erase;
+mod events;
 mod feed;
+mod forget;
+mod incidents;
 mod jobs;
 mod judging;
 mod labels;
 mod leases;
 mod load;
+mod playbook;
+mod queries;
 mod read;
+mod retrievals;
 mod sources;
 mod spend;
 mod stats;
+mod suite_runs;
+mod suites;
 mod tokens;
 mod workspaces;
 mod write;
@@ -335,8 +346,11 @@ impl<D: Driver> Store for D {
     fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
         let skip_locked = self.skip_locked();
         for ws in self.read(Scope::Directory, |session| leases::claimable(session, claim, now))? {
-            let claimed = self
-                .write_beside(&ws, |session| leases::claim(session, &ws, skip_locked, claim, now));
+            let claimed = leases::unless_beaten(|| {
+                self.write_beside(&ws, |session| {
+                    leases::claim(session, &ws, skip_locked, claim, now)
+                })
+            });
             // Nothing: others were quicker there.
             if let Some(job) = claimed? {
                 return Ok(Some(job));
@@ -356,7 +370,11 @@ impl<D: Driver> Store for D {
         let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
         let claim = Claim { worker, kinds, lease_until, last: None };
         let skip_locked = self.skip_locked();
-        self.write_beside(ws, |session| leases::take(session, ws, skip_locked, job, &claim, now))
+        leases::unless_beaten(|| {
+            self.write_beside(ws, |session| {
+                leases::take(session, ws, skip_locked, job, &claim, now)
+            })
+        })
     }
 
     fn beat_job(

@@ -1,8 +1,8 @@
 //! PostgreSQL: for many machines. Any server from version 12 on; no extension is needed.
 //!
 //! Promises: writers of a workspace queue on its row, so the feed's numbers are in commit order;
-//! readers see one moment (`REPEATABLE READ`) and never wait; captures, tokens, jobs, documents
-//! and labels do not wait for pages. Every transaction names its workspace, and row-level security
+//! readers see one moment (`REPEATABLE READ`) and never wait; captures, tokens, jobs, documents,
+//! labels and what the playbook keeps do not wait for pages. Every transaction names its workspace, and row-level security
 //! holds a role that does not own the tables to it.
 //!
 //! Calls block, and must not be made from inside an async runtime's own threads. Statements are

@@ -272,6 +272,10 @@ impl Columns for Row {
         Ok(self.try_get(at)?)
     }
 
+    fn opt_real(&self, at: usize) -> Result<Option<f64>> {
+        Ok(self.try_get(at)?)
+    }
+
     fn flag(&self, at: usize) -> Result<bool> {
         Ok(self.try_get(at)?)
     }

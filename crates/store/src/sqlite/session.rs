@@ -136,6 +136,10 @@ impl Columns for Row<'_> {
         Ok(self.get(at)?)
     }
 
+    fn opt_real(&self, at: usize) -> Result<Option<f64>> {
+        Ok(self.get(at)?)
+    }
+
     fn flag(&self, at: usize) -> Result<bool> {
         Ok(self.get(at)?)
     }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::Generation;
 use gbrain_store::{Location, OpenMode, Store, open};
 
+use crate::delivering::send_all;
 use crate::feed::Follower;
+use crate::firing::run_suites;
 use crate::fixture::*;
 use crate::windows::capture_batches;
 
@@ -24,6 +26,10 @@ pub(crate) enum Role {
     WriteForever { start: usize },
     /// Captures `batches` and says how many captures they were.
     Capture { batches: usize },
+    /// Fires due runs of `suites`, `runs` of each, and works on them until all are over.
+    RunSuites { suites: usize, runs: usize },
+    /// Sends messages until there are none, telling each one before it says so.
+    Send,
 }
 
 /// How long a follower waits for writers that may have failed.
@@ -77,6 +83,8 @@ pub(crate) fn spawn(location: &Location, role: Role) -> Player {
         Role::Follow { until } => format!("follow {until} 0 0"),
         Role::WriteForever { start } => format!("forever {start} 0 0"),
         Role::Capture { batches } => format!("capture {batches} 0 0"),
+        Role::RunSuites { suites, runs } => format!("suites {suites} {runs} 0"),
+        Role::Send => "send 0 0 0".to_owned(),
     };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -110,6 +118,8 @@ fn plays_its_role() {
         "follow" => follow(&*store, Generation(number(1) as i64)),
         "forever" => write_forever(&*store, number(1)),
         "capture" => report(&capture_batches(&*store, number(1)).to_string()),
+        "suites" => run_suites(&*store, number(1), number(2)),
+        "send" => send_all(&*store, &mut |line| report(line)),
         other => panic!("no role {other}"),
     }
 }

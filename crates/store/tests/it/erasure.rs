@@ -2,17 +2,22 @@
 
 use gbrain_core::id::Generation;
 use gbrain_core::page::Page;
-use gbrain_store::{CaptureFilter, Location};
+use gbrain_store::{
+    CaptureFilter, Known, Location, NewPair, NewQuery, NewSuiteRun, QueryFilter, RetrievalFilter,
+    Store,
+};
 
 use crate::captures::capture;
 use crate::database::Database;
 use crate::feed::Follower;
 use crate::fixture::*;
+use crate::playbook::{new_run, pair, query, retrieval};
 
 on_both_engines! {
     a_purged_page_leaves_every_generation,
     readers_behind_a_purge_agree_with_every_root,
     a_purged_name_can_be_used_again,
+    a_purged_page_takes_what_suites_kept_of_it,
 }
 
 const MARKER: &str = "xyzzy-plugh-erase-me";
@@ -82,6 +87,58 @@ fn a_purged_name_can_be_used_again(db: &Database) {
     assert_sound(&*store);
 }
 
+/// Rows that hold text of a page, and name it in one of the ways in which pages are named.
+fn keep_text_of(store: &dyn Store, name: &str, text: &str) {
+    let body = serde_json::json!({ "results": [{ "document": name, "snippet": text }] });
+    let run = NewSuiteRun { report: body.to_string(), ..new_run("smoke", None) };
+    store.add_suite_run(&ws(), &run, at(1)).unwrap();
+    let mut log = retrieval("q", 1);
+    log.fields.body = Some(body.to_string());
+    log.feedback[0].comment = Some(text.to_owned());
+    store.add_retrieval_logs(&ws(), &[log], at(1)).unwrap();
+    let expected = serde_json::json!({ "expected": [{ "id": name }], "snippets": [text] });
+    let query = NewQuery { body: expected.to_string(), ..query(name) };
+    store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
+    let body = serde_json::json!({ "chunk_text": text }).to_string();
+    store.put_pairs(&ws(), &[NewPair { body, ..pair("q", name) }], at(1)).unwrap();
+}
+
+fn a_purged_page_takes_what_suites_kept_of_it(db: &Database) {
+    let store = db.open();
+    let odd = "people/\"a_b\"";
+    write(&*store, &[&plain(odd, "x"), &plain("people/axb", "y"), &plain("go", "z")], 1);
+    let chunk = store.page(&ws(), &key("go")).unwrap().unwrap().page.chunks[0].id(&key("go"));
+    let names =
+        [odd, &format!("default::{odd}"), &format!("{odd}#3"), "people/axb", "lego", &chunk];
+    for name in names {
+        keep_text_of(&*store, name, &format!("text of {name}"));
+    }
+    let left = || {
+        let runs = store.suite_runs_after(&ws(), 0, 9).unwrap();
+        let reports = runs
+            .iter()
+            .filter(|run| store.suite_run(&ws(), run.id).unwrap().unwrap().report.is_some());
+        let logs = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
+        let bodies = logs.iter().filter(|log| log.fields.body.is_some()).count();
+        let ids: Vec<i64> = logs.iter().map(|log| log.id).collect();
+        let words = store.feedback(&ws(), &ids).unwrap().concat();
+        let comments = words.iter().filter(|word| word.comment.is_some()).count();
+        let queries = store.canonical_queries(&ws(), &QueryFilter::default(), 9).unwrap().len();
+        let pairs = store.pairs(&ws(), None, 9).unwrap().len();
+        assert_eq!((runs.len(), logs.len(), words.len()), (6, 6, 12), "the figures stay");
+        (reports.count(), bodies, comments, queries, pairs)
+    };
+    assert_eq!(left(), (6, 6, 12, 6, 6));
+    store.purge_page(&ws(), &key(odd), at(2)).unwrap();
+    assert_eq!(left(), (3, 3, 6, 3, 3));
+    // A short name is in many words: reports and logs do without, but nobody's work is lost.
+    store.purge_page(&ws(), &key("go"), at(3)).unwrap();
+    assert_eq!(left(), (2, 2, 4, 2, 2));
+    let queries = store.canonical_queries(&ws(), &QueryFilter::default(), 9).unwrap();
+    assert!(queries.iter().any(|query| query.body.contains("lego")));
+    assert_sound(&*store);
+}
+
 #[test]
 fn purged_bytes_leave_the_sqlite_files() {
     let db = Database::sqlite();
@@ -89,6 +146,7 @@ fn purged_bytes_leave_the_sqlite_files() {
     for n in 0..20 {
         write(&*store, &[&marked("gone"), &full(&format!("p{n}"), "stays")], n);
         write(&*store, &[&plain("gone", &format!("version {n} of {MARKER}"))], n);
+        keep_text_of(&*store, "default::gone", &format!("{MARKER} {n}"));
     }
     assert!(holds_marker(&db));
     let purged = store.purge_page(&ws(), &key("gone"), at(30)).unwrap();

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_store::RunKind;
 use gbrain_store::{
-    CaptureFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter, PageVersion, Store,
-    open,
+    CaptureFilter, DeliveryFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter,
+    PageVersion, QueryFilter, QueryState, RetrievalFilter, Store, SuiteRunFilter, open,
 };
 
 use crate::database::{Database, client};
@@ -102,6 +102,24 @@ fn everything(store: &dyn Store, ws: &WorkspaceId) -> Vec<(&'static str, String)
         said("labels", &store.labels(ws, None, 100)),
         said("spend", &store.spend(ws, at(0))),
         said("runs", &store.runs(ws, RunKind::Contradictions, at(0), 100)),
+        said("suites", &store.suites(ws)),
+        said("suite_cursors", &store.suite_cursors(ws)),
+        said("events_after", &store.events_after(ws, 0, 100)),
+        said("event_head", &store.event_head(ws)),
+        said("suite_run", &store.suite_run(ws, 2)),
+        said("suite_runs", &store.suite_runs(ws, &SuiteRunFilter::default(), 100)),
+        said("suite_runs_after", &store.suite_runs_after(ws, 0, 100)),
+        said("canonical_queries", &store.canonical_queries(ws, &QueryFilter::default(), 100)),
+        said("retrieval_logs", &store.retrieval_logs(ws, &RetrievalFilter::default())),
+        said("feedback", &store.feedback(ws, &[1, 2])),
+        said("pairs", &store.pairs(ws, None, 100)),
+        said("thresholds", &store.thresholds(ws, None, 100)),
+        said("rerank_scores", &store.rerank_scores(ws, 2)),
+        said("alert_board", &store.alert_board(ws)),
+        said("deliveries", &store.deliveries(ws, &DeliveryFilter::default(), 100)),
+        said("delivery_counts", &store.delivery_counts(ws)),
+        said("silences", &store.silences(ws, None)),
+        said("incidents", &store.incidents(ws, None, 100)),
         said("stats", &stats),
         said("check", &store.check(ws)),
     ]
@@ -151,12 +169,23 @@ fn a_forgotten_filter_changes_nothing_of_others() {
     let kind = DocumentKind::Qrels;
     assert!(store.delete_document(&other, kind, "d0").unwrap());
     store.delete_label(&other, 1).unwrap();
+    store.disable_suite(&other, "p0 of default", at(9)).unwrap();
+    store.remove_suite(&other, "p0 of default").unwrap();
+    store.prune_events(&other, at(99)).unwrap();
+    store.prune_suite_runs(&other, at(99)).unwrap();
+    store.set_query_state(&other, 1, QueryState::Active, at(9)).unwrap();
+    store.delete_query(&other, 1).unwrap();
+    store.prune_retrieval_logs(&other, at(99)).unwrap();
+    store.delete_pair(&other, 1).unwrap();
+    store.prune_deliveries(&other, at(99)).unwrap();
+    store.end_silence(&other, 1, at(2)).unwrap();
+    store.edit_incident(&other, 1, &|_| "noted".to_owned()).unwrap();
     assert_eq!(everything(&*honest, &ws()), before);
     let theirs = everything(&*honest, &other);
     let gone = ["count_captures", "captures"];
     for (what, answer) in theirs.iter().filter(|(what, _)| gone.contains(what)) {
         assert!(answer == "Ok(0)" || answer == "(Ok(()), [])", "{what}: {answer}");
     }
-    assert_eq!(honest.job_counts_of(&other).unwrap().queued, 1, "its own was cancelled");
+    assert_eq!(honest.job_counts_of(&other).unwrap().queued, 3, "its own was cancelled");
     assert_eq!(honest.labels(&other, None, 9).unwrap().len(), 1, "its own was deleted");
 }

@@ -39,6 +39,8 @@ pub(crate) fn new_job(kind: &str) -> NewJob {
         spec: r#"{"path":"größe"}"#.to_owned(),
         created_by: "ada".to_owned(),
         max_attempts: 2,
+        key: None,
+        group: None,
     }
 }
 
@@ -129,6 +131,8 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
         started_at: None,
         updated_at: at(1),
         finished_at: None,
+        key: None,
+        group: None,
     };
     assert_eq!(queued.info, expected);
     assert_eq!((queued.spec.as_str(), &queued.checkpoint), (r#"{"path":"größe"}"#, &None));

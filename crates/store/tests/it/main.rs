@@ -9,6 +9,8 @@
 #[macro_use]
 mod database;
 
+mod alerts;
+mod calibration;
 mod captures;
 mod child;
 #[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
@@ -16,8 +18,10 @@ mod child;
 mod cluster;
 mod concurrency;
 mod crash;
+mod delivering;
 mod erasure;
 mod feed;
+mod firing;
 mod fixture;
 mod forgotten;
 mod jobs;
@@ -29,10 +33,14 @@ mod model;
 mod opening;
 mod outage;
 mod pages;
+mod playbook;
+mod query_set;
+mod retrievals;
 mod security;
 mod settings;
 mod soundness;
 mod spending;
+mod suites;
 mod tls;
 mod tokens;
 mod upgrade;

@@ -43,7 +43,12 @@ fn opening_again_keeps_everything(db: &Database) {
 }
 
 /// What a database of schema 1 lacks. On PostgreSQL a policy too.
-const BACK_TO_SCHEMA_1: &str = "DROP TABLE counters; DROP TABLE tokens; DROP TABLE jobs; \
+const BACK_TO_SCHEMA_1: &str = "DROP TABLE suite_cursors; DROP TABLE suites; \
+     DROP TABLE suite_events; DROP TABLE suite_runs; DROP TABLE canonical_queries; \
+     DROP TABLE feedback_events; DROP TABLE retrieval_logs; DROP TABLE calibration_pairs; \
+     DROP TABLE rerank_scores; DROP TABLE rerank_thresholds; DROP TABLE alert_cursors; \
+     DROP TABLE alert_states; DROP TABLE alert_deliveries; DROP TABLE alert_silences; \
+     DROP TABLE incidents; DROP TABLE counters; DROP TABLE tokens; DROP TABLE jobs; \
      DROP TABLE documents; DROP TABLE labels; DROP INDEX visible_pages; \
      DROP TABLE budgets; DROP TABLE charges; DROP TABLE model_answers; DROP TABLE eval_runs; \
      DROP TABLE eval_candidates; DROP TABLE eval_capture_failures; \

@@ -4,7 +4,7 @@ use gbrain_core::capture::FailureReason;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
-use gbrain_store::{AnswerKind, RunKind, Settlement};
+use gbrain_store::{AnswerKind, DeliveryEnd, RunKind, Settlement};
 use gbrain_store::{
     CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
     StoreError, open,
@@ -15,6 +15,7 @@ use crate::database::{Database, client};
 use crate::fixture::*;
 use crate::jobs::{claim, new_job, open_jobs, other, try_claim};
 use crate::judgements::label;
+use crate::playbook::{due, new_run, one_of_each, send};
 use crate::spending::{charge, run};
 use crate::tokens::new_token;
 
@@ -88,6 +89,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
                 .keep_model_answers(ws, AnswerKind::Expansion, &[(key, own("x"))], at(1), at(99))
                 .unwrap();
             store.add_run(ws, RunKind::Contradictions, &run(&own(&answer), 1)).unwrap();
+            one_of_each(&*store, ws, &own(&format!("p{n}")));
         }
     }
     store
@@ -132,7 +134,7 @@ fn every_table_is_of_workspaces_and_secured() {
         client(&url).query(sql, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     let owned: Vec<String> = owned_tables(&db).into_iter().map(|(table, _)| table).collect();
     assert_eq!(secured, owned);
-    assert!(owned.len() >= 18, "{owned:?}");
+    assert!(owned.len() >= 36, "{owned:?}");
 }
 
 #[test]
@@ -176,7 +178,8 @@ fn without_where(db: &Database, mut client: postgres::Client) {
             client.batch_execute("COMMIT").unwrap();
         }
         begin(&mut client, "*");
-        let listed = ["workspaces", "tokens", "jobs"].contains(&table.as_str());
+        let listed = ["workspaces", "tokens", "jobs", "suites", "alert_deliveries"];
+        let listed = listed.contains(&table.as_str());
         let both = if listed { vec!["default", "other"] } else { vec![] };
         assert_eq!(seen(&mut client, table, column), both, "{table} in the directory");
         client.batch_execute("COMMIT").unwrap();
@@ -266,8 +269,10 @@ fn serving_works_for_a_tenant() {
     assert_eq!(store.find_token("t1 of other").unwrap().unwrap().workspace, other());
     store.touch_token(&other(), "t0 of other", at(3)).unwrap();
     assert!(store.revoke_token(&other(), "t0 of other", at(3)).unwrap());
-    assert_eq!(open_jobs(&*store).queued, 3);
-    assert_eq!(store.job_counts_of(&other()).unwrap().queued, 2);
+    assert_eq!(open_jobs(&*store).queued, 6);
+    assert_eq!(store.job_counts_of(&other()).unwrap().queued, 4);
+    // Those that were there, so that the next ones are of this test.
+    while try_claim(&*store, "before", 3).is_some() {}
     for workspace in [ws(), other()] {
         let id = store.add_job(&workspace, &new_job("import"), at(3)).unwrap();
         let (job, lease) = claim(&*store, "w", 4);
@@ -296,7 +301,44 @@ fn serving_works_for_a_tenant() {
         assert!(store.add_run(&workspace, RunKind::QualityProbe, &run("r", 1)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }
-    assert_eq!(try_claim(&*store, "w", 99), None);
+    assert_eq!(store.job_counts_of(&ws()).unwrap().queued, 1, "of a kind that nobody does");
+}
+
+#[test]
+fn the_playbook_works_for_a_tenant() {
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let tenant = Tenant::new(&db);
+    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    assert_eq!(store.workspaces_with_suites().unwrap(), [ws(), other()]);
+    while try_claim(&*store, "before", 3).is_some() {}
+    for workspace in [ws(), other()] {
+        one_of_each(&*store, &workspace, "mine");
+        let fired = store.fire(&workspace, &due("mine", "2", Some(7), 8), at(3)).unwrap();
+        let (job, lease) = claim(&*store, "w", 4);
+        assert_eq!((&job.info.workspace, Some(job.info.id + 1)), (&workspace, fired));
+        let (run, result) = (new_run("mine", Some("2")), |_| "{}".to_owned());
+        let recorded =
+            store.finish_suite_run(&workspace, job.info.id, &lease, &run, &result, at(5)).unwrap();
+        assert!(recorded.is_some());
+        let end = Outcome::Cancelled;
+        let (job, lease) = claim(&*store, "w", 6);
+        assert!(store.finish_job(&workspace, job.info.id, &lease, &end, at(7)).unwrap());
+        assert_eq!(store.check(&workspace).unwrap(), []);
+    }
+    let sent = send(&*store, "w", 100, 8);
+    assert_eq!(sent.iter().filter(|message| message.workspace == other()).count(), 3);
+    for message in sent {
+        let lease = message.lease().unwrap();
+        let end = DeliveryEnd::Sent;
+        assert!(store.end_delivery(&message.workspace, message.id, &lease, &end, at(9)).unwrap());
+    }
+    store.purge_page(&other(), &key("b"), at(10)).unwrap();
+    assert_eq!(store.prune_suite_runs(&other(), at(99)).unwrap(), 4);
+    assert_eq!(store.prune_retrieval_logs(&other(), at(99)).unwrap(), 3);
+    assert_eq!(store.prune_events(&other(), at(99)).unwrap(), 3);
+    assert_eq!(store.prune_deliveries(&other(), at(99)).unwrap(), 3);
+    assert_eq!(store.suite_runs_after(&ws(), 0, 99).unwrap().len(), 3);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use gbrain_store::Invariant;
 use crate::captures::capture;
 use crate::database::Database;
 use crate::fixture::*;
+use crate::playbook::one_of_each;
 
 on_both_engines! { damage_is_found }
 
@@ -25,7 +26,7 @@ fn damage_is_found(db: &Database) {
         assert_sound(&*store);
     };
     store.add_captures(&ws(), &[capture("a"), capture("b")], at(1)).unwrap();
-    use Invariant::{Captures, Chunks, Content, Counts, Feed, Root, Versions};
+    use Invariant::{Captures, Chunks, Content, Counts, Feed, Numbers, Root, Versions};
     check("UPDATE workspaces SET root = '{}'", &zeros, &root, &[Root, Feed]);
     check("UPDATE workspaces SET pages = {}", "4", "6", &[Counts, Feed]);
     check("UPDATE workspaces SET chunks = {}", "14", "16", &[Counts, Feed]);
@@ -43,4 +44,23 @@ fn damage_is_found(db: &Database) {
     check("UPDATE eval_clock SET at = {}", "0", &at(1).as_millisecond().to_string(), &[Captures]);
     let earlier = "UPDATE eval_candidates SET created_at = {} WHERE id = 2";
     check(earlier, "0", &at(1).as_millisecond().to_string(), &[Captures]);
+    one_of_each(&*store, &ws(), "one");
+    assert_sound(&*store);
+    let numbered = [
+        ("suite_events", "1"),
+        ("suite_runs", "1"),
+        ("canonical_queries", "1"),
+        ("retrieval_logs", "1"),
+        ("feedback_events", "2"),
+        ("calibration_pairs", "1"),
+        ("rerank_thresholds", "1"),
+        ("alert_deliveries", "1"),
+        ("alert_silences", "1"),
+        ("incidents", "1"),
+    ];
+    for (name, last) in numbered {
+        let counter = format!("UPDATE counters SET last_id = {{}} WHERE name = '{name}'");
+        check(&counter, "0", last, &[Numbers]);
+    }
+    check("UPDATE alert_cursors SET run_id = {}", "2", "1", &[Numbers]);
 }

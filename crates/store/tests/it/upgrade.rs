@@ -10,13 +10,16 @@ use crate::captures::read;
 use crate::database::Database;
 use crate::feed::Follower;
 use crate::fixture::*;
-use crate::jobs::{add, claim, new_job};
+use crate::jobs::{add, claim, info, new_job};
+use crate::judgements::label;
+use crate::playbook::{one_of_each, suite_job};
 use crate::tokens::new_token;
 
 on_both_engines! {
     a_sample_of_schema_2_is_read,
     a_sample_of_schema_2_can_be_served,
     many_bring_one_database_up_to_date,
+    numbers_go_on_after_schema_4,
 }
 
 const ROWS: &str = include_str!("samples/schema_2.sql");
@@ -30,6 +33,16 @@ const POSTGRES: [&str; 2] = [
 ];
 const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 1794814245734), \
      (2, 'captures', 1794814245734)";
+
+/// What a database of schema 4 lacks.
+const BACK_TO_SCHEMA_4: &str = "DROP INDEX jobs_by_key; DROP INDEX jobs_at_work; \
+     ALTER TABLE jobs DROP COLUMN key; ALTER TABLE jobs DROP COLUMN grp; \
+     DROP TABLE suite_cursors; DROP TABLE suites; DROP TABLE suite_events; DROP TABLE suite_runs; \
+     DROP TABLE canonical_queries; DROP TABLE feedback_events; DROP TABLE retrieval_logs; \
+     DROP TABLE calibration_pairs; DROP TABLE rerank_scores; DROP TABLE rerank_thresholds; \
+     DROP TABLE alert_cursors; DROP TABLE alert_states; DROP TABLE alert_deliveries; \
+     DROP TABLE alert_silences; DROP TABLE incidents; \
+     DELETE FROM gbrain_migrations WHERE number > 4";
 
 /// Makes the database of schema 2.
 fn sample(db: &Database) {
@@ -98,6 +111,26 @@ fn a_sample_of_schema_2_can_be_served(db: &Database) {
     let team = WorkspaceId::new("team").unwrap();
     assert_eq!(store.add_job(&team, &new_job("import"), at(1)).unwrap(), 1);
     store.restore_page(&ws(), &key("gone"), at(3)).unwrap();
+    assert_sound(&*store);
+}
+
+/// Migration 5 makes the table of counters anew on SQLite.
+fn numbers_go_on_after_schema_4(db: &Database) {
+    let store = opened(db);
+    assert_eq!(add(&*store, 1), 1);
+    store.put_labels(&ws(), &[label("q", "a", 1), label("q", "b", 1)], "ada", at(1)).unwrap();
+    drop(store);
+    db.raw(BACK_TO_SCHEMA_4).unwrap();
+    if let Database::Postgres { .. } = db {
+        db.raw("ALTER TABLE counters ADD CHECK (name IN ('jobs', 'labels'))").unwrap();
+    }
+    let store = db.try_open(OpenMode::Use).unwrap();
+    assert_eq!(add(&*store, 2), 2);
+    assert_eq!(store.put_labels(&ws(), &[label("q", "c", 1)], "ada", at(2)).unwrap(), [3]);
+    let keyed = suite_job("a", Some("1"));
+    assert_eq!(store.add_job(&ws(), &keyed, at(3)).unwrap(), 3);
+    assert_eq!(info(&*store, 1).key, None);
+    one_of_each(&*store, &ws(), "new");
     assert_sound(&*store);
 }
 

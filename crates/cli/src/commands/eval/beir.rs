@@ -7,17 +7,21 @@ use gbrain_core::benchmark::Granularity;
 use gbrain_eval::benchmark::Kind;
 
 use super::benchmark::{BenchmarkArgs, Particular, run as run_benchmark};
+use super::qrels::{QrelsArgs, run as run_qrels};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::targets::TargetArgs;
 
 /// Arguments of `eval beir`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval beir scifact/ --output scifact.jsonl --json > scifact.json
   gbrain eval beir nfcorpus/ --keyword-only --top-k 100
+  gbrain eval beir scifact/ --target prod
 
 A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv. All of it goes into a brain in
-memory. Against a brain that is there already: `gbrain eval --qrels FOLDER`.
+memory. Against a brain that is there already: `gbrain eval --qrels FOLDER`. Of a target the queries are asked
+and judged, as `gbrain eval --qrels` does; the corpus is the target's.
 
 Exit codes: 0 ran; 2 the collection can't be read or a question failed.")]
 pub(crate) struct BeirArgs {
@@ -26,6 +30,8 @@ pub(crate) struct BeirArgs {
     folder: PathBuf,
     #[command(flatten)]
     shared: BenchmarkArgs,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// Arguments of `eval trec`.
@@ -38,9 +44,9 @@ Documents and queries are JSON lines with `_id`, `title` and `text`; judgements 
 
 Exit codes: 0 ran; 2 the collection can't be read or a question failed.")]
 pub(crate) struct TrecArgs {
-    /// The documents, as JSON lines.
-    #[arg(long, value_name = "FILE")]
-    corpus: PathBuf,
+    /// The documents, as JSON lines; a target has its own.
+    #[arg(long, value_name = "FILE", required_unless_present = "target")]
+    corpus: Option<PathBuf>,
     /// The queries, as JSON lines.
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
@@ -49,17 +55,42 @@ pub(crate) struct TrecArgs {
     qrels: PathBuf,
     #[command(flatten)]
     shared: BenchmarkArgs,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// Runs a BEIR folder.
 pub(super) fn run(context: &Context<'_>, args: &BeirArgs) -> Result<Exit, CliError> {
+    if !args.target.is_local() {
+        return elsewhere(context, &args.shared, args.folder.clone(), None, &args.target);
+    }
     collection(context, &args.shared, Kind::Beir, vec![args.folder.clone()])
 }
 
 /// Runs a collection in files.
 pub(super) fn run_trec(context: &Context<'_>, args: &TrecArgs) -> Result<Exit, CliError> {
-    let files = vec![args.corpus.clone(), args.queries.clone(), args.qrels.clone()];
+    if !args.target.is_local() {
+        let queries = Some(args.queries.clone());
+        return elsewhere(context, &args.shared, args.qrels.clone(), queries, &args.target);
+    }
+    let corpus = args.corpus.clone().ok_or_else(|| {
+        CliError::usage("there is no corpus to ask")
+            .hint("give --corpus FILE, or a --target that has one")
+    })?;
+    let files = vec![corpus, args.queries.clone(), args.qrels.clone()];
     collection(context, &args.shared, Kind::Trec, files)
+}
+
+/// Asks a target the queries of a collection.
+fn elsewhere(
+    context: &Context<'_>,
+    shared: &BenchmarkArgs,
+    qrels: PathBuf,
+    queries: Option<PathBuf>,
+    target: &TargetArgs,
+) -> Result<Exit, CliError> {
+    target.refuse(&shared.of_a_brain())?;
+    run_qrels(context, &QrelsArgs::of_target(qrels, queries, shared.top_k, target.clone()))
 }
 
 fn collection(

@@ -27,7 +27,7 @@ pub(super) struct BenchmarkArgs {
     pub(super) limit: Option<u64>,
     /// How many documents of a ranking are taken.
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    top_k: u16,
+    pub(super) top_k: u16,
     /// Search by words only: no vectors are made.
     #[arg(long)]
     keyword_only: bool,
@@ -52,6 +52,22 @@ pub(super) struct BenchmarkArgs {
     /// A title for the report. It can't call recall a score of answers.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+}
+
+impl BenchmarkArgs {
+    /// Which flags were given that say how a brain in memory is made and asked.
+    pub(super) fn of_a_brain(&self) -> [(bool, &'static str); 8] {
+        [
+            (self.limit.is_some(), "--limit"),
+            (self.keyword_only, "--keyword-only"),
+            (self.output.is_some(), "--output"),
+            (self.result.is_some(), "--result"),
+            (self.resume_from.is_some(), "--resume-from"),
+            (self.concurrency.is_some(), "--concurrency"),
+            (!self.set.is_empty(), "--set"),
+            (self.title.is_some(), "--title"),
+        ]
+    }
 }
 
 /// Flags of the benchmarks that are chats.

@@ -14,9 +14,10 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
 use gbrain_core::report::{Queries, github, html, junit, markdown, text};
+use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
-    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest, gate,
-    read_baseline, read_document, selftest, write_atomically,
+    BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest,
+    Target, gate, read_baseline, read_document, selftest, write_atomically,
 };
 use serde_json::json;
 
@@ -25,6 +26,7 @@ use super::replay::settings_from;
 use crate::commands::Context;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
+use crate::targets::{TargetArgs, opened};
 use crate::terminal::table;
 
 /// Arguments of `eval gate`.
@@ -34,6 +36,7 @@ use crate::terminal::table;
     gbrain eval gate --qrels qrels.json -k 10 --json > gate.json\n  \
     gbrain eval gate --baseline b.ndjson --qrels q.json --junit gate.xml --html gate.html --github\n  \
     gbrain eval gate --baseline b.ndjson --qrels q.json --selftest\n  \
+    gbrain eval gate --qrels q.json --target prod --concurrency 8\n  \
     gbrain eval gate --result longmemeval.json.gz --floor recall_all@5=0.9\n\n\
     Exit codes: 0 pass; 1 fail: a breach was measured; 2 no verdict: an input can't be read or was \
     edited, a threshold is no number, or the rows can't decide. Thresholds: flag, then the \
@@ -97,6 +100,8 @@ pub(crate) struct GateArgs {
     /// Break the retriever in ten ways and see whether this gate notices each.
     #[arg(long)]
     selftest: bool,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// Thresholds for known-right answers that were typed.
@@ -138,11 +143,29 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     if let Some(path) = &args.result {
         return gate_result(context, path, &args.floor);
     }
+    args.target.refuse(&[(args.settings == "capture", "--settings capture")])?;
+    let elsewhere = args.target.elsewhere(&context.home)?;
     let inputs = read(args)?;
+    if let Some(settings) = elsewhere {
+        let ask = opened(&context.home, settings)?;
+        let target = AsTarget::new(ask.as_ref(), context.now);
+        return gated(context, args, &inputs, &target, &target.provenance());
+    }
     let brain = context.brain()?;
     let live = Live { settings: brain.settings()?, now: context.now };
     let indexing = context.terminal.indexing();
     let target = LocalTarget::new(&brain, live, &indexing)?;
+    gated(context, args, &inputs, &target, &target.provenance())
+}
+
+/// Runs the gates on a target.
+fn gated(
+    context: &Context<'_>,
+    args: &GateArgs,
+    inputs: &Inputs,
+    target: &dyn Target,
+    provenance: &Provenance,
+) -> Result<Exit, CliError> {
     let gated = GateInputs {
         baseline: inputs.baseline.as_ref().map(|(baseline, thresholds)| (baseline, *thresholds)),
         judged: inputs
@@ -157,23 +180,23 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
             concurrency: usize::from(args.concurrency),
             repeats: usize::from(args.repeats),
             explain: 5,
-            blame: is_small(&target.provenance()),
+            blame: is_small(provenance),
             ..ReplayOptions::default()
         },
     };
     if args.selftest {
         let text = args.baseline.as_deref().map(read_text).transpose()?;
-        return Ok(say_selftest(context, &selftest(&target, &gated, text.as_deref())?));
+        return Ok(say_selftest(context, &selftest(target, &gated, text.as_deref())?));
     }
     let bar = context.terminal.progress("gating");
     bar.set_length(gated.count() as u64);
     let started = Instant::now();
-    let outcome = gate(&target, &gated, &|n| bar.inc(n as u64))?;
+    let outcome = gate(target, &gated, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     let run = GateRun {
         baseline: &shown(args.baseline.as_deref()),
         qrels: &shown(args.qrels.as_deref()),
-        provenance: Some(&target.provenance()),
+        provenance: Some(provenance),
         elapsed_ms: started.elapsed().as_micros() as f64 / 1000.0,
     };
     report(context, args, &outcome.parts(&gated, run))?;
@@ -317,7 +340,7 @@ fn write_reports(
     Ok(())
 }
 
-fn append(path: &Path, text: &str) -> Result<(), CliError> {
+pub(in crate::commands) fn append(path: &Path, text: &str) -> Result<(), CliError> {
     use std::io::Write as _;
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));

@@ -22,6 +22,7 @@ mod window;
 use clap::{Args, Subcommand};
 
 pub(in crate::commands) use contradictions::{last_report, still_standing};
+pub(in crate::commands) use gate::append;
 pub(in crate::commands) use qrels::read_qrels;
 pub(in crate::commands) use window::{duration, moment};
 

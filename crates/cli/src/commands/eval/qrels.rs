@@ -14,12 +14,15 @@ use gbrain_core::replay::Live;
 use gbrain_core::report::text;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
-use gbrain_eval::{LocalTarget, Pipeline, judge, read_document, write_atomically};
+use gbrain_core::target::TargetSettings;
+use gbrain_eval::target::AsTarget;
+use gbrain_eval::{LocalTarget, Pipeline, Target, judge, read_document, write_atomically};
 use serde_json::Value;
 
 use super::score::{judgements, parse_by, shown};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::targets::{TargetArgs, opened};
 
 /// Arguments of `eval --qrels`.
 #[derive(Debug, Args)]
@@ -54,6 +57,32 @@ pub(crate) struct QrelsArgs {
     /// Write what was retrieved (by A) as a TREC run.
     #[arg(long, value_name = "FILE")]
     run_output: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl QrelsArgs {
+    /// Judged queries of a collection, asked of a target.
+    pub(super) fn of_target(
+        qrels: PathBuf,
+        queries: Option<PathBuf>,
+        k: u16,
+        target: TargetArgs,
+    ) -> Self {
+        Self {
+            qrels: Some(qrels),
+            queries,
+            measures: None,
+            k,
+            config_a: None,
+            config_b: None,
+            production: false,
+            per_query: false,
+            by: None,
+            run_output: None,
+            target,
+        }
+    }
 }
 
 /// How many queries that fell, and that rose, are listed.
@@ -72,6 +101,11 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
     };
     let qrels = with_texts(read_qrels(path)?, args.queries.as_deref())?;
     let measures = measures(args)?;
+    let of_a = args.config_a.is_some();
+    args.target.refuse(&[(of_a, "--config-a"), (args.config_b.is_some(), "--config-b")])?;
+    if let Some(settings) = args.target.elsewhere(&context.home)? {
+        return run_elsewhere(context, args, &qrels, &measures, settings);
+    }
     let brain = context.brain()?;
     let live = brain.settings()?;
     let a = arm(context, &brain, args, &qrels, &measures, with(&live, args.config_a.as_deref())?)?;
@@ -86,6 +120,32 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
     let b = arm(context, &brain, args, &qrels, &measures, with(&live, Some(config_b))?)?;
     say_two(context, &a, &b)?;
     Ok(if is_whole(&b) { exit } else { Exit::NoVerdict })
+}
+
+/// Asks a target elsewhere, as many queries at once as it may be asked.
+fn run_elsewhere(
+    context: &Context<'_>,
+    args: &QrelsArgs,
+    qrels: &Qrels,
+    measures: &[Measure],
+    settings: TargetSettings,
+) -> Result<Exit, CliError> {
+    let threads = settings.limits.concurrency;
+    let ask = opened(&context.home, settings)?;
+    let target = AsTarget::new(ask.as_ref(), context.now);
+    let wanted = depth(measures);
+    let depth = ask.most().map_or(wanted, |most| most.min(wanted));
+    let cut = measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0);
+    if cut > depth {
+        return Err(CliError::usage(format!("{} gives at most {depth} results", ask.name()))
+            .hint(format!("measure at most that many: -k {depth}")));
+    }
+    let arm = asked(context, args, qrels, measures, &target, (depth, threads))?;
+    if let Some(path) = &args.run_output {
+        write_atomically(path, as_trec(&arm.judged)?.as_bytes())?;
+    }
+    say_one(context, args, qrels, &arm)?;
+    Ok(if is_whole(&arm) { Exit::Pass } else { Exit::NoVerdict })
 }
 
 fn is_whole(arm: &Arm) -> bool {
@@ -130,13 +190,28 @@ fn arm(
     let live = Live { settings, now: context.now };
     let indexing = context.terminal.indexing();
     let target = LocalTarget::new(brain, live, &indexing)?;
+    asked(context, args, qrels, measures, &target, (depth(measures), 1))
+}
+
+/// Measures over the whole ranking need more than what is cut at.
+fn depth(measures: &[Measure]) -> usize {
+    measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0).max(100)
+}
+
+/// Asks every query, so deep and on so many threads.
+fn asked(
+    context: &Context<'_>,
+    args: &QrelsArgs,
+    qrels: &Qrels,
+    measures: &[Measure],
+    target: &dyn Target,
+    (depth, threads): (usize, usize),
+) -> Result<Arm, CliError> {
     let bar = context.terminal.progress("asking");
     bar.set_length(qrels.queries.len() as u64);
-    // Measures over the whole ranking need more than what is cut at.
-    let depth = measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0).max(100);
     let pipeline = if args.production { Pipeline::Production } else { Pipeline::Fixed };
     let queries = qrels.queries.clone();
-    let judged = judge(&target, queries, depth, pipeline, 1, &|n| bar.inc(n as u64))?;
+    let judged = judge(target, queries, depth, pipeline, threads, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
     let evaluation = evaluate(qrels, &saved(&judged)?, measures, Missing::Zero);
     Ok(Arm { judged, evaluation })

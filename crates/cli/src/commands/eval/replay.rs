@@ -7,15 +7,18 @@ use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_core::report::{ReplayParts, text};
-use gbrain_eval::{AsOf, Input, LocalTarget, ReplayOptions, read_captures, replay};
+use gbrain_eval::target::AsTarget;
+use gbrain_eval::{AsOf, Input, LocalTarget, Replay, ReplayOptions, Target, read_captures, replay};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::targets::{TargetArgs, opened};
 
 /// Arguments of `eval replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval replay --against captured.ndjson\n  \
     gbrain eval replay --against captured.ndjson --as-of capture --blame\n  \
+    gbrain eval replay --against captured.ndjson --target prod --repeats 1\n  \
     gbrain eval replay --against captured.ndjson --json | jq -e '.summary.mean_jaccard >= 0.85'\n\n\
     The brain's settings as they are now are used, so that a change of them shows; \
     --settings capture uses those of each capture. The brain is never changed.")]
@@ -48,10 +51,18 @@ pub(crate) struct ReplayArgs {
     /// Find out what moved each query: corpus, settings, model or code.
     #[arg(long)]
     blame: bool,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// Replays a file.
 pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
+    args.target.refuse(&[
+        (args.as_of == "capture", "--as-of capture"),
+        (args.settings == "capture", "--settings capture"),
+        (args.blame, "--blame"),
+    ])?;
+    let elsewhere = args.target.elsewhere(&context.home)?;
     let captures = read_captures(Input::open(&args.against)?)?;
     let total = captures.rows.len();
     let rows = newest(captures.rows, args.limit);
@@ -64,14 +75,18 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         blame: args.blame,
         explain: args.top_regressions,
     };
-    let brain = context.brain()?;
-    let live = Live { settings: brain.settings()?, now: context.now };
-    let indexing = context.terminal.indexing();
-    let target = LocalTarget::new(&brain, live, &indexing)?;
-    let bar = context.terminal.progress("replaying");
-    bar.set_length(rows.len() as u64);
-    let replayed = replay(&target, &rows, &options, &|n| bar.inc(n as u64))?;
-    bar.finish_and_clear();
+    let replayed = match elsewhere {
+        Some(settings) => {
+            let ask = opened(&context.home, settings)?;
+            replayed(context, &AsTarget::new(ask.as_ref(), context.now), &rows, &options)
+        }
+        None => {
+            let brain = context.brain()?;
+            let live = Live { settings: brain.settings()?, now: context.now };
+            let indexing = context.terminal.indexing();
+            replayed(context, &LocalTarget::new(&brain, live, &indexing)?, &rows, &options)
+        }
+    }?;
     if context.terminal.is_json() {
         let report = ReplayReport::new(
             &replayed.rows,
@@ -86,6 +101,19 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
     }
     let is_whole = replayed.summary.errored == 0 && replayed.summary.replayed > 0;
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+fn replayed(
+    context: &Context<'_>,
+    target: &dyn Target,
+    rows: &[CapturedRow],
+    options: &ReplayOptions,
+) -> Result<Replay, CliError> {
+    let bar = context.terminal.progress("replaying");
+    bar.set_length(rows.len() as u64);
+    let replayed = replay(target, rows, options, &|n| bar.inc(n as u64))?;
+    bar.finish_and_clear();
+    Ok(replayed)
 }
 
 /// Whose settings are used.

@@ -1,25 +1,7 @@
 //! Times as they are typed: `7d` ago, or an instant.
 
-use jiff::{SignedDuration, Timestamp};
-
-/// A duration such as `90s`, `15m`, `12h`, `7d` or `2w`.
-pub(in crate::commands) fn duration(text: &str) -> Result<SignedDuration, String> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-    let expected = || format!("{text:?} is no duration; write 90s, 15m, 12h, 7d or 2w");
-    let number: i64 = digits.trim().parse().map_err(|_| expected())?;
-    let seconds = match text[digits.len()..].trim() {
-        "ms" => return Ok(SignedDuration::from_millis(number)),
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return Err(expected()),
-    };
-    let seconds = number.checked_mul(seconds).filter(|seconds| *seconds >= 0);
-    seconds.map(SignedDuration::from_secs).ok_or_else(expected)
-}
+pub(in crate::commands) use gbrain_core::duration::duration;
+use jiff::Timestamp;
 
 /// A moment: a duration before now, or an instant such as 2026-03-01T12:00:00Z, or a day in UTC.
 pub(in crate::commands) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, String> {

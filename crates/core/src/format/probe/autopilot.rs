@@ -19,9 +19,9 @@ pub struct AutopilotLook {
 pub struct AutopilotDuty {
     /// Whose it is.
     pub workspace: String,
-    /// Which: `quality_probe`.
+    /// Which: `quality_probe`, or `suite:` and its name.
     pub duty: String,
-    /// `ran`, `not_due`, `stopped` or `broken`.
+    /// `ran`, `queued` (for a server or a worker to run), `not_due`, `stopped` or `broken`.
     pub state: String,
     /// What it found, if it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,11 +37,12 @@ impl AutopilotLook {
         Self { schema_version: PROBE_VERSION, duties }
     }
 
-    /// The worst of what ran: no verdict, then a measured fail. What was not due is well.
+    /// The worst of what ran: no verdict, then a measured fail. What was not due, or is another's to
+    /// run, is well.
     pub fn exit_code(&self) -> u8 {
         let code = |duty: &AutopilotDuty| match &duty.report {
             Some(report) => report.event.outcome.exit_code(),
-            None if duty.state == "not_due" => 0,
+            None if duty.state == "not_due" || duty.state == "queued" => 0,
             None => 2,
         };
         self.duties.iter().map(code).max().unwrap_or(0)

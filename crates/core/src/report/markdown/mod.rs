@@ -7,10 +7,12 @@ mod compare;
 mod gate;
 mod replay;
 mod rows;
+mod suite;
 
 pub use compare::compare;
 pub use gate::gate;
 pub use replay::replay;
+pub use suite::suite;
 
 use super::escape::markdown_code;
 

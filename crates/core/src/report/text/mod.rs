@@ -11,6 +11,7 @@ mod probe;
 mod replay;
 mod rows;
 mod spark;
+mod suite;
 mod table;
 
 pub use benchmark::benchmark;
@@ -20,6 +21,7 @@ pub use cross_modal::{cross_modal, cross_modal_batch};
 pub use gate::gate;
 pub use probe::{autopilot, probe, probe_history};
 pub use replay::replay;
+pub use suite::suite;
 
 /// The longest text from outside that a line takes, in characters.
 const LINE: usize = 160;

@@ -1,0 +1,228 @@
+//! `gbrain queries add`, `edit` and `retire`.
+
+use clap::Args;
+use gbrain_core::format::suite::{QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
+use gbrain_core::request::RetrievalMode;
+use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Family, KeyKind, Origin, QueryState};
+use gbrain_eval::suite::{Taken, row, take_in};
+use gbrain_store::Known;
+use serde_json::json;
+
+use super::find;
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// What may be said of a query.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SaidArgs {
+    /// What must be found: a document's id, or chunk:ID, observation:ID; may be given again.
+    #[arg(long, value_name = "KEY", value_parser = key)]
+    expected: Vec<WireKey>,
+    /// What is as good; may be given again.
+    #[arg(long, value_name = "KEY", value_parser = key)]
+    acceptable: Vec<WireKey>,
+    /// What a highlight must show; may be given again.
+    #[arg(long, value_name = "TEXT")]
+    snippet: Vec<String>,
+    /// Who or what answers a question about links: an id or a name; may be given again.
+    #[arg(long, value_name = "NAME")]
+    entity: Vec<String>,
+    /// A suite that it belongs to; may be given again [default: all].
+    #[arg(long, value_name = "SUITE")]
+    tag: Vec<String>,
+    /// The source that it is about.
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+    /// easy, medium or hard.
+    #[arg(long, value_name = "LEVEL", value_parser = difficulty)]
+    difficulty: Option<Difficulty>,
+    /// knowledge, graph or hybrid [default: the target's own choice].
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    mode: Option<RetrievalMode>,
+    /// ownership, dependencies or alignment, for questions about links.
+    #[arg(long, value_name = "FAMILY", value_parser = family)]
+    family: Option<Family>,
+}
+
+/// Arguments of `queries add`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    gbrain queries add \"who owns the planner?\" --expected teams/routing --family ownership --entity teams/routing")]
+pub(super) struct AddArgs {
+    /// What is asked.
+    text: String,
+    /// What names it [default: made from its text].
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    #[command(flatten)]
+    said: SaidArgs,
+}
+
+/// Arguments of `queries edit`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gbrain queries edit 12 --expected teams/routing --difficulty hard"
+)]
+pub(super) struct EditArgs {
+    /// Its number or id.
+    query: String,
+    #[command(flatten)]
+    said: SaidArgs,
+}
+
+/// Arguments of `queries retire`.
+#[derive(Debug, Args)]
+pub(super) struct RetireArgs {
+    /// Numbers or ids.
+    #[arg(required = true)]
+    queries: Vec<String>,
+}
+
+fn key(text: &str) -> Result<WireKey, String> {
+    let typed = |kind: KeyKind, id: &str| WireKey::Typed { kind, id: id.to_owned() };
+    Ok(match text.split_once(':') {
+        Some(("chunk", id)) if !id.starts_with(':') => typed(KeyKind::Chunk, id),
+        Some(("observation", id)) if !id.starts_with(':') => typed(KeyKind::Observation, id),
+        _ => WireKey::Document(text.to_owned()),
+    })
+}
+
+fn difficulty(text: &str) -> Result<Difficulty, String> {
+    Difficulty::from_name(text).ok_or_else(|| "easy, medium or hard".to_owned())
+}
+
+fn mode(text: &str) -> Result<RetrievalMode, String> {
+    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
+}
+
+fn family(text: &str) -> Result<Family, String> {
+    Family::from_name(text).ok_or_else(|| "ownership, dependencies or alignment".to_owned())
+}
+
+impl SaidArgs {
+    /// An entry with what was said in place of what it has.
+    fn over(&self, entry: QueryEntry) -> QueryEntry {
+        let list =
+            |new: &[WireKey], old: Vec<WireKey>| if new.is_empty() { old } else { new.to_vec() };
+        let texts =
+            |new: &[String], old: Vec<String>| if new.is_empty() { old } else { new.to_vec() };
+        let snippets: Vec<WireSnippet> =
+            self.snippet.iter().map(|text| WireSnippet::Text(text.clone())).collect();
+        QueryEntry {
+            source: self.source.clone().or(entry.source),
+            difficulty: self.difficulty.unwrap_or(entry.difficulty),
+            retrieval_mode: self.mode.or(entry.retrieval_mode),
+            family: self.family.or(entry.family),
+            expected: list(&self.expected, entry.expected),
+            acceptable: list(&self.acceptable, entry.acceptable),
+            expected_snippets: if snippets.is_empty() { entry.expected_snippets } else { snippets },
+            entities: texts(&self.entity, entry.entities),
+            tags: texts(&self.tag, entry.tags),
+            ..entry
+        }
+    }
+}
+
+/// Adds a query.
+pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliError> {
+    let blank = QueryEntry {
+        schema_version: QUERY_VERSION,
+        id: args.id.clone(),
+        query: args.text.clone(),
+        source: None,
+        difficulty: Difficulty::default(),
+        retrieval_mode: None,
+        family: None,
+        expected: Vec::new(),
+        acceptable: Vec::new(),
+        expected_snippets: Vec::new(),
+        entities: Vec::new(),
+        tags: Vec::new(),
+        origin: Origin::Manual,
+        state: QueryState::Active,
+    };
+    taken(context, vec![args.said.over(blank)])
+}
+
+/// Takes queries in, and tells what became of them.
+pub(super) fn taken(context: &Context<'_>, entries: Vec<QueryEntry>) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let taken = take_in(store.as_ref(), &context.home.workspace, entries, &scrubber, context.now)
+        .map_err(|error| CliError::new("input", error.to_string()))?;
+    if context.terminal.is_json() {
+        let list: Vec<_> = taken.iter().map(wire).collect();
+        context.terminal.json(&json!({ "queries": list }));
+    } else {
+        for one in &taken {
+            context.terminal.line(format!("{}  {}  {}", one.number, one.id, word(one)));
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+fn wire(taken: &Taken) -> serde_json::Value {
+    json!({ "number": taken.number, "id": taken.id, "became": word(taken) })
+}
+
+fn word(taken: &Taken) -> &'static str {
+    use gbrain_store::WriteKind;
+    match taken.kind {
+        WriteKind::Added => "added",
+        WriteKind::Changed => "joined",
+        _ => "unchanged",
+    }
+}
+
+/// Changes a query. Its text stays: another text is another query.
+pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let found = find(context, store.as_ref(), &args.query)?;
+    let entry = args.said.over(QueryEntry::from(&found.query));
+    let query = entry.read().map_err(|error| CliError::new("input", error.to_string()))?;
+    let hash = CanonicalQuery::text_hash(&query.text);
+    store.put_queries(
+        &context.home.workspace,
+        &[row(hash, &query)],
+        Known::Replace,
+        context.now,
+    )?;
+    if context.terminal.is_json() {
+        context.terminal.json(&QueryEntry::from(&query));
+    } else {
+        context.terminal.line(format!("{}  {}  changed", found.number, query.id));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Retires queries.
+pub(super) fn retire(context: &Context<'_>, args: &RetireArgs) -> Result<Exit, CliError> {
+    set(context, &args.queries, QueryState::Retired)
+}
+
+/// Says where queries are to be.
+pub(super) fn set(
+    context: &Context<'_>,
+    typed: &[String],
+    state: QueryState,
+) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let found: Result<Vec<_>, _> =
+        typed.iter().map(|one| find(context, store.as_ref(), one)).collect();
+    let found = found?;
+    let stored =
+        gbrain_store::QueryState::from_name(state.name()).expect("both know the same states");
+    for one in &found {
+        store.set_query_state(&context.home.workspace, one.number, stored, context.now)?;
+    }
+    if context.terminal.is_json() {
+        let ids: Vec<&str> = found.iter().map(|one| one.query.id.as_str()).collect();
+        context.terminal.json(&json!({ "queries": ids, "state": state.name() }));
+    } else {
+        for one in &found {
+            context.terminal.line(format!("{}  {}  {state}", one.number, one.query.id));
+        }
+    }
+    Ok(Exit::Pass)
+}

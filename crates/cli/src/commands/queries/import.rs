@@ -1,0 +1,36 @@
+//! `gbrain queries import`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gbrain_core::format::suite::read_queries;
+
+use super::change::taken;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `queries import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain queries import queries.jsonl more.yaml\n\n\
+    A query is an object: query (also query_text), id, source, difficulty (easy, medium, hard), \
+    retrieval_mode, family (ownership, dependencies, alignment), expected and acceptable (ids of documents, \
+    or {kind: chunk, id: ...}), expected_snippets, entities, tags, origin, state. Columns of a table such \
+    as workspace_id, created_at and active are understood.")]
+pub(super) struct ImportArgs {
+    /// Files of JSON lines, JSON or YAML.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// Takes queries in, all files or none.
+pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
+    let mut entries = Vec::new();
+    for path in &args.files {
+        let text = String::from_utf8(gbrain_eval::read_document(path)?)
+            .map_err(|_| CliError::new("input", format!("{} is not UTF-8", path.display())))?;
+        let read = read_queries(&text)
+            .map_err(|error| CliError::new("input", format!("{}: {error}", path.display())))?;
+        entries.extend(read);
+    }
+    taken(context, entries)
+}

@@ -1,0 +1,74 @@
+//! `gbrain queries list`.
+
+use clap::Args;
+use gbrain_core::format::suite::{QueryEntry, WireKey};
+use gbrain_core::suite::query::QueryState;
+use gbrain_eval::suite::{StoredQuery, all_queries};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `queries list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// candidate, active or retired only.
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<QueryState>,
+    /// About this source only.
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+}
+
+fn state(text: &str) -> Result<QueryState, String> {
+    QueryState::from_name(text).ok_or_else(|| "candidate, active or retired".to_owned())
+}
+
+/// Lists queries.
+pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let all = all_queries(store.as_ref(), &context.home.workspace)?;
+    let is_meant = |one: &&StoredQuery| {
+        args.state.is_none_or(|state| one.query.state == state)
+            && args.source.as_ref().is_none_or(|source| one.query.source.as_ref() == Some(source))
+    };
+    let found: Vec<&StoredQuery> = all.iter().filter(is_meant).collect();
+    if context.terminal.is_json() {
+        let list: Vec<Value> = found.iter().map(|one| wire(one)).collect();
+        context.terminal.json(&json!({ "queries": list }));
+    } else if found.is_empty() {
+        context
+            .terminal
+            .remark("there are no queries; `gbrain queries add --help` shows how to make one");
+    } else {
+        let head = ["NUMBER", "ID", "STATE", "SOURCE", "DIFFICULTY", "QUERY", "EXPECTED"];
+        context.terminal.out(table(&head, found.iter().map(|one| row(one))));
+    }
+    Ok(Exit::Pass)
+}
+
+/// A query with its number.
+pub(super) fn wire(one: &StoredQuery) -> Value {
+    let mut value = json!(QueryEntry::from(&one.query));
+    value["number"] = one.number.into();
+    value
+}
+
+pub(super) fn row(one: &StoredQuery) -> Vec<String> {
+    let entry = QueryEntry::from(&one.query);
+    let name = |key: &WireKey| match key {
+        WireKey::Document(id) => id.clone(),
+        WireKey::Typed { kind, id } => format!("{kind}:{id}"),
+    };
+    let expected: Vec<String> = entry.expected.iter().map(name).collect();
+    vec![
+        one.number.to_string(),
+        one.query.id.clone(),
+        one.query.state.to_string(),
+        entry.source.unwrap_or_default(),
+        entry.difficulty.to_string(),
+        gbrain_core::report::visible(&entry.query, 80),
+        expected.join(", "),
+    ]
+}

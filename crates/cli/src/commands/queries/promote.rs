@@ -1,0 +1,60 @@
+//! `gbrain queries promote`: from what was asked to what suites ask, by way of a person.
+
+use clap::Args;
+use gbrain_core::suite::query::QueryState;
+use gbrain_eval::suite::{StoredQuery, all_queries, propose, take_in};
+use serde_json::{Value, json};
+
+use super::change::set;
+use super::list::{row, wire};
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Arguments of `queries promote`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain queries promote --limit 20\n  gbrain queries promote --accept 12 13\n\n\
+    Captured queries are proposed by how often they were asked, with the pages that were returned first as \
+    suggested keys; labelled ones with the pages that people called relevant. They are candidates, which no \
+    suite asks, until somebody accepts them; `gbrain queries edit` sets their keys right first."
+)]
+pub(super) struct PromoteArgs {
+    /// Propose at most so many new ones.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// Accept these candidates, by number or id.
+    #[arg(long, value_name = "QUERY", num_args = 1..)]
+    accept: Vec<String>,
+}
+
+/// Proposes or accepts.
+pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
+    if !args.accept.is_empty() {
+        return set(context, &args.accept, QueryState::Active);
+    }
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let proposals = propose(store.as_ref(), workspace, &scrubber, usize::from(args.limit))?;
+    let entries = proposals.into_iter().map(|one| one.entry).collect();
+    take_in(store.as_ref(), workspace, entries, &scrubber, context.now)
+        .map_err(|error| CliError::new("input", error.to_string()))?;
+    let all = all_queries(store.as_ref(), workspace)?;
+    let waiting: Vec<&StoredQuery> =
+        all.iter().filter(|one| one.query.state == QueryState::Candidate).collect();
+    if context.terminal.is_json() {
+        let list: Vec<Value> = waiting.iter().map(|one| wire(one)).collect();
+        context.terminal.json(&json!({ "candidates": list }));
+    } else if waiting.is_empty() {
+        context
+            .terminal
+            .remark("there is nothing to propose; queries are captured while eval.capture is on");
+    } else {
+        let head = ["NUMBER", "ID", "STATE", "SOURCE", "DIFFICULTY", "QUERY", "EXPECTED"];
+        context.terminal.out(table(&head, waiting.iter().map(|one| row(one))));
+        context.terminal.remark("accept with `gbrain queries promote --accept NUMBER...`");
+    }
+    Ok(Exit::Pass)
+}

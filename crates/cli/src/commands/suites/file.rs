@@ -1,0 +1,110 @@
+//! The file of suites: where it is, and what is in it.
+
+use std::path::{Path, PathBuf};
+
+use gbrain_core::format::suite::{SuiteEntry, SuiteFile};
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::Store;
+
+use crate::commands::Context;
+use crate::error::CliError;
+use crate::home::{Home, Origin};
+
+/// The names that are looked for in the home, in this order.
+const NAMES: [&str; 2] = ["suites.yaml", "braintrust_suites.yaml"];
+
+/// Where suites are described.
+#[derive(Debug, Clone)]
+pub(crate) struct SuiteSource {
+    /// The file.
+    pub(super) path: PathBuf,
+    is_typed: bool,
+}
+
+impl SuiteSource {
+    /// The file that was typed, or that of the home.
+    pub(crate) fn new(home: &Home, typed: Option<&Path>) -> Self {
+        let in_home = |name: &&str| home.dir.join(name);
+        let found = || NAMES.iter().map(&in_home).find(|path| path.exists());
+        match typed {
+            Some(path) => Self { path: path.to_owned(), is_typed: true },
+            None => {
+                let path = found().unwrap_or_else(|| in_home(&NAMES[0]));
+                Self { path, is_typed: false }
+            }
+        }
+    }
+
+    /// Its text; none if there is no file and none was typed.
+    pub(super) fn text(&self) -> Result<Option<String>, CliError> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.is_typed => {
+                Ok(None)
+            }
+            Err(error) => Err(CliError::io(self.path.display(), &error)),
+        }
+    }
+
+    /// What is in it.
+    pub(crate) fn read(&self) -> Result<Option<SuiteFile>, CliError> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        let file = SuiteFile::parse(&text).map_err(|error| {
+            CliError::config(format!("{}: {error}", self.path.display()))
+                .hint("`gbrain suites validate` says everything that is wrong with it")
+        })?;
+        Ok(Some(file))
+    }
+}
+
+/// A suite that is meant, and where.
+pub(super) struct Meant {
+    /// Whose.
+    pub(super) workspace: WorkspaceId,
+    /// As it stands without its file.
+    pub(super) entry: SuiteEntry,
+}
+
+/// The suite of a name: as the file has it, else as it is registered.
+pub(super) fn meant(
+    context: &Context<'_>,
+    store: &dyn Store,
+    file: Option<&SuiteFile>,
+    name: &str,
+) -> Result<Meant, CliError> {
+    let own = &context.home.workspace;
+    let described = file.and_then(|file| {
+        let found = file.find(name, own.as_str());
+        // Where nobody says which workspace, it is the suite's.
+        let is_said = context.home.workspace_origin != Origin::Default;
+        let any = || file.suites.iter().find(|entry| entry.name == name);
+        found.or_else(|| any().filter(|_| !is_said)).map(|entry| (file, entry))
+    });
+    if let Some((file, entry)) = described {
+        let workspace = match entry.workspace.as_deref() {
+            None if context.home.workspace_origin == Origin::Default => WorkspaceId::default(),
+            Some(named) if named != "*" => WorkspaceId::new(named)?,
+            _ => own.clone(),
+        };
+        let entry = file.standing(entry, workspace.as_str());
+        return Ok(Meant { workspace, entry });
+    }
+    let stored = store.suite(own, name)?.ok_or_else(|| {
+        CliError::usage(format!("there is no suite `{name}` in workspace {own}"))
+            .hint("`gbrain suites list` shows those there are; `gbrain suites create` makes one")
+    })?;
+    let entry = serde_json::from_str(&stored.spec)
+        .map_err(|error| CliError::config(format!("suite `{name}` can't be read: {error}")))?;
+    Ok(Meant { workspace: own.clone(), entry })
+}
+
+/// The workspaces that a suite is for: its own, or all that there are.
+pub(super) fn workspaces_of(
+    store: &dyn Store,
+    meant: &Meant,
+) -> Result<Vec<WorkspaceId>, CliError> {
+    if meant.entry.workspace.as_deref() != Some("*") {
+        return Ok(vec![meant.workspace.clone()]);
+    }
+    Ok(store.workspaces()?.into_iter().map(|workspace| workspace.id).collect())
+}

@@ -1,0 +1,48 @@
+//! `gbrain suites list`.
+
+use gbrain_core::format::suite::{SuiteInfo, SuitesBody};
+use gbrain_eval::suite::wire;
+
+use super::SuiteSource;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Lists suites.
+pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let file = source.read()?;
+    let suites = wire::suites(store.as_ref(), &context.home.workspace, file.as_ref())?;
+    if context.terminal.is_json() {
+        context.terminal.json(&SuitesBody { suites });
+    } else if suites.is_empty() {
+        context
+            .terminal
+            .remark("there are no suites; `gbrain suites create --help` shows how to make one");
+    } else {
+        let head = ["NAME", "TYPE", "TARGET", "TRIGGERS", "ON", "LAST RUN"];
+        context.terminal.out(table(&head, suites.iter().map(row)));
+    }
+    Ok(Exit::Pass)
+}
+
+fn row(suite: &SuiteInfo) -> Vec<String> {
+    let on = match (suite.registered, suite.enabled) {
+        (_, true) => "on",
+        (true, false) => "off",
+        (false, false) => "not registered",
+    };
+    let last = match (&suite.problem, &suite.last_run) {
+        (Some(problem), _) => format!("broken: {problem}"),
+        (None, Some(run)) => format!("{} {} (run {})", run.verdict, run.finished_at, run.id),
+        (None, None) => "never".to_owned(),
+    };
+    vec![
+        suite.name.clone(),
+        suite.kind.to_string(),
+        suite.target.clone(),
+        suite.triggers.join(", "),
+        on.to_owned(),
+        last,
+    ]
+}

@@ -1,0 +1,157 @@
+//! `gbrain suites run`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use gbrain_brain::IndexKind;
+use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::gate::Verdict;
+use gbrain_core::report::{github, junit, markdown, text};
+use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, manual_key, record, stored};
+use gbrain_eval::write_atomically;
+use gbrain_store::Store;
+use jiff::Timestamp;
+
+use super::SuiteSource;
+use super::file::{Meant, meant};
+use crate::asking::{Asks, assistants, desk, interrupted, settings};
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::commands::eval::append;
+use crate::error::{CliError, Exit};
+use crate::targets::target_book;
+
+/// Arguments of `suites run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
+    gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
+    The run is recorded. Reports that travel (Markdown, JUnit, annotations) hold ids of queries and no \
+    text of theirs.\n\n\
+    Exit codes: 0 pass, 1 an alert was passed, 2 no verdict.")]
+pub(super) struct RunArgs {
+    /// The suite.
+    name: String,
+    /// Ask this target instead of the suite's own.
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Draw the queries by this number instead of the suite's own.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Say that a build asked for it.
+    #[arg(long)]
+    ci: bool,
+    /// Write the report as Markdown.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the report as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Print annotations for GitHub, and add to the step summary.
+    #[arg(long)]
+    github: bool,
+}
+
+/// Runs a suite now.
+pub(super) fn run(
+    context: &Context<'_>,
+    args: &RunArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let store: Arc<dyn Store> = context.store()?.into();
+    let file = source.read()?;
+    let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
+    let mut suite = meant.entry.suite().map_err(|error| CliError::config(error.to_string()))?;
+    suite.target = args.target.clone().unwrap_or(suite.target);
+    suite.seed = args.seed.unwrap_or(suite.seed);
+    let order = SuiteJob {
+        suite: suite.name.clone(),
+        key: manual_key(context.now, std::process::id()),
+        trigger: if args.ci { "ci" } else { "manual" }.to_owned(),
+        generation: None,
+    };
+    let body = conducted(context, &store, source, &meant, &suite, &order)?;
+    let now = Timestamp::now();
+    let number = record(store.as_ref(), &meant.workspace, &body, now)?;
+    report(context, args, &store, &meant, &body)?;
+    if let Some(number) = number {
+        context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
+    }
+    Ok(match body.verdict {
+        Verdict::Pass => Exit::Pass,
+        Verdict::Fail => Exit::Fail,
+        Verdict::Inconclusive => Exit::NoVerdict,
+    })
+}
+
+fn conducted(
+    context: &Context<'_>,
+    store: &Arc<dyn Store>,
+    source: &SuiteSource,
+    meant: &Meant,
+    suite: &gbrain_core::suite::Suite,
+    order: &SuiteJob,
+) -> Result<SuiteRunBody, CliError> {
+    let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
+    let config = settings(store.as_ref(), &meant.workspace)?;
+    let desk = desk(&context.home)?;
+    let stop = interrupted();
+    let assistants = assistants(Asks::Caller, &desk, store, &meant.workspace, &config)?;
+    let reranker = Reranker::of(&desk, store, &meant.workspace, &config, &stop);
+    let reranker = reranker.map_err(|error| CliError::config(error.to_string()))?;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let bar = context.terminal.progress("asking");
+    let progress = |done: usize, total: usize| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let targets = target_book(&context.home, source.clone());
+    let conductor = Conductor {
+        store: store.as_ref(),
+        brain: &brain,
+        targets: &targets,
+        assistants: assistants.as_ref(),
+        reranker: reranker.as_ref(),
+        scrubber: &scrubber,
+        stop: &stop,
+        progress: &progress,
+        clock: Timestamp::now,
+    };
+    let body = conductor.run(suite, order)?;
+    bar.finish_and_clear();
+    Ok(body)
+}
+
+fn report(
+    context: &Context<'_>,
+    args: &RunArgs,
+    store: &Arc<dyn Store>,
+    meant: &Meant,
+    body: &SuiteRunBody,
+) -> Result<(), CliError> {
+    if let Some(path) = &args.markdown {
+        write_atomically(path, markdown::suite(body).as_bytes())?;
+    }
+    if let Some(path) = &args.junit {
+        write_atomically(path, junit::suite(body).as_bytes())?;
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(body);
+    } else {
+        let queries = stored(store.as_ref(), &meant.workspace)?;
+        let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());
+        context.terminal.out(text::suite(body, &of));
+    }
+    if !args.github {
+        return Ok(());
+    }
+    // Where stdout is one JSON document, annotations go to the other stream.
+    match context.terminal.is_json() {
+        true => context.terminal.remark(github::suite(body).trim_end()),
+        false => context.terminal.out(github::suite(body)),
+    }
+    match &context.home.step_summary {
+        Some(path) => append(path, &markdown::suite(body)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! `gbrain suites enable` and `disable`.
+
+use clap::Args;
+use gbrain_store::Store;
+use serde_json::json;
+
+use super::SuiteSource;
+use super::create::register;
+use super::file::{Meant, meant, workspaces_of};
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `suites enable` and `disable`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain suites enable weekly\n\n\
+    Enabling registers the suite as its file has it, and its triggers begin at this moment: what was \
+    before is no reason to run. A suite for every workspace (workspace: \"*\") is switched in all of them.")]
+pub(super) struct SwitchArgs {
+    /// The suite.
+    name: String,
+}
+
+/// Switches a suite on.
+pub(super) fn enable(
+    context: &Context<'_>,
+    args: &SwitchArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let file = source.read()?;
+    let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
+    register(context, store.as_ref(), file.as_ref(), &meant)?;
+    each(context, store.as_ref(), &meant, true, &|workspace| {
+        gbrain_eval::suite::enable(store.as_ref(), workspace, &args.name, context.now)
+    })
+}
+
+/// Switches a suite off.
+pub(super) fn disable(context: &Context<'_>, args: &SwitchArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let meant = meant(context, store.as_ref(), None, &args.name)?;
+    each(context, store.as_ref(), &meant, false, &|workspace| {
+        store.disable_suite(workspace, &args.name, context.now)
+    })
+}
+
+fn each(
+    context: &Context<'_>,
+    store: &dyn Store,
+    meant: &Meant,
+    is_on: bool,
+    switch: &dyn Fn(&gbrain_core::id::WorkspaceId) -> Result<bool, gbrain_store::StoreError>,
+) -> Result<Exit, CliError> {
+    let mut switched = Vec::new();
+    for workspace in workspaces_of(store, meant)? {
+        if switch(&workspace)? {
+            switched.push(workspace.to_string());
+        }
+    }
+    let name = &meant.entry.name;
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "suite": name, "enabled": is_on, "workspaces": switched }));
+    } else {
+        let word = if is_on { "on" } else { "off" };
+        context.terminal.line(format!("{name}: {word} in {}", switched.join(", ")));
+    }
+    Ok(Exit::Pass)
+}

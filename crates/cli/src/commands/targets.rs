@@ -1,0 +1,207 @@
+//! `gbrain targets`: whatever can be measured beside the local brain.
+
+use clap::{Args, Subcommand};
+use gbrain_core::fault::one_line;
+use gbrain_core::format::target::{AnswerBody, TargetSettingsError};
+use gbrain_core::request::RetrievalMode;
+use gbrain_core::target::{Found, Question, TargetAnswer, TargetSettings, Timings};
+use gbrain_eval::target::{Ask, Look};
+use serde_json::{Value, json};
+
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+use crate::targets::{all, named, with_target};
+use crate::terminal::table;
+
+/// Arguments of `targets`.
+#[derive(Debug, Args)]
+#[command(after_help = "Targets are described in config.json, for example:
+  { \"targets\": { \"prod\": { \"kind\": \"http\", \"api\": \"lightfast-v1\", \"url\": \"https://api.example.com\",
+                           \"key_env\": \"PROD_KEY\" } } }
+Kinds are http (lightfast-internal, lightfast-v1, lightfast-2026, gbrain, custom), mcp, command and run;
+`local` is always there. docs/targets.md has all of it.
+
+Examples:
+  gbrain targets list
+  gbrain targets check prod --query \"who owns billing?\" --rationale
+  gbrain eval replay --against captured.ndjson --target prod")]
+pub(crate) struct TargetsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what there is; asks nobody.
+    List,
+    /// Ask once and show what was understood.
+    Check(CheckArgs),
+}
+
+/// Arguments of `targets check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  gbrain targets check prod --query \"who owns billing?\" --raw
+
+Exit codes: 0 it answered and the answer was understood, 2 it did not or was not.")]
+struct CheckArgs {
+    /// The target's name.
+    name: String,
+    /// What to ask.
+    #[arg(long, value_name = "TEXT", default_value = "what is new?")]
+    query: String,
+    /// How many results.
+    #[arg(short, long = "k", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    k: u16,
+    /// knowledge, graph or hybrid; the target decides if not given.
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    mode: Option<RetrievalMode>,
+    /// Ask for the edges that justify the answer, too.
+    #[arg(long)]
+    rationale: bool,
+    /// Show what the target said, as it said it, to describe where things are in it.
+    #[arg(long)]
+    raw: bool,
+}
+
+fn parse_mode(text: &str) -> Result<RetrievalMode, String> {
+    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
+}
+
+/// Lists, or asks once.
+pub(crate) fn run(context: &Context<'_>, args: &TargetsArgs) -> Result<Exit, CliError> {
+    match &args.action {
+        None | Some(Action::List) => Ok(list(context)),
+        Some(Action::Check(args)) => check(context, args),
+    }
+}
+
+fn list(context: &Context<'_>) -> Exit {
+    let all = all(&context.home);
+    let is_whole = all.values().all(Result::is_ok);
+    if context.terminal.is_json() {
+        let target = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
+            match target {
+                Ok(target) => json!({
+                    "name": name, "kind": target.kind.name(), "place": target.place(),
+                    "most_results": target.most(), "error": null,
+                }),
+                Err(error) => {
+                    json!({ "name": name, "kind": null, "error": one_line(&error.to_string()) })
+                }
+            }
+        };
+        let targets: Vec<Value> = all.iter().map(target).collect();
+        context.terminal.json(&json!({ "schema_version": 1, "targets": targets }));
+    } else {
+        let row = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
+            match target {
+                Ok(target) => vec![name.clone(), target.kind.name().to_owned(), target.place()],
+                Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned()],
+            }
+        };
+        context.terminal.out(table(&["target", "kind", "where"], all.iter().map(row)));
+    }
+    for error in all.values().filter_map(|target| target.as_ref().err()) {
+        let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        context.terminal.warn(format!("{}{hint}", one_line(&error.to_string())));
+    }
+    if is_whole { Exit::Pass } else { Exit::NoVerdict }
+}
+
+fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
+    let settings = named(&context.home, &args.name)?;
+    let question = Question {
+        mode: args.mode,
+        rationale: args.rationale,
+        now: Some(context.now),
+        ..Question::new(args.query.clone(), usize::from(args.k))
+    };
+    let (place, look) =
+        with_target(context, settings, |ask: &dyn Ask| (ask.place(), ask.look(&question)))?;
+    let Look { said, answer } = look;
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({
+            "schema_version": 1, "target": args.name, "place": place,
+            "answer": answer.as_ref().ok().map(AnswerBody::new),
+            "error": answer.as_ref().err().map(|error| json!({
+                "kind": error.kind, "message": one_line(&error.message),
+            })),
+            "said": said,
+        }));
+        return Ok(if answer.is_ok() { Exit::Pass } else { Exit::NoVerdict });
+    }
+    if let Some(said) = said.filter(|_| args.raw) {
+        context.terminal.plain(&format!("{said:#}\n"));
+    }
+    context.terminal.out(shown(&answer?));
+    Ok(Exit::Pass)
+}
+
+/// What a person reads.
+fn shown(answer: &TargetAnswer) -> String {
+    let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), short);
+    let row = |(at, found): (usize, &Found)| {
+        let score = found.score.map_or("-".to_owned(), |score| format!("{score:.4}"));
+        vec![
+            (at + 1).to_string(),
+            found.document.clone(),
+            text(&found.chunk),
+            text(&found.source),
+            score,
+            text(&found.snippet),
+        ]
+    };
+    let head = ["#", "document", "chunk", "source", "score", "snippet"];
+    let mut shown = match answer.results.is_empty() {
+        true => "no results\n".to_owned(),
+        false => table(&head, answer.results.iter().enumerate().map(row)),
+    };
+    for (name, value) in remarks(answer) {
+        shown.push_str(&format!("{name}: {value}\n"));
+    }
+    shown
+}
+
+/// What else it told, and what it did not.
+fn remarks(answer: &TargetAnswer) -> Vec<(&'static str, String)> {
+    let ms = |name: &str, ms: Option<f64>| match ms {
+        Some(ms) => format!("{name} {ms:.1} ms"),
+        None => format!("{name} not told"),
+    };
+    let Timings { lexical_ms, dense_ms, rerank_ms, hydration_ms, total_ms } = answer.timings;
+    let stages = [
+        ms("words", lexical_ms),
+        ms("dense", dense_ms),
+        ms("rerank", rerank_ms),
+        ms("hydration", hydration_ms),
+        ms("total", total_ms),
+    ];
+    let mut remarks = vec![
+        ("took", format!("{:.1} ms, attempt {}", answer.latency_ms, answer.attempts)),
+        ("stages", stages.join(", ")),
+    ];
+    if let Some(rationale) = &answer.rationale {
+        for edge in &rationale.edges {
+            remarks.push(("edge", format!("{} {} {}", edge.from, edge.kind, edge.to)));
+        }
+    }
+    remarks.extend(answer.mode.map(|mode| ("mode", mode.to_string())));
+    remarks.extend(answer.threshold.map(|least| ("threshold", least.to_string())));
+    if !answer.fallbacks.is_empty() {
+        remarks.push(("did not do their work", answer.fallbacks.join(", ")));
+    }
+    if !answer.not_asked.is_empty() {
+        remarks.push(("has no place for", answer.not_asked.join(", ")));
+    }
+    remarks
+}
+
+/// A text on one line, not too long for a table.
+fn short(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= 60 {
+        return line;
+    }
+    line.chars().take(59).chain(['…']).collect()
+}

@@ -1,0 +1,207 @@
+//! Files, queries and events through the program.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::demo_home;
+
+#[test]
+fn a_suite_is_added_to_the_file_and_registered_off() {
+    for home in Home::both() {
+        let path = home.path().join("suites.yaml");
+        std::fs::write(
+            &path,
+            "# ours\nsuites:\n  - name: old # first\n    type: smoke\n    owners: [x]\n",
+        )
+        .unwrap();
+        let args = [
+            "suites",
+            "create",
+            "--name",
+            "weekly",
+            "--type",
+            "weekly_benchmark",
+            "--owner",
+            "ml",
+            "--trigger",
+            "cron:0 2 * * 0",
+        ];
+        home.ok(&args);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            text.starts_with("# ours\nsuites:\n  - name: old # first\n") && text.contains("weekly"),
+            "{text}"
+        );
+        let again = home.run(&args);
+        assert_eq!(again.code, Some(2), "{}", again.stdout);
+        let list = home.json(&["suites", "list"]);
+        let of = |name: &str| {
+            list["suites"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|one| one["name"] == name)
+                .unwrap()
+                .clone()
+        };
+        assert_eq!(
+            (&of("weekly")["registered"], &of("weekly")["enabled"]),
+            (&json!(true), &json!(false))
+        );
+        assert_eq!(of("old")["registered"], false);
+        home.ok(&["suites", "enable", "weekly"]);
+        let list = home.json(&["suites", "list"]);
+        assert!(
+            list["suites"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|one| one["name"] == "weekly" && one["enabled"] == true)
+        );
+        home.ok(&["suites", "disable", "weekly"]);
+        assert!(home.ok(&["suites", "list"]).contains("weekly"));
+    }
+}
+
+#[test]
+fn braintrust_suites_are_read_too() {
+    let home = Home::sqlite();
+    let text = "suites: [{ name: s, type: smoke, owners: [x], endpoint: local }]\n";
+    std::fs::write(home.path().join("braintrust_suites.yaml"), text).unwrap();
+    assert_eq!(home.json(&["suites", "list"])["suites"][0]["target"], "local");
+    assert_eq!(home.json(&["suites", "validate"])["valid"], true);
+}
+
+#[test]
+fn validation_tells_lines_and_unknown_targets() {
+    let home = Home::sqlite();
+    suites(&home, "suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    target: mars\n");
+    let ran = home.run(&["suites", "validate"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stdout.contains("suites.yaml:3: ") && ran.stdout.contains("mars"),
+        "{}",
+        ran.stdout
+    );
+    suites(&home, "suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    colour: red\n");
+    let found =
+        serde_json::from_str::<Value>(&home.run(&["suites", "validate", "--json"]).stdout).unwrap();
+    assert_eq!(found["problems"][0]["line"], 6);
+    let ran = home.run(&["suites", "run", "a"]);
+    assert_eq!(ran.code, Some(2));
+}
+
+/// The schema that is shipped is the one that the program means.
+#[test]
+fn the_schema_is_the_one_in_the_docs() {
+    let docs =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/suites.schema.json");
+    let shipped: Value = serde_json::from_str(&std::fs::read_to_string(docs).unwrap()).unwrap();
+    assert_eq!(
+        Home::sqlite().json(&["suites", "schema"]),
+        shipped,
+        "`gbrain suites schema > docs/suites.schema.json`"
+    );
+}
+
+#[test]
+fn reports_that_travel_hold_no_query() {
+    let home = demo_home(Home::sqlite());
+    suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+    queries(&home, &[json!({ "query": "a secret question", "expected": ["nowhere"] })]);
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (markdown, junit) = (path("r.md"), path("r.xml"));
+    let ran = home.run(&[
+        "suites",
+        "run",
+        "s",
+        "--markdown",
+        &markdown,
+        "--junit",
+        &junit,
+        "--github",
+        "--json",
+    ]);
+    assert_eq!(ran.code, Some(1));
+    let markdown = std::fs::read_to_string(&markdown).unwrap();
+    let junit = std::fs::read_to_string(&junit).unwrap();
+    for text in [&markdown, &junit, &ran.stdout, &ran.stderr] {
+        assert!(!text.contains("secret"), "{text}");
+    }
+    assert!(
+        markdown.contains("FAIL") && junit.contains("<failure") && ran.stderr.contains("::error")
+    );
+    let text = home.run(&["suites", "run", "s"]).stdout;
+    assert!(text.contains("a secret question"), "{text}");
+}
+
+#[test]
+fn queries_live_from_candidate_to_retired() {
+    for home in Home::both() {
+        home.ok(&[
+            "queries",
+            "add",
+            "who is ada@example.com?",
+            "--expected",
+            "people/ada",
+            "--difficulty",
+            "hard",
+        ]);
+        let list = home.json(&["queries", "list"]);
+        let query = &list["queries"][0];
+        assert_eq!(
+            (&query["query"], &query["difficulty"]),
+            (&json!("who is [REDACTED]?"), &json!("hard"))
+        );
+        let number = query["number"].to_string();
+        home.ok(&["queries", "edit", &number, "--expected", "chunk:c1", "--source", "slack"]);
+        let query = &home.json(&["queries", "list"])["queries"][0];
+        assert_eq!(
+            (&query["expected"], &query["source"]),
+            (&json!([{ "kind": "chunk", "id": "c1" }]), &json!("slack"))
+        );
+        home.ok(&["queries", "retire", &number]);
+        assert_eq!(home.json(&["queries", "list", "--state", "active"])["queries"], json!([]));
+        let ran = home.run(&["queries", "retire", "4711"]);
+        assert_eq!(ran.code, Some(2));
+    }
+}
+
+#[test]
+fn captured_traffic_becomes_candidates() {
+    let home = demo_home(Home::sqlite());
+    std::fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    for _ in 0..3 {
+        home.ok(&["query", "charge floor"]);
+    }
+    home.ok(&["query", "Captain Pell"]);
+    let found = home.json(&["queries", "promote"]);
+    let first = &found["candidates"][0];
+    let all = found["candidates"].as_array().unwrap();
+    assert_eq!(all.len(), 2, "{found:#}");
+    let charge = all.iter().find(|one| one["query"] == "charge floor").unwrap();
+    assert_eq!(charge["expected"], json!(["concepts/charge-floor"]), "{found:#}");
+    assert_eq!((&charge["state"], &charge["origin"]), (&json!("candidate"), &json!("analytics")));
+    suites(&home, "suites: [{ name: s, type: regression, owners: [x] }]\n");
+    assert_eq!(
+        run(&home, &["s"]).1["inconclusive_reasons"][0],
+        "no_queries",
+        "nobody accepted them"
+    );
+    home.ok(&["queries", "promote", "--accept", &charge["number"].to_string()]);
+    let (ran, body) = run(&home, &["s"]);
+    assert_eq!((ran.code, &body["planned"]), (Some(0), &json!(1)), "{body:#} {first}");
+}
+
+#[test]
+fn an_event_is_told_once() {
+    for home in Home::both() {
+        let emit = ["events", "emit", "knowledge.persisted", "--document", "d", "--version", "3"];
+        assert_eq!(home.json(&emit)["is_new"], true);
+        assert_eq!(home.json(&emit)["is_new"], false);
+        home.ok(&["events", "emit", "deploy.finished"]);
+        home.ok(&["events", "emit", "deploy.finished"]);
+        assert_eq!(home.json(&["events", "list"])["events"].as_array().unwrap().len(), 3);
+        assert_eq!(home.run(&["events", "emit", "tea.ready"]).code, Some(2));
+    }
+}

@@ -1,0 +1,21 @@
+//! The short form of `cargo xtask campaign schedule`.
+
+use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::schedule::{Hunt, hunt};
+
+fn kills(engine: Engine) {
+    let program = env!("CARGO_BIN_EXE_gbrain").into();
+    let report = hunt(&Hunt { program, engine, kills: 6, runs: 30, seed: 3 }).unwrap();
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    assert_eq!(report.recorded, 30, "{report:?}");
+}
+
+#[test]
+fn killed_schedulers_record_every_due_run_once_on_sqlite() {
+    kills(Engine::Sqlite);
+}
+
+#[test]
+fn killed_schedulers_record_every_due_run_once_on_postgres() {
+    kills(Engine::Postgres);
+}

@@ -1,0 +1,110 @@
+//! All kinds of suites against the bundled brain, on both stores.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::demo_home;
+
+const SUITES: &str = "suites:
+  - { name: smoke, type: smoke, owners: ['@a'] }
+  - { name: post-ingest-regression, type: regression, owners: ['@a'] }
+  - { name: weekly, type: weekly_benchmark, owners: ['@a'] }
+  - { name: sources, type: source_specific, owners: ['@a'], sample: { per_source: 15, sources: [wiki, journal] } }
+  - { name: graph, type: graph_qa, owners: ['@a'] }
+";
+
+/// What the bundled brain is known to find.
+fn demo_queries() -> Vec<Value> {
+    let find = |query: &str, source: &str, page: &str| json!({ "query": query, "source": source, "expected": [format!("{source}::{page}")] });
+    let mut all = vec![
+        find("Captain Pell", "wiki", "people/pell-hathersage"),
+        find("HRB-131", "wiki", "tickets/hrb-131"),
+        find("first port abroad", "wiki", "goals/first-port-abroad"),
+        find("Harbour Master Crale", "wiki", "people/bettina-crale"),
+        find("charge floor", "wiki", "concepts/charge-floor"),
+        find("on-call swap", "journal", "chats/2026-05-05-on-call-swap"),
+        find(
+            "Who cannot eat walnuts at the offsite?",
+            "journal",
+            "chats/2026-05-13-offsite-planning",
+        ),
+    ];
+    all.push(json!({
+        "query": "who owns the berth planner?", "source": "wiki", "retrieval_mode": "graph",
+        "family": "ownership", "expected": ["wiki::teams/routing"], "entities": ["wiki::teams/routing"],
+    }));
+    all.push(json!({
+        "query": "What depends on Plug Gateway?", "source": "wiki", "family": "dependencies",
+        "expected": ["wiki::services/charge-broker", "wiki::services/lookout", "wiki::services/meterhouse"],
+        "entities": ["wiki::services/charge-broker"],
+    }));
+    all
+}
+
+#[test]
+fn every_kind_of_suite_on_both_stores() {
+    for home in Home::both() {
+        let home = demo_home(home);
+        suites(&home, SUITES);
+        queries(&home, &demo_queries());
+        for name in ["smoke", "post-ingest-regression", "weekly", "sources"] {
+            let (ran, body) = run(&home, &[name]);
+            assert_eq!(ran.code, Some(0), "{name}: {body:#}");
+            assert_eq!(
+                (&body["verdict"], &body["planned"]),
+                (&json!("pass"), &json!(9)),
+                "{body:#}"
+            );
+            assert_eq!(measure(&body, "recall@5")["status"], "ok");
+        }
+        let (ran, body) = run(&home, &["graph"]);
+        assert_eq!(ran.code, Some(0), "{body:#}");
+        assert_eq!(body["planned"], 2);
+        for name in ["graph_answer", "rationale_present", "rationale_faithful"] {
+            let one = measure(&body, name);
+            assert_eq!((&one["hits"], &one["n"]), (&json!(2), &json!(2)), "{name}: {body:#}");
+        }
+        let runs = home.json(&["suites", "history"]);
+        assert_eq!(runs["runs"].as_array().unwrap().len(), 5);
+    }
+}
+
+/// A page that says the opposite: the edge that a rationale gives must be so when it is judged.
+#[test]
+fn a_key_that_is_not_there_fails_and_says_so() {
+    let home = demo_home(Home::sqlite());
+    suites(&home, SUITES);
+    let wrong = json!({ "id": "nowhere", "query": "charge floor", "source": "wiki", "expected": ["wiki::concepts/no-such-page"] });
+    queries(&home, &[wrong]);
+    let (ran, body) = run(&home, &["smoke"]);
+    assert_eq!((ran.code, &body["verdict"]), (Some(1), &json!("fail")));
+    assert_eq!(body["cases"][0]["flags"], json!(["missing_result"]));
+    let told = home.run(&["suites", "run", "smoke"]).stdout;
+    assert!(
+        told.starts_with("FAIL") && told.contains("nowhere") && told.contains("charge floor"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_was_asked_is_logged_and_captured_by_nobody() {
+    let home = demo_home(Home::sqlite());
+    suites(&home, SUITES);
+    queries(&home, &demo_queries());
+    run(&home, &["smoke"]);
+    let path = home.path().join("brain.db");
+    let db = rusqlite::Connection::open(path).unwrap();
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(
+        count(
+            "SELECT count(*) FROM retrieval_logs WHERE user_id = 'eval' AND experiment_id LIKE 'manual:%'"
+        ),
+        9
+    );
+    assert!(
+        count(
+            "SELECT count(*) FROM feedback_events WHERE signal_type = 'eval_recall_at_5' AND score = 1.0"
+        ) >= 9
+    );
+    assert_eq!(count("SELECT count(*) FROM eval_candidates"), 0);
+}

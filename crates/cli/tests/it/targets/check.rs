@@ -1,0 +1,96 @@
+//! `gbrain targets`: what a user sees while describing one.
+
+use gbrain_bench::retrieval::{Fault, Reply, RetrievalServer};
+use serde_json::{Value, json};
+
+use super::describe;
+use crate::support::{Home, demo_home};
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn targets_are_listed_and_bad_ones_are_told() {
+    let home = Home::sqlite();
+    let run = json!({ "kind": "run", "file": "bm25.run" });
+    describe(
+        &home,
+        &json!({ "old": run, "prod": { "kind": "http", "api": "lightfast-v1",
+                             "url": "https://api.example.com", "key_env": "NOT_SET" } }),
+    );
+    let listed = home.json(&["targets", "list"]);
+    let names: Vec<&str> =
+        listed["targets"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["local", "old", "prod"]);
+    assert_eq!(listed["targets"][2]["place"], "api.example.com");
+    assert_eq!(listed["targets"][2]["most_results"], 50);
+    let text = home.ok(&["targets"]);
+    assert!(text.contains("prod") && text.contains("api.example.com"), "{text}");
+    describe(&home, &json!({ "bad": { "kind": "http", "ulr": "x" }, "old": run }));
+    let ran = home.run(&["targets", "list"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stdout.contains("can't be used"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("did you mean `url`?"), "{}", ran.stderr);
+    // One bad target does not keep others from being used.
+    let ran = home.run(&["targets", "check", "old"]);
+    assert!(ran.stderr.contains("bm25.run"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_check_shows_what_was_understood() {
+    let home = Home::sqlite();
+    let server =
+        RetrievalServer::start(|_| Reply::of(&["a\u{1b}[31m", "b"]), |_| Fault::None).unwrap();
+    let target = json!({ "kind": "http", "api": "lightfast-v1", "url": server.url() });
+    describe(&home, &json!({ "prod": target }));
+    let checked =
+        home.json(&["targets", "check", "prod", "--query", "who \"owns\" x?", "--rationale"]);
+    assert_eq!(checked["answer"]["results"][1]["document"], "b");
+    assert_eq!(checked["said"]["requestId"], "req_1");
+    assert_eq!(checked["error"], Value::Null);
+    let asked = server.asked().pop().unwrap();
+    assert_eq!((asked.text.as_str(), asked.rationale, asked.k), ("who \"owns\" x?", true, 10));
+    let text = home.ok(&["targets", "check", "prod", "--raw"]);
+    assert!(text.contains("\"requestId\"") && text.contains("what b says"), "{text}");
+    assert!(text.contains("stages: words 0.0 ms"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn a_check_that_fails_says_why_and_what_was_said() {
+    let home = Home::sqlite();
+    let server = RetrievalServer::start(|_| Reply::default(), |_| Fault::WrongShape).unwrap();
+    let target =
+        json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(), "key_env": "KEY" });
+    describe(&home, &json!({ "prod": target }));
+    let run = |args: &[&str]| {
+        let output = home.command(args).env("KEY", "sk-very-secret").output().unwrap();
+        let ran = crate::support::Ran::of(output);
+        assert!(!ran.stdout.contains("sk-very-secret") && !ran.stderr.contains("sk-very-secret"));
+        ran
+    };
+    let ran = run(&["targets", "check", "prod", "--json"]);
+    let checked = json_of(&ran.stdout);
+    assert_eq!((ran.code, &checked["error"]["kind"]), (Some(2), &json!("malformed")));
+    assert_eq!(checked["said"]["ok"], true);
+    let ran = run(&["targets", "check", "prod"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("malformed: no results: there is no $.results"), "{}", ran.stderr);
+    let ran = home.run(&["targets", "check", "prod"]);
+    assert!(ran.stderr.contains("the variable KEY is not set"), "{}", ran.stderr);
+    let ran = home.run(&["targets", "check", "prd"]);
+    assert!(ran.stderr.contains("did you mean `prod`?"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_local_brain_is_a_target_too() {
+    let home = demo_home(Home::sqlite());
+    let checked =
+        home.json(&["targets", "check", "local", "--query", "Captain Pell", "--rationale"]);
+    let answer = &checked["answer"];
+    assert_eq!(answer["results"][0]["document"], "wiki::people/pell-hathersage");
+    assert!(!answer["stages"]["lexical"].as_array().unwrap().is_empty());
+    assert!(answer["rationale"]["edges"].is_array());
+    assert_eq!(checked["said"], Value::Null);
+}

@@ -1,0 +1,262 @@
+//! What a run, or the lack of one, changes.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Alert, Severity, Subject, dedup_key};
+use crate::format::suite::{SuiteRunBody, WireMeasure};
+use crate::gate::Verdict;
+use crate::suite::threshold::Status;
+
+/// Ids of failing cases that a message tells.
+const TOLD: usize = 5;
+
+/// How often the same thing is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How long something that goes on is not told again.
+    pub cooldown: SignedDuration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { cooldown: SignedDuration::from_hours(4) }
+    }
+}
+
+/// An alert that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// What it says.
+    pub alert: Alert,
+    /// Whether it goes on.
+    pub is_firing: bool,
+    /// Since when it is so.
+    pub since: Timestamp,
+    /// When it was last told.
+    pub told: Option<Timestamp>,
+}
+
+/// What is known, and which keys are not told now.
+#[derive(Debug, Clone, Default)]
+pub struct Board<'a> {
+    /// Every alert that was ever raised.
+    pub known: &'a [Known],
+    /// Keys, or beginnings of keys that end with `*`, that are not told now.
+    pub silenced: &'a [String],
+}
+
+/// What is done about an alert.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// It has begun, or goes on and is told again.
+    Raise(Known),
+    /// It goes on and is not told again, or is silenced.
+    Keep(Known),
+    /// It is over.
+    Resolve(Known),
+}
+
+impl Change {
+    /// The alert as it is now.
+    pub fn known(&self) -> &Known {
+        match self {
+            Self::Raise(known) | Self::Keep(known) | Self::Resolve(known) => known,
+        }
+    }
+
+    /// Whether somebody is told.
+    pub fn is_told(&self) -> bool {
+        match self {
+            Self::Raise(_) => true,
+            Self::Keep(_) => false,
+            Self::Resolve(known) => known.told.is_some(),
+        }
+    }
+}
+
+/// A run that was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Looked<'a> {
+    /// Its number.
+    pub id: i64,
+    /// What it says.
+    pub run: &'a SuiteRunBody,
+    /// Whether weeks of falling recall or precision ask for a new threshold.
+    pub recalibrate: bool,
+}
+
+/// What a run changes. Alerts of its suite that it says nothing about stay as they are.
+pub fn decide(
+    looked: &Looked<'_>,
+    board: &Board<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<Change> {
+    let run = looked.run;
+    let raised: Vec<Alert> = run
+        .breaches()
+        .map(|breach| of_breach(looked, breach))
+        .chain(of_run(looked))
+        .chain(of_weeks(looked))
+        .collect();
+    let mut changes: Vec<Change> =
+        raised.iter().map(|alert| raise(alert.clone(), board, policy, now)).collect();
+    let is_own =
+        |known: &&Known| known.alert.suite == run.suite && known.alert.workspace == run.workspace;
+    let over = board.known.iter().filter(is_own).filter(|known| {
+        known.is_firing
+            && !raised.iter().any(|alert| alert.key == known.alert.key)
+            && is_well(looked, &known.alert.subject)
+    });
+    changes.extend(over.map(|known| resolve(known, now)));
+    changes
+}
+
+/// What silence changes: a suite that should have run and has not for so many days.
+pub fn silent(
+    run: (&str, &str, &[String]),
+    last: Option<Timestamp>,
+    days: u32,
+    board: &Board<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<Change> {
+    let (workspace, suite, owners) = run;
+    let longest = SignedDuration::from_hours(24 * i64::from(days));
+    let is_silent = last.is_none_or(|last| now.duration_since(last) > longest);
+    let key = dedup_key(workspace, suite, &Subject::Silent);
+    let known = board.known.iter().find(|known| known.alert.key == key && known.is_firing);
+    if !is_silent {
+        return known.map(|known| resolve(known, now));
+    }
+    let since = last.map_or_else(|| "it was enabled".to_owned(), |last| format!("{last:.0}"));
+    let alert = Alert {
+        key,
+        subject: Subject::Silent,
+        severity: Severity::Error,
+        workspace: workspace.to_owned(),
+        suite: suite.to_owned(),
+        owners: owners.to_vec(),
+        summary: format!(
+            "suite {suite} of {workspace} has not run since {since}, for more than {days} days"
+        ),
+        run: None,
+        figures: Vec::new(),
+        failing: Vec::new(),
+        failing_count: 0,
+    };
+    Some(raise(alert, board, policy, now))
+}
+
+fn raise(alert: Alert, board: &Board<'_>, policy: &Policy, now: Timestamp) -> Change {
+    let known = board.known.iter().find(|known| known.alert.key == alert.key && known.is_firing);
+    let since = known.map_or(now, |known| known.since);
+    let told = known.and_then(|known| known.told);
+    let is_silenced = board.silenced.iter().any(|one| is_meant(one, &alert.key));
+    // What got worse is told at once.
+    let is_worse = known.is_some_and(|known| alert.severity > known.alert.severity);
+    let is_due = told.is_none_or(|told| now.duration_since(told) >= policy.cooldown) || is_worse;
+    if is_due && !is_silenced {
+        Change::Raise(Known { alert, is_firing: true, since, told: Some(now) })
+    } else {
+        Change::Keep(Known { alert, is_firing: true, since, told })
+    }
+}
+
+fn resolve(known: &Known, now: Timestamp) -> Change {
+    Change::Resolve(Known { is_firing: false, since: now, ..known.clone() })
+}
+
+fn is_meant(pattern: &str, key: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => key.starts_with(start),
+        None => pattern == key,
+    }
+}
+
+/// Whether a run shows that an alert is over: what it is about was measured and is not past its alert.
+fn is_well(looked: &Looked<'_>, subject: &Subject) -> bool {
+    match subject {
+        Subject::Measure(measure, segment) => looked.run.measures.iter().any(|one| {
+            let is_it = one.measure == *measure && one.segment == *segment;
+            is_it && matches!(one.status, Status::Ok | Status::Warn)
+        }),
+        Subject::Run => looked.run.verdict != Verdict::Inconclusive,
+        Subject::Silent => true,
+        Subject::Recalibrate => !looked.recalibrate,
+    }
+}
+
+fn of_breach(looked: &Looked<'_>, breach: &WireMeasure) -> Alert {
+    let subject = Subject::Measure(breach.measure, breach.segment.clone());
+    let severity = if breach.pages { Severity::Critical } else { Severity::Error };
+    let value = printed(breach);
+    let limit = breach.alert.clone().unwrap_or_default();
+    let summary = format!(
+        "{} {} is {value} (n = {}), past its alert of {limit}",
+        looked.run.suite,
+        subject.name(),
+        breach.n
+    );
+    let mut figures = vec![("value".to_owned(), value), ("n".to_owned(), breach.n.to_string())];
+    figures.extend(breach.target.clone().map(|target| ("target".to_owned(), target)));
+    figures.push(("alert".to_owned(), limit));
+    alert(looked, subject, severity, summary, figures)
+}
+
+fn printed(measure: &WireMeasure) -> String {
+    let Some(value) = measure.value else { return "not a number".to_owned() };
+    match (measure.hits, measure.baseline) {
+        (Some(hits), _) => format!("{:.1}% ({hits})", value * 100.0),
+        (None, Some(baseline)) => format!("{value:.3} (was {baseline:.3})"),
+        (None, None) => format!("{value:.1} ms"),
+    }
+}
+
+fn of_run(looked: &Looked<'_>) -> Option<Alert> {
+    let run = looked.run;
+    if run.verdict != Verdict::Inconclusive {
+        return None;
+    }
+    let reasons: Vec<&str> = run.inconclusive_reasons.iter().map(|reason| reason.name()).collect();
+    let summary = format!("{} could not say: {}", run.suite, reasons.join(", "));
+    let asked = ("asked".to_owned(), format!("{} of {}", run.asked, run.planned));
+    Some(alert(looked, Subject::Run, Severity::Warning, summary, vec![asked]))
+}
+
+fn of_weeks(looked: &Looked<'_>) -> Option<Alert> {
+    let summary = format!(
+        "{}: recall or precision fell week after week; calibrate the reranker again",
+        looked.run.suite
+    );
+    looked
+        .recalibrate
+        .then(|| alert(looked, Subject::Recalibrate, Severity::Warning, summary, Vec::new()))
+}
+
+fn alert(
+    looked: &Looked<'_>,
+    subject: Subject,
+    severity: Severity,
+    summary: String,
+    figures: Vec<(String, String)>,
+) -> Alert {
+    let SuiteRunBody { suite, workspace, owners, cases, .. } = looked.run;
+    let failing = || cases.iter().filter(|case| case.failing);
+    Alert {
+        key: dedup_key(workspace, suite, &subject),
+        subject,
+        severity,
+        workspace: workspace.clone(),
+        suite: suite.clone(),
+        owners: owners.clone(),
+        summary,
+        run: Some(looked.id),
+        figures,
+        failing: failing().take(TOLD).map(|case| case.query_id.clone()).collect(),
+        failing_count: failing().count(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

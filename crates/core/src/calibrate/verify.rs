@@ -1,0 +1,79 @@
+//! Whether a threshold may go live: what scores low is gone, and what must be found still is.
+
+use crate::named;
+use crate::suite::threshold::Percent;
+
+/// The recall that must stay.
+const KEPT: Percent = Percent(9_500);
+
+/// What a trial of a threshold found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// Cases with an expected result among the first five.
+    pub hits: u64,
+    /// Cases.
+    pub n: u64,
+    /// Results that scored below the threshold and were shown all the same.
+    pub leaked: u64,
+    /// Answers whose threshold the target did not apply.
+    pub bypassed: u64,
+    /// Cases that were not answered.
+    pub errors: u64,
+}
+
+/// Why a threshold may not go live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum VerifyFailure {
+    /// Nothing was asked.
+    NoCases,
+    /// A case was not answered.
+    Errors,
+    /// Recall is below 95 %.
+    RecallLost,
+    /// What scores low is shown.
+    NotFiltered,
+    /// The target did not apply the threshold.
+    Bypassed,
+}
+
+named! {
+    VerifyFailure {
+        NoCases = "no_cases",
+        Errors = "errors",
+        RecallLost = "recall_lost",
+        NotFiltered = "not_filtered",
+        Bypassed = "bypassed",
+    }
+}
+
+/// Why a threshold may not go live; nothing if it may.
+pub fn verify(found: &Verified) -> Vec<VerifyFailure> {
+    let Verified { hits, n, leaked, bypassed, errors } = *found;
+    let kept = u128::from(hits) * 10_000 >= u128::from(KEPT.0) * u128::from(n);
+    let failed = [
+        (VerifyFailure::NoCases, n == 0),
+        (VerifyFailure::Errors, errors > 0),
+        (VerifyFailure::RecallLost, n > 0 && !kept),
+        (VerifyFailure::NotFiltered, leaked > 0),
+        (VerifyFailure::Bypassed, bypassed > 0),
+    ];
+    failed.into_iter().filter(|(_, is_so)| *is_so).map(|(why, _)| why).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recall_stays_at_95() {
+        let with = |hits, n| verify(&Verified { hits, n, leaked: 0, bypassed: 0, errors: 0 });
+        assert_eq!(with(19, 20), []);
+        assert_eq!(with(95, 100), []);
+        assert_eq!(with(94, 100), [VerifyFailure::RecallLost]);
+        assert_eq!(with(23, 25), [VerifyFailure::RecallLost]);
+        assert_eq!(with(0, 0), [VerifyFailure::NoCases]);
+        let all = Verified { hits: 20, n: 20, leaked: 1, bypassed: 2, errors: 3 };
+        let failures = [VerifyFailure::Errors, VerifyFailure::NotFiltered, VerifyFailure::Bypassed];
+        assert_eq!(verify(&all), failures);
+    }
+}

@@ -1,0 +1,509 @@
+//! `suites.yaml`, also read as `braintrust_suites.yaml`.
+//!
+//! One form for the file, for what the store keeps of a suite and for the JSON Schema. Keys that nobody
+//! knows are errors. Whatever is left out has the playbook's default for the kind of suite.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::duration::{duration, typed};
+use crate::format::target::WireTarget;
+use crate::request::RetrievalMode;
+use crate::suite::due::{Debounce, EventKind, Interval, Trigger};
+use crate::suite::measure::{Measure, Unit};
+use crate::suite::threshold::{Bound, Percent, Threshold, Thresholds};
+use crate::suite::{Alerting, Kind, Sample, Suite, SuiteError};
+use crate::yaml;
+
+/// The file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteFile {
+    /// The version of the form; 1.
+    #[serde(default = "one")]
+    pub version: u32,
+    /// Who can be asked, by name; `local` is always there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, WireTarget>")]
+    pub targets: BTreeMap<String, Value>,
+    /// Who can be told, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub channels: BTreeMap<String, Value>,
+    /// Thresholds of every suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<ThresholdsEntry>,
+    /// Thresholds of a workspace, over those of every suite.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workspaces: BTreeMap<String, ThresholdsEntry>,
+    /// The suites.
+    #[serde(default)]
+    pub suites: Vec<SuiteEntry>,
+}
+
+/// A suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteEntry {
+    /// Its name: lower-case letters, digits and dashes.
+    pub name: String,
+    /// What it is for.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// Whose it is; `*` is every workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Who is asked.
+    #[serde(default, alias = "endpoint", skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// What makes it run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triggers: Option<Vec<TriggerEntry>>,
+    /// Who looks after it.
+    #[serde(default)]
+    pub owners: Vec<String>,
+    /// How many queries it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<SampleEntry>,
+    /// What they are drawn by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How long it may take: `10m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration: Option<String>,
+    /// The depths that are measured; results are asked for to the largest, at least ten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<Vec<usize>>,
+    /// How many questions are under way at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<usize>,
+    /// How long events must have been quiet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debounce: Option<DebounceEntry>,
+    /// What it is held against, where that is not the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<ThresholdsEntry>,
+    /// Who is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<AlertsEntry>,
+    /// How many weekly drops of recall or precision in a row ask for a new calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drops: Option<usize>,
+}
+
+/// What makes a suite run: `manual`, `ci`, or a key with its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TriggerEntry {
+    /// Somebody asks.
+    Manual,
+    /// A build asks.
+    Ci,
+    /// Something happened.
+    Event(EventKind),
+    /// A schedule in UTC, such as `0 2 * * 0`.
+    Cron(String),
+    /// `quarterly`, `monthly`, `weekly`, `daily`, or a duration such as `12h`.
+    Interval(String),
+}
+
+/// How many queries a suite asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SampleEntry {
+    /// So many in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// So many of each source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_source: Option<usize>,
+    /// Of these sources; each that there is, if it is not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+}
+
+/// How long events must have been quiet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DebounceEntry {
+    /// Since the last one: `5m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<String>,
+    /// At most, since the first one: `30m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_wait: Option<String>,
+}
+
+/// Thresholds by the names of measures, and of modes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdsEntry {
+    /// For every mode.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub all: BTreeMap<Measure, ThresholdEntry>,
+    /// For one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub modes: BTreeMap<RetrievalMode, BTreeMap<Measure, ThresholdEntry>>,
+}
+
+/// What a measure is held against: shares as `95%` or 0.95, times in milliseconds, a fall as `alert` alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdEntry {
+    /// What it should reach, or keep to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Amount>,
+    /// Beyond which it is an alert.
+    pub alert: Amount,
+    /// Whether its alert wakes somebody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<bool>,
+}
+
+/// A number, or a text such as `95%`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+/// Who is told of a suite's alerts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlertsEntry {
+    /// Channels for alerts that page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub page: Vec<String>,
+    /// Channels for every alert.
+    #[serde(default, alias = "channel", skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
+    /// After how many days without a run somebody is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_after_days: Option<u32>,
+}
+
+/// Why a file can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// It is not of this form.
+    #[error("line {line}: {reason}")]
+    Form {
+        /// Where.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It is of another version.
+    #[error("version {0} is not known here; this gbrain reads version 1")]
+    Version(u32),
+    /// A suite can't be run.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl SuiteFile {
+    /// Reads a file.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let file: Self = yaml::typed(text)
+            .map_err(|yaml::YamlError { line, reason }| FileError::Form { line, reason })?;
+        if file.version != 1 {
+            return Err(FileError::Version(file.version));
+        }
+        Ok(file)
+    }
+
+    /// The suites that are meant, checked.
+    pub fn suites(&self) -> Result<Vec<Suite>, FileError> {
+        let mut suites: Vec<Suite> = Vec::new();
+        for entry in &self.suites {
+            let suite = self.suite(entry)?;
+            let is_same =
+                |other: &&Suite| other.name == suite.name && other.workspace == suite.workspace;
+            if suites.iter().any(|other| is_same(&other)) {
+                return Err(SuiteError::Twice(suite.name).into());
+            }
+            suites.push(suite);
+        }
+        Ok(suites)
+    }
+
+    /// One of them, with the thresholds of the file and of its workspace below its own.
+    pub fn suite(&self, entry: &SuiteEntry) -> Result<Suite, FileError> {
+        let workspace = entry.workspace.as_deref().unwrap_or("default");
+        let layers =
+            [self.thresholds.as_ref(), self.workspaces.get(workspace), entry.thresholds.as_ref()];
+        let mut suite = entry.suite()?;
+        let mut thresholds = Thresholds::default();
+        for layer in layers.into_iter().flatten() {
+            thresholds = thresholds.and(&layer.read(&entry.name)?);
+        }
+        suite.thresholds = thresholds;
+        suite.check()?;
+        Ok(suite)
+    }
+}
+
+impl SuiteEntry {
+    /// The suite that is meant, with its own thresholds over the table's.
+    pub fn suite(&self) -> Result<Suite, FileError> {
+        let Self {
+            name,
+            kind,
+            workspace,
+            target,
+            triggers,
+            owners,
+            sample,
+            seed,
+            max_duration,
+            k,
+            concurrency,
+            debounce,
+            thresholds,
+            alerts,
+            drops,
+        } = self;
+        let wrong = |what: String| SuiteError::Value { name: name.clone(), what };
+        let time = |text: &str| duration(text).map_err(wrong);
+        let mut suite = Suite::new(name, *kind, owners.clone());
+        suite.workspace = workspace.clone().unwrap_or(suite.workspace);
+        suite.target = target.clone().unwrap_or(suite.target);
+        if let Some(triggers) = triggers {
+            let read = triggers.iter().map(|trigger| trigger.read(name));
+            suite.triggers = read.collect::<Result<_, _>>()?;
+        }
+        if let Some(sample) = sample {
+            suite.sample = sample.read().map_err(wrong)?;
+        }
+        suite.seed = seed.unwrap_or(suite.seed);
+        if let Some(text) = max_duration {
+            suite.max_duration = time(text)?;
+        }
+        if let Some(deepest) = k.as_ref().and_then(|k| k.iter().max()) {
+            suite.depth = suite.depth.max(*deepest);
+        }
+        suite.concurrency = concurrency.unwrap_or(suite.concurrency);
+        suite.drops = drops.unwrap_or(suite.drops);
+        if let Some(DebounceEntry { quiet, max_wait }) = debounce {
+            let Debounce { quiet: q, longest } = suite.debounce;
+            let read = |text: &Option<String>, own| text.as_deref().map_or(Ok(own), time);
+            suite.debounce = Debounce { quiet: read(quiet, q)?, longest: read(max_wait, longest)? };
+        }
+        if let Some(own) = thresholds {
+            suite.thresholds = suite.thresholds.and(&own.read(name)?);
+        }
+        if let Some(AlertsEntry { page, notify, silent_after_days }) = alerts {
+            let (page, notify) = (page.clone(), notify.clone());
+            suite.alerts = Alerting { page, notify, silent_after_days: *silent_after_days };
+        }
+        suite.check()?;
+        Ok(suite)
+    }
+}
+
+impl TriggerEntry {
+    fn read(&self, suite: &str) -> Result<Trigger, SuiteError> {
+        Ok(match self {
+            Self::Manual => Trigger::Manual,
+            Self::Ci => Trigger::Ci,
+            Self::Event(kind) => Trigger::Event(*kind),
+            Self::Cron(text) => Trigger::Cron(text.parse()?),
+            Self::Interval(text) => Trigger::Every(match text.as_str() {
+                "quarterly" => Interval::Quarterly,
+                "monthly" => Interval::Monthly,
+                "weekly" => Interval::For(jiff::SignedDuration::from_hours(7 * 24)),
+                "daily" => Interval::For(jiff::SignedDuration::from_hours(24)),
+                text => {
+                    let time = duration(text).ok().filter(|time| time.as_secs() >= 60);
+                    let what = format!(
+                        "interval {text:?} is none: quarterly, monthly, weekly, daily, or at least 1m"
+                    );
+                    let wrong = SuiteError::Value { name: suite.to_owned(), what };
+                    Interval::For(time.ok_or(wrong)?)
+                }
+            }),
+        })
+    }
+}
+
+impl From<&Trigger> for TriggerEntry {
+    fn from(trigger: &Trigger) -> Self {
+        match trigger {
+            Trigger::Manual => Self::Manual,
+            Trigger::Ci => Self::Ci,
+            Trigger::Event(kind) => Self::Event(*kind),
+            Trigger::Cron(cron) => Self::Cron(cron.to_string()),
+            Trigger::Every(Interval::For(time)) => Self::Interval(typed(*time)),
+            Trigger::Every(interval) => Self::Interval(interval.to_string()),
+        }
+    }
+}
+
+impl SampleEntry {
+    fn read(&self) -> Result<Sample, String> {
+        match (self.total, self.per_source) {
+            (Some(total), None) if self.sources.is_empty() => Ok(Sample::Total(total)),
+            (None, Some(count)) => Ok(Sample::PerSource { count, sources: self.sources.clone() }),
+            _ => {
+                Err("a sample is either `total`, or `per_source` with or without `sources`"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+impl ThresholdsEntry {
+    fn read(&self, suite: &str) -> Result<Thresholds, SuiteError> {
+        let rows = |entries: &BTreeMap<Measure, ThresholdEntry>| {
+            let row = |(measure, entry): (&Measure, &ThresholdEntry)| {
+                let wrong = |what| SuiteError::Value { name: suite.to_owned(), what };
+                Ok((*measure, entry.read(*measure).map_err(wrong)?))
+            };
+            entries.iter().map(row).collect::<Result<BTreeMap<_, _>, SuiteError>>()
+        };
+        let modes = self.modes.iter().map(|(mode, entries)| Ok((*mode, rows(entries)?)));
+        Ok(Thresholds { all: rows(&self.all)?, by_mode: modes.collect::<Result<_, SuiteError>>()? })
+    }
+}
+
+impl ThresholdEntry {
+    fn read(&self, measure: Measure) -> Result<Threshold, String> {
+        let wrong = |what: &str| format!("`{measure}`: {what}");
+        let target = || self.target.as_ref().ok_or_else(|| wrong("it has no target"));
+        let bound = match measure.unit() {
+            Unit::Share => {
+                let share =
+                    |amount: &Amount| amount.text().parse::<Percent>().map_err(|e| wrong(&e));
+                let (target, alert) = (share(target()?)?, share(&self.alert)?);
+                if alert > target {
+                    return Err(wrong("its alert is above its target"));
+                }
+                Bound::Share { target, alert }
+            }
+            Unit::Millis => {
+                let (target, alert) = (target()?.number()?, self.alert.number()?);
+                if target > alert {
+                    return Err(wrong("its alert is below its target"));
+                }
+                Bound::Millis { target, alert }
+            }
+            Unit::Score => Bound::Fall { alert: self.alert.number()? },
+        };
+        let own = Thresholds::default().of(measure, None).is_some_and(|row| row.pages);
+        Ok(Threshold { bound, pages: self.page.unwrap_or(own) })
+    }
+}
+
+impl Amount {
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    fn number(&self) -> Result<f64, String> {
+        let text = self.text();
+        let number =
+            text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        number.ok_or_else(|| format!("{text:?} is no number above 0"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "
+targets:
+  prod: { kind: http, api: v1, url: 'https://search.example' }
+thresholds:
+  modes:
+    graph:
+      latency_p95_ms: { target: 800, alert: 850 }
+workspaces:
+  team-a:
+    all: { recall@5: { target: 0.9, alert: 85%, page: false } }
+suites:
+  - name: post-ingest-regression
+    type: regression
+    workspace: team-a
+    target: prod
+    owners: ['@storage-ops']
+    triggers: [manual, event: knowledge.persisted]
+    debounce: { quiet: 1m }
+    k: [5, 10, 20]
+  - name: weekly
+    type: weekly_benchmark
+    owners: [ml]
+    triggers:
+      - cron: 0 2 * * 0
+      - interval: quarterly
+    sample: { per_source: 25, sources: [slack] }
+    max_duration: 1h
+    thresholds: { all: { snippet_accuracy: { target: 95%, alert: 90%, page: true } } }
+    alerts: { page: [pd], notify: [slack], silent_after_days: 8 }
+";
+
+    #[test]
+    fn a_file_whole() {
+        let file = SuiteFile::parse(FILE).unwrap();
+        let suites = file.suites().unwrap();
+        let [regression, weekly] = &suites[..] else { panic!("{suites:?}") };
+        assert_eq!((regression.depth, &*regression.target), (20, "prod"));
+        assert_eq!(regression.debounce.quiet.as_mins(), 1);
+        assert_eq!(regression.sample, Sample::Total(25));
+        let recall = regression.thresholds.of(Measure::RecallAt5, None).unwrap();
+        assert!(!recall.pages, "{recall:?}");
+        let graph = regression.thresholds.of(Measure::LatencyP95, Some(RetrievalMode::Graph));
+        assert_eq!(graph.unwrap().bound, Bound::Millis { target: 800.0, alert: 850.0 });
+        assert_eq!(weekly.triggers.len(), 2);
+        assert_eq!(weekly.max_duration.as_mins(), 60);
+        assert!(weekly.thresholds.of(Measure::SnippetAccuracy, None).unwrap().pages);
+        assert!(weekly.thresholds.of(Measure::RecallAt5, None).unwrap().pages, "the table's");
+        assert_eq!(weekly.alerts.silent_after_days, Some(8));
+        let json = serde_json::to_string(&file).unwrap();
+        assert_eq!(serde_json::from_str::<SuiteFile>(&json).unwrap(), file);
+    }
+
+    #[track_caller]
+    fn refused(text: &str, says: &str) {
+        let error = SuiteFile::parse(text).and_then(|file| file.suites()).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let one = |more: &str| {
+            format!("suites:\n  - name: a\n    type: smoke\n    owners: [x]\n    {more}\n")
+        };
+        refused(&one("colour: red"), "line 5");
+        refused(&one("colour: red"), "colour");
+        refused(&one("triggers: [event: nothing.happened]"), "nothing.happened");
+        refused(&one("triggers: [cron: '61 * * * *']"), "61");
+        refused(&one("triggers: [interval: 5s]"), "at least 1m");
+        refused(&one("sample: { total: 5, per_source: 5 }"), "either `total`");
+        refused(&one("max_duration: soon"), "no duration");
+        refused(
+            &one("thresholds: { all: { recall@5: { target: 90%, alert: 95% } } }"),
+            "above its target",
+        );
+        refused(&one("thresholds: { all: { recall@5: { alert: 95% } } }"), "no target");
+        refused(&one("thresholds: { all: { recall@7: { alert: 95% } } }"), "recall@7");
+        refused("suites:\n  - name: a\n    type: soak\n    owners: [x]\n", "soak");
+        refused("suites:\n  - name: a\n    type: smoke\n", "no owners");
+        refused("version: 2\nsuites: []\n", "version 2");
+        refused("suites: {", "line");
+        let twice = "suites:\n  - {name: a, type: smoke, owners: [x]}\n  - {name: a, type: smoke, owners: [x]}\n";
+        refused(twice, "two suites are called `a`");
+    }
+}

@@ -1,0 +1,125 @@
+//! Suites, their runs and events, as lists tell of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{SuiteRunBody, SuiteSummary};
+use crate::gate::Verdict;
+use crate::suite::Kind;
+use crate::suite::report::Reason;
+
+/// Suites.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Suites")]
+pub struct SuitesBody {
+    /// By name.
+    pub suites: Vec<SuiteInfo>,
+}
+
+/// A suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Suite")]
+pub struct SuiteInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// Whose it is; `*` is every workspace.
+    pub workspace: String,
+    /// Who is asked.
+    pub target: String,
+    /// Who looks after it.
+    pub owners: Vec<String>,
+    /// What makes it run: `manual`, `ci`, `cron:...`, `interval:...`, `event:...`.
+    pub triggers: Vec<String>,
+    /// Whether the store knows it.
+    pub registered: bool,
+    /// Whether its triggers fire.
+    pub enabled: bool,
+    /// Why it can't be run as it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Its last run.
+    pub last_run: Option<SuiteRunLine>,
+}
+
+/// Runs of suites.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteRuns")]
+pub struct SuiteRunsBody {
+    /// The newest first.
+    pub runs: Vec<SuiteRunLine>,
+    /// What to give as `before` for the next ones; null when these are all.
+    pub next: Option<i64>,
+}
+
+/// A run in a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteRunLine {
+    /// Its number.
+    pub id: i64,
+    /// The suite.
+    pub suite: String,
+    /// What names it.
+    pub key: Option<String>,
+    /// What started it.
+    pub trigger: String,
+    /// When it began.
+    pub started_at: String,
+    /// When it was recorded.
+    pub finished_at: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it does not say enough.
+    pub inconclusive_reasons: Vec<Reason>,
+    /// Queries that were to be asked.
+    pub planned: usize,
+    /// Queries that were asked.
+    pub asked: usize,
+    /// Cases that somebody should look at.
+    pub failing: usize,
+    /// What made it fail: the measure, its segment and its value.
+    pub breaches: Vec<String>,
+    /// Whether a new calibration is asked for.
+    pub recalibrate: bool,
+}
+
+/// A recorded run with all that is kept of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedSuiteRun {
+    /// Its number.
+    pub id: i64,
+    /// Its figures.
+    pub summary: SuiteSummary,
+    /// The run; null if a page that it named was purged.
+    pub run: Option<SuiteRunBody>,
+}
+
+/// Events that suites wait for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Events")]
+pub struct EventsBody {
+    /// The newest last.
+    pub events: Vec<EventBody>,
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Event")]
+pub struct EventBody {
+    /// Its number.
+    pub seq: i64,
+    /// What happened.
+    pub kind: String,
+    /// To which document.
+    pub document: String,
+    /// In which version.
+    pub version: String,
+    /// When it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Whether this was the first time; only where it was told just now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_new: Option<bool>,
+}

@@ -1,0 +1,221 @@
+//! What a log of a retrieval holds beside its columns, and what a comment of a measured one says.
+//!
+//! Both name ids only. The names are those of the playbook's data model; `router_mode` of other documents
+//! is the column `retrieval_mode`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::named;
+use crate::suite::case::Flag;
+use crate::target::{Judgement, StageIds, TargetAnswer, TargetErrorKind};
+
+/// The version of [`RetrievalBody`].
+pub const RETRIEVAL_BODY_VERSION: u32 = 1;
+
+/// What kind of word is said of a retrieval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Signal {
+    /// Somebody liked it, or not: 1 or -1.
+    UserVote,
+    /// Somebody said something.
+    UserComment,
+    /// Somebody called a result barely relevant.
+    BorderlineLabel,
+    /// Whether an expected result is among the first five.
+    RecallAt5,
+    /// The same of the first ten.
+    RecallAt10,
+    /// Whether the highlight shows the right span.
+    Snippet,
+    /// Whether the reasons are so.
+    Rationale,
+    /// Whether a question about links was answered.
+    GraphAnswer,
+    /// What the reranker said of a borderline pair.
+    RerankScore,
+}
+
+named! {
+    Signal {
+        UserVote = "user_vote",
+        UserComment = "user_comment",
+        BorderlineLabel = "borderline_label",
+        RecallAt5 = "eval_recall_at_5",
+        RecallAt10 = "eval_recall_at_10",
+        Snippet = "eval_snippet",
+        Rationale = "eval_rationale",
+        GraphAnswer = "eval_graph_answer",
+        RerankScore = "eval_rerank_score",
+    }
+}
+
+/// What a log holds beside its columns.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RetrievalBody {
+    /// The version of the form.
+    pub schema_version: u32,
+    /// Who was asked.
+    pub target: String,
+    /// The canonical query, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_id: Option<String>,
+    /// The results, best first.
+    #[serde(default)]
+    pub result_ids: Vec<String>,
+    /// What words found; none where the target does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lexical_ids: Option<Vec<String>>,
+    /// What meaning found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_ids: Option<Vec<String>>,
+    /// What a reranker judged, with its scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerank_ids: Option<Vec<RerankedId>>,
+    /// How long the stages took, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latencies: BTreeMap<String, f64>,
+    /// How long it took as seen from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_ms: Option<f64>,
+    /// Attempts that were made.
+    #[serde(default)]
+    pub attempts: u32,
+    /// Stages that did not do their work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
+    /// Whether the threshold decided anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_applied: Option<bool>,
+    /// The edges that were given as reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graph_edges: Vec<String>,
+    /// Passages that were given as evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rationale_ids: Vec<String>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TargetErrorKind>,
+}
+
+/// What a reranker said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RerankedId {
+    /// The document.
+    pub id: String,
+    /// Its score.
+    pub score: Option<f64>,
+}
+
+/// What the comment of a measured retrieval says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseComment {
+    /// The suite.
+    pub suite: String,
+    /// The run, by its key.
+    pub run_id: String,
+    /// The case, by the id of its query.
+    pub case_id: String,
+    /// What is wrong with it.
+    pub flags: Vec<Flag>,
+}
+
+impl RetrievalBody {
+    /// What is kept of an answer.
+    pub fn of_answer(target: &str, query_id: Option<&str>, answer: &TargetAnswer) -> Self {
+        let edges = answer.rationale.iter().flat_map(|rationale| &rationale.edges);
+        let timings = &answer.timings;
+        let times = [
+            ("lexical", timings.lexical_ms),
+            ("dense", timings.dense_ms),
+            ("rerank", timings.rerank_ms),
+            ("hydration", timings.hydration_ms),
+            ("total", timings.total_ms),
+        ];
+        let known = times.into_iter().filter_map(|(stage, ms)| {
+            Some((stage.to_owned(), ms.filter(|ms: &f64| ms.is_finite())?))
+        });
+        let (lexical_ids, vector_ids, rerank_ids) = match answer.stages.clone() {
+            None => (None, None, None),
+            Some(StageIds { lexical, vector, rerank }) => {
+                let judged = rerank.into_iter().map(|Judgement { document, score }| RerankedId {
+                    id: document,
+                    score: score.filter(|score| score.is_finite()),
+                });
+                (Some(lexical), Some(vector), Some(judged.collect()))
+            }
+        };
+        Self {
+            schema_version: RETRIEVAL_BODY_VERSION,
+            target: target.to_owned(),
+            query_id: query_id.map(str::to_owned),
+            result_ids: answer.results.iter().map(|found| found.document.clone()).collect(),
+            lexical_ids,
+            vector_ids,
+            rerank_ids,
+            latencies: known.collect(),
+            seen_ms: Some(answer.latency_ms).filter(|ms| ms.is_finite()),
+            attempts: answer.attempts,
+            fallbacks: answer.fallbacks.clone(),
+            threshold_applied: answer.threshold_applied,
+            graph_edges: edges
+                .clone()
+                .map(|edge| format!("{} -{}-> {}", edge.from, edge.kind, edge.to))
+                .collect(),
+            rationale_ids: edges.flat_map(|edge| edge.evidence.iter().cloned()).collect(),
+            error: None,
+        }
+    }
+
+    /// What is kept of a question that was not answered.
+    pub fn of_error(target: &str, query_id: Option<&str>, error: TargetErrorKind) -> Self {
+        Self {
+            schema_version: RETRIEVAL_BODY_VERSION,
+            target: target.to_owned(),
+            query_id: query_id.map(str::to_owned),
+            error: Some(error),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Found, Timings};
+
+    #[test]
+    fn an_answer_there_and_back() {
+        let stages = StageIds {
+            lexical: vec!["a".to_owned()],
+            vector: vec!["b".to_owned()],
+            rerank: vec![Judgement { document: "a".to_owned(), score: Some(0.4) }],
+        };
+        let answer = TargetAnswer {
+            results: vec![Found { document: "a".to_owned(), ..Found::default() }],
+            timings: Timings {
+                dense_ms: Some(4.0),
+                total_ms: Some(f64::NAN),
+                ..Default::default()
+            },
+            latency_ms: 7.5,
+            attempts: 2,
+            stages: Some(stages),
+            threshold_applied: Some(false),
+            ..TargetAnswer::default()
+        };
+        let body = RetrievalBody::of_answer("prod", Some("q1"), &answer);
+        assert_eq!(body.latencies.len(), 1, "no time is no number");
+        let text = serde_json::to_string(&body).unwrap();
+        assert_eq!(serde_json::from_str::<RetrievalBody>(&text).unwrap(), body);
+        assert!(text.contains(r#""rerank_ids":[{"id":"a","score":0.4}]"#), "{text}");
+    }
+
+    #[test]
+    fn an_error_has_its_name() {
+        let body = RetrievalBody::of_error("prod", None, TargetErrorKind::Timeout);
+        let text = serde_json::to_string(&body).unwrap();
+        assert!(text.contains(r#""error":"timeout""#), "{text}");
+    }
+}

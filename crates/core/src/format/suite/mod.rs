@@ -1,0 +1,27 @@
+//! Suites on the wire: their file, their queries, and what a run says.
+
+mod check;
+mod edit;
+mod file;
+mod listing;
+mod log;
+mod query;
+mod query_file;
+mod report;
+mod standing;
+mod summary;
+
+pub use check::{Problem, problems};
+pub use edit::{EditError, with_suite};
+pub use file::{
+    AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
+    ThresholdsEntry, TriggerEntry,
+};
+pub use listing::{
+    EventBody, EventsBody, RecordedSuiteRun, SuiteInfo, SuiteRunLine, SuiteRunsBody, SuitesBody,
+};
+pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
+pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
+pub use query_file::{QueryFileError, read_queries};
+pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
+pub use summary::SuiteSummary;

@@ -1,0 +1,283 @@
+//! Canonical queries on the wire: a line of a file, a row of the store, an item of a list.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::request::RetrievalMode;
+use crate::suite::query::{
+    CanonicalQuery, Difficulty, Family, Key, KeyKind, Origin, QueryState, Snippet,
+};
+
+/// The version of [`QueryEntry`].
+pub const QUERY_VERSION: u32 = 1;
+
+/// A canonical query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "CanonicalQuery")]
+pub struct QueryEntry {
+    /// The version of the form.
+    #[serde(default = "version")]
+    pub schema_version: u32,
+    /// What names it; made from its text if it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What is asked.
+    #[serde(alias = "query_text", alias = "text")]
+    pub query: String,
+    /// The source that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How hard it is.
+    #[serde(default)]
+    pub difficulty: Difficulty,
+    /// How it is asked.
+    #[serde(default, alias = "mode", skip_serializing_if = "Option::is_none")]
+    pub retrieval_mode: Option<RetrievalMode>,
+    /// What kind of question about links it is.
+    #[serde(default, alias = "intent", skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
+    /// What must be found.
+    #[serde(default)]
+    pub expected: Vec<WireKey>,
+    /// What is as good.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptable: Vec<WireKey>,
+    /// What a highlight must show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected_snippets: Vec<WireSnippet>,
+    /// Who or what the answer to a question about links is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
+    /// Suites that it belongs to; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Where it comes from.
+    #[serde(default)]
+    pub origin: Origin,
+    /// Whether suites ask it.
+    #[serde(default)]
+    pub state: QueryState,
+}
+
+/// Something that may be found: a document's id, or an id with what it is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "AnswerKey")]
+pub enum WireKey {
+    /// A document.
+    Document(String),
+    /// Anything.
+    Typed {
+        /// What it is.
+        kind: KeyKind,
+        /// Its id.
+        id: String,
+    },
+}
+
+/// A text that a highlight must show: the text, or with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "ExpectedSnippet")]
+pub enum WireSnippet {
+    /// The text.
+    Text(String),
+    /// With its place in the document, in characters.
+    Placed {
+        /// The text.
+        text: String,
+        /// Where it starts.
+        start: u32,
+        /// Where it ends.
+        end: u32,
+    },
+}
+
+/// Why a query can't be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// It asks nothing.
+    #[error("the query is empty")]
+    Empty,
+    /// Another version.
+    #[error("version {0} of a query is not known here; this gbrain reads version {QUERY_VERSION}")]
+    Version(u32),
+    /// An id is none.
+    #[error("{0:?} is no id; it takes 1 to 200 bytes")]
+    Id(String),
+    /// A span ends before it starts.
+    #[error("a snippet ends before it starts")]
+    Span,
+}
+
+fn version() -> u32 {
+    QUERY_VERSION
+}
+
+impl QueryEntry {
+    /// The query that is meant.
+    pub fn read(self) -> Result<CanonicalQuery, QueryError> {
+        let Self {
+            schema_version,
+            id,
+            query,
+            source,
+            difficulty,
+            retrieval_mode,
+            family,
+            expected,
+            acceptable,
+            expected_snippets,
+            entities,
+            tags,
+            origin,
+            state,
+        } = self;
+        if schema_version != QUERY_VERSION {
+            return Err(QueryError::Version(schema_version));
+        }
+        let text = query.trim().to_owned();
+        if text.is_empty() {
+            return Err(QueryError::Empty);
+        }
+        let id = id.unwrap_or_else(|| CanonicalQuery::text_hash(&text).short());
+        let keys =
+            |keys: Vec<WireKey>| keys.into_iter().map(WireKey::read).collect::<Result<_, _>>();
+        let snippets = expected_snippets.into_iter().map(WireSnippet::read);
+        Ok(CanonicalQuery {
+            id: fit(id)?,
+            source,
+            difficulty,
+            mode: retrieval_mode,
+            family,
+            expected: keys(expected)?,
+            acceptable: keys(acceptable)?,
+            snippets: snippets.collect::<Result<_, _>>()?,
+            entities,
+            tags,
+            origin,
+            state,
+            text,
+        })
+    }
+}
+
+impl From<&CanonicalQuery> for QueryEntry {
+    fn from(query: &CanonicalQuery) -> Self {
+        let CanonicalQuery {
+            id,
+            text,
+            source,
+            difficulty,
+            mode,
+            family,
+            expected,
+            acceptable,
+            snippets,
+            entities,
+            tags,
+            origin,
+            state,
+        } = query;
+        let keys = |keys: &[Key]| keys.iter().map(WireKey::from).collect();
+        Self {
+            schema_version: QUERY_VERSION,
+            id: Some(id.clone()),
+            query: text.clone(),
+            source: source.clone(),
+            difficulty: *difficulty,
+            retrieval_mode: *mode,
+            family: *family,
+            expected: keys(expected),
+            acceptable: keys(acceptable),
+            expected_snippets: snippets.iter().map(WireSnippet::from).collect(),
+            entities: entities.clone(),
+            tags: tags.clone(),
+            origin: *origin,
+            state: *state,
+        }
+    }
+}
+
+fn fit(id: String) -> Result<String, QueryError> {
+    let is_fit = (1..=200).contains(&id.len()) && !id.contains(char::is_control);
+    if is_fit { Ok(id) } else { Err(QueryError::Id(id)) }
+}
+
+impl WireKey {
+    fn read(self) -> Result<Key, QueryError> {
+        let (kind, id) = match self {
+            Self::Document(id) => (KeyKind::Document, id),
+            Self::Typed { kind, id } => (kind, id),
+        };
+        Ok(Key { kind, id: fit(id)? })
+    }
+}
+
+impl From<&Key> for WireKey {
+    fn from(Key { kind, id }: &Key) -> Self {
+        match kind {
+            KeyKind::Document => Self::Document(id.clone()),
+            kind => Self::Typed { kind: *kind, id: id.clone() },
+        }
+    }
+}
+
+impl WireSnippet {
+    fn read(self) -> Result<Snippet, QueryError> {
+        match self {
+            Self::Text(text) => Ok(Snippet { text, at: None }),
+            Self::Placed { start, end, .. } if end < start => Err(QueryError::Span),
+            Self::Placed { text, start, end } => Ok(Snippet { text, at: Some((start, end)) }),
+        }
+    }
+}
+
+impl From<&Snippet> for WireSnippet {
+    fn from(Snippet { text, at }: &Snippet) -> Self {
+        match *at {
+            None => Self::Text(text.clone()),
+            Some((start, end)) => Self::Placed { text: text.clone(), start, end },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<CanonicalQuery, String> {
+        let entry: QueryEntry = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        entry.read().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_query_there_and_back() {
+        let json = r#"{"query": " who owns X? ", "source": "slack", "difficulty": "hard", "mode": "graph",
+            "family": "ownership", "expected": ["teams/x", {"kind": "chunk", "id": "c1"}],
+            "expected_snippets": ["owned by", {"text": "x", "start": 1, "end": 2}], "entities": ["teams/x"]}"#;
+        let query = read(json).unwrap();
+        assert_eq!((&*query.text, query.id.len()), ("who owns X?", 16));
+        let written = serde_json::to_string(&QueryEntry::from(&query)).unwrap();
+        assert_eq!(read(&written).unwrap(), query);
+    }
+
+    #[test]
+    fn what_is_no_query() {
+        let refused = |json: &str, says: &str| {
+            let error = read(json).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        };
+        refused(r#"{"query": " "}"#, "empty");
+        refused(r#"{}"#, "query");
+        refused(r#"{"query": "x", "colour": 1}"#, "colour");
+        refused(r#"{"query": "x", "expected": [""]}"#, "no id");
+        refused(r#"{"query": "x", "difficulty": "dire"}"#, "dire");
+        refused(r#"{"query": "x", "schema_version": 2}"#, "version 2");
+        refused(
+            r#"{"query": "x", "expected_snippets": [{"text": "x", "start": 2, "end": 1}]}"#,
+            "ends before",
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Files of canonical queries: JSON lines, a JSON or YAML list, or a list under `queries`; and rows of a table
+//! of them, whose columns that say nothing about the query are passed over.
+
+use serde_json::{Map, Value};
+
+use super::QueryEntry;
+use crate::yaml;
+
+/// A file that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct QueryFileError {
+    /// Where, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Columns of a table of queries that are not of the query.
+const PASSED_OVER: [&str; 5] =
+    ["workspace_id", "created_at", "reviewed_at", "updated_at", "filters"];
+
+/// Reads the queries of a text.
+pub fn read_queries(text: &str) -> Result<Vec<QueryEntry>, QueryFileError> {
+    let is_lines =
+        text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_err();
+    if is_lines {
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        return lines.map(|(line, at)| of_line(line, at)).collect();
+    }
+    let whole: Value = yaml::typed(text)
+        .map_err(|yaml::YamlError { line, reason }| QueryFileError { line, reason })?;
+    let list = match whole {
+        Value::Array(list) => list,
+        Value::Object(mut object) => match object.remove("queries") {
+            Some(Value::Array(list)) if object.is_empty() => list,
+            None => vec![Value::Object(object)],
+            Some(_) => return Err(wrong(1, "`queries` is a list, and nothing stands beside it")),
+        },
+        Value::Null => Vec::new(),
+        _ => return Err(wrong(1, "it is neither a list of queries nor lines of JSON")),
+    };
+    let of = |(value, at): (Value, usize)| {
+        entry(value).map_err(|reason| wrong(1, format!("query {at}: {reason}")))
+    };
+    list.into_iter().zip(1..).map(of).collect()
+}
+
+fn wrong(line: usize, reason: impl Into<String>) -> QueryFileError {
+    QueryFileError { line, reason: reason.into() }
+}
+
+fn of_line(line: &str, at: usize) -> Result<QueryEntry, QueryFileError> {
+    let value = serde_json::from_str(line).map_err(|error| wrong(at, error.to_string()))?;
+    entry(value).map_err(|reason| wrong(at, reason))
+}
+
+fn entry(value: Value) -> Result<QueryEntry, String> {
+    let Value::Object(mut row) = value else { return Err("it is no object".to_owned()) };
+    for column in PASSED_OVER {
+        row.remove(column);
+    }
+    row.retain(|_, value| !value.is_null());
+    of_table(&mut row);
+    serde_json::from_value(Value::Object(row)).map_err(|error| error.to_string())
+}
+
+/// What a table says in its own columns.
+fn of_table(row: &mut Map<String, Value>) {
+    if let Some(active) = row.remove("active") {
+        let state = if active == Value::Bool(false) { "retired" } else { "active" };
+        row.entry("state").or_insert_with(|| state.into());
+    }
+    if let Some(tags) = row.remove("suite_tags") {
+        row.entry("tags").or_insert(tags);
+    }
+    if let Some(Value::Number(id)) = row.get("id") {
+        let id = id.to_string();
+        row.insert("id".to_owned(), id.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found = read_queries(text).unwrap();
+        let texts: Vec<&str> = found.iter().map(|one| one.query.as_str()).collect();
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn every_shape_of_file() {
+        check("{\"query\":\"a\"}\n\n{\"query\":\"b\",\"expected\":[\"x\"]}\n", &["a", "b"]);
+        check("{\"query\":\"a\"}", &["a"]);
+        check("[{\"query\":\"a\"},{\"query_text\":\"b\"}]", &["a", "b"]);
+        check("- query: a\n  expected: [x]\n- query: b\n", &["a", "b"]);
+        check("queries:\n  - query: a\n", &["a"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn rows_of_a_table() {
+        let row = r#"{"id":7,"workspace_id":"w","query_text":"a","suite_tags":["s"],"active":false,
+            "intent":null,"created_at":"2026-01-01","expected":[{"kind":"document","id":"d"}]}"#;
+        let found = read_queries(row).unwrap().remove(0).read().unwrap();
+        assert_eq!(
+            (&*found.id, found.state.name(), &found.tags[..]),
+            ("7", "retired", &["s".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        let line = |text: &str| read_queries(text).unwrap_err();
+        assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
+        assert!(line("- colour: red").reason.contains("query 1"));
+        assert!(line("3").reason.contains("neither"));
+    }
+}

@@ -1,0 +1,327 @@
+//! What a run of a suite says: printed, kept in the store, sent over HTTP.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Verdict;
+use crate::request::RetrievalMode;
+use crate::suite::case::{CaseResult, Flag};
+use crate::suite::graph::Faith;
+use crate::suite::measure::{Measure, Value};
+use crate::suite::query::Difficulty;
+use crate::suite::report::{Reason, Report, Row};
+use crate::suite::snippet::Highlight;
+use crate::suite::threshold::{Bound, Status};
+use crate::suite::trend::Sustained;
+use crate::suite::{Kind, Suite};
+use crate::target::TargetErrorKind;
+
+/// The version of [`SuiteRunBody`].
+pub const SUITE_RUN_VERSION: u32 = 1;
+
+/// What a run is told with.
+#[derive(Debug)]
+pub struct SuiteRunParts<'a> {
+    /// The suite.
+    pub suite: &'a Suite,
+    /// The workspace.
+    pub workspace: &'a str,
+    /// What names the run: once for its suite.
+    pub key: &'a str,
+    /// What started it.
+    pub trigger: &'a str,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub finished: Timestamp,
+    /// The threshold of the reranker that was in force.
+    pub rerank_threshold: Option<f64>,
+    /// What it says.
+    pub report: &'a Report,
+    /// What else a reader should know.
+    pub notes: &'a [String],
+    /// What fell week after week.
+    pub recalibrate: &'a [Sustained],
+}
+
+/// A run of a suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteRun")]
+pub struct SuiteRunBody {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The suite.
+    pub suite: String,
+    /// What it is for.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The workspace.
+    pub workspace: String,
+    /// Who was asked.
+    pub target: String,
+    /// Who looks after it.
+    pub owners: Vec<String>,
+    /// What names the run.
+    pub key: String,
+    /// What started it.
+    pub trigger: String,
+    /// When it began.
+    pub started_at: String,
+    /// When it ended.
+    pub finished_at: String,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it does not say enough.
+    pub inconclusive_reasons: Vec<Reason>,
+    /// Queries that were to be asked.
+    pub planned: usize,
+    /// Queries that were asked.
+    pub asked: usize,
+    /// The threshold of the reranker that was in force.
+    pub rerank_threshold: Option<f64>,
+    /// What else a reader should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What fell week after week: a new calibration is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalibrate: Vec<WireFall>,
+    /// Every measure of every segment.
+    pub measures: Vec<WireMeasure>,
+    /// Cases that somebody should look at, then the others.
+    pub cases: Vec<WireCase>,
+}
+
+/// A measure that fell week after week.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteFall")]
+pub struct WireFall {
+    /// Which.
+    pub measure: Measure,
+    /// Its values, oldest first.
+    pub values: Vec<f64>,
+}
+
+/// A measure of a segment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteMeasure")]
+pub struct WireMeasure {
+    /// Of which cases: `all`, `mode:graph`, `source:slack`, `difficulty:hard`.
+    pub segment: String,
+    /// What.
+    pub measure: Measure,
+    /// As one number; null of nothing.
+    pub value: Option<f64>,
+    /// So many, of a share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits: Option<u64>,
+    /// Of how many.
+    pub n: u64,
+    /// What it was, of a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<f64>,
+    /// What it should reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Beyond which it is an alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert: Option<String>,
+    /// How it stands.
+    pub status: Status,
+    /// Whether it can fail the run.
+    pub decides: bool,
+    /// Whether its alert wakes somebody.
+    pub pages: bool,
+}
+
+/// What came of a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SuiteCase")]
+pub struct WireCase {
+    /// The query's id.
+    pub query_id: String,
+    /// Whether somebody should look at it.
+    pub failing: bool,
+    /// What is wrong with it.
+    pub flags: Vec<Flag>,
+    /// The source that it is about.
+    pub source: Option<String>,
+    /// How hard it is.
+    pub difficulty: Difficulty,
+    /// How it was asked or answered.
+    pub retrieval_mode: Option<RetrievalMode>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TargetErrorKind>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// The rank of the first expected or acceptable result.
+    pub rank: Option<usize>,
+    /// What its highlight is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<Highlight>,
+    /// Whether a question about links was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_answer: Option<bool>,
+    /// Whether an answer from links gives reasons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale_present: Option<bool>,
+    /// Whether they are so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<Faith>,
+    /// What is wrong with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rationale_problems: Vec<String>,
+    /// How long it took, by stage and as a whole, in milliseconds.
+    pub latency_ms: BTreeMap<String, f64>,
+    /// Stages that did not do their work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
+    /// The results, best first.
+    pub results: Vec<String>,
+}
+
+impl SuiteRunBody {
+    /// The wire form of a run.
+    pub fn new(parts: &SuiteRunParts<'_>) -> Self {
+        let SuiteRunParts {
+            suite,
+            workspace,
+            key,
+            trigger,
+            started,
+            finished,
+            rerank_threshold,
+            report,
+            notes,
+            recalibrate,
+        } = *parts;
+        let Report { verdict, reasons, rows, cases, planned } = report;
+        let mut cases: Vec<WireCase> = cases.iter().map(WireCase::from).collect();
+        cases.sort_by_key(|case| !case.failing);
+        Self {
+            schema_version: SUITE_RUN_VERSION,
+            suite: suite.name.clone(),
+            kind: suite.kind,
+            workspace: workspace.to_owned(),
+            target: suite.target.clone(),
+            owners: suite.owners.clone(),
+            key: key.to_owned(),
+            trigger: trigger.to_owned(),
+            started_at: format!("{started:.3}"),
+            finished_at: format!("{finished:.3}"),
+            duration_ms: i64::try_from(finished.duration_since(started).as_millis())
+                .unwrap_or(i64::MAX),
+            verdict: *verdict,
+            inconclusive_reasons: reasons.clone(),
+            planned: *planned,
+            asked: cases.len(),
+            rerank_threshold,
+            notes: notes.to_vec(),
+            recalibrate: recalibrate.iter().map(WireFall::from).collect(),
+            measures: rows.iter().map(WireMeasure::from).collect(),
+            cases,
+        }
+    }
+
+    /// The measures that made it fail.
+    pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
+        self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
+    }
+}
+
+impl From<&Sustained> for WireFall {
+    fn from(Sustained { measure, values }: &Sustained) -> Self {
+        Self { measure: *measure, values: values.clone() }
+    }
+}
+
+impl From<&Row> for WireMeasure {
+    fn from(row: &Row) -> Self {
+        let Row { segment, measure, value, bound, status, decides, pages } = row;
+        let (target, alert) = match bound {
+            Some(Bound::Share { target, alert }) => {
+                (Some(target.to_string()), Some(alert.to_string()))
+            }
+            Some(Bound::Millis { target, alert }) => {
+                (Some(format!("{target} ms")), Some(format!("{alert} ms")))
+            }
+            Some(Bound::Fall { alert }) => (None, Some(format!("-{alert}"))),
+            None => (None, None),
+        };
+        let (hits, baseline) = match *value {
+            Value::Share { hits, .. } => (Some(hits), None),
+            Value::Score { baseline, .. } => (None, baseline),
+            Value::Millis { .. } => (None, None),
+        };
+        Self {
+            segment: segment.name(),
+            measure: *measure,
+            value: value.number().filter(|number| number.is_finite()),
+            hits,
+            n: value.n(),
+            baseline,
+            target,
+            alert,
+            status: *status,
+            decides: *decides,
+            pages: *pages,
+        }
+    }
+}
+
+impl From<&CaseResult> for WireCase {
+    fn from(case: &CaseResult) -> Self {
+        let failing = case.is_failing();
+        let CaseResult {
+            id,
+            source,
+            difficulty,
+            mode,
+            error,
+            message,
+            rank,
+            found: _,
+            expected: _,
+            relevant: _,
+            highlight,
+            graph_answer,
+            rationale_present,
+            faith,
+            problems,
+            total_ms,
+            stages_ms,
+            fallbacks,
+            flags,
+            results,
+        } = case.clone();
+        let names = ["dense", "rerank", "hydration", "total"];
+        let times = names.into_iter().zip(stages_ms.into_iter().chain([total_ms]));
+        let latency_ms =
+            times.filter_map(|(name, ms)| Some((name.to_owned(), ms.filter(|ms| ms.is_finite())?)));
+        Self {
+            query_id: id,
+            failing,
+            flags,
+            source,
+            difficulty,
+            retrieval_mode: mode,
+            error,
+            error_message: message,
+            rank,
+            highlight,
+            graph_answer,
+            rationale_present,
+            rationale: faith,
+            rationale_problems: problems,
+            latency_ms: latency_ms.collect(),
+            fallbacks,
+            results,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Targets on the wire: as settings describe them, and what they answered.
+
+mod answer;
+mod response;
+mod settings;
+
+pub use answer::{AnswerBody, QuestionBody};
+pub use response::WireResponse;
+pub use settings::{TargetSettingsError, WireIds, WireTarget, read_target, read_targets};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! A run of a suite in a terminal, and lists of suites and runs.
+
+use std::fmt::Write as _;
+
+use super::super::escape::visible;
+use super::super::suite::{HEADS, cells, failing, headline, told, why, word, wrong};
+use super::LINE;
+use super::table::{Edge, table};
+use crate::format::suite::{SuiteRunBody, WireCase};
+
+/// As many failing cases are told one by one.
+const CASES: usize = 30;
+
+/// One run. `texts` gives the text of a query, where the reader may see it.
+pub fn suite(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut text = format!("{}  {}\n", word(run.verdict), visible(&headline(run), 2 * LINE));
+    for reason in why(run) {
+        let _ = writeln!(text, "  {}", visible(&reason, 2 * LINE));
+    }
+    let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
+    rows.extend(told(run).map(|one| cells(one).map(|cell| visible(&cell, LINE)).to_vec()));
+    if rows.len() > 1 {
+        let edges = [Edge::Left, Edge::Left, Edge::Right, Edge::Right, Edge::Right, Edge::Left];
+        let _ = write!(text, "\n{}", table(&edges, &rows));
+    }
+    text.push_str(&cases(run, texts));
+    text
+}
+
+fn cases(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> String {
+    let row = |case: &WireCase| {
+        let query = texts(&case.query_id).unwrap_or_default();
+        vec![
+            format!("  {}", visible(&case.query_id, LINE)),
+            visible(&wrong(case), LINE),
+            visible(&query, LINE),
+        ]
+    };
+    let rows: Vec<Vec<String>> = failing(run).take(CASES).map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let count = failing(run).count();
+    let edges = [Edge::Left, Edge::Left, Edge::Left];
+    let mut text = format!("\nfailing cases: {count}\n{}", table(&edges, &rows));
+    if count > rows.len() {
+        let _ = writeln!(text, "  and {} more", count - rows.len());
+    }
+    text
+}

@@ -1,0 +1,60 @@
+//! Names of threads in a query: they lead to somebody's conversation and find nothing.
+//!
+//! Scrubbing takes personal data out; this takes out what only points at it: times that name messages,
+//! addresses of messages, and ids that follow the word. What stands in their place is always the same, so
+//! that two people who asked the same of two threads asked the same.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What stands where the name of a thread was.
+pub const THREAD: &str = "[THREAD]";
+
+static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    [
+        // The address of a message or a thread.
+        r"(?i)https?://[^\s/]+/(?:archives|channels|messages|threads?|t)/[^\s?#]*\d[^\s]*",
+        // The time that names a message, with its six digits.
+        r"\b\d{10}\.\d{6}\b",
+        // An id behind the word.
+        r"(?i)\bthread(?:[ _-]?(?:id|ts|key))?[ ]*[:=#][ ]*[\w.-]*\d[\w.-]*",
+    ]
+    .map(|pattern| Regex::new(pattern).expect("the pattern is well formed"))
+});
+
+/// A text without names of threads.
+pub fn anonymous(text: &str) -> String {
+    let mut text = Cow::Borrowed(text);
+    for pattern in NAMES.iter() {
+        let next = pattern.replace_all(&text, THREAD).into_owned();
+        text = Cow::Owned(next);
+    }
+    text.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_threads_go() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(anonymous(text), expected);
+            assert_eq!(anonymous(expected), expected, "twice is once");
+        };
+        check("what did we decide in 1700000000.123456?", "what did we decide in [THREAD]?");
+        check(
+            "see https://x.slack.com/archives/C024BE91L/p1358546515000008 please",
+            "see [THREAD] please",
+        );
+        check("https://discord.com/channels/1/2/3", "[THREAD]");
+        check("thread_ts=1700000000.123456 about berths", "thread_ts=[THREAD] about berths");
+        check("Thread #4711 on berths", "[THREAD] on berths");
+        check("thread id: ab-12", "[THREAD]");
+        check("which thread pool has 16 threads?", "which thread pool has 16 threads?");
+        check("thread safety of #123", "thread safety of #123");
+        check("who owns the planner?", "who owns the planner?");
+    }
+}

@@ -1,0 +1,103 @@
+//! Weeks in a row: a drop that goes on asks for a new calibration.
+
+use jiff::civil::ISOWeekDate;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use super::measure::Measure;
+
+/// How many drops in a row ask for it, unless told otherwise.
+pub const DROPS: usize = 3;
+
+/// What a weekly run measured of one thing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Week {
+    /// The value; none of nothing.
+    pub value: Option<f64>,
+}
+
+/// A measure that fell week after week.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sustained {
+    /// Which.
+    pub measure: Measure,
+    /// The values, oldest first: the one before the first drop, and each drop.
+    pub values: Vec<f64>,
+}
+
+/// The measures whose fall asks for a new calibration.
+pub const WATCHED: [Measure; 4] =
+    [Measure::RecallAt5, Measure::RecallAt10, Measure::PrecisionAt5, Measure::PrecisionAt10];
+
+/// The weeks that runs are of, oldest first and without gaps: of a week the last run that has a value, and
+/// no value for a week without one. Weeks begin on Monday, in UTC.
+pub fn weeks(runs: &[(Timestamp, Option<f64>)]) -> Vec<Week> {
+    let week = |at: Timestamp| {
+        let date = at.to_zoned(TimeZone::UTC).date();
+        let day: ISOWeekDate = date.iso_week_date();
+        date.saturating_sub(i64::from(day.weekday().to_monday_zero_offset()).days())
+    };
+    let mut sorted: Vec<_> = runs.to_vec();
+    sorted.sort_by_key(|(at, _)| *at);
+    let (Some((first, _)), Some((last, _))) = (sorted.first(), sorted.last()) else {
+        return Vec::new();
+    };
+    let (mut monday, end) = (week(*first), week(*last));
+    let mut weeks = Vec::new();
+    while monday <= end {
+        let own = sorted.iter().filter(|(at, _)| week(*at) == monday);
+        weeks.push(Week { value: own.filter_map(|(_, value)| *value).next_back() });
+        monday = monday.saturating_add(7.days());
+    }
+    weeks
+}
+
+/// Whether the last weeks, oldest first, each fell below the one before. A week without a value ends
+/// what came before it: nobody knows what it would have been.
+pub fn sustained(measure: Measure, weeks: &[Week], drops: usize) -> Option<Sustained> {
+    let last = weeks.len().checked_sub(drops + 1)?;
+    let values: Option<Vec<f64>> = weeks[last..].iter().map(|week| week.value).collect();
+    let values = values?;
+    let falls = values.windows(2).all(|pair| pair[1] < pair[0]);
+    (drops > 0 && falls).then_some(Sustained { measure, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: &[Option<f64>], expected: bool) {
+        let weeks: Vec<Week> = values.iter().map(|value| Week { value: *value }).collect();
+        let found = sustained(Measure::RecallAt5, &weeks, DROPS);
+        assert_eq!(found.is_some(), expected, "{values:?}");
+    }
+
+    #[test]
+    fn one_run_a_week_and_no_gaps() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let runs = [
+            (at("2026-03-15T02:00:00Z"), Some(0.9)),
+            (at("2026-03-01T02:00:00Z"), Some(0.98)),
+            (at("2026-03-08T02:00:00Z"), Some(0.97)),
+            (at("2026-03-08T09:00:00Z"), Some(0.96)),
+            (at("2026-03-08T10:00:00Z"), None),
+            (at("2026-03-29T02:00:00Z"), Some(0.8)),
+        ];
+        let values: Vec<_> = weeks(&runs).iter().map(|week| week.value).collect();
+        assert_eq!(values, [Some(0.98), Some(0.96), Some(0.9), None, Some(0.8)]);
+        assert_eq!(weeks(&[]), []);
+    }
+
+    #[test]
+    fn three_drops_in_a_row() {
+        let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+        check(&some(&[0.98, 0.97, 0.96, 0.95]), true);
+        check(&some(&[0.1, 0.98, 0.97, 0.96, 0.95]), true);
+        check(&some(&[0.98, 0.97, 0.96]), false);
+        check(&some(&[0.98, 0.97, 0.97, 0.95]), false);
+        check(&some(&[0.98, 0.97, 0.96, 0.97]), false);
+        check(&[Some(0.98), None, Some(0.96), Some(0.95)], false);
+        check(&[], false);
+    }
+}

@@ -1,0 +1,201 @@
+//! What a target answered.
+
+use rustc_hash::FxHashSet;
+
+use crate::request::RetrievalMode;
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The document as it is compared: the target's id after the rules for ids of its settings;
+    /// `source::slug` of the local brain.
+    pub document: String,
+    /// The chunk, where the target tells.
+    pub chunk: Option<String>,
+    /// Where the document came from, where the target tells.
+    pub source: Option<String>,
+    /// Comparable within one answer only; finite.
+    pub score: Option<f64>,
+    /// The title.
+    pub title: Option<String>,
+    /// The passage that is shown for it.
+    pub snippet: Option<String>,
+    /// The whole text of the chunk, where it is at hand.
+    pub text: Option<String>,
+}
+
+/// How long the stages took, as the target says, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Timings {
+    /// Finding by words.
+    pub lexical_ms: Option<f64>,
+    /// Finding by meaning.
+    pub dense_ms: Option<f64>,
+    /// Reranking.
+    pub rerank_ms: Option<f64>,
+    /// Fetching what is shown.
+    pub hydration_ms: Option<f64>,
+    /// The whole request.
+    pub total_ms: Option<f64>,
+}
+
+impl Timings {
+    /// The times of this program's own stages, in microseconds, as the playbook counts them: embedding
+    /// the question is a part of finding by meaning.
+    pub fn of_stages<'a>(
+        stages: impl IntoIterator<Item = (&'a str, u64)>,
+        is_reranked: bool,
+    ) -> Self {
+        let mut timings = Self::default();
+        let add = |field: &mut Option<f64>, ms| *field = Some(field.unwrap_or(0.0) + ms);
+        for (stage, micros) in stages {
+            let ms = micros as f64 / 1000.0;
+            add(&mut timings.total_ms, ms);
+            match stage {
+                "words" => add(&mut timings.lexical_ms, ms),
+                "embed" | "vectors" => add(&mut timings.dense_ms, ms),
+                "rerank" if is_reranked => add(&mut timings.rerank_ms, ms),
+                "hydrate" => add(&mut timings.hydration_ms, ms),
+                _ => (),
+            }
+        }
+        timings
+    }
+}
+
+/// An edge that a target gives as a reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RationaleEdge {
+    /// Its meaning, as the target spells it.
+    pub kind: String,
+    /// Where it starts.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// How sure, 0 to 1.
+    pub confidence: Option<f64>,
+    /// Chunks that say so.
+    pub evidence: Vec<String>,
+}
+
+/// Something that a question was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RationaleEntity {
+    /// Its id.
+    pub id: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+}
+
+/// Why a graph answered as it did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rationale {
+    /// The edges that were used.
+    pub edges: Vec<RationaleEdge>,
+    /// What the question was about.
+    pub entities: Vec<RationaleEntity>,
+    /// Chunks that say so, where the target does not tell which says what.
+    pub evidence: Vec<String>,
+}
+
+/// What a reranker said of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The document.
+    pub document: String,
+    /// Its score.
+    pub score: Option<f64>,
+}
+
+/// The documents that each stage had before it, best first, whether or not they are in the answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StageIds {
+    /// Found by words.
+    pub lexical: Vec<String>,
+    /// Found by meaning.
+    pub vector: Vec<String>,
+    /// Judged by a reranker, in its order.
+    pub rerank: Vec<Judgement>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TargetAnswer {
+    /// The results, best first, at most as many as were asked for.
+    pub results: Vec<Found>,
+    /// How long the stages took, as the target says.
+    pub timings: Timings,
+    /// How long it took as seen from here, in milliseconds, without waiting for a turn and without
+    /// attempts that failed.
+    pub latency_ms: f64,
+    /// Attempts that were made, the good one included.
+    pub attempts: u32,
+    /// Why, where it was asked for and the target tells.
+    pub rationale: Option<Rationale>,
+    /// Which half answered, where the target tells.
+    pub mode: Option<RetrievalMode>,
+    /// Stages that did not do their work, by name: `rerank`, `graph`, `vectors` and so on.
+    pub fallbacks: Vec<String>,
+    /// The least score of a reranker that was to be kept.
+    pub threshold: Option<f64>,
+    /// Whether that threshold decided anything; false when the target kept more so as not to answer
+    /// with nothing.
+    pub threshold_applied: Option<bool>,
+    /// What each stage had before it.
+    pub stages: Option<StageIds>,
+    /// How many documents were considered.
+    pub candidates: Option<u64>,
+    /// The target's name for this request.
+    pub request_id: Option<String>,
+    /// Parts of the question that the target has no place for, and so did not get: `mode`,
+    /// `filter.types` and so on.
+    pub not_asked: Vec<&'static str>,
+}
+
+impl TargetAnswer {
+    /// The documents, best first, each once.
+    pub fn documents(&self) -> Vec<&str> {
+        let mut seen = FxHashSet::default();
+        let documents = self.results.iter().map(|found| found.document.as_str());
+        documents.filter(|document| seen.insert(*document)).collect()
+    }
+
+    /// The total as the target says, or else as seen from here.
+    pub fn total_ms(&self) -> f64 {
+        self.timings.total_ms.unwrap_or(self.latency_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_stand_once() {
+        let found = |document: &str| Found { document: document.to_owned(), ..Found::default() };
+        let answer = TargetAnswer {
+            results: vec![found("b"), found("a"), found("b"), found("c")],
+            ..TargetAnswer::default()
+        };
+        assert_eq!(answer.documents(), ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn stages_add_up() {
+        let stages =
+            [("plan", 100), ("words", 2000), ("embed", 500), ("vectors", 1500), ("rerank", 3)];
+        let timings = Timings::of_stages(stages, false);
+        assert_eq!((timings.lexical_ms, timings.dense_ms), (Some(2.0), Some(2.0)));
+        assert_eq!((timings.rerank_ms, timings.hydration_ms), (None, None));
+        assert_eq!(timings.total_ms, Some(4.103));
+        assert_eq!(Timings::of_stages(stages, true).rerank_ms, Some(0.003));
+    }
+
+    #[test]
+    fn the_total_is_the_targets_where_it_says_one() {
+        let mut answer = TargetAnswer { latency_ms: 30.0, ..TargetAnswer::default() };
+        assert_eq!(answer.total_ms(), 30.0);
+        answer.timings.total_ms = Some(20.0);
+        assert_eq!(answer.total_ms(), 20.0);
+    }
+}

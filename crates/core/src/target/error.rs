@@ -1,0 +1,110 @@
+//! Why a target did not answer. Every kind has a name, for counters, reports and triage.
+
+use crate::fault::Fault;
+use crate::named;
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TargetErrorKind {
+    /// No answer in time.
+    Timeout,
+    /// No connection, or one that broke; a command that can't be started, or ended.
+    Unreachable,
+    /// The target failed, with a status of 500 and more.
+    Unavailable,
+    /// The target wants fewer questions, and went on wanting it.
+    RateLimited,
+    /// The target does not accept who asks.
+    Denied,
+    /// The key that the settings name is not there.
+    NoKey,
+    /// The target does not accept the question.
+    BadRequest,
+    /// The answer is not what the settings say it is.
+    Malformed,
+    /// Somebody asked to stop.
+    Cancelled,
+    /// The target can't be asked this.
+    Unsupported,
+    /// A saved run has no answer to this.
+    NotRecorded,
+}
+
+named! {
+    TargetErrorKind {
+        Timeout = "timeout",
+        Unreachable = "unreachable",
+        Unavailable = "http_5xx",
+        RateLimited = "rate_limited",
+        Denied = "denied",
+        NoKey = "no_key",
+        BadRequest = "bad_request",
+        Malformed = "malformed",
+        Cancelled = "cancelled",
+        Unsupported = "unsupported",
+        NotRecorded = "not_recorded",
+    }
+}
+
+impl TargetErrorKind {
+    /// Whether another attempt may help: 5xx, timeouts and 429, and nothing else.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::Timeout | Self::Unavailable | Self::RateLimited)
+    }
+
+    /// Whether every further question would fail alike, so that a run should stop.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Denied | Self::NoKey | Self::Cancelled)
+    }
+}
+
+/// Why a target did not answer. The message never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct TargetError {
+    /// What went wrong.
+    pub kind: TargetErrorKind,
+    /// In words.
+    pub message: String,
+}
+
+impl TargetError {
+    /// An error.
+    pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// An answer that is not what it should be.
+    pub fn malformed(message: impl Into<String>) -> Self {
+        Self::new(TargetErrorKind::Malformed, message)
+    }
+}
+
+impl From<TargetError> for Fault {
+    fn from(error: TargetError) -> Self {
+        let hint = match error.kind {
+            TargetErrorKind::NoKey => "set the variable that the target's settings name",
+            TargetErrorKind::Unreachable => "is the address right, and does it run?",
+            TargetErrorKind::Malformed => {
+                "`gbrain targets check NAME` shows what came back and what was understood of it"
+            }
+            TargetErrorKind::Denied => "does the key belong to this target?",
+            TargetErrorKind::Timeout => {
+                "allow more with `timeout_seconds` in the target's settings"
+            }
+            TargetErrorKind::RateLimited => {
+                "ask less often: `per_second` and `concurrency` in the target's settings"
+            }
+            _ => "",
+        };
+        let kind = match error.kind {
+            TargetErrorKind::Timeout => "timeout",
+            TargetErrorKind::Cancelled => "cancelled",
+            TargetErrorKind::NoKey => "config",
+            TargetErrorKind::Unsupported => "usage",
+            _ => "target",
+        };
+        let fault = Self::new(kind, error.to_string());
+        if hint.is_empty() { fault } else { fault.hint(hint) }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a target's ids are called here, so that they can be compared with captures and judgements.
+
+use super::{Found, TargetError};
+
+/// Which source a document's name begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SourceRule {
+    /// None: the id is the name.
+    #[default]
+    None,
+    /// Always the same: `wiki::id`.
+    Fixed(String),
+    /// What the result says: `source::id`.
+    OfResult,
+}
+
+/// How an id becomes a name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IdRule {
+    /// Taken off the front of ids that begin with it.
+    pub strip_prefix: Option<String>,
+    /// What is put before it.
+    pub source: SourceRule,
+}
+
+impl IdRule {
+    /// A result with its document named.
+    pub fn apply(&self, found: Found) -> Result<Found, TargetError> {
+        let bare = self.stripped(found.document);
+        if bare.is_empty() {
+            return Err(TargetError::malformed("nothing is left of its id without the prefix"));
+        }
+        let document = match (&self.source, &found.source) {
+            (SourceRule::None, _) => bare,
+            (SourceRule::Fixed(source), _) | (SourceRule::OfResult, Some(source)) => {
+                format!("{source}::{bare}")
+            }
+            (SourceRule::OfResult, None) => {
+                return Err(TargetError::malformed("it has no source, and its name needs one"));
+            }
+        };
+        Ok(Found { document, ..found })
+    }
+
+    /// The name of a document that comes without its source.
+    pub fn named(&self, id: String) -> String {
+        let bare = self.stripped(id);
+        match &self.source {
+            SourceRule::Fixed(source) => format!("{source}::{bare}"),
+            SourceRule::None | SourceRule::OfResult => bare,
+        }
+    }
+
+    /// An id without the prefix.
+    pub fn stripped(&self, id: String) -> String {
+        let prefix = self.strip_prefix.as_deref().unwrap_or_default();
+        id.strip_prefix(prefix).map(str::to_owned).unwrap_or(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_become_names() {
+        let check = |strip: Option<&str>, source: SourceRule, found: (&str, Option<&str>), name| {
+            let rule = IdRule { strip_prefix: strip.map(str::to_owned), source };
+            let (document, source) = (found.0.to_owned(), found.1.map(str::to_owned));
+            let found = rule.apply(Found { document, source, ..Found::default() });
+            assert_eq!(found.ok().map(|found| found.document), name);
+        };
+        let some = |name: &str| Some(name.to_owned());
+        check(None, SourceRule::None, ("a", Some("s")), some("a"));
+        check(Some("doc:"), SourceRule::None, ("doc:a", None), some("a"));
+        check(Some("doc:"), SourceRule::None, ("a", None), some("a"));
+        check(None, SourceRule::Fixed("wiki".to_owned()), ("a", Some("s")), some("wiki::a"));
+        check(Some("x/"), SourceRule::OfResult, ("x/a", Some("s")), some("s::a"));
+        check(None, SourceRule::OfResult, ("a", None), None);
+        check(Some("doc:"), SourceRule::None, ("doc:", None), None);
+    }
+}

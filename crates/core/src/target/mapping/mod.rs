@@ -1,0 +1,282 @@
+//! Reading an answer by a description of where things are in it.
+//!
+//! Promises, for whatever a target sends: no panic; a result without an id, a field of the wrong type, a
+//! time below zero or results that are not where the description says are
+//! [`TargetErrorKind::Malformed`](super::TargetErrorKind::Malformed), and never an empty answer.
+//!
+//! What is let pass: null is the same as missing; an id may be a whole number; a field that a result
+//! lacks is none; the same document may stand several times, as targets that answer with chunks do; more
+//! results than were asked for are cut off.
+
+mod reasons;
+mod results;
+mod value;
+
+use serde_json::Value;
+
+use crate::named;
+use crate::request::RetrievalMode;
+
+use super::path::{Path, kind_of};
+use super::{IdRule, Judgement, StageIds, TargetAnswer, TargetError, Timings};
+
+use value::{Wrong, column, count, flag, id, list, number, number_or_null, one, text, time};
+
+/// What the number of a result means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ScoreKind {
+    /// Higher is better.
+    #[default]
+    Score,
+    /// Lower is better: its negative becomes the score.
+    Distance,
+}
+
+named! { ScoreKind { Score = "score", Distance = "distance" } }
+
+/// What times are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TimeUnit {
+    /// Milliseconds.
+    #[default]
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Seconds.
+    Seconds,
+}
+
+named! { TimeUnit { Milliseconds = "ms", Microseconds = "us", Seconds = "s" } }
+
+/// Where the parts of a result are. With rows they are looked for in each row, without in the whole
+/// answer, where each path gives one value a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultPaths {
+    /// One value a result; none if the answer has columns.
+    pub rows: Option<Path>,
+    /// The id.
+    pub document: Path,
+    /// The chunk's id.
+    pub chunk: Option<Path>,
+    /// The source.
+    pub source: Option<Path>,
+    /// The score.
+    pub score: Option<Path>,
+    /// The title.
+    pub title: Option<Path>,
+    /// The passage that is shown.
+    pub snippet: Option<Path>,
+    /// The chunk's text.
+    pub text: Option<Path>,
+    /// What the score means.
+    pub score_kind: ScoreKind,
+}
+
+/// Where times are.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimingPaths {
+    /// Finding by words.
+    pub lexical: Option<Path>,
+    /// Finding by meaning.
+    pub dense: Option<Path>,
+    /// Reranking.
+    pub rerank: Option<Path>,
+    /// Fetching what is shown.
+    pub hydration: Option<Path>,
+    /// The whole request.
+    pub total: Option<Path>,
+    /// What they are counted in.
+    pub unit: TimeUnit,
+}
+
+/// Where the parts of an edge are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EdgePaths {
+    /// Its meaning.
+    pub kind: Path,
+    /// Where it starts.
+    pub from: Path,
+    /// Where it ends.
+    pub to: Path,
+    /// How sure.
+    pub confidence: Option<Path>,
+    /// Chunks that say so.
+    pub evidence: Option<Path>,
+}
+
+/// Where entities are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntityPaths {
+    /// One value an entity.
+    pub entities: Path,
+    /// In an entity, its id.
+    pub id: Path,
+    /// In an entity, its other names.
+    pub aliases: Option<Path>,
+}
+
+/// Where reasons are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RationalePaths {
+    /// One value an edge.
+    pub edges: Path,
+    /// In an edge.
+    pub edge: EdgePaths,
+    /// What the question was about.
+    pub entities: Option<EntityPaths>,
+    /// Chunks that say so, for all edges together.
+    pub evidence: Option<Path>,
+}
+
+/// Where the documents of each stage are.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StagePaths {
+    /// Found by words.
+    pub lexical: Option<Path>,
+    /// Found by meaning.
+    pub vector: Option<Path>,
+    /// Judged.
+    pub rerank: Option<Path>,
+    /// The scores of those that were judged.
+    pub rerank_scores: Option<Path>,
+}
+
+/// Where everything is in an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mapping {
+    /// The results.
+    pub results: ResultPaths,
+    /// The times.
+    pub timings: TimingPaths,
+    /// The reasons.
+    pub rationale: Option<RationalePaths>,
+    /// The stages.
+    pub stages: StagePaths,
+    /// Which half answered.
+    pub mode: Option<Path>,
+    /// Names of stages that did not do their work, or true.
+    pub fallbacks: Option<Path>,
+    /// The least score that was to be kept.
+    pub threshold: Option<Path>,
+    /// Whether it decided anything.
+    pub threshold_applied: Option<Path>,
+    /// How many documents were considered.
+    pub candidates: Option<Path>,
+    /// The target's name for the request.
+    pub request_id: Option<Path>,
+}
+
+impl Mapping {
+    /// A description that says where results and their ids are, and nothing else.
+    pub fn new(results: ResultPaths) -> Self {
+        Self {
+            results,
+            timings: TimingPaths::default(),
+            rationale: None,
+            stages: StagePaths::default(),
+            mode: None,
+            fallbacks: None,
+            threshold: None,
+            threshold_applied: None,
+            candidates: None,
+            request_id: None,
+        }
+    }
+
+    /// Reads an answer of at most `k` results.
+    pub fn read(
+        &self,
+        answer: &Value,
+        ids: &IdRule,
+        k: usize,
+    ) -> Result<TargetAnswer, TargetError> {
+        let Self {
+            results,
+            timings,
+            rationale,
+            stages,
+            mode,
+            fallbacks,
+            threshold,
+            threshold_applied,
+            candidates,
+            request_id,
+        } = self;
+        let mode = one(answer, mode.as_ref(), text)?;
+        Ok(TargetAnswer {
+            results: results.read(answer, ids, k)?,
+            timings: timings.read(answer)?,
+            rationale: rationale.as_ref().map_or(Ok(None), |paths| paths.read(answer, ids))?,
+            // A target may have modes that nobody here knows.
+            mode: mode.and_then(|mode| RetrievalMode::from_name(&mode)),
+            fallbacks: names_of_fallbacks(answer, fallbacks.as_ref())?,
+            threshold: one(answer, threshold.as_ref(), number)?,
+            threshold_applied: one(answer, threshold_applied.as_ref(), flag)?,
+            stages: stages.read(answer, ids)?,
+            candidates: one(answer, candidates.as_ref(), count)?,
+            request_id: one(answer, request_id.as_ref(), id)?,
+            ..TargetAnswer::default()
+        })
+    }
+}
+
+impl TimingPaths {
+    fn read(&self, answer: &Value) -> Result<Timings, TargetError> {
+        let Self { lexical, dense, rerank, hydration, total, unit } = self;
+        let factor = match unit {
+            TimeUnit::Milliseconds => 1.0,
+            TimeUnit::Microseconds => 0.001,
+            TimeUnit::Seconds => 1000.0,
+        };
+        let time = |path: &Option<Path>| {
+            let time = one(answer, path.as_ref(), time)?;
+            Ok::<_, TargetError>(time.map(|time| time * factor))
+        };
+        Ok(Timings {
+            lexical_ms: time(lexical)?,
+            dense_ms: time(dense)?,
+            rerank_ms: time(rerank)?,
+            hydration_ms: time(hydration)?,
+            total_ms: time(total)?,
+        })
+    }
+}
+
+impl StagePaths {
+    fn read(&self, answer: &Value, ids: &IdRule) -> Result<Option<StageIds>, TargetError> {
+        let Self { lexical, vector, rerank, rerank_scores } = self;
+        let mut told = [lexical, vector, rerank].into_iter().flatten();
+        if told.all(|path| path.find(answer).is_empty()) {
+            return Ok(None);
+        }
+        let documents = |path: &Option<Path>| {
+            let documents = list(answer, path.as_ref(), id)?;
+            Ok::<_, TargetError>(documents.into_iter().map(|one| ids.named(one)).collect())
+        };
+        let judged: Vec<String> = documents(rerank)?;
+        let scores = match rerank_scores {
+            None => vec![None; judged.len()],
+            Some(path) => column(answer, Some(path), judged.len(), number_or_null)?,
+        };
+        let judged = judged.into_iter().zip(scores);
+        Ok(Some(StageIds {
+            lexical: documents(lexical)?,
+            vector: documents(vector)?,
+            rerank: judged.map(|(document, score)| Judgement { document, score }).collect(),
+        }))
+    }
+}
+
+fn names_of_fallbacks(answer: &Value, path: Option<&Path>) -> Result<Vec<String>, TargetError> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for value in path.find(answer) {
+        match value {
+            Value::Null | Value::Bool(false) => (),
+            Value::Bool(true) => names.push("fallback".to_owned()),
+            Value::String(name) => names.push(name.clone()),
+            other => return Err(Wrong { found: kind_of(other), wanted: "a name" }.at(path)),
+        }
+    }
+    Ok(names)
+}

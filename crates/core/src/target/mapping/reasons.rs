@@ -1,0 +1,72 @@
+//! Reading the edges that justify an answer.
+
+use serde_json::Value;
+
+use crate::target::path::NotThere;
+use crate::target::{IdRule, Rationale, RationaleEdge, RationaleEntity, TargetError};
+
+use super::value::{chunk, list, must, number, one, text};
+use super::{EdgePaths, EntityPaths, RationalePaths};
+
+impl RationalePaths {
+    /// None if the target does not tell; no edges if it tells that there are none.
+    pub(super) fn read(
+        &self,
+        answer: &Value,
+        ids: &IdRule,
+    ) -> Result<Option<Rationale>, TargetError> {
+        let Self { edges, edge, entities, evidence } = self;
+        let edges = match edges.all(answer) {
+            Ok(edges) => edges,
+            Err(NotThere::Missing(_) | NotThere::Other { found: "null", .. }) => return Ok(None),
+            Err(error) => return Err(TargetError::malformed(format!("the rationale: {error}"))),
+        };
+        let read = || {
+            Ok(Rationale {
+                edges: edge.read(&edges, ids)?,
+                entities: entities.as_ref().map_or(Ok(Vec::new()), |paths| paths.read(answer))?,
+                evidence: list(answer, evidence.as_ref(), chunk)?,
+            })
+        };
+        read().map(Some).map_err(|error: TargetError| TargetError {
+            message: format!("the rationale: {}", error.message),
+            ..error
+        })
+    }
+}
+
+impl EdgePaths {
+    /// The edges, each once: several results may have the same reason.
+    pub(in crate::target) fn read(
+        &self,
+        edges: &[&Value],
+        ids: &IdRule,
+    ) -> Result<Vec<RationaleEdge>, TargetError> {
+        let mut all = Vec::new();
+        for edge in edges {
+            let edge = RationaleEdge {
+                kind: must(edge, &self.kind)?,
+                from: ids.stripped(must(edge, &self.from)?),
+                to: ids.stripped(must(edge, &self.to)?),
+                confidence: one(edge, self.confidence.as_ref(), number)?,
+                evidence: list(edge, self.evidence.as_ref(), chunk)?,
+            };
+            if !all.contains(&edge) {
+                all.push(edge);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl EntityPaths {
+    fn read(&self, answer: &Value) -> Result<Vec<RationaleEntity>, TargetError> {
+        let entity = |entity: &Value| {
+            Ok(RationaleEntity {
+                id: must(entity, &self.id)?,
+                aliases: list(entity, self.aliases.as_ref(), text)?,
+            })
+        };
+        self.entities.find(answer).into_iter().map(entity).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! Targets by name, for whoever runs a suite: the local brain, and those that settings describe.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gbrain_brain::{Assistants, Brain, BrainError};
+use gbrain_core::fault::chain;
+use gbrain_core::request::Trust;
+use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
+use gbrain_llm::Environment;
+use jiff::Timestamp;
+
+use crate::target::{Ask, LocalAsk, LocalOptions, Surroundings, open};
+
+/// Looks the settings of a target up.
+pub type FindTarget = dyn Fn(&str) -> Result<TargetSettings, TargetError> + Send + Sync;
+
+/// Where targets are looked up.
+#[derive(Clone)]
+pub struct TargetBook {
+    /// What settings say of a target.
+    pub find: Arc<FindTarget>,
+    /// Looks variables up.
+    pub environment: Environment,
+    /// Where paths of the settings begin.
+    pub dir: PathBuf,
+}
+
+impl TargetBook {
+    /// Opens a target.
+    pub fn open<'a>(
+        &self,
+        name: &str,
+        brain: &'a Brain,
+        assistants: Option<&'a Assistants>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Box<dyn Ask + 'a>, TargetError> {
+        if name == LOCAL {
+            return local(brain, assistants, stop);
+        }
+        let surroundings = Surroundings {
+            environment: self.environment.clone(),
+            dir: self.dir.clone(),
+            cancel: stop.clone(),
+        };
+        open((self.find)(name)?, &surroundings)
+    }
+}
+
+/// The local brain as it answers callers over a wire: runs are read over one, so nothing private is in them.
+fn local<'a>(
+    brain: &'a Brain,
+    assistants: Option<&'a Assistants>,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Ask + 'a>, TargetError> {
+    let failed = |why: String| TargetError::new(TargetErrorKind::Unavailable, why);
+    let settings = brain.settings().map_err(|error| failed(chain(&error)))?;
+    let options =
+        LocalOptions { settings, now: Timestamp::now(), trust: Trust::Untrusted, assistants };
+    let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {
+        true => Err(BrainError::Halted),
+        false => Ok(()),
+    };
+    let local = LocalAsk::new(brain, options, &going).map_err(|error| failed(chain(&error)))?;
+    Ok(Box::new(local))
+}

@@ -1,0 +1,126 @@
+//! Candidates for canonical queries, proposed from what people really asked: the most frequent first, with
+//! what they found as suggested keys. A person accepts them, or not.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use gbrain_core::format::suite::{QueryEntry, WireKey};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::scrub::{MARKER, Scrubber};
+use gbrain_core::suite::anonymous::anonymous;
+use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState};
+use gbrain_store::{CaptureFilter, Store, StoreError};
+
+use super::queries::stored;
+
+/// As many pages are suggested for a query.
+const KEYS: usize = 3;
+/// As many labels are read together.
+const LABELS: usize = 10_000;
+
+/// A query that is proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    /// The query, as a candidate.
+    pub entry: QueryEntry,
+    /// How often it was asked.
+    pub asked: u64,
+    /// Whether its keys were labelled by a person.
+    pub is_labelled: bool,
+}
+
+/// What is known of a text.
+#[derive(Default)]
+struct Seen {
+    text: String,
+    asked: u64,
+    /// How often a page was returned first, and how often at all.
+    pages: BTreeMap<String, (u64, u64)>,
+    labelled: Vec<String>,
+}
+
+/// The most frequent texts of captures and labels that are no canonical queries yet.
+pub fn propose(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    scrubber: &Scrubber,
+    limit: usize,
+) -> Result<Vec<Proposal>, StoreError> {
+    let mut seen: BTreeMap<Hash, Seen> = BTreeMap::new();
+    let clean = |text: &str| anonymous(&scrubber.scrub(text).text);
+    store.captures(workspace, &CaptureFilter::default(), &mut |capture| {
+        let fields = capture.fields;
+        let text = clean(&fields.query);
+        let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+        one.text = text;
+        one.asked += 1;
+        let found: Vec<String> = serde_json::from_str(&fields.retrieved_slugs).unwrap_or_default();
+        for (at, page) in found.into_iter().enumerate().filter(|(_, page)| !page.contains(MARKER)) {
+            let counts = one.pages.entry(page).or_default();
+            counts.0 += u64::from(at == 0);
+            counts.1 += 1;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let mut after = None;
+    loop {
+        let labels = store.labels(workspace, after, LABELS)?;
+        let Some(last) = labels.last() else { break };
+        after = Some(last.id);
+        for label in labels.iter().filter(|label| label.grade > 0) {
+            let text = clean(&label.query);
+            let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+            one.text = text;
+            one.labelled.push(label.key.to_string());
+        }
+    }
+    let known = stored(store, workspace)?;
+    let is_known =
+        |hash: &Hash| known.iter().any(|one| CanonicalQuery::text_hash(&one.text) == *hash);
+    let mut fresh: Vec<Seen> =
+        seen.into_iter().filter(|(hash, _)| !is_known(hash)).map(|(_, one)| one).collect();
+    // What a person judged comes before what was only asked often.
+    fresh.sort_by(|a, b| {
+        let order = |one: &Seen| {
+            (std::cmp::Reverse((!one.labelled.is_empty(), one.asked)), one.text.clone())
+        };
+        order(a).cmp(&order(b))
+    });
+    Ok(fresh
+        .into_iter()
+        .filter(|one| !one.text.trim().is_empty())
+        .take(limit)
+        .map(proposal)
+        .collect())
+}
+
+fn proposal(seen: Seen) -> Proposal {
+    let is_labelled = !seen.labelled.is_empty();
+    let keys = if is_labelled { seen.labelled.clone() } else { most_returned(&seen.pages) };
+    let document = |page: &String| WireKey::Document(page.clone());
+    let entry = QueryEntry {
+        schema_version: gbrain_core::format::suite::QUERY_VERSION,
+        id: None,
+        query: seen.text,
+        source: keys.first().and_then(|page| Some(page.split_once("::")?.0.to_owned())),
+        difficulty: Difficulty::default(),
+        retrieval_mode: None,
+        family: None,
+        expected: keys.first().map(document).into_iter().collect(),
+        acceptable: keys.iter().skip(1).map(document).collect(),
+        expected_snippets: Vec::new(),
+        entities: Vec::new(),
+        tags: Vec::new(),
+        origin: if is_labelled { Origin::Feedback } else { Origin::Analytics },
+        state: QueryState::Candidate,
+    };
+    Proposal { entry, asked: seen.asked, is_labelled }
+}
+
+/// The pages that were first most often, then those that were there most often.
+fn most_returned(pages: &BTreeMap<String, (u64, u64)>) -> Vec<String> {
+    let mut ranked: Vec<(&String, &(u64, u64))> = pages.iter().collect();
+    ranked.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    ranked.into_iter().take(KEYS).map(|(page, _)| page.clone()).collect()
+}

@@ -1,0 +1,240 @@
+//! One run, from the queries to the record.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gbrain_core::format::suite::{SuiteRunBody, SuiteRunParts, SuiteSummary};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::case::{CaseResult, judge};
+use gbrain_core::suite::graph::Facts;
+use gbrain_core::suite::query::CanonicalQuery;
+use gbrain_core::suite::report::{Ended, Reason, Report, report};
+use gbrain_core::suite::sample::draw;
+use gbrain_core::suite::{Kind, Sample, Suite};
+use gbrain_store::{Lease, NewSuiteRun, Store, StoreError};
+use jiff::Timestamp;
+
+use super::ask::{Asked, Asking};
+use super::log::RunLog;
+use super::relevance::{Relevance, Scorer, rescore};
+use super::{past, queries};
+use crate::target::Ask;
+
+/// What a run is made with: the effects, as arguments.
+pub struct SuiteMeans<'a> {
+    /// Where queries are, and where the run is kept.
+    pub store: &'a dyn Store,
+    /// Whose.
+    pub workspace: &'a WorkspaceId,
+    /// Who is asked.
+    pub target: &'a dyn Ask,
+    /// What is known of edges.
+    pub facts: &'a Facts<'a>,
+    /// Who scores borderline pairs; none where no reranker is set.
+    pub scorer: Option<Scorer<'a>>,
+    /// What is taken out of texts that are kept.
+    pub scrubber: &'a Scrubber,
+    /// Set when it is to stop.
+    pub stop: &'a AtomicBool,
+    /// Told how many questions are done, and of how many.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    /// The time.
+    pub clock: fn() -> Timestamp,
+}
+
+/// Why a run takes place.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion<'a> {
+    /// What names the run, once in its suite.
+    pub key: &'a str,
+    /// What started it: `manual`, `ci`, `cron:...`, `event:...`.
+    pub trigger: &'a str,
+    /// A reason for doubt that is known before it begins, with a word about it.
+    pub doubt: Option<(Reason, &'a str)>,
+}
+
+/// What was found out, before it is added up.
+struct Found<'q> {
+    asked: Vec<Asked<'q>>,
+    cases: Vec<CaseResult>,
+    ended: Ended,
+    relevance: Option<Relevance>,
+}
+
+/// Runs a suite. What was asked is logged; the run itself is recorded by whoever asked for it
+/// ([`record`], [`recorded`]).
+pub fn run(
+    means: &SuiteMeans<'_>,
+    suite: &Suite,
+    occasion: &Occasion<'_>,
+) -> Result<SuiteRunBody, StoreError> {
+    let started = (means.clock)();
+    let until = Instant::now() + Duration::try_from(suite.max_duration).unwrap_or_default();
+    let all = queries::stored(means.store, means.workspace)?;
+    let fit: Vec<&CanonicalQuery> = all.iter().filter(|query| is_asked(suite, query)).collect();
+    let drawn = draw(&fit, &suite.sample, suite.seed);
+    let relevance = match suite.kind {
+        Kind::RerankCalibration => {
+            let (Sample::Total(pairs) | Sample::PerSource { count: pairs, .. }) = &suite.sample;
+            Some(rescore(means.store, means.workspace, means.scorer.as_ref(), *pairs)?)
+        }
+        _ => None,
+    };
+    let asking = Asking {
+        suite,
+        target: means.target,
+        until,
+        stop: means.stop,
+        progress: means.progress,
+        clock: means.clock,
+    };
+    let (asked, ended) = asking.all(&drawn);
+    let cases = asked.iter().map(|one| judge(one.query, &one.answer, means.facts)).collect();
+    let found = Found { asked, cases, ended, relevance };
+    keep_logs(means, suite, occasion, &found, started)?;
+    told(means, suite, occasion, &drawn, found, started)
+}
+
+/// Whether a suite may ask a query: graph QA those about links, the others all of their own.
+fn is_asked(suite: &Suite, query: &CanonicalQuery) -> bool {
+    query.is_for(&suite.name) && (suite.kind != Kind::GraphQa || query.family.is_some())
+}
+
+fn keep_logs(
+    means: &SuiteMeans<'_>,
+    suite: &Suite,
+    occasion: &Occasion<'_>,
+    found: &Found<'_>,
+    started: Timestamp,
+) -> Result<(), StoreError> {
+    let (key, target, scrubber) = (occasion.key, means.target.name(), means.scrubber);
+    let log = RunLog { suite, key, target, scrubber };
+    let asked = found.asked.iter().zip(&found.cases).map(|(asked, case)| log.of_case(asked, case));
+    let pairs = found.relevance.iter().flat_map(|one| &one.scores);
+    let scored = pairs.map(|(pair, score)| log.of_pair(&pair.query, pair.id, *score, started));
+    let logs: Vec<_> = asked.chain(scored).collect();
+    log.keep(means.store, means.workspace, &logs, (means.clock)())
+}
+
+fn told(
+    means: &SuiteMeans<'_>,
+    suite: &Suite,
+    occasion: &Occasion<'_>,
+    drawn: &[&CanonicalQuery],
+    found: Found<'_>,
+    started: Timestamp,
+) -> Result<SuiteRunBody, StoreError> {
+    let Found { asked, cases, ended, relevance } = found;
+    let value = relevance.as_ref().and_then(|one| one.value);
+    let mut report = report(cases, drawn.len(), ended, &suite.thresholds, value);
+    let mut notes = Vec::new();
+    if let Some((reason, note)) = occasion.doubt {
+        report.doubt(reason);
+        notes.push(note.to_owned());
+    }
+    if let Some(Relevance { doubts, notes: said, .. }) = relevance {
+        doubts.into_iter().for_each(|reason| report.doubt(reason));
+        notes.extend(said);
+    }
+    for source in without_queries(suite, drawn) {
+        report.doubt(Reason::NoQueries);
+        notes.push(format!("there are no queries about {source}"));
+    }
+    notes.extend(few(suite, drawn.len()));
+    let threshold = asked.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold).next_back();
+    let mut parts = SuiteRunParts {
+        suite,
+        workspace: means.workspace.as_str(),
+        key: occasion.key,
+        trigger: occasion.trigger,
+        started,
+        finished: (means.clock)(),
+        rerank_threshold: threshold,
+        report: &report,
+        notes: &notes,
+        recalibrate: &[],
+    };
+    let body = SuiteRunBody::new(&parts);
+    if suite.kind != Kind::WeeklyBenchmark {
+        return Ok(body);
+    }
+    let falls = past::falls(means.store, means.workspace, suite, &body)?;
+    parts.recalibrate = &falls;
+    Ok(SuiteRunBody::new(&parts))
+}
+
+/// Sources that a suite names and that nothing is asked about.
+fn without_queries<'s>(suite: &'s Suite, drawn: &[&CanonicalQuery]) -> Vec<&'s str> {
+    let Sample::PerSource { sources, .. } = &suite.sample else { return Vec::new() };
+    let is_asked = |source: &str| drawn.iter().any(|one| one.source.as_deref() == Some(source));
+    sources.iter().map(String::as_str).filter(|source| !is_asked(source)).collect()
+}
+
+/// A word about a sample that is smaller than it should be.
+fn few(suite: &Suite, drawn: usize) -> Option<String> {
+    match suite.sample {
+        Sample::Total(total) if drawn < total && suite.kind != Kind::RerankCalibration => {
+            Some(format!("{drawn} queries were there to ask, and the sample takes {total}"))
+        }
+        _ => None,
+    }
+}
+
+/// The run of a suite that could not even begin.
+pub fn broken(
+    suite: &Suite,
+    workspace: &WorkspaceId,
+    occasion: &Occasion<'_>,
+    (reason, why): (Reason, &str),
+    now: Timestamp,
+) -> SuiteRunBody {
+    let report = Report::unmade(reason);
+    SuiteRunBody::new(&SuiteRunParts {
+        suite,
+        workspace: workspace.as_str(),
+        key: occasion.key,
+        trigger: occasion.trigger,
+        started: now,
+        finished: now,
+        rerank_threshold: None,
+        report: &report,
+        notes: &[why.to_owned()],
+        recalibrate: &[],
+    })
+}
+
+/// Records a run that is no job; its number. None if its key is recorded already.
+pub fn record(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    body: &SuiteRunBody,
+    now: Timestamp,
+) -> Result<Option<i64>, StoreError> {
+    store.add_suite_run(workspace, &kept(body, now), now)
+}
+
+/// Records the run that a job was, and ends the job, both or neither; none for a worker that lost it.
+pub fn recorded(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    job: i64,
+    lease: &Lease,
+    body: &SuiteRunBody,
+    now: Timestamp,
+) -> Result<Option<i64>, StoreError> {
+    let result = |id: i64| serde_json::json!({ "run_id": id, "verdict": body.verdict }).to_string();
+    store.finish_suite_run(workspace, job, lease, &kept(body, now), &result, now)
+}
+
+fn kept(body: &SuiteRunBody, now: Timestamp) -> NewSuiteRun {
+    NewSuiteRun {
+        suite: body.suite.clone(),
+        key: Some(body.key.clone()),
+        trigger: body.trigger.clone(),
+        started_at: body.started_at.parse().unwrap_or(now),
+        verdict: body.verdict,
+        summary: super::json(&SuiteSummary::from(body)),
+        report: super::json(body),
+    }
+}

@@ -1,0 +1,381 @@
+//! What is due, fired: looked at now and then, in every workspace with a suite that is on.
+//!
+//! Any number of processes may look: firing moves a cursor and queues a job in one transaction, so a due
+//! run is queued once. What a suite waits for is a cursor per trigger: a time, a generation of the local
+//! feed, or the number of an event that was told.
+//!
+//! Deliberately absent: whether something is due ([`gbrain_core::suite::due`]), and running it.
+
+use gbrain_core::id::{Generation, WorkspaceId};
+use gbrain_core::suite::Suite;
+use gbrain_core::suite::due::{self, EventKind, Pending, Trigger};
+use gbrain_core::suite::report::Reason;
+use gbrain_core::target::LOCAL;
+use gbrain_store::{
+    Advance, Backlog, Due, NewJob, Stirred, Stirring, Store, StoreError, Suite as StoredSuite,
+    SuiteCursor, WriteKind,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::suites::{KIND, group, registered, run_key, stand_in};
+use super::{Occasion, broken, record};
+
+/// How often a run is begun before it is given up; the last time only tells of the others.
+pub const ATTEMPTS: u32 = 20;
+
+/// So many events are looked at together.
+const EVENTS: usize = 1_000;
+
+/// A suite that is for every workspace.
+const EVERYWHERE: &str = "*";
+
+/// A run that is queued, as workers read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteJob {
+    /// The suite.
+    pub suite: String,
+    /// What names the run.
+    pub key: String,
+    /// What started it.
+    pub trigger: String,
+    /// What the local index must hold before anything is asked.
+    #[serde(default)]
+    pub generation: Option<i64>,
+}
+
+/// What came of a look at a suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scheduled {
+    /// A run was queued.
+    Fired {
+        /// Of this suite.
+        suite: String,
+        /// Under this key.
+        key: String,
+        /// As this job.
+        job: i64,
+    },
+    /// A suite can't be read.
+    Broken {
+        /// This one.
+        suite: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Looks once at every suite that is on, and queues what is due.
+pub fn schedule(
+    store: &dyn Store,
+    now: Timestamp,
+    told: &mut dyn FnMut(&WorkspaceId, Scheduled),
+) -> Result<(), StoreError> {
+    let workspaces = store.workspaces_with_suites()?;
+    for workspace in &workspaces {
+        spread_out(store, workspace, now)?;
+    }
+    for workspace in store.workspaces_with_suites()? {
+        Look::new(store, &workspace, now)?.all(&mut |scheduled| told(&workspace, scheduled))?;
+    }
+    Ok(())
+}
+
+/// Switches a suite on; whether there is one. Its triggers begin at this moment: what was before is no
+/// reason to run.
+pub fn enable(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    name: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    if !store.enable_suite(workspace, name, now)? {
+        return Ok(false);
+    }
+    let look = Look::new(store, workspace, now)?;
+    if let Some(stored) = store.suite(workspace, name)?
+        && let Ok(suite) = registered(&stored)
+    {
+        look.begin(&suite)?;
+    }
+    Ok(true)
+}
+
+/// Gives the suites that are for every workspace to those that do not have them yet.
+fn spread_out(store: &dyn Store, from: &WorkspaceId, now: Timestamp) -> Result<(), StoreError> {
+    for suite in store.suites(from)?.into_iter().filter(|suite| suite.enabled) {
+        if !registered(&suite).is_ok_and(|read| read.workspace == EVERYWHERE) {
+            continue;
+        }
+        for other in store.workspaces()? {
+            if store.suite(&other.id, &suite.name)?.is_none()
+                && store.put_suite(&other.id, &suite.name, &suite.spec, now)? == WriteKind::Added
+            {
+                enable(store, &other.id, &suite.name, now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A look at one workspace.
+struct Look<'a> {
+    store: &'a dyn Store,
+    workspace: &'a WorkspaceId,
+    cursors: Vec<SuiteCursor>,
+    now: Timestamp,
+}
+
+/// What an event trigger follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The feed of the local brain.
+    Feed(Stirring),
+    /// Events that were told.
+    Told,
+}
+
+impl Source {
+    /// What a trigger of a suite follows: of the local brain its own changes too.
+    fn of(suite: &Suite, kind: EventKind) -> Vec<Self> {
+        let own = match kind {
+            _ if suite.target != LOCAL => None,
+            EventKind::KnowledgePersisted => Some(Self::Feed(Stirring::Pages)),
+            EventKind::GraphChanged => Some(Self::Feed(Stirring::Links)),
+            EventKind::RerankChanged | EventKind::DeployFinished => None,
+        };
+        own.into_iter().chain([Self::Told]).collect()
+    }
+
+    fn cursor(self, kind: EventKind) -> String {
+        match self {
+            Self::Feed(_) => format!("event:{kind}"),
+            Self::Told => format!("told:{kind}"),
+        }
+    }
+}
+
+impl<'a> Look<'a> {
+    fn new(
+        store: &'a dyn Store,
+        workspace: &'a WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { store, workspace, cursors: store.suite_cursors(workspace)?, now })
+    }
+
+    fn all(&self, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
+        for stored in self.store.suites(self.workspace)?.iter().filter(|suite| suite.enabled) {
+            match registered(stored) {
+                Ok(suite) => self.suite(&suite, told)?,
+                Err(error) => {
+                    let why = error.to_string();
+                    self.tell_broken(stored, &why)?;
+                    told(Scheduled::Broken { suite: stored.name.clone(), why });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A suite that can't be read says so once, as a run.
+    fn tell_broken(&self, stored: &StoredSuite, why: &str) -> Result<(), StoreError> {
+        let key = run_key(&stored.name, &format!("broken@{}", stored.hash.short()));
+        let occasion = Occasion { key: &key, trigger: "scheduler", doubt: None };
+        let reason = (Reason::Broken, why);
+        let body = broken(&stand_in(&stored.name), self.workspace, &occasion, reason, self.now);
+        record(self.store, self.workspace, &body, self.now)?;
+        Ok(())
+    }
+
+    fn suite(&self, suite: &Suite, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
+        self.begin(suite)?;
+        for trigger in &suite.triggers {
+            match trigger {
+                Trigger::Manual | Trigger::Ci => (),
+                Trigger::Cron(_) | Trigger::Every(_) => self.timed(suite, trigger, told)?,
+                Trigger::Event(kind) => {
+                    for source in Source::of(suite, *kind) {
+                        self.evented(suite, *kind, source, told)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Triggers that have no cursor yet begin now.
+    fn begin(&self, suite: &Suite) -> Result<(), StoreError> {
+        let begin = |cursor: &str, at: i64| {
+            let advance = Advance { from: None, to: at };
+            self.store.advance_cursor(self.workspace, &suite.name, cursor, advance)
+        };
+        for trigger in &suite.triggers {
+            match trigger {
+                Trigger::Event(kind) => {
+                    for source in Source::of(suite, *kind) {
+                        let cursor = source.cursor(*kind);
+                        if self.at(suite, &cursor).is_none() {
+                            begin(&cursor, self.head(source)?)?;
+                        }
+                    }
+                }
+                trigger => {
+                    if let Some(cursor) = trigger.cursor()
+                        && self.at(suite, &cursor).is_none()
+                    {
+                        begin(&cursor, self.now.as_millisecond())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&self, source: Source) -> Result<i64, StoreError> {
+        match source {
+            Source::Feed(_) => Ok(self.store.head(self.workspace)?.generation.0),
+            Source::Told => self.store.event_head(self.workspace),
+        }
+    }
+
+    fn at(&self, suite: &Suite, trigger: &str) -> Option<i64> {
+        let is_it = |one: &&SuiteCursor| one.suite == suite.name && one.trigger == trigger;
+        self.cursors.iter().find(is_it).map(|one| one.at)
+    }
+
+    fn timed(
+        &self,
+        suite: &Suite,
+        trigger: &Trigger,
+        told: &mut dyn FnMut(Scheduled),
+    ) -> Result<(), StoreError> {
+        let Some(cursor) = trigger.cursor() else { return Ok(()) };
+        let Some(from) = self.at(suite, &cursor) else { return Ok(()) };
+        match due::timed(trigger, from, self.now) {
+            Some(due) => self.fire(suite, &cursor, &cursor, (from, due), Backlog::Add, told),
+            None => Ok(()),
+        }
+    }
+
+    fn evented(
+        &self,
+        suite: &Suite,
+        kind: EventKind,
+        source: Source,
+        told: &mut dyn FnMut(Scheduled),
+    ) -> Result<(), StoreError> {
+        let cursor = source.cursor(kind);
+        let Some(from) = self.at(suite, &cursor) else { return Ok(()) };
+        let pending = match source {
+            Source::Feed(which) => self.stirred(suite, &cursor, from, which)?,
+            Source::Told => self.told(suite, &cursor, from, kind)?,
+        };
+        let Some(mut due) = due::evented(kind, pending, suite.debounce, self.now) else {
+            return Ok(());
+        };
+        due.key = format!("{cursor}@{}", due.cursor);
+        let trigger = format!("event:{kind}");
+        self.fire(suite, &cursor, &trigger, (from, due), Backlog::Coalesce, told)
+    }
+
+    /// Changes of the local brain that no run has covered. Those that do not matter are passed over for
+    /// good.
+    fn stirred(
+        &self,
+        suite: &Suite,
+        cursor: &str,
+        from: i64,
+        which: Stirring,
+    ) -> Result<Option<Pending>, StoreError> {
+        let head = self.store.head(self.workspace)?.generation.0;
+        if from == head {
+            return Ok(None);
+        }
+        let found = match from < head {
+            true => self.store.stirred(self.workspace, Generation(from), which)?,
+            // A store that was put back from a backup is behind what was seen of it.
+            false => None,
+        };
+        match found {
+            Some(Stirred { first, last, up_to }) => {
+                Ok(Some(Pending { first, last, up_to: up_to.0 }))
+            }
+            None => self.pass_over(suite, cursor, from, head),
+        }
+    }
+
+    /// Events that were told and that no run has covered.
+    fn told(
+        &self,
+        suite: &Suite,
+        cursor: &str,
+        from: i64,
+        kind: EventKind,
+    ) -> Result<Option<Pending>, StoreError> {
+        let (mut pending, mut seen): (Option<Pending>, i64) = (None, from);
+        loop {
+            let events = self.store.events_after(self.workspace, seen, EVENTS)?;
+            let Some(last) = events.last() else { break };
+            seen = last.seq;
+            for event in events.iter().filter(|event| event.kind == kind.name()) {
+                let first = pending.map_or(event.at, |known| known.first);
+                pending = Some(Pending { first, last: event.at, up_to: event.seq });
+            }
+        }
+        match pending {
+            None if seen > from => self.pass_over(suite, cursor, from, seen),
+            pending => Ok(pending),
+        }
+    }
+
+    fn pass_over(
+        &self,
+        suite: &Suite,
+        cursor: &str,
+        from: i64,
+        to: i64,
+    ) -> Result<Option<Pending>, StoreError> {
+        let advance = Advance { from: Some(from), to };
+        self.store.advance_cursor(self.workspace, &suite.name, cursor, advance)?;
+        Ok(None)
+    }
+
+    fn fire(
+        &self,
+        suite: &Suite,
+        cursor: &str,
+        trigger: &str,
+        (from, due): (i64, due::Due),
+        backlog: Backlog,
+        told: &mut dyn FnMut(Scheduled),
+    ) -> Result<(), StoreError> {
+        let key = run_key(&suite.name, &due.key);
+        let is_of_feed = cursor.starts_with("event:");
+        let job = SuiteJob {
+            suite: suite.name.clone(),
+            key: key.clone(),
+            trigger: trigger.to_owned(),
+            generation: is_of_feed.then_some(due.cursor),
+        };
+        let due = Due {
+            suite: suite.name.clone(),
+            trigger: cursor.to_owned(),
+            cursor: Some(Advance { from: Some(from), to: due.cursor }),
+            backlog,
+            job: NewJob {
+                kind: KIND.to_owned(),
+                spec: super::json(&job),
+                created_by: "scheduler".to_owned(),
+                max_attempts: ATTEMPTS,
+                key: Some(key.clone()),
+                group: Some(group(&suite.name)),
+            },
+        };
+        if let Some(job) = self.store.fire(self.workspace, &due, self.now)? {
+            told(Scheduled::Fired { suite: suite.name.clone(), key, job });
+        }
+        Ok(())
+    }
+}

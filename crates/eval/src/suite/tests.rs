@@ -1,0 +1,405 @@
+//! Runs against a target in memory, on a store in a file.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gbrain_core::format::suite::{QueryEntry, SuiteRunBody, SuiteSummary, WireKey};
+use gbrain_core::gate::Verdict;
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::{Kind, Sample, Suite};
+use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind};
+use gbrain_store::{
+    Location, NewEvent, OpenMode, RetrievalFilter, Store, SuiteRunFilter, WriteKind,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::target::Ask;
+
+/// Answers every question with the document of its own text, but for some.
+#[derive(Default)]
+struct Fake {
+    /// Texts that find nothing.
+    misses: Vec<String>,
+    /// Texts that fail.
+    failures: BTreeMap<String, TargetErrorKind>,
+    /// How long an answer takes.
+    takes: Duration,
+    asked: AtomicUsize,
+    deepest: AtomicUsize,
+}
+
+impl Ask for Fake {
+    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.deepest.fetch_max(question.k, Ordering::Relaxed);
+        std::thread::sleep(self.takes.min(question.within.unwrap_or(Duration::MAX)));
+        if let Some(kind) = self.failures.get(&question.text) {
+            return Err(TargetError::new(*kind, "as planned"));
+        }
+        let document = match self.misses.contains(&question.text) {
+            true => "elsewhere".to_owned(),
+            false => question.text.clone(),
+        };
+        let results = vec![Found { document, ..Found::default() }];
+        Ok(TargetAnswer { results, latency_ms: 5.0, attempts: 1, ..TargetAnswer::default() })
+    }
+
+    fn name(&self) -> &str {
+        "fake"
+    }
+
+    fn place(&self) -> String {
+        "in memory".to_owned()
+    }
+}
+
+struct Room {
+    _dir: tempfile::TempDir,
+    store: Box<dyn Store>,
+    workspace: WorkspaceId,
+}
+
+impl Room {
+    /// A store with so many queries, each of which must find the document of its own text.
+    fn with_queries(count: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(dir.path().join("brain.db"));
+        let now = Timestamp::now();
+        let store = gbrain_store::open(&location, OpenMode::Use, now).unwrap();
+        let room = Self { _dir: dir, store, workspace: WorkspaceId::default() };
+        room.take((0..count).map(entry).collect());
+        room
+    }
+
+    fn take(&self, entries: Vec<QueryEntry>) -> Vec<Taken> {
+        let (store, ws) = (self.store.as_ref(), &self.workspace);
+        take_in(store, ws, entries, &Scrubber::default(), Timestamp::now()).unwrap()
+    }
+
+    fn run(&self, target: &Fake, suite: &Suite, key: &str) -> SuiteRunBody {
+        self.run_until(target, suite, key, &AtomicBool::new(false))
+    }
+
+    fn run_until(
+        &self,
+        target: &Fake,
+        suite: &Suite,
+        key: &str,
+        stop: &AtomicBool,
+    ) -> SuiteRunBody {
+        let scrubber = Scrubber::default();
+        let means = SuiteMeans {
+            store: self.store.as_ref(),
+            workspace: &self.workspace,
+            target,
+            facts: &unverifiable,
+            scorer: None,
+            scrubber: &scrubber,
+            stop,
+            progress: &|_, _| (),
+            clock: Timestamp::now,
+        };
+        let occasion = Occasion { key, trigger: "manual", doubt: None };
+        run(&means, suite, &occasion).unwrap()
+    }
+}
+
+fn text(at: usize) -> String {
+    format!("question {at:03}")
+}
+
+fn entry(at: usize) -> QueryEntry {
+    let json = serde_json::json!({ "query": text(at), "expected": [text(at)] });
+    serde_json::from_value(json).unwrap()
+}
+
+fn suite(kind: Kind) -> Suite {
+    Suite::new("checks", kind, vec!["@search".to_owned()])
+}
+
+#[test]
+fn a_run_that_finds_everything_passes_and_leaves_logs() {
+    let room = Room::with_queries(25);
+    let target = Fake::default();
+    let body = room.run(&target, &suite(Kind::Regression), "k1");
+    assert_eq!((body.verdict, body.planned, body.asked), (Verdict::Pass, 25, 25), "{body:?}");
+    assert_eq!(target.deepest.load(Ordering::Relaxed), 10, "ranks six to ten are asked for");
+    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let logs = store.retrieval_logs(ws, &RetrievalFilter::default()).unwrap();
+    assert_eq!(logs.len(), 25);
+    assert!(logs.iter().all(|log| log.fields.experiment_id.as_deref() == Some("k1")));
+    assert!(logs.iter().all(|log| log.fields.user_id.as_deref() == Some("eval")));
+    let said = store.feedback(ws, &[logs[0].id]).unwrap();
+    let signals: Vec<&str> = said[0].iter().map(|one| one.signal_type.as_str()).collect();
+    assert_eq!(signals, ["eval_recall_at_5", "eval_recall_at_10"]);
+    // A run that is begun again under its key leaves no second set.
+    room.run(&target, &suite(Kind::Regression), "k1");
+    assert_eq!(store.retrieval_logs(ws, &RetrievalFilter::default()).unwrap().len(), 25);
+}
+
+/// The boundaries of the playbook's table, through whole runs.
+#[test]
+fn boundaries_of_n() {
+    let check = |n: usize, misses: usize, verdict: Verdict| {
+        let room = Room::with_queries(n);
+        let target = Fake { misses: (0..misses).map(text).collect(), ..Fake::default() };
+        let mut suite = suite(Kind::Regression);
+        suite.sample = Sample::Total(n);
+        let body = room.run(&target, &suite, "k");
+        assert_eq!(body.verdict, verdict, "{misses} of {n} missed");
+    };
+    check(20, 0, Verdict::Pass);
+    check(20, 1, Verdict::Fail);
+    check(25, 1, Verdict::Pass);
+    check(25, 2, Verdict::Fail);
+    check(100, 4, Verdict::Pass);
+    check(100, 5, Verdict::Fail);
+}
+
+#[test]
+fn nothing_wrong_is_green() {
+    let empty = Room::with_queries(0);
+    let body = empty.run(&Fake::default(), &suite(Kind::Regression), "k");
+    assert_eq!(
+        (body.verdict, body.inconclusive_reasons[0]),
+        (Verdict::Inconclusive, Reason::NoQueries)
+    );
+    let room = Room::with_queries(25);
+    let failures = BTreeMap::from([(text(3), TargetErrorKind::Unavailable)]);
+    let body = room.run(&Fake { failures, ..Fake::default() }, &suite(Kind::Regression), "k");
+    assert_eq!(body.verdict, Verdict::Inconclusive, "24 of 25 is no alert, and an error no pass");
+    assert_eq!(body.inconclusive_reasons, [Reason::Errors]);
+    let mut per_source = suite(Kind::SourceSpecific);
+    per_source.sample = Sample::PerSource { count: 15, sources: vec!["slack".to_owned()] };
+    let body = room.run(&Fake::default(), &per_source, "k2");
+    assert_eq!(body.verdict, Verdict::Inconclusive);
+    assert!(body.notes.iter().any(|note| note.contains("slack")), "{:?}", body.notes);
+}
+
+#[test]
+fn what_every_question_would_hear_is_asked_once() {
+    let room = Room::with_queries(25);
+    let failures = (0..25).map(|at| (text(at), TargetErrorKind::Denied)).collect();
+    let target = Fake { failures, ..Fake::default() };
+    let body = room.run(&target, &suite(Kind::Regression), "k");
+    assert_eq!((body.verdict, body.asked), (Verdict::Fail, 25));
+    assert!(target.asked.load(Ordering::Relaxed) <= 4, "as many as are under way at once");
+}
+
+#[test]
+fn no_question_begins_after_the_time_is_over() {
+    let room = Room::with_queries(25);
+    let target = Fake { takes: Duration::from_millis(300), ..Fake::default() };
+    let mut slow = suite(Kind::Regression);
+    slow.max_duration = SignedDuration::from_secs(1);
+    slow.concurrency = 1;
+    let began = std::time::Instant::now();
+    let body = room.run(&target, &slow, "k");
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(
+        (body.verdict, &body.inconclusive_reasons[..]),
+        (Verdict::Inconclusive, &[Reason::OverTime][..])
+    );
+    assert!((2..=4).contains(&body.asked), "{}", body.asked);
+}
+
+#[test]
+fn a_run_that_is_stopped_is_inconclusive() {
+    let room = Room::with_queries(25);
+    let stop = AtomicBool::new(true);
+    let body = room.run_until(&Fake::default(), &suite(Kind::Regression), "k", &stop);
+    assert_eq!(body.verdict, Verdict::Inconclusive);
+    assert!(body.inconclusive_reasons.contains(&Reason::Cancelled));
+}
+
+#[test]
+fn queries_are_scrubbed_and_kept_once() {
+    let room = Room::with_queries(0);
+    let entry = |query: &str, key: &str| {
+        let expected = vec![WireKey::Document(key.to_owned())];
+        let json = serde_json::json!({ "query": query });
+        QueryEntry { expected, ..serde_json::from_value(json).unwrap() }
+    };
+    let taken = room.take(vec![
+        entry("who is ada@example.com in 1700000000.123456?", "a"),
+        entry("Who is ada@example.com  in 1800000000.654321?", "b"),
+    ]);
+    assert_eq!((taken.len(), taken[0].kind), (1, WriteKind::Added));
+    let again = room.take(vec![entry("who is bob@example.com in 1700000000.123456?", "a")]);
+    assert_eq!((again[0].number, again[0].kind), (taken[0].number, WriteKind::Unchanged));
+    let all = stored(room.store.as_ref(), &room.workspace).unwrap();
+    assert_eq!(all[0].text, "who is [REDACTED] in [THREAD]?");
+    assert_eq!(all[0].expected.len(), 2);
+}
+
+#[test]
+fn three_falling_weeks_ask_for_a_new_calibration() {
+    let room = Room::with_queries(100);
+    let weekly = suite(Kind::WeeklyBenchmark);
+    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    for (weeks_ago, misses) in [(3, 0), (2, 1), (1, 2)] {
+        let target = Fake { misses: (0..misses).map(text).collect(), ..Fake::default() };
+        let mut body = room.run(&target, &weekly, &format!("week-{weeks_ago}"));
+        assert_eq!(body.recalibrate, []);
+        let then = Timestamp::now() - SignedDuration::from_hours(weeks_ago * 7 * 24);
+        body.started_at = format!("{then:.3}");
+        assert!(record(store, ws, &body, then).unwrap().is_some());
+    }
+    let target = Fake { misses: (0..3).map(text).collect(), ..Fake::default() };
+    let body = room.run(&target, &weekly, "this-week");
+    assert_eq!(body.verdict, Verdict::Pass, "97 of 100 is no alert");
+    assert!(!body.recalibrate.is_empty(), "but the third fall in a row");
+    record(store, ws, &body, Timestamp::now()).unwrap();
+    let last = &store.suite_runs(ws, &SuiteRunFilter::default(), 1).unwrap()[0];
+    let summary: SuiteSummary = serde_json::from_str(&last.summary).unwrap();
+    assert_eq!(summary.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
+    assert_eq!(record(store, ws, &body, Timestamp::now()).unwrap(), None, "a key is recorded once");
+}
+
+/// Everything that `schedule` says at a time.
+fn fired(room: &Room, now: Timestamp) -> Vec<(String, i64)> {
+    let mut fired = Vec::new();
+    schedule(room.store.as_ref(), now, &mut |_, scheduled| match scheduled {
+        Scheduled::Fired { key, job, .. } => fired.push((key, job)),
+        Scheduled::Broken { suite, why } => panic!("{suite}: {why}"),
+    })
+    .unwrap();
+    fired
+}
+
+impl Room {
+    fn with_suite(triggers: &str, target: &str, enabled: Timestamp) -> Self {
+        let room = Self::with_queries(0);
+        let spec = format!(
+            r#"{{"name":"checks","type":"smoke","owners":["@a"],"target":"{target}","triggers":{triggers},
+                "debounce":{{"quiet":"5m","max_wait":"30m"}}}}"#
+        );
+        room.store.put_suite(&room.workspace, "checks", &spec, enabled).unwrap();
+        assert!(enable(room.store.as_ref(), &room.workspace, "checks", enabled).unwrap());
+        room
+    }
+
+    fn tell(&self, version: &str, at: Timestamp) {
+        let event = NewEvent {
+            kind: "knowledge.persisted".to_owned(),
+            document: "d".to_owned(),
+            version: version.to_owned(),
+            body: "{}".to_owned(),
+        };
+        self.store.add_event(&self.workspace, &event, at).unwrap();
+    }
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_schedule_catches_up_once() {
+    let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", at("2026-03-03T00:00:00Z"));
+    assert_eq!(fired(&room, at("2026-03-08T01:59:00Z")), []);
+    // Three Sundays went by while nobody looked.
+    let late = fired(&room, at("2026-03-23T12:00:00Z"));
+    assert_eq!(late.len(), 1);
+    assert_eq!(late[0].0, "checks/cron:0 2 * * 0@2026-03-22T02:00:00Z");
+    assert_eq!(fired(&room, at("2026-03-23T12:00:00Z")), []);
+    assert_eq!(fired(&room, at("2026-03-29T02:00:00Z")).len(), 1);
+}
+
+#[test]
+fn events_wait_for_quiet_but_not_for_ever() {
+    let now = at("2026-03-03T00:00:00Z");
+    let minute = |minutes: i64| now + SignedDuration::from_mins(minutes);
+    let room = Room::with_suite(r#"[{"event":"knowledge.persisted"}]"#, "prod", now);
+    room.tell("1", minute(1));
+    room.tell("1", minute(3));
+    assert_eq!(fired(&room, minute(5)), [], "four minutes of quiet");
+    assert_eq!(fired(&room, minute(6)).len(), 1, "the same version told again is no news");
+    assert_eq!(fired(&room, minute(60)), []);
+    for minutes in 0..40 {
+        room.tell(&format!("n{minutes}"), minute(100 + minutes));
+        let due = fired(&room, minute(100 + minutes));
+        // The first of them has waited for half an hour; and that run waits for a worker still, so what
+        // comes after is covered by it.
+        assert_eq!(due.len(), 0, "the first run still waits: {minutes}");
+    }
+    let cursors = room.store.suite_cursors(&room.workspace).unwrap();
+    assert!(cursors[0].at > 30, "and yet the events are covered: {cursors:?}");
+}
+
+#[test]
+fn the_local_brain_is_its_own_source_of_events() {
+    use gbrain_core::page::{Format, PageInput, parse};
+    let now = Timestamp::now();
+    let room = Room::with_suite(r#"[{"event":"graph.changed"}]"#, "local", now);
+    let key = gbrain_core::id::PageKey::parse("notes/a", &Default::default()).unwrap();
+    let write = |content: &str, at: Timestamp| {
+        let input =
+            PageInput { key: key.clone(), file_name: None, content, format: Format::Markdown };
+        let page = parse(input).unwrap();
+        let write = gbrain_store::PageWrite { page: &page, origin: None };
+        room.store.write_pages(&room.workspace, &[write], at).unwrap();
+    };
+    let minute = |minutes: i64| now + SignedDuration::from_mins(minutes);
+    write("Nothing links from here.", minute(1));
+    assert_eq!(fired(&room, minute(20)), [], "no link came or went");
+    write("- depends_on: [[notes/b]]", minute(21));
+    assert_eq!(fired(&room, minute(22)), []);
+    let due = fired(&room, minute(27));
+    assert_eq!(due.len(), 1);
+    let job = room.store.job(&room.workspace, due[0].1).unwrap().unwrap();
+    let spec: SuiteJob = serde_json::from_str(&job.spec).unwrap();
+    let head = room.store.head(&room.workspace).unwrap().generation.0;
+    assert_eq!((spec.trigger.as_str(), spec.generation), ("event:graph.changed", Some(head)));
+    write("- depends_on: [[notes/b]]\n\nMore words.", minute(40));
+    assert_eq!(fired(&room, minute(60)), [], "the links are the same");
+}
+
+#[test]
+fn what_is_switched_on_again_makes_up_for_nothing() {
+    let start = at("2026-03-03T00:00:00Z");
+    let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", start);
+    room.store.disable_suite(&room.workspace, "checks", start).unwrap();
+    assert_eq!(fired(&room, at("2026-03-23T12:00:00Z")), []);
+    enable(room.store.as_ref(), &room.workspace, "checks", at("2026-03-23T12:00:00Z")).unwrap();
+    assert_eq!(fired(&room, at("2026-03-23T13:00:00Z")), []);
+    assert_eq!(fired(&room, at("2026-03-29T02:00:00Z")).len(), 1);
+}
+
+#[test]
+fn a_suite_of_every_workspace_reaches_new_ones() {
+    let now = at("2026-03-03T00:00:00Z");
+    let room = Room::with_queries(0);
+    let spec = r#"{"name":"all","type":"smoke","workspace":"*","owners":["@a"],"triggers":[{"cron":"0 2 * * 0"}]}"#;
+    room.store.put_suite(&room.workspace, "all", spec, now).unwrap();
+    enable(room.store.as_ref(), &room.workspace, "all", now).unwrap();
+    let other = WorkspaceId::new("team-a").unwrap();
+    room.store.add_workspace(&other, now).unwrap();
+    let mut seen = Vec::new();
+    let look = |seen: &mut Vec<String>, now| {
+        let mut told = |ws: &WorkspaceId, _: Scheduled| seen.push(ws.to_string());
+        schedule(room.store.as_ref(), now, &mut told).unwrap();
+    };
+    look(&mut seen, at("2026-03-04T00:00:00Z"));
+    look(&mut seen, at("2026-03-08T02:00:00Z"));
+    assert_eq!(seen, ["default", "team-a"]);
+}
+
+#[test]
+fn a_suite_that_can_not_be_read_says_so_as_a_run() {
+    let now = at("2026-03-03T00:00:00Z");
+    let room = Room::with_queries(0);
+    let spec = r#"{"name":"odd","type":"smoke","owners":[]}"#;
+    room.store.put_suite(&room.workspace, "odd", spec, now).unwrap();
+    room.store.enable_suite(&room.workspace, "odd", now).unwrap();
+    for _ in 0..2 {
+        schedule(room.store.as_ref(), now, &mut |_, _| ()).unwrap();
+    }
+    let runs = room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
+    assert_eq!((runs.len(), runs[0].verdict), (1, Verdict::Inconclusive));
+    assert!(runs[0].summary.contains("no owners"), "{}", runs[0].summary);
+}

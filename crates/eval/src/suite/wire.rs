@@ -1,0 +1,124 @@
+//! What the store says of suites, as bodies of `core/format`: `--json` and the API alike.
+
+use gbrain_core::format::suite::{
+    EventBody, RecordedSuiteRun, SuiteFile, SuiteInfo, SuiteRunLine, SuiteSummary, TriggerEntry,
+};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::Suite;
+use gbrain_core::suite::due::Trigger;
+use gbrain_store::{Store, StoreError, SuiteEvent, SuiteRun, SuiteRunFilter, SuiteRunInfo};
+
+use super::suites::{registered, stand_in};
+
+/// The suites of a workspace, by name: those that are registered, and those that only a file knows.
+pub fn suites(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    file: Option<&SuiteFile>,
+) -> Result<Vec<SuiteInfo>, StoreError> {
+    let mut infos = Vec::new();
+    for stored in store.suites(workspace)? {
+        let (suite, problem) = match registered(&stored) {
+            Ok(suite) => (suite, None),
+            Err(error) => (stand_in(&stored.name), Some(error.to_string())),
+        };
+        let last_run = last_run(store, workspace, &stored.name)?;
+        let (registered, enabled) = (true, stored.enabled);
+        infos.push(SuiteInfo { registered, enabled, problem, last_run, ..info(&suite) });
+    }
+    let is_here = |own: &str| own == "*" || own == workspace.as_str();
+    for entry in file.iter().flat_map(|file| &file.suites) {
+        let is_known = infos.iter().any(|info| info.name == entry.name);
+        if is_known || !is_here(entry.workspace.as_deref().unwrap_or("default")) {
+            continue;
+        }
+        let (suite, problem) = match entry.suite() {
+            Ok(suite) => (suite, None),
+            Err(error) => (stand_in(&entry.name), Some(error.to_string())),
+        };
+        let last_run = last_run(store, workspace, &entry.name)?;
+        infos.push(SuiteInfo { problem, last_run, ..info(&suite) });
+    }
+    infos.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(infos)
+}
+
+fn info(suite: &Suite) -> SuiteInfo {
+    SuiteInfo {
+        name: suite.name.clone(),
+        kind: suite.kind,
+        workspace: suite.workspace.clone(),
+        target: suite.target.clone(),
+        owners: suite.owners.clone(),
+        triggers: suite.triggers.iter().map(trigger).collect(),
+        registered: false,
+        enabled: false,
+        problem: None,
+        last_run: None,
+    }
+}
+
+fn trigger(trigger: &Trigger) -> String {
+    match TriggerEntry::from(trigger) {
+        TriggerEntry::Manual => "manual".to_owned(),
+        TriggerEntry::Ci => "ci".to_owned(),
+        TriggerEntry::Event(kind) => format!("event:{kind}"),
+        TriggerEntry::Cron(cron) => format!("cron:{cron}"),
+        TriggerEntry::Interval(interval) => format!("interval:{interval}"),
+    }
+}
+
+fn last_run(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    name: &str,
+) -> Result<Option<SuiteRunLine>, StoreError> {
+    let filter = SuiteRunFilter { suite: Some(name.to_owned()), ..SuiteRunFilter::default() };
+    Ok(store.suite_runs(workspace, &filter, 1)?.first().map(line))
+}
+
+/// A run in a line. What its summary does not say is left empty.
+pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
+    let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+    let breaches = summary.iter().flat_map(SuiteSummary::breaches).map(|one| {
+        let value = one.value.map_or_else(String::new, |value| format!(" {value:.3}"));
+        format!("{} of {}{value}", one.measure, one.segment)
+    });
+    SuiteRunLine {
+        id: run.id,
+        suite: run.suite.clone(),
+        key: run.key.clone(),
+        trigger: run.trigger.clone(),
+        started_at: format!("{:.3}", run.started_at),
+        finished_at: format!("{:.3}", run.finished_at),
+        verdict: run.verdict,
+        inconclusive_reasons: summary
+            .as_ref()
+            .map_or_else(Vec::new, |one| one.inconclusive_reasons.clone()),
+        planned: summary.as_ref().map_or(0, |one| one.planned),
+        asked: summary.as_ref().map_or(0, |one| one.asked),
+        failing: summary.as_ref().map_or(0, |one| one.failing),
+        breaches: breaches.collect(),
+        recalibrate: summary.as_ref().is_some_and(|one| !one.recalibrate.is_empty()),
+    }
+}
+
+/// A whole run; none if what is kept of it can't be read.
+pub fn whole(run: &SuiteRun) -> Option<RecordedSuiteRun> {
+    let summary = serde_json::from_str(&run.info.summary).ok()?;
+    let body = run.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
+    Some(RecordedSuiteRun { id: run.info.id, summary, run: body })
+}
+
+/// An event.
+pub fn event(event: &SuiteEvent) -> EventBody {
+    let SuiteEvent { seq, kind, document, version, body: _, at } = event;
+    EventBody {
+        seq: *seq,
+        kind: kind.clone(),
+        document: document.clone(),
+        version: version.clone(),
+        at: Some(format!("{at:.3}")),
+        is_new: None,
+    }
+}

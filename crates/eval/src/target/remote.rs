@@ -1,0 +1,117 @@
+//! A target somewhere else: whatever is sent and read, asked with patience.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use gbrain_core::target::path::Path;
+use gbrain_core::target::{IdRule, Question, TargetAnswer, TargetError, TargetErrorKind};
+use serde_json::Value;
+
+use super::patience::{Missed, Patience};
+use super::{Ask, Look};
+
+/// What results are called.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Naming {
+    pub(super) ids: IdRule,
+    pub(super) document: Option<Path>,
+}
+
+/// One way to reach a target.
+pub(super) trait Wire: Sync + Send {
+    /// One attempt: what the target said, within so long.
+    fn fetch(&self, question: &Question, timeout: Duration) -> Result<Value, Missed>;
+
+    /// What that means.
+    fn read(&self, question: &Question, said: &Value) -> Result<TargetAnswer, TargetError>;
+
+    /// Parts of a question that have no place on this wire.
+    fn not_asked(&self, question: &Question) -> Vec<&'static str>;
+
+    /// A text of the target without the secrets that it was sent: others echo what they get.
+    fn hide(&self, text: String) -> String {
+        text
+    }
+}
+
+/// A target somewhere else.
+pub(super) struct Remote {
+    pub(super) name: String,
+    pub(super) place: String,
+    pub(super) most: Option<usize>,
+    pub(super) workspace: Option<String>,
+    pub(super) patience: Patience,
+    pub(super) wire: Box<dyn Wire>,
+}
+
+impl Remote {
+    /// The question with the workspace of the settings, if it can be asked.
+    fn asked<'q>(&self, question: &'q Question) -> Result<Cow<'q, Question>, TargetError> {
+        if question.k == 0 || question.text.trim().is_empty() {
+            return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
+        }
+        if let Some(most) = self.most.filter(|most| question.k > *most) {
+            let message = format!("{} gives at most {most} results, not {}", self.name, question.k);
+            return Err(TargetError::new(TargetErrorKind::Unsupported, message));
+        }
+        if question.workspace.is_some() || self.workspace.is_none() {
+            return Ok(Cow::Borrowed(question));
+        }
+        Ok(Cow::Owned(Question { workspace: self.workspace.clone(), ..question.clone() }))
+    }
+
+    fn answer(
+        &self,
+        question: &Question,
+        see: &dyn Fn(&Value),
+    ) -> Result<TargetAnswer, TargetError> {
+        let question = self.asked(question)?;
+        let given = self.patience.try_for(question.within, &|timeout| {
+            let said = self.wire.fetch(&question, timeout)?;
+            see(&said);
+            Ok(self.wire.read(&question, &said)?)
+        });
+        let given = given.map_err(|TargetError { kind, message }| TargetError {
+            kind,
+            message: self.wire.hide(message),
+        })?;
+        Ok(TargetAnswer {
+            latency_ms: given.latency.as_secs_f64() * 1000.0,
+            attempts: given.attempts,
+            not_asked: self.wire.not_asked(&question),
+            ..given.value
+        })
+    }
+}
+
+impl Ask for Remote {
+    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+        self.answer(question, &|_| ())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn most(&self) -> Option<usize> {
+        self.most
+    }
+
+    fn look(&self, question: &Question) -> Look {
+        let said = Mutex::new(None);
+        let answer = self.answer(question, &|value| {
+            if let Ok(mut said) = said.lock() {
+                *said = Some(value.clone());
+            }
+        });
+        let said: Option<Value> = said.into_inner().ok().flatten();
+        let hidden =
+            said.and_then(|said| serde_json::from_str(&self.wire.hide(said.to_string())).ok());
+        Look { said: hidden, answer }
+    }
+}

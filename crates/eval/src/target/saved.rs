@@ -1,0 +1,78 @@
+//! A saved run as a target: what was answered then.
+
+use std::path::Path;
+
+use gbrain_core::qrels::queries_of_jsonl;
+use gbrain_core::target::saved::Saved as Answers;
+use gbrain_core::target::{Question, SavedRun, TargetAnswer, TargetError, TargetErrorKind};
+
+use super::remote::Naming;
+use super::{Ask, Surroundings};
+use crate::read_document;
+
+/// A saved run.
+pub(super) struct Saved {
+    name: String,
+    place: String,
+    answers: Answers,
+}
+
+impl Saved {
+    pub(super) fn open(
+        name: String,
+        run: SavedRun,
+        naming: Naming,
+        surroundings: &Surroundings,
+    ) -> Result<Self, TargetError> {
+        let SavedRun { file, queries } = run;
+        let path = surroundings.path(&file);
+        let place = file.display().to_string();
+        let of_file = |error: TargetError| TargetError {
+            message: format!("{place}: {}", error.message),
+            ..error
+        };
+        let Naming { ids, document } = naming;
+        let answers = Answers::parse(&read(&path)?, &ids, document.as_ref()).map_err(of_file)?;
+        let answers = match queries {
+            None => answers,
+            Some(queries) => {
+                let path = surroundings.path(&queries);
+                let texts = queries_of_jsonl(&read(&path)?).map_err(|error| {
+                    TargetError::malformed(format!("{}: {error}", path.display()))
+                })?;
+                answers.with_texts(texts)
+            }
+        };
+        Ok(Self { name, place, answers })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
+    read_document(path).map_err(|error| {
+        let message = gbrain_core::fault::chain(&error);
+        TargetError::new(TargetErrorKind::Unreachable, message)
+    })
+}
+
+impl Ask for Saved {
+    fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
+        if question.k == 0 || (question.id.is_none() && question.text.trim().is_empty()) {
+            return Err(TargetError::new(TargetErrorKind::BadRequest, "there is nothing to ask"));
+        }
+        let answer = self.answers.answer(question)?;
+        let latency_ms = answer.timings.total_ms.unwrap_or(0.0);
+        Ok(TargetAnswer { latency_ms, ..answer })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn is_timed(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,75 @@
+//! Targets of every kind: one suite that holds for all, and what goes wrong with each.
+
+mod command;
+mod conformance;
+mod faults;
+mod http;
+mod local;
+mod mcp;
+mod saved;
+mod tls;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use gbrain_core::format::target::read_target;
+use gbrain_core::target::{Question, TargetError};
+use gbrain_eval::target::{Ask, Surroundings, open};
+use serde_json::Value;
+
+use conformance::{Expected, TEXTS};
+
+use crate::retrieval::Reply;
+
+/// A secret that must show nowhere.
+const SECRET: &str = "sk-very-secret-123";
+
+fn surroundings(dir: &Path) -> Surroundings {
+    Surroundings {
+        environment: Arc::new(|name| (name == "PROD_KEY").then(|| SECRET.to_owned())),
+        dir: dir.to_owned(),
+        cancel: Arc::new(AtomicBool::new(false)),
+    }
+}
+
+fn try_target(settings: Value) -> Result<Box<dyn Ask>, TargetError> {
+    let settings = read_target("prod", &settings).unwrap_or_else(|error| panic!("{error}"));
+    open(settings, &surroundings(Path::new("/")))
+}
+
+fn target(settings: Value) -> Box<dyn Ask> {
+    try_target(settings).unwrap()
+}
+
+/// What the fakes answer: nothing to one question, and to others documents that depend on the text.
+fn documents(text: &str) -> Vec<String> {
+    if text == "nothing is like this" {
+        return Vec::new();
+    }
+    let first = text.chars().count();
+    (0..5).map(|n| format!("doc-{first}-{n} ü\"x\"")).collect()
+}
+
+fn reply(text: &str) -> Reply {
+    let documents = documents(text);
+    Reply::of(&documents.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// What must be answered where the fakes answer.
+fn world() -> Vec<Expected> {
+    let expected = |text: &&str| {
+        let documents = documents(text);
+        let found = 0..documents.len();
+        Expected {
+            question: Question::new(*text, 10),
+            scores: found.clone().map(|at| Some(1.0 / (at + 1) as f64)).collect(),
+            snippets: documents
+                .iter()
+                .map(|document| Some(format!("what {document} says")))
+                .collect(),
+            documents,
+        }
+    };
+    TEXTS.iter().map(expected).collect()
+}

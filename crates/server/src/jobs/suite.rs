@@ -1,0 +1,86 @@
+//! Jobs that run suites. The run is recorded with the job's end, in one transaction and under the lease:
+//! a due run has one result, whoever began it.
+
+use std::time::SystemTime;
+
+use gbrain_core::fault::Fault;
+use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::suite::Suite;
+use gbrain_core::suite::report::Reason;
+use gbrain_eval::suite::{
+    Conductor, Occasion, Reranker, SuiteJob, broken, recorded as record_and_end, registered,
+    stand_in,
+};
+use jiff::Timestamp;
+
+use super::measure::Measured;
+use super::worker::{Done, Held};
+use crate::house::SuiteTools;
+
+/// Runs a suite. Whatever keeps it from running is recorded as a run with that reason.
+pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
+    let order: SuiteJob = held.spec()?;
+    let began = SystemTime::now();
+    let body = made(held, &order)?;
+    if held.going.is_halted() {
+        return Err(Fault::cancelled("the run was stopped"));
+    }
+    let measured = Measured::of_suite(body.asked, body.verdict, began);
+    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(body)) })
+}
+
+fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+    let store = held.house.store();
+    let workspace = held.workspace();
+    let occasion = Occasion { key: &order.key, trigger: &order.trigger, doubt: None };
+    let unmade = |suite: &Suite, why: &str| {
+        let now = store.clock()?;
+        Ok(broken(suite, workspace, &occasion, (Reason::Broken, why), now))
+    };
+    let Some(stored) = store.suite(workspace, &order.suite)? else {
+        return unmade(&stand_in(&order.suite), "the suite is not there any more");
+    };
+    let suite = match registered(&stored) {
+        Ok(suite) => suite,
+        Err(error) => return unmade(&stand_in(&order.suite), &error.to_string()),
+    };
+    let info = &held.job.info;
+    if info.attempt >= info.max_attempts {
+        let times = info.attempt - 1;
+        return unmade(
+            &suite,
+            &format!("it was begun {times} times, and its process died each time"),
+        );
+    }
+    conducted(held, &suite, order)
+}
+
+fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+    let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
+    let SuiteTools { targets, scrubber, desk } = house.suites();
+    let door = house.door(workspace)?;
+    let config = door.brain().config()?;
+    let assistants = house.assistants(workspace, &config);
+    let reranker = Reranker::of(desk, &house.share_store(), workspace, &config, stop);
+    let reranker = reranker.map_err(|error| Fault::config(error.to_string()))?;
+    held.going.say("asking");
+    let progress = |done: usize, total: usize| held.going.at(done as u64, total as u64);
+    let conductor = Conductor {
+        store: house.store(),
+        brain: door.brain(),
+        targets,
+        assistants: assistants.as_deref(),
+        reranker: reranker.as_ref(),
+        scrubber,
+        stop,
+        progress: &progress,
+        clock: Timestamp::now,
+    };
+    Ok(conductor.run(suite, order)?)
+}
+
+/// Records the run and ends the job; false for a worker that lost it.
+pub(super) fn recorded(held: &Held<'_>, run: &SuiteRunBody, now: Timestamp) -> Result<bool, Fault> {
+    let (store, job) = (held.house.store(), held.job.info.id);
+    Ok(record_and_end(store, held.workspace(), job, &held.lease, run, now)?.is_some())
+}

@@ -1,0 +1,218 @@
+//! Pairs that people judged, thresholds and their scores.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{config, counters, workspaces, write};
+use crate::calibration::*;
+use crate::driver::{Columns, Session, collect, first};
+use crate::schema::RERANK_SCORES;
+use crate::types::WriteKind;
+use crate::{Result, row};
+
+const PAIRS: &str = "SELECT id, query_hash, chunk_id, document, label, body, created_at \
+     FROM calibration_pairs WHERE workspace_id = $1";
+const ADD_PAIR: &str = "INSERT INTO calibration_pairs (workspace_id, id, document, label, body, \
+     created_at, query_hash, chunk_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const REPLACE_PAIR: &str = "UPDATE calibration_pairs SET document = $3, label = $4, body = $5, \
+     created_at = $6 WHERE workspace_id = $1 AND id = $2";
+const DELETE_PAIR: &str = "DELETE FROM calibration_pairs WHERE workspace_id = $1 AND id = $2";
+const ADD: &str = "INSERT INTO rerank_thresholds (workspace_id, id, model, status, threshold, n, \
+     mean, sigma, created_at, body) VALUES ($1, $2, $3, 'candidate', $4, $5, $6, $7, $8, $9)";
+const THRESHOLDS: &str = "SELECT id, model, status, threshold, n, mean, sigma, body, created_at, \
+     decided_at FROM rerank_thresholds WHERE workspace_id = $1";
+const SUPERSEDE: &str = "UPDATE rerank_thresholds SET status = 'superseded', decided_at = $3 \
+     WHERE workspace_id = $1 AND status = 'active' AND id <> $2 AND model = \
+     (SELECT chosen.model FROM rerank_thresholds AS chosen \
+     WHERE chosen.workspace_id = $1 AND chosen.id = $2)";
+const SET_STATUS: &str = "UPDATE rerank_thresholds SET status = $3, decided_at = $4 \
+     WHERE workspace_id = $1 AND id = $2";
+const SCORES: &str = "SELECT pair_id, score FROM rerank_scores \
+     WHERE workspace_id = $1 AND threshold_id = $2 ORDER BY pair_id";
+
+pub(super) fn put_pairs(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    pairs: &[NewPair],
+    now: Timestamp,
+) -> Result<Vec<PairPut>> {
+    workspaces::ledger(session, ws)?;
+    // Held to the end of the transaction: of two who put one pair one is the first.
+    counters::take(session, ws, "calibration_pairs", 0)?;
+    pairs.iter().map(|pair| put_pair(session, ws, pair, now)).collect()
+}
+
+fn put_pair(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    new: &NewPair,
+    now: Timestamp,
+) -> Result<PairPut> {
+    let NewPair { query_hash, chunk_id, document, label, body } = new;
+    refuse_nul(&[chunk_id, document, label, body])?;
+    let sql = format!("{PAIRS} AND query_hash = $2 AND chunk_id = $3");
+    let key = [ws.into(), query_hash.into(), chunk_id.as_str().into()];
+    let found = first(session, &sql, &key, pair)?;
+    if let Some(found) = &found
+        && (document, label, body) == (&found.document, &found.label, &found.body)
+    {
+        return Ok(PairPut { id: found.id, kind: WriteKind::Unchanged });
+    }
+    let id = match &found {
+        Some(found) => found.id,
+        None => counters::take(session, ws, "calibration_pairs", 1)?,
+    };
+    let mut params = vec![
+        ws.into(),
+        id.into(),
+        document.as_str().into(),
+        label.as_str().into(),
+        body.as_str().into(),
+        now.as_millisecond().into(),
+    ];
+    if found.is_some() {
+        session.execute(REPLACE_PAIR, &params)?;
+        return Ok(PairPut { id, kind: WriteKind::Changed });
+    }
+    params.extend([query_hash.into(), chunk_id.as_str().into()]);
+    session.execute(ADD_PAIR, &params)?;
+    Ok(PairPut { id, kind: WriteKind::Added })
+}
+
+pub(super) fn pairs(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    label: Option<&str>,
+    limit: usize,
+) -> Result<Vec<CalibrationPair>> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(&[label.unwrap_or("")])?;
+    let sql = format!(
+        "{PAIRS} AND (label = $2 OR $2 IS NULL) ORDER BY created_at DESC, id DESC LIMIT $3"
+    );
+    collect(session, &sql, &[ws.into(), label.into(), limit.into()], pair)
+}
+
+pub(super) fn delete_pair(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    Ok(session.execute(DELETE_PAIR, &[ws.into(), id.into()])? > 0)
+}
+
+pub(super) fn add_threshold(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    new: &NewThreshold,
+    now: Timestamp,
+) -> Result<i64> {
+    workspaces::ledger(session, ws)?;
+    let NewThreshold { model, threshold, n, mean, sigma, body, scores } = new;
+    refuse_nul(&[model, body])?;
+    let id = counters::take(session, ws, "rerank_thresholds", 1)?;
+    let params = [
+        ws.into(),
+        id.into(),
+        model.as_str().into(),
+        (*threshold).into(),
+        (*n).into(),
+        (*mean).into(),
+        (*sigma).into(),
+        now.as_millisecond().into(),
+        body.as_str().into(),
+    ];
+    session.execute(ADD, &params)?;
+    let values: Vec<_> = scores
+        .iter()
+        .flat_map(|RerankScore { pair, score }| [id.into(), (*pair).into(), (*score).into()])
+        .collect();
+    session.insert(&RERANK_SCORES, ws, &values)?;
+    Ok(id)
+}
+
+pub(super) fn set_status(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    status: ThresholdStatus,
+    settings: &[(&str, &str)],
+    now: Timestamp,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    // Held to the end of the transaction, or two that become active at once would not see each other.
+    counters::take(session, ws, "rerank_thresholds", 0)?;
+    let at = now.as_millisecond();
+    if status == ThresholdStatus::Active {
+        session.execute(SUPERSEDE, &[ws.into(), id.into(), at.into()])?;
+    }
+    let params = [ws.into(), id.into(), status.name().into(), at.into()];
+    let found = session.execute(SET_STATUS, &params)? > 0;
+    if found {
+        for (key, value) in settings {
+            config::set(session, ws, key, value)?;
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn threshold(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+) -> Result<Option<RerankThreshold>> {
+    workspaces::ledger(session, ws)?;
+    let sql = format!("{THRESHOLDS} AND id = $2");
+    first(session, &sql, &[ws.into(), id.into()], threshold_of)
+}
+
+pub(super) fn thresholds(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    model: Option<&str>,
+    limit: usize,
+) -> Result<Vec<RerankThreshold>> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(&[model.unwrap_or("")])?;
+    let sql = format!("{THRESHOLDS} AND (model = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
+    collect(session, &sql, &[ws.into(), model.into(), limit.into()], threshold_of)
+}
+
+pub(super) fn scores(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    threshold: i64,
+) -> Result<Vec<RerankScore>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, SCORES, &[ws.into(), threshold.into()], |row| {
+        Ok(RerankScore { pair: row.int(0)?, score: row.real(1)? })
+    })
+}
+
+fn pair(row: &dyn Columns) -> Result<CalibrationPair> {
+    Ok(CalibrationPair {
+        id: row.int(0)?,
+        query_hash: row::hash(row, 1)?,
+        chunk_id: row.text(2)?,
+        document: row.text(3)?,
+        label: row.text(4)?,
+        body: row.text(5)?,
+        created_at: row::timestamp(row.int(6)?)?,
+    })
+}
+
+fn threshold_of(row: &dyn Columns) -> Result<RerankThreshold> {
+    Ok(RerankThreshold {
+        id: row.int(0)?,
+        model: row.text(1)?,
+        status: row::name(row, 2, ThresholdStatus::from_name)?,
+        threshold: row.real(3)?,
+        n: row::natural(row, 4)?,
+        mean: row.real(5)?,
+        sigma: row.real(6)?,
+        body: row.text(7)?,
+        created_at: row::timestamp(row.int(8)?)?,
+        decided_at: row::opt_timestamp(row, 9)?,
+    })
+}
+
+fn refuse_nul(texts: &[&str]) -> Result<()> {
+    texts.iter().try_for_each(|text| write::refuse_nul_in(text, || "the calibration".to_owned()))
+}

@@ -1,0 +1,212 @@
+//! Messages on their way to people.
+//!
+//! Of a channel and a key only the first message that is neither sent nor dead may be claimed. It is one
+//! row, so nobody passes it and no two senders have it. Every word of a sender is fenced: it counts
+//! while the message is queued under the same sender and the same attempt.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::alert::*;
+use crate::driver::{Columns, Session, Value, collect, first};
+use crate::job::Lease;
+use crate::schema::DELIVERIES;
+use crate::{Result, row};
+
+const ROWS: &str = "SELECT workspace_id, id, channel, dedup_key, action, state, attempt, \
+     run_after, worker, lease_until, created_at, ended_at, error, payload FROM alert_deliveries \
+     WHERE workspace_id = $1";
+/// What a sender may take at the moment `$1`.
+const CLAIMABLE: &str = "state = 'queued' AND run_after <= $1 \
+     AND (lease_until IS NULL OR lease_until <= $1) AND NOT EXISTS (SELECT 1 \
+     FROM alert_deliveries AS earlier WHERE earlier.state = 'queued' \
+     AND earlier.workspace_id = alert_deliveries.workspace_id \
+     AND earlier.channel = alert_deliveries.channel \
+     AND earlier.dedup_key = alert_deliveries.dedup_key AND earlier.id < alert_deliveries.id)";
+/// How many messages of a workspace somebody is sending.
+const ON_THE_WAY: &str = "SELECT count(*) FROM alert_deliveries AS held \
+     WHERE held.state = 'queued' AND held.workspace_id = alert_deliveries.workspace_id \
+     AND held.lease_until > $1";
+const CLAIM: &str = "UPDATE alert_deliveries SET attempt = attempt + 1, worker = $3, \
+     lease_until = $4 WHERE workspace_id = $1 AND id = $2";
+/// Whose message it is. The first four parameters of what a sender says.
+const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
+     AND state = 'queued' AND lease_until IS NOT NULL";
+const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
+     count(CASE WHEN state = 'dead' THEN 1 END), \
+     min(CASE WHEN state = 'queued' THEN created_at END) FROM alert_deliveries \
+     WHERE workspace_id = $1";
+const PRUNE: &str = "DELETE FROM alert_deliveries WHERE workspace_id = $1 AND ended_at < $2";
+
+/// Their numbers.
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    messages: &[NewDelivery],
+    now: Timestamp,
+) -> Result<Vec<i64>> {
+    workspaces::ledger(session, ws)?;
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let last = counters::take(session, ws, "alert_deliveries", messages.len())?;
+    let ids: Vec<i64> = (last - messages.len() as i64 + 1..=last).collect();
+    let at = now.as_millisecond();
+    let mut values = Vec::with_capacity(messages.len() * DELIVERIES.columns.len());
+    for (id, NewDelivery { channel, dedup_key, action, payload }) in ids.iter().zip(messages) {
+        refuse_nul(&[channel, dedup_key, payload])?;
+        values.extend([
+            (*id).into(),
+            channel.as_str().into(),
+            dedup_key.as_str().into(),
+            action.name().into(),
+            DeliveryState::Queued.name().into(),
+            0_i64.into(),
+            at.into(),
+            at.into(),
+            payload.as_str().into(),
+        ]);
+    }
+    session.insert(&DELIVERIES, ws, &values)?;
+    Ok(ids)
+}
+
+/// Workspaces with something to send: those with the fewest messages on their way first.
+pub(super) fn claimable(
+    session: &mut dyn Session,
+    claim: &DeliveryClaim,
+    now: Timestamp,
+) -> Result<Vec<WorkspaceId>> {
+    refuse_nul(&[&claim.worker])?;
+    let sql = format!(
+        "SELECT workspace_id FROM alert_deliveries WHERE {CLAIMABLE} \
+         GROUP BY workspace_id ORDER BY ({ON_THE_WAY}), workspace_id"
+    );
+    collect(session, &sql, &[now.as_millisecond().into()], |row| {
+        Ok(WorkspaceId::new(&row.text(0)?)?)
+    })
+}
+
+/// Takes the oldest claimable messages of a workspace that nobody else is taking.
+pub(super) fn claim(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    skip_locked: &str,
+    claim: &DeliveryClaim,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Vec<Delivery>> {
+    let sql = format!(
+        "SELECT id FROM alert_deliveries WHERE {CLAIMABLE} AND workspace_id = $2 \
+         ORDER BY id LIMIT $3 {skip_locked}"
+    );
+    let params = [now.as_millisecond().into(), ws.into(), limit.into()];
+    let ids = collect(session, &sql, &params, |row| row.int(0))?;
+    let (worker, until) = (claim.worker.as_str(), claim.lease_until.as_millisecond());
+    let mut claimed = Vec::with_capacity(ids.len());
+    for id in ids {
+        session.execute(CLAIM, &[ws.into(), id.into(), worker.into(), until.into()])?;
+        let sql = format!("{ROWS} AND id = $2");
+        claimed.extend(first(session, &sql, &[ws.into(), id.into()], delivery)?);
+    }
+    Ok(claimed)
+}
+
+/// Whether the message was this sender's.
+pub(super) fn end(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    lease: &Lease,
+    end: &DeliveryEnd,
+    now: Timestamp,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    let now = now.as_millisecond();
+    let (state, ended_at, retry_at, error) = match end {
+        DeliveryEnd::Sent => (DeliveryState::Sent, Some(now), None, None),
+        DeliveryEnd::Retry { at, error } => {
+            (DeliveryState::Queued, None, Some(captures::reached(*at)), Some(error.as_str()))
+        }
+        DeliveryEnd::Dead { error } => (DeliveryState::Dead, Some(now), None, Some(error.as_str())),
+    };
+    let Lease { worker, attempt } = lease;
+    refuse_nul(&[worker, error.unwrap_or("")])?;
+    let sql = format!(
+        "UPDATE alert_deliveries SET state = $5, ended_at = $6, error = $7, \
+         run_after = coalesce($8, run_after), lease_until = NULL {FENCE}"
+    );
+    let params = [
+        ws.into(),
+        id.into(),
+        worker.as_str().into(),
+        (*attempt).into(),
+        state.name().into(),
+        ended_at.into(),
+        error.into(),
+        retry_at.into(),
+    ];
+    Ok(session.execute(&sql, &params)? > 0)
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &DeliveryFilter,
+    limit: usize,
+) -> Result<Vec<Delivery>> {
+    workspaces::ledger(session, ws)?;
+    let DeliveryFilter { state, channel, dedup_key, before } = filter;
+    refuse_nul(&[channel.as_deref().unwrap_or(""), dedup_key.as_deref().unwrap_or("")])?;
+    let narrowings: [(&str, Option<Value<'_>>); 4] = [
+        ("state =", state.map(|state| state.name().into())),
+        ("channel =", channel.as_deref().map(Value::from)),
+        ("dedup_key =", dedup_key.as_deref().map(Value::from)),
+        ("id <", before.map(Value::from)),
+    ];
+    let (mut sql, mut params) = captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
+    params.push(limit.into());
+    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+    collect(session, &sql, &params, delivery)
+}
+
+pub(super) fn counts(session: &mut dyn Session, ws: &WorkspaceId) -> Result<DeliveryCounts> {
+    workspaces::ledger(session, ws)?;
+    let counts = first(session, COUNTS, &[ws.into()], |row| {
+        Ok(DeliveryCounts {
+            queued: row::natural(row, 0)?,
+            dead: row::natural(row, 1)?,
+            oldest_queued: row::opt_timestamp(row, 2)?,
+        })
+    })?;
+    Ok(counts.unwrap_or_default())
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+fn delivery(row: &dyn Columns) -> Result<Delivery> {
+    Ok(Delivery {
+        workspace: WorkspaceId::new(&row.text(0)?)?,
+        id: row.int(1)?,
+        channel: row.text(2)?,
+        dedup_key: row.text(3)?,
+        action: row::name(row, 4, DeliveryAction::from_name)?,
+        state: row::name(row, 5, DeliveryState::from_name)?,
+        attempt: row::small(row, 6)?,
+        run_after: row::timestamp(row.int(7)?)?,
+        worker: row.opt_text(8)?,
+        lease_until: row::opt_timestamp(row, 9)?,
+        created_at: row::timestamp(row.int(10)?)?,
+        ended_at: row::opt_timestamp(row, 11)?,
+        error: row.opt_text(12)?,
+        payload: row.text(13)?,
+    })
+}
+
+fn refuse_nul(texts: &[&str]) -> Result<()> {
+    texts.iter().try_for_each(|text| write::refuse_nul_in(text, || "the message".to_owned()))
+}

@@ -1,0 +1,107 @@
+//! Events that suites wait for.
+
+use gbrain_core::id::{Generation, WorkspaceId};
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::driver::{Session, collect, first};
+use crate::suite::{EventReceipt, NewEvent, Stirred, Stirring, SuiteEvent};
+use crate::{Result, row};
+
+const KNOWN: &str = "SELECT id FROM suite_events \
+     WHERE workspace_id = $1 AND kind = $2 AND document = $3 AND version = $4";
+const ADD: &str = "INSERT INTO suite_events (workspace_id, kind, document, version, id, at, body) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const AFTER: &str = "SELECT id, kind, document, version, body, at FROM suite_events \
+     WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+const STIRRED: &str = "SELECT min(c.at), max(c.at), max(c.generation) FROM changes c \
+     WHERE c.workspace_id = $1 AND c.generation > $2 AND c.op <> 'source'";
+/// Whether a change leaves other links than the version before it had. One that was deleted has none.
+const OTHER_LINKS: &str = "c.op = 'purge' \
+     OR EXISTS (SELECT link_type, direction, target, since, until FROM links n \
+         WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version \
+         EXCEPT SELECT link_type, direction, target, since, until FROM links o \
+         WHERE o.workspace_id = c.workspace_id AND o.page_id = c.page_id \
+             AND o.version = c.version - 1) \
+     OR EXISTS (SELECT link_type, direction, target, since, until FROM links o \
+         WHERE o.workspace_id = c.workspace_id AND o.page_id = c.page_id \
+             AND o.version = c.version - 1 \
+         EXCEPT SELECT link_type, direction, target, since, until FROM links n \
+         WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version)";
+const PRUNE: &str = "DELETE FROM suite_events WHERE workspace_id = $1 AND at < $2";
+
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    event: &NewEvent,
+    now: Timestamp,
+) -> Result<EventReceipt> {
+    workspaces::ledger(session, ws)?;
+    let NewEvent { kind, document, version, body } = event;
+    for text in [kind, document, version, body] {
+        write::refuse_nul_in(text, || "the event".to_owned())?;
+    }
+    let mut params =
+        vec![ws.into(), kind.as_str().into(), document.as_str().into(), version.as_str().into()];
+    // The counter is held to the end of the transaction: of two who tell one event one is the first.
+    counters::take(session, ws, "suite_events", 0)?;
+    if let Some(seq) = first(session, KNOWN, &params, |row| row.int(0))? {
+        return Ok(EventReceipt { seq, is_new: false });
+    }
+    let seq = counters::take(session, ws, "suite_events", 1)?;
+    params.extend([seq.into(), now.as_millisecond().into(), body.as_str().into()]);
+    session.execute(ADD, &params)?;
+    Ok(EventReceipt { seq, is_new: true })
+}
+
+pub(super) fn after(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    seq: i64,
+    limit: usize,
+) -> Result<Vec<SuiteEvent>> {
+    workspaces::ledger(session, ws)?;
+    collect(session, AFTER, &[ws.into(), seq.into(), limit.into()], |row| {
+        Ok(SuiteEvent {
+            seq: row.int(0)?,
+            kind: row.text(1)?,
+            document: row.text(2)?,
+            version: row.text(3)?,
+            body: row.text(4)?,
+            at: row::timestamp(row.int(5)?)?,
+        })
+    })
+}
+
+pub(super) fn head(session: &mut dyn Session, ws: &WorkspaceId) -> Result<i64> {
+    workspaces::ledger(session, ws)?;
+    counters::last(session, ws, "suite_events")
+}
+
+pub(super) fn stirred(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    after: Generation,
+    which: Stirring,
+) -> Result<Option<Stirred>> {
+    workspaces::ledger(session, ws)?;
+    let sql = match which {
+        Stirring::Pages => STIRRED.to_owned(),
+        Stirring::Links => format!("{STIRRED} AND ({OTHER_LINKS})"),
+    };
+    let found = first(session, &sql, &[ws.into(), after.0.into()], |row| {
+        let (Some(first), Some(last), Some(up_to)) =
+            (row.opt_int(0)?, row.opt_int(1)?, row.opt_int(2)?)
+        else {
+            return Ok(None);
+        };
+        let (first, last) = (row::timestamp(first)?, row::timestamp(last)?);
+        Ok(Some(Stirred { first, last, up_to: Generation(up_to) }))
+    })?;
+    Ok(found.flatten())
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}

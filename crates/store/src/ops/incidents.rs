@@ -1,0 +1,101 @@
+//! Incidents and their records.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{counters, workspaces, write};
+use crate::driver::{Columns, Session, collect, first};
+use crate::incident::{Incident, IncidentState};
+use crate::{Result, row};
+
+const OPEN: &str = "INSERT INTO incidents (workspace_id, id, state, opened_at, title, body) \
+     VALUES ($1, $2, 'open', $3, $4, $5)";
+const LIST: &str = "SELECT id, state, opened_at, resolved_at, title, body FROM incidents \
+     WHERE workspace_id = $1";
+/// Changes nothing, and holds the row to the end of the transaction.
+const HOLD: &str = "UPDATE incidents SET state = state WHERE workspace_id = $1 AND id = $2 \
+     RETURNING id, state, opened_at, resolved_at, title, body";
+const WRITE: &str = "UPDATE incidents SET state = $3, resolved_at = $4, body = $5 \
+     WHERE workspace_id = $1 AND id = $2";
+
+pub(super) fn open(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    title: &str,
+    body: &str,
+    now: Timestamp,
+) -> Result<i64> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(title)?;
+    refuse_nul(body)?;
+    let id = counters::take(session, ws, "incidents", 1)?;
+    let at = now.as_millisecond();
+    session.execute(OPEN, &[ws.into(), id.into(), at.into(), title.into(), body.into()])?;
+    Ok(id)
+}
+
+/// Writes the record anew and, at a time, ends the incident if it is open.
+pub(super) fn edit(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    edit: &(dyn Fn(&Incident) -> String + Sync),
+    resolved_at: Option<Timestamp>,
+) -> Result<Option<Incident>> {
+    workspaces::ledger(session, ws)?;
+    let found = first(session, HOLD, &[ws.into(), id.into()], incident)?;
+    let Some(mut found) = found else { return Ok(None) };
+    if resolved_at.is_some() {
+        if found.state != IncidentState::Open {
+            return Ok(None);
+        }
+        (found.state, found.resolved_at) = (IncidentState::Resolved, resolved_at);
+    }
+    found.body = edit(&found);
+    refuse_nul(&found.body)?;
+    let params = [
+        ws.into(),
+        id.into(),
+        found.state.name().into(),
+        found.resolved_at.map(|at| at.as_millisecond()).into(),
+        found.body.as_str().into(),
+    ];
+    session.execute(WRITE, &params)?;
+    get(session, ws, id)
+}
+
+pub(super) fn get(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+) -> Result<Option<Incident>> {
+    workspaces::ledger(session, ws)?;
+    first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], incident)
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    state: Option<IncidentState>,
+    limit: usize,
+) -> Result<Vec<Incident>> {
+    workspaces::ledger(session, ws)?;
+    let sql = format!("{LIST} AND (state = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
+    let state = state.map(IncidentState::name);
+    collect(session, &sql, &[ws.into(), state.into(), limit.into()], incident)
+}
+
+fn incident(row: &dyn Columns) -> Result<Incident> {
+    Ok(Incident {
+        id: row.int(0)?,
+        state: row::name(row, 1, IncidentState::from_name)?,
+        opened_at: row::timestamp(row.int(2)?)?,
+        resolved_at: row::opt_timestamp(row, 3)?,
+        title: row.text(4)?,
+        body: row.text(5)?,
+    })
+}
+
+fn refuse_nul(text: &str) -> Result<()> {
+    write::refuse_nul_in(text, || "the incident".to_owned())
+}

@@ -1,0 +1,145 @@
+//! Canonical queries, one for a text.
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::driver::{Columns, Session, Value, collect, first};
+use crate::query_set::{CanonicalQuery, Known, NewQuery, QueryFilter, QueryPut, QueryState};
+use crate::types::WriteKind;
+use crate::{Result, row};
+
+const ADD: &str = "INSERT INTO canonical_queries (workspace_id, id, source, difficulty, origin, \
+     body, text_hash, state, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+const REPLACE: &str = "UPDATE canonical_queries SET source = $3, difficulty = $4, origin = $5, \
+     body = $6 WHERE workspace_id = $1 AND id = $2";
+const LIST: &str = "SELECT id, text_hash, state, source, difficulty, origin, body, created_at, \
+     reviewed_at FROM canonical_queries WHERE workspace_id = $1";
+const SET_STATE: &str = "UPDATE canonical_queries SET state = $3, reviewed_at = $4 \
+     WHERE workspace_id = $1 AND id = $2";
+const DELETE: &str = "DELETE FROM canonical_queries WHERE workspace_id = $1 AND id = $2";
+
+pub(super) fn put(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    queries: &[NewQuery],
+    known: Known,
+    now: Timestamp,
+) -> Result<Vec<QueryPut>> {
+    workspaces::ledger(session, ws)?;
+    // Held to the end of the transaction: of two who put one text one is the first.
+    counters::take(session, ws, "canonical_queries", 0)?;
+    queries.iter().map(|query| put_one(session, ws, query, known, now)).collect()
+}
+
+fn put_one(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    query: &NewQuery,
+    known: Known,
+    now: Timestamp,
+) -> Result<QueryPut> {
+    let NewQuery { text_hash, state, source, difficulty, origin, body } = query;
+    refuse_nul(&[source, difficulty.as_deref().unwrap_or(""), origin, body])?;
+    let sql = format!("{LIST} AND text_hash = $2");
+    let found = first(session, &sql, &[ws.into(), text_hash.into()], self::query)?;
+    if let Some(found) = &found
+        && (known == Known::Keep || is_same(found, query))
+    {
+        return Ok(QueryPut { id: found.id, kind: WriteKind::Unchanged });
+    }
+    let id = match &found {
+        Some(found) => found.id,
+        None => counters::take(session, ws, "canonical_queries", 1)?,
+    };
+    let mut params = vec![
+        ws.into(),
+        id.into(),
+        source.as_str().into(),
+        difficulty.as_deref().into(),
+        origin.as_str().into(),
+        body.as_str().into(),
+    ];
+    if found.is_some() {
+        session.execute(REPLACE, &params)?;
+        return Ok(QueryPut { id, kind: WriteKind::Changed });
+    }
+    params.extend([text_hash.into(), state.name().into(), now.as_millisecond().into()]);
+    session.execute(ADD, &params)?;
+    Ok(QueryPut { id, kind: WriteKind::Added })
+}
+
+/// Whether replacing one by the other changes nothing.
+fn is_same(found: &CanonicalQuery, query: &NewQuery) -> bool {
+    let NewQuery { text_hash: _, state: _, source, difficulty, origin, body } = query;
+    (source, difficulty, origin, body)
+        == (&found.source, &found.difficulty, &found.origin, &found.body)
+}
+
+pub(super) fn get(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+) -> Result<Option<CanonicalQuery>> {
+    workspaces::ledger(session, ws)?;
+    first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], query)
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &QueryFilter,
+    limit: usize,
+) -> Result<Vec<CanonicalQuery>> {
+    workspaces::ledger(session, ws)?;
+    let QueryFilter { state, source, difficulty, origin, after } = filter;
+    for text in [source, difficulty, origin].into_iter().flatten() {
+        refuse_nul(&[text])?;
+    }
+    let narrowings: [(&str, Option<Value<'_>>); 5] = [
+        ("state =", state.map(|state| state.name().into())),
+        ("source =", source.as_deref().map(Value::from)),
+        ("difficulty =", difficulty.as_deref().map(Value::from)),
+        ("origin =", origin.as_deref().map(Value::from)),
+        ("id >", after.map(Value::from)),
+    ];
+    let (mut sql, mut params) = captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+    params.push(limit.into());
+    sql.push_str(&format!(" ORDER BY id LIMIT ${}", params.len()));
+    collect(session, &sql, &params, query)
+}
+
+pub(super) fn set_state(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    state: QueryState,
+    now: Timestamp,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    let params = [ws.into(), id.into(), state.name().into(), now.as_millisecond().into()];
+    Ok(session.execute(SET_STATE, &params)? > 0)
+}
+
+pub(super) fn delete(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
+}
+
+fn query(row: &dyn Columns) -> Result<CanonicalQuery> {
+    Ok(CanonicalQuery {
+        id: row.int(0)?,
+        text_hash: row::hash(row, 1)?,
+        state: row::name(row, 2, QueryState::from_name)?,
+        source: row.text(3)?,
+        difficulty: row.opt_text(4)?,
+        origin: row.text(5)?,
+        body: row.text(6)?,
+        created_at: row::timestamp(row.int(7)?)?,
+        reviewed_at: row::opt_timestamp(row, 8)?,
+    })
+}
+
+fn refuse_nul(texts: &[&str]) -> Result<()> {
+    texts.iter().try_for_each(|text| write::refuse_nul_in(text, || "the query".to_owned()))
+}

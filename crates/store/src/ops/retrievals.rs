@@ -1,0 +1,260 @@
+//! Logged retrievals and what was said of them.
+
+use std::ops::ControlFlow;
+
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{captures, counters, workspaces, write};
+use crate::driver::{Columns, Session, Value};
+use crate::retrieval_log::{
+    Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Traffic,
+};
+use crate::schema::{FEEDBACK, FEEDBACK_ROWS, RETRIEVAL_LOGS};
+use crate::{Result, StoreError, row};
+
+const ROWS: &str = "SELECT id, created_at, request_id, query_text, retrieval_mode, experiment_id, \
+     user_id, top_k, rerank_threshold, total_ms, dense_ms, rerank_ms, hydration_ms, body \
+     FROM retrieval_logs WHERE workspace_id = $1";
+const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
+     WHERE f.workspace_id = retrieval_logs.workspace_id \
+     AND f.retrieval_log_id = retrieval_logs.id AND f.signal_type";
+/// Holds the retrieval to the end of the transaction, so that it is not pruned under what is said of it.
+const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
+const PRUNE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2";
+
+/// Their numbers.
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    logs: &[NewRetrievalLog],
+    now: Timestamp,
+) -> Result<Vec<i64>> {
+    workspaces::ledger(session, ws)?;
+    if logs.is_empty() {
+        return Ok(Vec::new());
+    }
+    for NewRetrievalLog { at: _, fields, feedback } in logs {
+        refuse(fields)?;
+        feedback.iter().try_for_each(refuse_feedback)?;
+    }
+    let last = counters::take(session, ws, "retrieval_logs", logs.len())?;
+    let ids: Vec<i64> = (last - logs.len() as i64 + 1..=last).collect();
+    let mut values = Vec::with_capacity(logs.len() * RETRIEVAL_LOGS.columns.len());
+    for (id, log) in ids.iter().zip(logs) {
+        values.extend([(*id).into(), log.at.as_millisecond().into()]);
+        values.extend(values_of(&log.fields));
+    }
+    session.insert(&RETRIEVAL_LOGS, ws, &values)?;
+    let said: Vec<(i64, &NewFeedback)> = ids
+        .iter()
+        .zip(logs)
+        .flat_map(|(id, log)| log.feedback.iter().map(|feedback| (*id, feedback)))
+        .collect();
+    say(session, ws, &said, now)?;
+    Ok(ids)
+}
+
+/// Its number; none if there is no such retrieval.
+pub(super) fn add_feedback(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    log: i64,
+    feedback: &NewFeedback,
+    now: Timestamp,
+) -> Result<Option<i64>> {
+    workspaces::ledger(session, ws)?;
+    refuse_feedback(feedback)?;
+    if session.execute(HOLD, &[ws.into(), log.into()])? == 0 {
+        return Ok(None);
+    }
+    say(session, ws, &[(log, feedback)], now).map(Some)
+}
+
+/// Keeps what was said of retrievals that are there; the last number.
+fn say(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    said: &[(i64, &NewFeedback)],
+    now: Timestamp,
+) -> Result<i64> {
+    let last = counters::take(session, ws, "feedback_events", said.len())?;
+    let mut values = Vec::with_capacity(said.len() * FEEDBACK.columns.len());
+    for (id, (log, feedback)) in (last - said.len() as i64 + 1..).zip(said) {
+        let NewFeedback { signal_type, score, comment } = feedback;
+        values.extend([
+            id.into(),
+            (*log).into(),
+            signal_type.as_str().into(),
+            (*score).into(),
+            comment.as_deref().into(),
+            now.as_millisecond().into(),
+        ]);
+    }
+    session.insert(&FEEDBACK, ws, &values)?;
+    Ok(last)
+}
+
+pub(super) fn scan(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &RetrievalFilter,
+    each: &mut dyn FnMut(RetrievalLog) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    workspaces::ledger(session, ws)?;
+    let (mut sql, mut params) = narrowed(ws, filter)?;
+    sql.push_str(" ORDER BY created_at DESC, id DESC");
+    if let Some(limit) = filter.limit {
+        params.push(limit.into());
+        sql.push_str(&format!(" LIMIT ${}", params.len()));
+    }
+    session.stream(&sql, &params, &mut |row| each(log(row)?))
+}
+
+/// The statement that reads what passes a filter, but for its limit.
+fn narrowed<'a>(
+    ws: &'a WorkspaceId,
+    filter: &'a RetrievalFilter,
+) -> Result<(String, Vec<Value<'a>>)> {
+    let RetrievalFilter {
+        since,
+        until,
+        traffic,
+        retrieval_mode,
+        request_id,
+        signal_type,
+        limit: _,
+    } = filter;
+    let experiment = match traffic {
+        Some(Traffic::Experiment(id)) => Some(id),
+        _ => None,
+    };
+    for text in [retrieval_mode, request_id, signal_type].into_iter().flatten().chain(experiment) {
+        refuse_nul(text)?;
+    }
+    let narrowings: [(&str, Option<Value<'a>>); 5] = [
+        ("created_at >=", since.map(|since| captures::reached(since).into())),
+        ("created_at <", until.map(|until| captures::reached(until).into())),
+        ("experiment_id =", experiment.map(|id| id.as_str().into())),
+        ("retrieval_mode =", retrieval_mode.as_deref().map(Value::from)),
+        ("request_id =", request_id.as_deref().map(Value::from)),
+    ];
+    let (mut sql, mut params) = captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
+    sql.push_str(match traffic {
+        Some(Traffic::Live) => " AND experiment_id IS NULL",
+        Some(Traffic::Experiments) => " AND experiment_id IS NOT NULL",
+        Some(Traffic::Experiment(_)) | None => "",
+    });
+    if let Some(signal) = signal_type {
+        params.push(signal.as_str().into());
+        sql.push_str(&format!(" AND {SAID} = ${})", params.len()));
+    }
+    Ok((sql, params))
+}
+
+pub(super) fn feedback(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    logs: &[i64],
+) -> Result<Vec<Vec<Feedback>>> {
+    workspaces::ledger(session, ws)?;
+    let keys: Vec<Value<'_>> = logs.iter().map(|id| (*id).into()).collect();
+    let mut said = vec![Vec::new(); logs.len()];
+    session.lookup(&FEEDBACK_ROWS, ws, &keys, &mut |place, row| {
+        said[place].push(Feedback {
+            id: row.int(0)?,
+            retrieval_log_id: row.int(1)?,
+            signal_type: row.text(2)?,
+            score: row.opt_real(3)?,
+            comment: row.opt_text(4)?,
+            created_at: row::timestamp(row.int(5)?)?,
+        });
+        Ok(())
+    })?;
+    Ok(said)
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+fn log(row: &dyn Columns) -> Result<RetrievalLog> {
+    Ok(RetrievalLog {
+        id: row.int(0)?,
+        created_at: row::timestamp(row.int(1)?)?,
+        fields: RetrievalFields {
+            request_id: row.opt_text(2)?,
+            query_text: row.text(3)?,
+            retrieval_mode: row.opt_text(4)?,
+            experiment_id: row.opt_text(5)?,
+            user_id: row.opt_text(6)?,
+            top_k: row.opt_int(7)?.map(|_| row::small(row, 7)).transpose()?,
+            rerank_threshold: row.opt_real(8)?,
+            total_ms: row.opt_real(9)?,
+            dense_ms: row.opt_real(10)?,
+            rerank_ms: row.opt_real(11)?,
+            hydration_ms: row.opt_real(12)?,
+            body: row.opt_text(13)?,
+        },
+    })
+}
+
+/// The columns of [`RETRIEVAL_LOGS`] after the number and the time.
+fn values_of(fields: &RetrievalFields) -> [Value<'_>; 12] {
+    let RetrievalFields {
+        request_id,
+        query_text,
+        retrieval_mode,
+        experiment_id,
+        user_id,
+        top_k,
+        rerank_threshold,
+        total_ms,
+        dense_ms,
+        rerank_ms,
+        hydration_ms,
+        body,
+    } = fields;
+    [
+        request_id.as_deref().into(),
+        query_text.as_str().into(),
+        retrieval_mode.as_deref().into(),
+        experiment_id.as_deref().into(),
+        user_id.as_deref().into(),
+        (*top_k).into(),
+        (*rerank_threshold).into(),
+        (*total_ms).into(),
+        (*dense_ms).into(),
+        (*rerank_ms).into(),
+        (*hydration_ms).into(),
+        body.as_deref().into(),
+    ]
+}
+
+/// What one of the engines cannot hold: NUL, and in SQLite NaN, which would become nothing.
+fn refuse(fields: &RetrievalFields) -> Result<()> {
+    for value in values_of(fields) {
+        match value {
+            Value::Text(text) => refuse_nul(&text)?,
+            Value::Real(number) => refuse_nan(number, "log_number")?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn refuse_feedback(feedback: &NewFeedback) -> Result<()> {
+    let NewFeedback { signal_type, score, comment } = feedback;
+    refuse_nul(signal_type)?;
+    refuse_nul(comment.as_deref().unwrap_or(""))?;
+    refuse_nan(score.unwrap_or(0.0), "feedback_score")
+}
+
+fn refuse_nul(text: &str) -> Result<()> {
+    write::refuse_nul_in(text, || "a retrieval log".to_owned())
+}
+
+fn refuse_nan(number: f64, which: &str) -> Result<()> {
+    if number.is_nan() { Err(StoreError::Constraint { which: which.to_owned() }) } else { Ok(()) }
+}

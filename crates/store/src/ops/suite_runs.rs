@@ -1,0 +1,176 @@
+//! Recorded runs of suites. Numbers come from a counter that is held to the end of the transaction: so
+//! they rise in the order in which runs become visible, and of two who record one key one does.
+
+use gbrain_core::gate::Verdict;
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+
+use super::{captures, counters, leases, workspaces, write};
+use crate::driver::{Columns, Session, Value, collect, first};
+use crate::job::{Lease, Outcome};
+use crate::suite::{NewSuiteRun, SuiteRun, SuiteRunFilter, SuiteRunInfo};
+use crate::{Result, row};
+
+const ADD: &str = "INSERT INTO suite_runs (workspace_id, id, suite, key, trigger, job_id, attempt, \
+     started_at, finished_at, verdict, summary, report) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+const RECORDED: &str = "SELECT id FROM suite_runs \
+     WHERE workspace_id = $1 AND suite = $2 AND key = $3";
+/// The columns that [`info`] reads.
+macro_rules! info {
+    () => {
+        "id, suite, key, trigger, job_id, attempt, started_at, finished_at, verdict, summary"
+    };
+}
+const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
+const GET: &str =
+    concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
+const PRUNE: &str = "DELETE FROM suite_runs WHERE workspace_id = $1 AND finished_at < $2";
+
+/// The number of the run that has a key.
+pub(super) fn recorded(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    suite: &str,
+    key: &str,
+) -> Result<Option<i64>> {
+    refuse_nul(&[suite, key])?;
+    first(session, RECORDED, &[ws.into(), suite.into(), key.into()], |row| row.int(0))
+}
+
+/// Its number; none if its key was recorded before.
+pub(super) fn add(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    run: &NewSuiteRun,
+    now: Timestamp,
+) -> Result<Option<i64>> {
+    workspaces::ledger(session, ws)?;
+    let Recorded { id, is_new } = record(session, ws, run, None, now)?;
+    Ok(is_new.then_some(id))
+}
+
+/// Its number; none for a worker that lost its job.
+pub(super) fn finish(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    (job, lease): (i64, &Lease),
+    run: &NewSuiteRun,
+    result: &(dyn Fn(i64) -> String + Sync),
+    now: Timestamp,
+) -> Result<Option<i64>> {
+    // From here to the commit nobody can claim the job.
+    if !leases::hold(session, ws, job, lease)? {
+        return Ok(None);
+    }
+    let id = record(session, ws, run, Some((job, lease)), now)?.id;
+    leases::finish(session, ws, job, lease, &Outcome::Done(result(id)), now)?;
+    Ok(Some(id))
+}
+
+struct Recorded {
+    id: i64,
+    is_new: bool,
+}
+
+fn record(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    run: &NewSuiteRun,
+    job: Option<(i64, &Lease)>,
+    now: Timestamp,
+) -> Result<Recorded> {
+    let NewSuiteRun { suite, key, trigger, started_at, verdict, summary, report } = run;
+    refuse_nul(&[suite, key.as_deref().unwrap_or(""), trigger, summary, report])?;
+    counters::take(session, ws, "suite_runs", 0)?;
+    if let Some(key) = key
+        && let Some(id) = recorded(session, ws, suite, key)?
+    {
+        return Ok(Recorded { id, is_new: false });
+    }
+    let id = counters::take(session, ws, "suite_runs", 1)?;
+    let params = [
+        ws.into(),
+        id.into(),
+        suite.as_str().into(),
+        key.as_deref().into(),
+        trigger.as_str().into(),
+        job.map(|(job, _)| job).into(),
+        job.map_or(0, |(_, lease)| lease.attempt).into(),
+        started_at.as_millisecond().into(),
+        now.as_millisecond().into(),
+        verdict.name().into(),
+        summary.as_str().into(),
+        report.as_str().into(),
+    ];
+    session.execute(ADD, &params)?;
+    Ok(Recorded { id, is_new: true })
+}
+
+pub(super) fn get(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+) -> Result<Option<SuiteRun>> {
+    workspaces::ledger(session, ws)?;
+    first(session, GET, &[ws.into(), id.into()], |row| {
+        Ok(SuiteRun { info: info(row)?, report: row.opt_text(10)? })
+    })
+}
+
+pub(super) fn list(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &SuiteRunFilter,
+    limit: usize,
+) -> Result<Vec<SuiteRunInfo>> {
+    workspaces::ledger(session, ws)?;
+    let SuiteRunFilter { suite, verdict, since, until, before } = filter;
+    refuse_nul(&[suite.as_deref().unwrap_or("")])?;
+    let narrowings: [(&str, Option<Value<'_>>); 5] = [
+        ("suite =", suite.as_deref().map(Value::from)),
+        ("verdict =", verdict.map(|verdict| verdict.name().into())),
+        ("finished_at >=", since.map(|since| captures::reached(since).into())),
+        ("finished_at <", until.map(|until| captures::reached(until).into())),
+        ("id <", before.map(Value::from)),
+    ];
+    let (mut sql, mut params) = captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+    params.push(limit.into());
+    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+    collect(session, &sql, &params, info)
+}
+
+pub(super) fn after(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    limit: usize,
+) -> Result<Vec<SuiteRunInfo>> {
+    workspaces::ledger(session, ws)?;
+    let sql = format!("{LIST} AND id > $2 ORDER BY id LIMIT $3");
+    collect(session, &sql, &[ws.into(), id.into(), limit.into()], info)
+}
+
+pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+fn info(row: &dyn Columns) -> Result<SuiteRunInfo> {
+    Ok(SuiteRunInfo {
+        id: row.int(0)?,
+        suite: row.text(1)?,
+        key: row.opt_text(2)?,
+        trigger: row.text(3)?,
+        job: row.opt_int(4)?,
+        attempt: row::small(row, 5)?,
+        started_at: row::timestamp(row.int(6)?)?,
+        finished_at: row::timestamp(row.int(7)?)?,
+        verdict: row::name(row, 8, Verdict::from_name)?,
+        summary: row.text(9)?,
+    })
+}
+
+fn refuse_nul(texts: &[&str]) -> Result<()> {
+    texts.iter().try_for_each(|text| write::refuse_nul_in(text, || "the run".to_owned()))
+}
