@@ -1,8 +1,8 @@
 //! The Python environment of the tests: programs of others that ours must get on with.
 //!
 //! A promise about a protocol is worth what a client says that we did not write, so the tests run
-//! the official MCP client, an API fuzzer and a reader of metrics, each at the version that
-//! `python/requirements.txt` pins. The environment is made once beside the build, and again when
+//! the official MCP client, an API fuzzer, a reader of metrics and a vector database, each at the version
+//! that `python/requirements.txt` and `python/servers.txt` pin. The environment is made once beside the build, and again when
 //! the pins, the interpreter or its place change. Not having Python is never a reason to skip a
 //! test: it is installed where that is possible, and is an error with a remedy elsewhere.
 
@@ -18,6 +18,8 @@ use crate::packages;
 
 const VARIABLE: &str = "GBRAIN_TEST_PYTHON";
 const REQUIREMENTS: &str = include_str!("../python/requirements.txt");
+/// Servers of others. They are programs in a package: what the package's library needs is left out.
+const SERVERS: &str = include_str!("../python/servers.txt");
 const REMEDY: &str = "the tests need Python 3.11 or newer with its venv module, and it could not \
                       be installed; install python3 and python3-venv";
 
@@ -51,18 +53,21 @@ fn find_or_make(directory: &Path) -> Result<PathBuf> {
     let base = find_or_install()?;
     let python = directory.join("bin").join("python");
     let stamp = directory.join("made-of");
-    let made_of = format!("{}\n{}\n{REQUIREMENTS}", directory.display(), base.description);
+    let made_of = format!("{}\n{}\n{REQUIREMENTS}{SERVERS}", directory.display(), base.description);
     if fs::read_to_string(&stamp).is_ok_and(|found| found == made_of) {
         return Ok(python);
     }
     eprintln!("making the Python environment of the tests in {}", directory.display());
     run(Command::new(base.program).args(["-m", "venv", "--clear"]).arg(directory))?;
-    let requirements = directory.join("requirements.txt");
-    fs::write(&requirements, REQUIREMENTS).context("could not write the requirements")?;
-    run(Command::new(&python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
-        .args(["--no-compile", "--requirement"])
-        .arg(&requirements))?;
+    for (pins, more) in [(REQUIREMENTS, None), (SERVERS, Some("--no-deps"))] {
+        let requirements = directory.join("requirements.txt");
+        fs::write(&requirements, pins).context("could not write the requirements")?;
+        run(Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
+            .args(["--no-compile", "--requirement"])
+            .arg(&requirements)
+            .args(more))?;
+    }
     // Last, so that an interrupted installation is started again.
     fs::write(&stamp, made_of).context("could not write what the environment is made of")?;
     Ok(python)
@@ -112,10 +117,14 @@ mod tests {
 
     #[test]
     fn every_requirement_is_pinned() {
-        let lines = REQUIREMENTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let names: Vec<&str> = lines
-            .map(|line| line.split_once("==").unwrap_or_else(|| panic!("{line} is not pinned")).0)
-            .collect();
-        assert_eq!(names[..3], ["mcp", "schemathesis", "prometheus_client"]);
+        let names = |pins: &'static str| -> Vec<&str> {
+            let lines = pins.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let pinned = |line: &'static str| line.split_once("==");
+            lines
+                .map(|line| pinned(line).unwrap_or_else(|| panic!("{line} is not pinned")).0)
+                .collect()
+        };
+        assert_eq!(names(REQUIREMENTS)[..3], ["mcp", "schemathesis", "prometheus_client"]);
+        assert_eq!(names(SERVERS), ["chromadb"]);
     }
 }

@@ -135,8 +135,10 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
         scheduler.signal("TERM")?;
         violations.expect("a scheduler that was told to end", &scheduler.wait()?);
     }
+    // This one looks too, and would be waited for.
+    drop(store);
     brain.settle()?;
-    check(store.as_ref(), &workspace, hunt.runs, &violations, &mut report)?;
+    check(brain.store()?.as_ref(), &workspace, hunt.runs, &violations, &mut report)?;
     report.violations = violations.into_list();
     if !report.violations.is_empty() {
         say(format!("the brain is kept in {}", brain.keep().display()));

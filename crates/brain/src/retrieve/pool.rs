@@ -14,6 +14,9 @@ use crate::BrainError;
 use super::Retrieval;
 use super::arms::ArmResults;
 
+/// So many hits have their backlinks counted, however few are asked for.
+const COUNTED: usize = 10;
+
 #[derive(Default)]
 pub(super) struct Pool {
     candidates: Vec<Candidate>,
@@ -84,7 +87,8 @@ impl Retrieval<'_> {
             return Ok(());
         }
         let trust = self.request.filter.trust;
-        let limit = self.request.limit;
+        // So that the first of few are the first of more.
+        let limit = self.request.limit.max(COUNTED);
         for candidate in candidates.iter_mut().take(limit.saturating_add(limit.div_ceil(2))) {
             let slug = self.view.backlinks(&name_key(candidate.key.slug.as_str()), trust)?;
             let title = self.view.backlinks(&name_key(&candidate.title), trust)?;

@@ -3,7 +3,7 @@
 //! Ranks are those of the results as the target lists them, from 1. A key that several results match
 //! counts once. An error counts as a miss: whoever asked has no answer.
 
-use super::graph::{self, Facts, Faith, GraphResult};
+use super::graph::{self, Facts, Faith, GraphResult, Wanted};
 use super::query::{CanonicalQuery, Key, KeyKind};
 use super::snippet::{self, Highlight};
 use crate::named;
@@ -93,14 +93,25 @@ impl CaseResult {
     }
 }
 
+/// Whether answers to questions about links must say why: of a suite about links they must, of others
+/// only those that links gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedWhy {
+    /// They must.
+    Yes,
+    /// They may.
+    No,
+}
+
 /// What came of a query.
 pub fn judge(
     query: &CanonicalQuery,
+    asked_why: AskedWhy,
     answer: &Result<TargetAnswer, TargetError>,
     facts: &Facts<'_>,
 ) -> CaseResult {
     match answer {
-        Ok(answer) => answered(query, answer, facts),
+        Ok(answer) => answered(query, asked_why, answer, facts),
         Err(error) => {
             let flags = if query.has_key() { vec![Flag::MissingResult] } else { Vec::new() };
             CaseResult {
@@ -139,7 +150,12 @@ fn blank(query: &CanonicalQuery) -> CaseResult {
     }
 }
 
-fn answered(query: &CanonicalQuery, answer: &TargetAnswer, facts: &Facts<'_>) -> CaseResult {
+fn answered(
+    query: &CanonicalQuery,
+    asked_why: AskedWhy,
+    answer: &TargetAnswer,
+    facts: &Facts<'_>,
+) -> CaseResult {
     let results = &answer.results[..answer.results.len().min(DEPTH)];
     let keys: Vec<&Key> = query.expected.iter().chain(&query.acceptable).collect();
     let rank = results.iter().position(|found| keys.iter().any(|key| names(key, found)));
@@ -151,9 +167,11 @@ fn answered(query: &CanonicalQuery, answer: &TargetAnswer, facts: &Facts<'_>) ->
         _ => None,
     };
     let graph = query.family.map(|family| {
-        graph::judge(answer.rationale.as_ref(), Some(family), &query.entities, facts)
+        let wanted = Wanted { family, entities: &query.entities, end: query.answer_end };
+        graph::judge(answer.rationale.as_ref(), &wanted, facts)
     });
-    let needs_rationale = query.family.is_some() || answer.mode == Some(RetrievalMode::Graph);
+    let is_from_links = answer.mode == Some(RetrievalMode::Graph);
+    let needs_rationale = is_from_links || (asked_why == AskedWhy::Yes && query.family.is_some());
     let timings = &answer.timings;
     let mut case = CaseResult {
         mode: answer.mode.or(query.mode),
@@ -262,31 +280,43 @@ mod tests {
 
     #[test]
     fn ranks_and_counts_by_hand() {
-        let case = judge(&asked(), &Ok(answer(&["x", "wiki::c", "y", "a", "a", "z", "b"])), &holds);
+        let case = judge(
+            &asked(),
+            AskedWhy::Yes,
+            &Ok(answer(&["x", "wiki::c", "y", "a", "a", "z", "b"])),
+            &holds,
+        );
         assert_eq!(case.rank, Some(2));
         assert_eq!((case.found, case.expected, case.relevant), ([1, 2], 2, [2, 3]));
         assert!(case.is_hit(5) && case.flags.is_empty() && !case.is_failing());
-        let far = judge(&asked(), &Ok(answer(&["1", "2", "3", "4", "5", "b"])), &holds);
+        let far =
+            judge(&asked(), AskedWhy::Yes, &Ok(answer(&["1", "2", "3", "4", "5", "b"])), &holds);
         assert!(!far.is_hit(5) && far.is_hit(10));
         let too_far = answer(&["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "a"]);
-        assert_eq!(judge(&asked(), &Ok(too_far), &holds).flags, [Flag::MissingResult]);
+        assert_eq!(
+            judge(&asked(), AskedWhy::Yes, &Ok(too_far), &holds).flags,
+            [Flag::MissingResult]
+        );
     }
 
     #[test]
     fn chunks_are_named_by_their_own_ids() {
         let key = |id: &str| vec![Key { kind: KeyKind::Chunk, id: id.to_owned() }];
         let of_chunk = |id| CanonicalQuery { expected: key(id), acceptable: Vec::new(), ..asked() };
-        assert_eq!(judge(&of_chunk("a#0"), &Ok(answer(&["a"])), &holds).rank, Some(1));
-        assert_eq!(judge(&of_chunk("a"), &Ok(answer(&["a"])), &holds).rank, None);
+        assert_eq!(
+            judge(&of_chunk("a#0"), AskedWhy::Yes, &Ok(answer(&["a"])), &holds).rank,
+            Some(1)
+        );
+        assert_eq!(judge(&of_chunk("a"), AskedWhy::Yes, &Ok(answer(&["a"])), &holds).rank, None);
         let qualified =
             CanonicalQuery { expected: keys(&["wiki::a"]), acceptable: Vec::new(), ..asked() };
-        assert_eq!(judge(&qualified, &Ok(answer(&["port::a"])), &holds).rank, None);
+        assert_eq!(judge(&qualified, AskedWhy::Yes, &Ok(answer(&["port::a"])), &holds).rank, None);
     }
 
     #[test]
     fn an_error_is_a_miss() {
         let error = TargetError::new(TargetErrorKind::Timeout, "no answer");
-        let case = judge(&asked(), &Err(error), &holds);
+        let case = judge(&asked(), AskedWhy::Yes, &Err(error), &holds);
         assert_eq!((case.error, case.rank), (Some(TargetErrorKind::Timeout), None));
         assert_eq!(case.flags, [Flag::MissingResult]);
         assert!(case.is_failing() && case.total_ms.is_none());
@@ -300,7 +330,7 @@ mod tests {
             let mut answer = answer(&["a"]);
             answer.results[0].snippet = snippet.map(str::to_owned);
             answer.results[0].text = text.map(str::to_owned);
-            judge(&asked, &Ok(answer), &holds)
+            judge(&asked, AskedWhy::Yes, &Ok(answer), &holds)
         };
         assert_eq!(shown(Some("plans forty berths"), None).flags, []);
         assert_eq!(shown(Some("plans nothing"), None).flags, [Flag::WrongSnippet]);
@@ -308,7 +338,7 @@ mod tests {
         let made_up = shown(Some("plans forty berths"), Some("plans fifty berths"));
         assert_eq!(made_up.flags, [Flag::HallucinatedContent]);
         assert_eq!(
-            judge(&asked, &Ok(answer(&["x"])), &holds).highlight,
+            judge(&asked, AskedWhy::Yes, &Ok(answer(&["x"])), &holds).highlight,
             None,
             "recall punishes it"
         );
@@ -331,12 +361,19 @@ mod tests {
         };
         let rationale = Rationale { edges: vec![edge], ..Rationale::default() };
         let with = TargetAnswer { rationale: Some(rationale), ..answer(&["x"]) };
-        let case = judge(&asked, &Ok(with), &holds);
+        let case = judge(&asked, AskedWhy::Yes, &Ok(with), &holds);
         assert_eq!((case.graph_answer, case.rationale_present), (Some(true), Some(true)));
         assert_eq!((case.faith, case.is_failing()), (Some(Faith::Faithful), false));
-        let without = judge(&asked, &Ok(answer(&["a"])), &holds);
+        let without = judge(&asked, AskedWhy::Yes, &Ok(answer(&["a"])), &holds);
         assert_eq!((without.graph_answer, without.rationale_present), (Some(true), Some(false)));
         assert!(without.is_failing());
+        // Who only searches need not say why, unless the answer came from links.
+        let mut found = answer(&["a"]);
+        let plain = judge(&asked, AskedWhy::No, &Ok(found.clone()), &holds);
+        assert_eq!((plain.rationale_present, plain.is_failing()), (None, false));
+        found.mode = Some(RetrievalMode::Graph);
+        let linked = judge(&asked, AskedWhy::No, &Ok(found), &holds);
+        assert_eq!(linked.rationale_present, Some(false));
     }
 
     #[test]
@@ -345,7 +382,7 @@ mod tests {
         slow.latency_ms = 200.0;
         slow.timings =
             Timings { dense_ms: Some(40.0), total_ms: Some(120.0), ..Timings::default() };
-        let case = judge(&asked(), &Ok(slow), &holds);
+        let case = judge(&asked(), AskedWhy::Yes, &Ok(slow), &holds);
         assert_eq!((case.total_ms, case.stages_ms), (Some(120.0), [Some(40.0), None, None]));
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! An answer is right if an expected entity stands at the answering end of an edge of an allowed kind,
 //! or an expected document is among the results. Which end answers depends on the question: "what depends
-//! on Y" is answered by where edges start, "what does Y depend on" by where they end; so either end counts
-//! as long as the other is not the answer too. Reasons are faithful if every edge exists as it is claimed,
-//! is of an allowed kind, and cites a passage that says so. More than two steps are too far.
+//! on Y" is answered by where edges start, "what does Y depend on" by where they end. A query may say which;
+//! of one that does not, either end counts. Reasons are faithful if every edge exists as it is claimed, is
+//! of an allowed kind, and cites a passage that says so. More than two steps are too far.
 
-use super::query::Family;
+use super::query::{End, Family};
 use crate::named;
 use crate::target::{Rationale, RationaleEdge};
 
@@ -57,18 +57,24 @@ pub struct GraphResult {
     pub problems: Vec<String>,
 }
 
+/// What a question about links is to be answered with.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its family, whose kinds of edges answer it.
+    pub family: Family,
+    /// Who or what the answer is: ids or names.
+    pub entities: &'a [String],
+    /// Which end of an edge it stands at; either if it is not said.
+    pub end: Option<End>,
+}
+
 /// Judges a rationale.
-pub fn judge(
-    rationale: Option<&Rationale>,
-    family: Option<Family>,
-    entities: &[String],
-    facts: &Facts<'_>,
-) -> GraphResult {
+pub fn judge(rationale: Option<&Rationale>, answer: &Wanted<'_>, facts: &Facts<'_>) -> GraphResult {
     let edges = rationale.map_or(&[][..], |rationale| &rationale.edges);
-    let is_allowed =
-        |edge: &RationaleEdge| family.is_none_or(|family| is_one_of(&edge.kind, family.edges()));
+    let is_allowed = |edge: &RationaleEdge| is_one_of(&edge.kind, answer.family.edges());
     let names_answer = edges.iter().filter(|edge| is_allowed(edge)).any(|edge| {
-        [&edge.from, &edge.to].into_iter().any(|end| is_named(end, rationale, entities))
+        let mut ends = answering(edge, answer.end);
+        ends.any(|end| is_named(end, rationale, answer.entities))
     });
     let mut problems: Vec<String> = Vec::new();
     let mut is_verified = true;
@@ -84,7 +90,7 @@ pub fn judge(
             Fact::Unverifiable => is_verified = false,
         }
     }
-    if longest_path(edges) > MOST_HOPS {
+    if steps(rationale, answer.entities) > MOST_HOPS {
         problems.push(format!("the reasons take more than {MOST_HOPS} steps"));
     }
     let faith = match (edges.is_empty(), problems.is_empty(), is_verified) {
@@ -94,6 +100,13 @@ pub fn judge(
         (_, true, true) => Faith::Faithful,
     };
     GraphResult { names_answer, is_present: !edges.is_empty(), faith, problems }
+}
+
+/// The ends of an edge that may be the answer.
+fn answering(edge: &RationaleEdge, end: Option<End>) -> impl Iterator<Item = &str> {
+    let from = (end != Some(End::To)).then_some(edge.from.as_str());
+    let to = (end != Some(End::From)).then_some(edge.to.as_str());
+    from.into_iter().chain(to)
 }
 
 /// Whether an end of an edge is one of the expected entities, by id or by one of its names.
@@ -117,52 +130,44 @@ fn is_one_of(kind: &str, kinds: &[&str]) -> bool {
     kinds.iter().any(|one| one.eq_ignore_ascii_case(kind))
 }
 
-/// The most edges in a row, each from where the last one ended, in either direction. Rationales are short;
-/// one of more edges than this is taken to be as long as it may look.
-fn longest_path(edges: &[RationaleEdge]) -> usize {
-    const SMALL: usize = 12;
-    if edges.len() > SMALL {
-        return steps_from_most_shared(edges);
-    }
-    (0..edges.len())
-        .map(|start| 1 + walk(edges, 1 << start, &edges[start].to, &edges[start].from))
-        .max()
-        .unwrap_or(0)
+/// How many steps the reasons take: from the best of what the question is about to the furthest edge. What
+/// it is about are the entities that the target names, but for the answer; where it names none, whichever
+/// end is nearest to all edges.
+fn steps(rationale: Option<&Rationale>, answers: &[String]) -> usize {
+    let Some(rationale) = rationale else { return 0 };
+    let mut ends: Vec<&str> =
+        rationale.edges.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let is_asked_about = |end: &&str| {
+        rationale.entities.iter().any(|entity| entity.id == **end)
+            && !is_named(end, Some(rationale), answers)
+    };
+    let named: Vec<&str> = ends.iter().copied().filter(is_asked_about).collect();
+    let starts = if named.is_empty() { &ends } else { &named };
+    starts.iter().map(|start| furthest(&rationale.edges, start)).min().unwrap_or(0)
 }
 
-fn walk(edges: &[RationaleEdge], used: u32, head: &str, from: &str) -> usize {
-    let next = edges.iter().enumerate().filter(|(at, _)| used >> at & 1 == 0);
-    let onward = next.filter_map(|(at, edge)| match () {
-        () if edge.from == head && edge.to != from => Some((at, edge.to.as_str())),
-        () if edge.to == head && edge.from != from => Some((at, edge.from.as_str())),
-        () => None,
-    });
-    onward.map(|(at, to)| 1 + walk(edges, used | 1 << at, to, head)).max().unwrap_or(0)
-}
-
-/// Of a large rationale: how far the furthest end is from the one that most edges share.
-fn steps_from_most_shared(edges: &[RationaleEdge]) -> usize {
-    let ends = || edges.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]);
-    let degree = |one: &str| ends().filter(|end| *end == one).count();
-    let Some(centre) = ends().max_by_key(|end| degree(end)) else { return 0 };
-    let mut reached = vec![centre];
+/// The number of the step that takes the last edge, walking from one end in either direction; one more
+/// than any for edges that can't be reached.
+fn furthest(edges: &[RationaleEdge], start: &str) -> usize {
+    let mut reached = vec![start];
+    let mut left: Vec<&RationaleEdge> = edges.iter().collect();
     let mut steps = 0;
-    loop {
-        let is_in = |end: &str| reached.contains(&end);
-        let next: Vec<&str> = edges
-            .iter()
-            .flat_map(|edge| {
-                [(edge.from.as_str(), edge.to.as_str()), (edge.to.as_str(), edge.from.as_str())]
-            })
-            .filter(|(known, new)| is_in(known) && !is_in(new))
-            .map(|(_, new)| new)
-            .collect();
-        if next.is_empty() {
-            return steps;
+    while !left.is_empty() {
+        let is_near = |edge: &&RationaleEdge| {
+            reached.contains(&edge.from.as_str()) || reached.contains(&edge.to.as_str())
+        };
+        let (near, far): (Vec<&RationaleEdge>, Vec<&RationaleEdge>) =
+            left.into_iter().partition(is_near);
+        if near.is_empty() {
+            return usize::MAX;
         }
-        reached.extend(next);
+        reached.extend(near.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]));
+        left = far;
         steps += 1;
     }
+    steps
 }
 
 #[cfg(test)]
@@ -184,7 +189,30 @@ mod tests {
         let entities =
             vec![RationaleEntity { id: "t1".to_owned(), aliases: vec!["Routing Team".to_owned()] }];
         let rationale = Rationale { edges, entities, evidence: Vec::new() };
-        judge(Some(&rationale), Some(Family::Ownership), &["routing team".to_owned()], &|_| fact)
+        let entities = ["routing team".to_owned()];
+        let wanted = Wanted { family: Family::Ownership, entities: &entities, end: None };
+        judge(Some(&rationale), &wanted, &|_| fact)
+    }
+
+    /// "What depends on Y" is answered by where edges start, "what does Y depend on" by where they end: an
+    /// edge the other way round answers neither.
+    #[test]
+    fn which_end_answers() {
+        let check = |from: &str, to: &str, end: Option<End>, expected: bool| {
+            let entities = ["x".to_owned()];
+            let wanted = Wanted { family: Family::Dependencies, entities: &entities, end };
+            let edges = vec![edge(from, "DEPENDS_ON", to)];
+            let rationale = Rationale { edges, ..Rationale::default() };
+            let found = judge(Some(&rationale), &wanted, &|_| Fact::Unverifiable);
+            assert_eq!(found.names_answer, expected, "{from} -> {to}, {end:?}");
+        };
+        check("x", "y", Some(End::From), true);
+        check("y", "x", Some(End::From), false);
+        check("y", "x", Some(End::To), true);
+        check("x", "y", Some(End::To), false);
+        check("x", "y", None, true);
+        check("y", "x", None, true);
+        check("y", "z", None, false);
     }
 
     #[test]
@@ -215,11 +243,27 @@ mod tests {
         let chain = |n: usize| -> Vec<RationaleEdge> {
             (0..n).map(|at| edge(&format!("n{at}"), "owned_by", &format!("n{}", at + 1))).collect()
         };
-        assert_eq!(judged(chain(2), Fact::Holds).faith, Faith::Faithful);
-        assert_eq!(judged(chain(3), Fact::Holds).faith, Faith::Unfaithful);
+        let about = |edges: Vec<RationaleEdge>, names: &[&str]| {
+            let entity =
+                |name: &&str| RationaleEntity { id: (*name).to_owned(), aliases: Vec::new() };
+            let entities = names.iter().map(entity).collect();
+            steps(Some(&Rationale { edges, entities, evidence: Vec::new() }), &["n3".to_owned()])
+        };
+        assert_eq!(about(chain(3), &["n0"]), 3);
+        assert_eq!(about(chain(3), &["n0", "n3"]), 3, "the answer is not what it is about");
+        assert_eq!(about(chain(2), &["n0"]), 2);
+        // Nobody says what the question is about: from the middle.
+        assert_eq!(about(chain(3), &[]), 2);
+        assert_eq!(about(Vec::new(), &[]), 0);
+        let apart = [chain(1), vec![edge("a", "owned_by", "b")]].concat();
+        assert_eq!(about(apart, &["n0"]), usize::MAX);
         let star: Vec<_> = (0..30).map(|at| edge(&format!("n{at}"), "owned_by", "t1")).collect();
         assert_eq!(judged(star, Fact::Holds).faith, Faith::Faithful);
         assert_eq!(judged(chain(30), Fact::Holds).faith, Faith::Unfaithful);
+        // Reasons that meet are no longer than each of them.
+        let ring = [edge("p", "owned_by", "t1"), edge("a", "member_of", "t1")];
+        let ring = [&ring[..], &[edge("b", "member_of", "t1"), edge("p", "owned_by", "a")]];
+        assert_eq!(judged(ring.concat(), Fact::Holds).faith, Faith::Faithful);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct CanonicalQuery {
     pub snippets: Vec<Snippet>,
     /// Who or what the answer to a question about links is: ids or names.
     pub entities: Vec<String>,
+    /// Which end of an edge the answer stands at; either if it is not said.
+    pub answer_end: Option<End>,
     /// Suites that it belongs to; empty for all.
     pub tags: Vec<String>,
     /// Where it comes from.
@@ -34,6 +36,18 @@ pub struct CanonicalQuery {
     /// Whether suites ask it.
     pub state: QueryState,
 }
+
+/// An end of an edge. "What depends on Y" is answered by where edges start, "what does Y depend on" by where
+/// they end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// Where it starts.
+    From,
+    /// Where it ends.
+    To,
+}
+
+named! { End { From = "from", To = "to" } }
 
 /// How hard a query is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -166,6 +180,7 @@ impl CanonicalQuery {
         add(&mut self.acceptable, other.acceptable);
         add(&mut self.snippets, other.snippets);
         add(&mut self.entities, other.entities);
+        self.answer_end = other.answer_end.or(self.answer_end);
         // No tags mean every suite, which is more than any tags.
         if self.tags.is_empty() || other.tags.is_empty() {
             self.tags.clear();

@@ -111,6 +111,7 @@ fn proposal(seen: Seen) -> Proposal {
         acceptable: keys.iter().skip(1).map(document).collect(),
         expected_snippets: Vec::new(),
         entities: Vec::new(),
+        answer_end: None,
         tags: Vec::new(),
         origin: if is_labelled { Origin::Feedback } else { Origin::Analytics },
         state: QueryState::Candidate,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gbrain_core::format::suite::{SuiteRunBody, SuiteRunParts, SuiteSummary};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
-use gbrain_core::suite::case::{CaseResult, judge};
+use gbrain_core::suite::case::{AskedWhy, CaseResult, judge};
 use gbrain_core::suite::graph::Facts;
 use gbrain_core::suite::query::CanonicalQuery;
 use gbrain_core::suite::report::{Ended, Reason, Report, report};
@@ -90,7 +90,9 @@ pub fn run(
         clock: means.clock,
     };
     let (asked, ended) = asking.all(&drawn);
-    let cases = asked.iter().map(|one| judge(one.query, &one.answer, means.facts)).collect();
+    let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
+    let judged = asked.iter().map(|one| judge(one.query, why, &one.answer, means.facts));
+    let cases = judged.collect();
     let found = Found { asked, cases, ended, relevance };
     keep_logs(means, suite, occasion, &found, started)?;
     told(means, suite, occasion, &drawn, found, started)

@@ -9,6 +9,7 @@ use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
 use gbrain_core::request::{Filter, Operation, Request, RetrievalMode};
 use gbrain_core::search::Settings;
+use gbrain_core::search::intent::is_identifier;
 use gbrain_core::target::{Question, QuestionFilter};
 use jiff::Timestamp;
 
@@ -94,11 +95,13 @@ fn question(
     // Who may see what follows from the target's key.
     let Filter { sources, types, tags, since, until, trust: _, truth_only: _ } = filter;
     let k = most.map_or(*limit, |most| most.min(*limit));
+    // Nobody looks for an identifier by meaning, so leaving that out asks for nothing.
+    let words_only = *operation == Operation::Query && !vectors && !is_identifier(query);
     let lost = [
         (*operation == Operation::Search, "operation"),
         (k < *limit, "k"),
         (detail.is_some(), "detail"),
-        (*operation == Operation::Query && !vectors, "vectors"),
+        (words_only, "vectors"),
         (!expansion.variants().is_empty(), "variants"),
     ];
     let question = Question {
@@ -159,6 +162,10 @@ mod tests {
         check(|request| request.limit = 51, &["k"]);
         check(|request| request.detail = Some(Detail::Low), &["detail"]);
         check(|request| request.vectors = false, &["vectors"]);
+        let identifier = |request: &mut Request| {
+            (request.vectors, request.query) = (false, "HRB-131".to_owned());
+        };
+        check(identifier, &[]);
         check(|request| request.expansion = Expansion::Given(vec!["b".to_owned()]), &["variants"]);
         check(|request| request.mode = RetrievalMode::Graph, &[]);
     }

@@ -9,7 +9,7 @@ use gbrain_store::{NewEvent, SuiteRunFilter};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::bounds::within;
+use super::bounds::{at_most, within};
 use crate::http::{Call, NoParameters, Reply};
 
 /// Runs that are told of, unless it is said how many.
@@ -65,6 +65,8 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
 /// Lists the runs of a suite.
 pub(crate) fn runs(call: &Call<'_>, input: ListSuiteRuns) -> Result<Reply, Fault> {
     within("limit", input.limit, 1..=1000)?;
+    within("before", input.before, 1..=i64::MAX)?;
+    at_most("the name of a suite", Some(&input.name), 64)?;
     let limit = usize::from(input.limit.unwrap_or(RUNS));
     let filter = SuiteRunFilter {
         suite: Some(input.name),

@@ -3,7 +3,9 @@
 use clap::Args;
 use gbrain_core::format::suite::{QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::request::RetrievalMode;
-use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Family, KeyKind, Origin, QueryState};
+use gbrain_core::suite::query::{
+    CanonicalQuery, Difficulty, End, Family, KeyKind, Origin, QueryState,
+};
 use gbrain_eval::suite::{Taken, row, take_in};
 use gbrain_store::Known;
 use serde_json::json;
@@ -43,6 +45,10 @@ pub(super) struct SaidArgs {
     /// ownership, dependencies or alignment, for questions about links.
     #[arg(long, value_name = "FAMILY", value_parser = family)]
     family: Option<Family>,
+    /// Where the answer stands on an edge: from (what depends on Y?) or to (what does Y depend on?)
+    /// [default: either].
+    #[arg(long, value_name = "END", value_parser = end)]
+    answer_end: Option<End>,
 }
 
 /// Arguments of `queries add`.
@@ -100,6 +106,10 @@ fn family(text: &str) -> Result<Family, String> {
     Family::from_name(text).ok_or_else(|| "ownership, dependencies or alignment".to_owned())
 }
 
+fn end(text: &str) -> Result<End, String> {
+    End::from_name(text).ok_or_else(|| "from or to".to_owned())
+}
+
 impl SaidArgs {
     /// An entry with what was said in place of what it has.
     fn over(&self, entry: QueryEntry) -> QueryEntry {
@@ -118,6 +128,7 @@ impl SaidArgs {
             acceptable: list(&self.acceptable, entry.acceptable),
             expected_snippets: if snippets.is_empty() { entry.expected_snippets } else { snippets },
             entities: texts(&self.entity, entry.entities),
+            answer_end: self.answer_end.or(entry.answer_end),
             tags: texts(&self.tag, entry.tags),
             ..entry
         }
@@ -138,6 +149,7 @@ pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliErro
         acceptable: Vec::new(),
         expected_snippets: Vec::new(),
         entities: Vec::new(),
+        answer_end: None,
         tags: Vec::new(),
         origin: Origin::Manual,
         state: QueryState::Active,

@@ -2,8 +2,10 @@
 //! by hand and by the scheduler.
 
 mod calibration;
+mod chroma;
 mod commands;
 mod kills;
+mod kinds;
 mod local;
 mod remote;
 mod scheduled;

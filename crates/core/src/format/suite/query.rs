@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::RetrievalMode;
 use crate::suite::query::{
-    CanonicalQuery, Difficulty, Family, Key, KeyKind, Origin, QueryState, Snippet,
+    CanonicalQuery, Difficulty, End, Family, Key, KeyKind, Origin, QueryState, Snippet,
 };
 
 /// The version of [`QueryEntry`].
@@ -49,6 +49,10 @@ pub struct QueryEntry {
     /// Who or what the answer to a question about links is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
+    /// Which end of an edge that answer stands at: `from` for "what depends on Y", `to` for "what does Y
+    /// depend on"; either if it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_end: Option<End>,
     /// Suites that it belongs to; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -130,6 +134,7 @@ impl QueryEntry {
             acceptable,
             expected_snippets,
             entities,
+            answer_end,
             tags,
             origin,
             state,
@@ -155,6 +160,7 @@ impl QueryEntry {
             acceptable: keys(acceptable)?,
             snippets: snippets.collect::<Result<_, _>>()?,
             entities,
+            answer_end,
             tags,
             origin,
             state,
@@ -176,6 +182,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             acceptable,
             snippets,
             entities,
+            answer_end,
             tags,
             origin,
             state,
@@ -193,6 +200,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             acceptable: keys(acceptable),
             expected_snippets: snippets.iter().map(WireSnippet::from).collect(),
             entities: entities.clone(),
+            answer_end: *answer_end,
             tags: tags.clone(),
             origin: *origin,
             state: *state,

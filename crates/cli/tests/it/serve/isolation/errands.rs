@@ -106,12 +106,12 @@ impl Caller<'_> {
                 let label = json!({ "query": self.words(), "page": self.page(), "grade": 1 });
                 Call::json("POST", "/v1/labels", &json!({ "labels": [label] }))
             }
-            "remove_label" => Call::new("DELETE", format!("/v1/labels/{}", self.rng.u8(1..4))),
+            "remove_label" => Call::new("DELETE", format!("/v1/labels/{}", self.rng.u8(1..3))),
             "labels_as_qrels" => Call::get("/v1/labels/qrels"),
             "compare" => Call::json("POST", "/v1/compare", &self.results()),
             "list_suites" => Call::get("/v1/suites"),
             "suite_history" => Call::get("/v1/suites/smoke/runs?limit=1000"),
-            "show_suite_run" => Call::get(format!("/v1/suite-runs/{}", self.rng.u8(1..4))),
+            "show_suite_run" => Call::get(format!("/v1/suite-runs/{}", self.rng.u8(1..3))),
             "tell_event" => {
                 let event =
                     json!({ "kind": "deploy.finished", "document": self.page(), "version": "1" });

@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::capture::capturing;
 use crate::serve::client::token_of;
 use crate::support::Home;
@@ -151,7 +153,24 @@ fn settle(home: &Home, name: &str) -> Tenant {
     assert!(secret.is_private && !secret.is_asked_for);
     let hits = home.hits(&["--workspace", &workspace, "query", &secret.text]);
     assert_eq!(hits.first(), Some(&format!("default::{}", secret.slug)), "its owner finds it");
+    measure(home, &tenant);
     tenant
+}
+
+/// A run of a suite, which asks for a private page too: its owner may, and nobody may read of it.
+fn measure(home: &Home, tenant: &Tenant) {
+    let suites = "suites: [{ name: smoke, type: smoke, workspace: '*', owners: [x] }]\n";
+    write(&home.path().join("suites.yaml"), suites);
+    let query = |page: &Page| {
+        let (text, slug) = (&page.text, &page.slug);
+        format!("{}\n", json!({ "query": text, "expected": [format!("default::{slug}")] }))
+    };
+    let path = home.path().join("queries.jsonl");
+    write(&path, &[&tenant.pages[0], &tenant.pages[7]].map(query).concat());
+    let workspace = tenant.workspace();
+    home.ok(&["--workspace", &workspace, "queries", "import", path.to_str().unwrap()]);
+    let ran = home.run(&["--workspace", &workspace, "suites", "run", "smoke"]);
+    assert_eq!(ran.code, Some(1), "the private page is not found over a wire: {}", ran.stderr);
 }
 
 /// Writes the pages of a workspace, some of them twice: one that was private and one that became so.

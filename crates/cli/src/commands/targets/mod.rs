@@ -1,5 +1,7 @@
 //! `gbrain targets`: whatever can be measured beside the local brain.
 
+mod vectors;
+
 use clap::{Args, Subcommand};
 use gbrain_core::fault::one_line;
 use gbrain_core::format::target::{AnswerBody, TargetSettingsError};
@@ -36,6 +38,8 @@ enum Action {
     List,
     /// Ask once and show what was understood.
     Check(CheckArgs),
+    /// Print the vectors of texts, to fill a vector database with.
+    Vectors(vectors::VectorsArgs),
 }
 
 /// Arguments of `targets check`.
@@ -73,6 +77,7 @@ pub(crate) fn run(context: &Context<'_>, args: &TargetsArgs) -> Result<Exit, Cli
     match &args.action {
         None | Some(Action::List) => Ok(list(context)),
         Some(Action::Check(args)) => check(context, args),
+        Some(Action::Vectors(args)) => vectors::run(context, args),
     }
 }
 
