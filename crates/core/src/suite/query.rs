@@ -160,7 +160,8 @@ impl CanonicalQuery {
     }
 
     /// This, with what another of the same text says: keys, snippets and tags of both, and of the rest what
-    /// the other says, unless it says nothing. The id and the state stay.
+    /// the other says, unless it says nothing. The id stays, and so does the state, but for a candidate that
+    /// somebody adds themselves: that is a yes.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         fn add<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
@@ -169,6 +170,9 @@ impl CanonicalQuery {
                     all.push(one);
                 }
             }
+        }
+        if (self.state, other.state) == (QueryState::Candidate, QueryState::Active) {
+            self.state = QueryState::Active;
         }
         self.source = other.source.or(self.source);
         if other.difficulty != Difficulty::default() {

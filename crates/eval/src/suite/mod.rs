@@ -33,7 +33,9 @@ pub use conduct::Conductor;
 pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};
 pub use promote::{Proposal, propose};
-pub use queries::{QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in};
+pub use queries::{
+    AllQueries, QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in,
+};
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
 pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};

@@ -49,26 +49,42 @@ pub struct Taken {
     pub number: i64,
     /// Its id.
     pub id: String,
+    /// Whether suites ask it.
+    pub state: QueryState,
     /// Added, changed or left alone.
     pub kind: WriteKind,
 }
 
-/// Every query of a workspace, by number, retired ones too.
-pub fn all_queries(store: &dyn Store, ws: &WorkspaceId) -> Result<Vec<StoredQuery>, StoreError> {
-    let rows = store.canonical_queries(ws, &QueryFilter::default(), MOST)?;
-    let read = rows.into_iter().filter_map(|row| {
-        let entry: QueryEntry = serde_json::from_str(&row.body).ok()?;
-        let mut query = entry.read().ok()?;
+/// The queries of a workspace.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AllQueries {
+    /// Those that can be read, by number, retired ones too.
+    pub read: Vec<StoredQuery>,
+    /// Numbers of those that can't.
+    pub unreadable: Vec<i64>,
+}
+
+/// Every query of a workspace.
+pub fn all_queries(store: &dyn Store, ws: &WorkspaceId) -> Result<AllQueries, StoreError> {
+    let mut all = AllQueries::default();
+    for row in store.canonical_queries(ws, &QueryFilter::default(), MOST)? {
+        let entry = serde_json::from_str::<QueryEntry>(&row.body).ok();
+        let query = entry.and_then(|entry| entry.read().ok());
         // Where it is, is the store's to say.
-        query.state = QueryState::from_name(row.state.name())?;
-        Some(StoredQuery { number: row.id, query })
-    });
-    Ok(read.collect())
+        let state = QueryState::from_name(row.state.name());
+        match query.zip(state) {
+            Some((query, state)) => all
+                .read
+                .push(StoredQuery { number: row.id, query: CanonicalQuery { state, ..query } }),
+            None => all.unreadable.push(row.id),
+        }
+    }
+    Ok(all)
 }
 
 /// The queries themselves.
 pub fn stored(store: &dyn Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>, StoreError> {
-    Ok(all_queries(store, ws)?.into_iter().map(|one| one.query).collect())
+    Ok(all_queries(store, ws)?.read.into_iter().map(|one| one.query).collect())
 }
 
 /// Takes queries in, all or none: scrubbed, without the names of threads, and joined with what is there of
@@ -81,6 +97,11 @@ pub fn take_in(
     now: Timestamp,
 ) -> Result<Vec<Taken>, QueryProblem> {
     let known = stored(store, ws)?;
+    let candidates: Vec<Hash> = known
+        .iter()
+        .filter(|one| one.state == QueryState::Candidate)
+        .map(|one| CanonicalQuery::text_hash(&one.text))
+        .collect();
     let mut texts: BTreeMap<Hash, CanonicalQuery> =
         known.into_iter().map(|one| (CanonicalQuery::text_hash(&one.text), one)).collect();
     let mut order = Vec::new();
@@ -102,12 +123,15 @@ pub fn take_in(
     }
     let rows: Vec<NewQuery> = order.iter().map(|hash| row(*hash, &texts[hash])).collect();
     let put = store.put_queries(ws, &rows, Known::Replace, now)?;
-    let taken = order.iter().zip(put);
-    let taken = taken.map(|(hash, put)| {
-        let id = texts[hash].id.clone();
-        Taken { number: put.id, id, kind: put.kind }
-    });
-    Ok(taken.collect())
+    let mut taken = Vec::new();
+    for (hash, put) in order.iter().zip(put) {
+        let CanonicalQuery { id, state, .. } = &texts[hash];
+        if candidates.contains(hash) && *state == QueryState::Active {
+            store.set_query_state(ws, put.id, gbrain_store::QueryState::Active, now)?;
+        }
+        taken.push(Taken { number: put.id, id: id.clone(), state: *state, kind: put.kind });
+    }
+    Ok(taken)
 }
 
 /// A query as the store keeps it.

@@ -17,8 +17,9 @@ use jiff::Timestamp;
 
 use super::ask::{Asked, Asking};
 use super::log::RunLog;
+use super::past;
+use super::queries::{AllQueries, all_queries};
 use super::relevance::{Relevance, Scorer, rescore};
-use super::{past, queries};
 use crate::target::Ask;
 
 /// What a run is made with: the effects, as arguments.
@@ -60,6 +61,8 @@ struct Found<'q> {
     cases: Vec<CaseResult>,
     ended: Ended,
     relevance: Option<Relevance>,
+    /// Numbers of queries that can't be read.
+    unreadable: Vec<i64>,
 }
 
 /// Runs a suite. What was asked is logged; the run itself is recorded by whoever asked for it
@@ -71,8 +74,9 @@ pub fn run(
 ) -> Result<SuiteRunBody, StoreError> {
     let started = (means.clock)();
     let until = Instant::now() + Duration::try_from(suite.max_duration).unwrap_or_default();
-    let all = queries::stored(means.store, means.workspace)?;
-    let fit: Vec<&CanonicalQuery> = all.iter().filter(|query| is_asked(suite, query)).collect();
+    let AllQueries { read, unreadable } = all_queries(means.store, means.workspace)?;
+    let all = read.iter().map(|one| &one.query);
+    let fit: Vec<&CanonicalQuery> = all.filter(|query| is_asked(suite, query)).collect();
     let drawn = draw(&fit, &suite.sample, suite.seed);
     let relevance = match suite.kind {
         Kind::RerankCalibration => {
@@ -93,7 +97,7 @@ pub fn run(
     let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
     let judged = asked.iter().map(|one| judge(one.query, why, &one.answer, means.facts));
     let cases = judged.collect();
-    let found = Found { asked, cases, ended, relevance };
+    let found = Found { asked, cases, ended, relevance, unreadable };
     keep_logs(means, suite, occasion, &found, started)?;
     told(means, suite, occasion, &drawn, found, started)
 }
@@ -127,7 +131,7 @@ fn told(
     found: Found<'_>,
     started: Timestamp,
 ) -> Result<SuiteRunBody, StoreError> {
-    let Found { asked, cases, ended, relevance } = found;
+    let Found { asked, cases, ended, relevance, unreadable } = found;
     let value = relevance.as_ref().and_then(|one| one.value);
     let mut report = report(cases, drawn.len(), ended, &suite.thresholds, value);
     let mut notes = Vec::new();
@@ -138,6 +142,11 @@ fn told(
     if let Some(Relevance { doubts, notes: said, .. }) = relevance {
         doubts.into_iter().for_each(|reason| report.doubt(reason));
         notes.extend(said);
+    }
+    if !unreadable.is_empty() {
+        report.doubt(Reason::Broken);
+        let numbers: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+        notes.push(format!("queries can't be read: {}", numbers.join(", ")));
     }
     for source in without_queries(suite, drawn) {
         report.doubt(Reason::NoQueries);

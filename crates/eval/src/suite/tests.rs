@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use gbrain_core::format::suite::{QueryEntry, SuiteRunBody, SuiteSummary, WireKey};
 use gbrain_core::gate::Verdict;
+use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::query::QueryState;
 use gbrain_core::suite::report::Reason;
 use gbrain_core::suite::{Kind, Sample, Suite};
 use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind};
 use gbrain_store::{
-    Location, NewEvent, OpenMode, RetrievalFilter, Store, SuiteRunFilter, WriteKind,
+    Known, Location, NewEvent, NewQuery, OpenMode, RetrievalFilter, Store, SuiteRunFilter,
+    WriteKind,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -234,6 +237,46 @@ fn queries_are_scrubbed_and_kept_once() {
     let all = stored(room.store.as_ref(), &room.workspace).unwrap();
     assert_eq!(all[0].text, "who is [REDACTED] in [THREAD]?");
     assert_eq!(all[0].expected.len(), 2);
+}
+
+/// Whoever adds what was proposed has said yes; whoever adds what was retired has not.
+#[test]
+fn a_candidate_that_is_added_is_asked() {
+    let room = Room::with_queries(0);
+    let entry = |state: &str| -> QueryEntry {
+        let json = serde_json::json!({ "query": "charge floor", "state": state });
+        serde_json::from_value(json).unwrap()
+    };
+    let state = || stored(room.store.as_ref(), &room.workspace).unwrap()[0].state;
+    let number = room.take(vec![entry("candidate")])[0].number;
+    room.take(vec![entry("candidate")]);
+    assert_eq!(state(), QueryState::Candidate);
+    assert_eq!(room.take(vec![entry("active")])[0].state, QueryState::Active);
+    assert_eq!(state(), QueryState::Active);
+    let retired = gbrain_store::QueryState::Retired;
+    room.store.set_query_state(&room.workspace, number, retired, Timestamp::now()).unwrap();
+    assert_eq!(room.take(vec![entry("active")])[0].state, QueryState::Retired);
+    assert_eq!(state(), QueryState::Retired);
+}
+
+/// A query that can't be read any more is one less to fail: no run passes without it.
+#[test]
+fn a_query_that_can_not_be_read_is_no_pass() {
+    let room = Room::with_queries(25);
+    let bad = NewQuery {
+        text_hash: Hash::of(b"x"),
+        state: gbrain_store::QueryState::Active,
+        source: String::new(),
+        difficulty: None,
+        origin: "manual".to_owned(),
+        body: "{\"schema_version\": 99, \"query\": \"x\"}".to_owned(),
+    };
+    let now = Timestamp::now();
+    room.store.put_queries(&room.workspace, &[bad], Known::Keep, now).unwrap();
+    let body = room.run(&Fake::default(), &suite(Kind::Regression), "k");
+    assert_eq!(body.verdict, Verdict::Inconclusive);
+    assert_eq!(body.inconclusive_reasons, [Reason::Broken]);
+    assert!(body.notes.iter().any(|note| note.contains("26")), "{:?}", body.notes);
 }
 
 #[test]

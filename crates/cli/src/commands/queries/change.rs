@@ -6,8 +6,8 @@ use gbrain_core::request::RetrievalMode;
 use gbrain_core::suite::query::{
     CanonicalQuery, Difficulty, End, Family, KeyKind, Origin, QueryState,
 };
-use gbrain_eval::suite::{Taken, row, take_in};
-use gbrain_store::Known;
+use gbrain_eval::suite::{StoredQuery, Taken, row, take_in};
+use gbrain_store::{Known, Store};
 use serde_json::json;
 
 use super::find;
@@ -73,6 +73,9 @@ pub(super) struct AddArgs {
 pub(super) struct EditArgs {
     /// Its number or id.
     query: String,
+    /// active, candidate or retired: suites ask active ones.
+    #[arg(long, value_name = "STATE", value_parser = super::list::state)]
+    state: Option<QueryState>,
     #[command(flatten)]
     said: SaidArgs,
 }
@@ -168,14 +171,19 @@ pub(super) fn taken(context: &Context<'_>, entries: Vec<QueryEntry>) -> Result<E
         context.terminal.json(&json!({ "queries": list }));
     } else {
         for one in &taken {
-            context.terminal.line(format!("{}  {}  {}", one.number, one.id, word(one)));
+            let state = match one.state {
+                QueryState::Active => String::new(),
+                state => format!("  {state}"),
+            };
+            context.terminal.line(format!("{}  {}  {}{state}", one.number, one.id, word(one)));
         }
     }
     Ok(Exit::Pass)
 }
 
 fn wire(taken: &Taken) -> serde_json::Value {
-    json!({ "number": taken.number, "id": taken.id, "became": word(taken) })
+    let Taken { number, id, state, kind: _ } = taken;
+    json!({ "number": number, "id": id, "became": word(taken), "state": state.name() })
 }
 
 fn word(taken: &Taken) -> &'static str {
@@ -200,6 +208,9 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
         Known::Replace,
         context.now,
     )?;
+    if let Some(state) = args.state {
+        move_to(context, store.as_ref(), std::slice::from_ref(&found), state)?;
+    }
     if context.terminal.is_json() {
         context.terminal.json(&QueryEntry::from(&query));
     } else {
@@ -223,11 +234,7 @@ pub(super) fn set(
     let found: Result<Vec<_>, _> =
         typed.iter().map(|one| find(context, store.as_ref(), one)).collect();
     let found = found?;
-    let stored =
-        gbrain_store::QueryState::from_name(state.name()).expect("both know the same states");
-    for one in &found {
-        store.set_query_state(&context.home.workspace, one.number, stored, context.now)?;
-    }
+    move_to(context, store.as_ref(), &found, state)?;
     if context.terminal.is_json() {
         let ids: Vec<&str> = found.iter().map(|one| one.query.id.as_str()).collect();
         context.terminal.json(&json!({ "queries": ids, "state": state.name() }));
@@ -237,4 +244,18 @@ pub(super) fn set(
         }
     }
     Ok(Exit::Pass)
+}
+
+fn move_to(
+    context: &Context<'_>,
+    store: &dyn Store,
+    queries: &[StoredQuery],
+    state: QueryState,
+) -> Result<(), CliError> {
+    let stored =
+        gbrain_store::QueryState::from_name(state.name()).expect("both know the same states");
+    for one in queries {
+        store.set_query_state(&context.home.workspace, one.number, stored, context.now)?;
+    }
+    Ok(())
 }

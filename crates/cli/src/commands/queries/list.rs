@@ -3,7 +3,7 @@
 use clap::Args;
 use gbrain_core::format::suite::{QueryEntry, WireKey};
 use gbrain_core::suite::query::QueryState;
-use gbrain_eval::suite::{StoredQuery, all_queries};
+use gbrain_eval::suite::{AllQueries, StoredQuery, all_queries};
 use serde_json::{Value, json};
 
 use crate::commands::Context;
@@ -21,14 +21,18 @@ pub(super) struct ListArgs {
     source: Option<String>,
 }
 
-fn state(text: &str) -> Result<QueryState, String> {
+pub(super) fn state(text: &str) -> Result<QueryState, String> {
     QueryState::from_name(text).ok_or_else(|| "candidate, active or retired".to_owned())
 }
 
 /// Lists queries.
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let all = all_queries(store.as_ref(), &context.home.workspace)?;
+    let AllQueries { read: all, unreadable } =
+        all_queries(store.as_ref(), &context.home.workspace)?;
+    for number in unreadable {
+        context.terminal.warn(format!("query {number} can't be read; add it again"));
+    }
     let is_meant = |one: &&StoredQuery| {
         args.state.is_none_or(|state| one.query.state == state)
             && args.source.as_ref().is_none_or(|source| one.query.source.as_ref() == Some(source))

@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
     let entries = proposals.into_iter().map(|one| one.entry).collect();
     take_in(store.as_ref(), workspace, entries, &scrubber, context.now)
         .map_err(|error| CliError::new("input", error.to_string()))?;
-    let all = all_queries(store.as_ref(), workspace)?;
+    let all = all_queries(store.as_ref(), workspace)?.read;
     let waiting: Vec<&StoredQuery> =
         all.iter().filter(|one| one.query.state == QueryState::Candidate).collect();
     if context.terminal.is_json() {

@@ -8,6 +8,7 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
+use gbrain_core::suite::report::Reason;
 use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, manual_key, record, stored};
 use gbrain_eval::write_atomically;
 use gbrain_store::Store;
@@ -76,6 +77,9 @@ pub(super) fn run(
     report(context, args, &store, &meant, &body)?;
     if let Some(number) = number {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
+    }
+    if body.inconclusive_reasons.contains(&Reason::NoQueries) {
+        context.terminal.remark("queries to ask: `gbrain queries add` or `gbrain queries import`");
     }
     Ok(match body.verdict {
         Verdict::Pass => Exit::Pass,
