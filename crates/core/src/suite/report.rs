@@ -301,7 +301,10 @@ fn reasons(cases: &[CaseResult], planned: usize, ended: Ended, rows: &[Row]) -> 
 mod tests {
     use super::super::query::Difficulty;
     use super::super::sample::tests::query;
-    use super::super::{case, graph::Fact};
+    use super::super::{
+        case::{self, AskedWhy},
+        graph::Fact,
+    };
     use super::*;
     use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
 
@@ -316,7 +319,9 @@ mod tests {
             mode: Some(mode),
             ..TargetAnswer::default()
         };
-        case::judge(&query(&id, "slack", Difficulty::Easy), &Ok(answer), &|_| Fact::Holds)
+        case::judge(&query(&id, "slack", Difficulty::Easy), AskedWhy::No, &Ok(answer), &|_| {
+            Fact::Holds
+        })
     }
 
     fn run(ranks: &[usize]) -> Report {
@@ -390,7 +395,7 @@ mod tests {
         let mut with_error: Vec<CaseResult> = one(99);
         let error = TargetError::new(TargetErrorKind::Timeout, "late");
         let failed = query("q999", "slack", Difficulty::Easy);
-        with_error.push(case::judge(&failed, &Err(error), &|_| Fact::Holds));
+        with_error.push(case::judge(&failed, AskedWhy::No, &Err(error), &|_| Fact::Holds));
         let found = report(with_error, 100, Ended::Whole, &Thresholds::default(), None);
         assert_eq!(
             (found.verdict, &found.reasons[..]),

@@ -73,6 +73,7 @@ pub(crate) mod tests {
             acceptable: Vec::new(),
             snippets: Vec::new(),
             entities: Vec::new(),
+            answer_end: None,
             tags: Vec::new(),
             origin: Origin::Manual,
             state: QueryState::Active,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::format::suite::SuiteRunParts;
-use crate::suite::case::{self, CaseResult};
+use crate::suite::case::{self, AskedWhy, CaseResult};
 use crate::suite::graph::Fact;
 use crate::suite::measure::Measure;
 use crate::suite::query::Difficulty;
@@ -28,7 +28,7 @@ pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRunBody {
             true => Err(TargetError::new(TargetErrorKind::Timeout, "late")),
             false => Ok(TargetAnswer { results, latency_ms: 5.0, ..TargetAnswer::default() }),
         };
-        case::judge(&query, &answer, &|_| Fact::Holds)
+        case::judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
     };
     let suite = Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]);
     let report =
