@@ -15,30 +15,8 @@ const SUITES: &str = "suites:
 
 /// What the bundled brain is known to find.
 fn demo_queries() -> Vec<Value> {
-    let find = |query: &str, source: &str, page: &str| json!({ "query": query, "source": source, "expected": [format!("{source}::{page}")] });
-    let mut all = vec![
-        find("Captain Pell", "wiki", "people/pell-hathersage"),
-        find("HRB-131", "wiki", "tickets/hrb-131"),
-        find("first port abroad", "wiki", "goals/first-port-abroad"),
-        find("Harbour Master Crale", "wiki", "people/bettina-crale"),
-        find("charge floor", "wiki", "concepts/charge-floor"),
-        find("on-call swap", "journal", "chats/2026-05-05-on-call-swap"),
-        find(
-            "Who cannot eat walnuts at the offsite?",
-            "journal",
-            "chats/2026-05-13-offsite-planning",
-        ),
-    ];
-    all.push(json!({
-        "query": "who owns the berth planner?", "source": "wiki", "retrieval_mode": "graph",
-        "family": "ownership", "expected": ["wiki::teams/routing"], "entities": ["wiki::teams/routing"],
-    }));
-    all.push(json!({
-        "query": "What depends on Plug Gateway?", "source": "wiki", "family": "dependencies",
-        "expected": ["wiki::services/charge-broker", "wiki::services/lookout", "wiki::services/meterhouse"],
-        "entities": ["wiki::services/charge-broker"],
-    }));
-    all
+    let lines = include_str!("../../../demo/queries.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
