@@ -55,6 +55,8 @@ pub struct Served {
     pub cache: CacheUse,
     /// How long every stage took, in order.
     pub timings: Vec<StageTime>,
+    /// What names the answer in the log of retrievals; none where nothing is logged.
+    pub request_id: Option<String>,
 }
 
 /// An answer on the wire.
@@ -290,6 +292,9 @@ struct WireServed {
     /// How long every stage took, in microseconds.
     #[schemars(with = "BTreeMap<String, u64>")]
     timings_us: serde_json::Map<String, serde_json::Value>,
+    /// What to name the answer by in feedback; only where answers are logged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
 }
 
 impl<'a> Answer<'a> {
@@ -472,11 +477,12 @@ impl<'a> WireWhyNot<'a> {
 
 impl WireServed {
     fn new(served: &Served) -> Self {
-        let Served { generation, behind, cache, timings } = served;
+        let Served { generation, behind, cache, timings, request_id } = served;
         let timings_us = timings
             .iter()
             .map(|StageTime { stage, micros }| ((*stage).to_owned(), (*micros).into()))
             .collect();
-        Self { generation: *generation, behind: *behind, cache: *cache, timings_us }
+        let (cache, request_id) = (*cache, request_id.clone());
+        Self { generation: *generation, behind: *behind, cache, timings_us, request_id }
     }
 }

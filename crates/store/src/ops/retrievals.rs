@@ -22,6 +22,8 @@ const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
 /// Holds the retrieval to the end of the transaction, so that it is not pruned under what is said of it.
 const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
 const PRUNE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2";
+const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
+     AND experiment_id IS NULL";
 
 /// Their numbers.
 pub(super) fn add(
@@ -177,6 +179,15 @@ pub(super) fn feedback(
 pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
     workspaces::ledger(session, ws)?;
     session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+pub(super) fn prune_live(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    until: Timestamp,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    session.execute(PRUNE_LIVE, &[ws.into(), captures::reached(until).into()])
 }
 
 fn log(row: &dyn Columns) -> Result<RetrievalLog> {
