@@ -119,6 +119,7 @@ fn narrowed<'a>(
     filter: &'a RetrievalFilter,
 ) -> Result<(String, Vec<Value<'a>>)> {
     let RetrievalFilter {
+        id,
         since,
         until,
         traffic,
@@ -134,7 +135,8 @@ fn narrowed<'a>(
     for text in [retrieval_mode, request_id, signal_type].into_iter().flatten().chain(experiment) {
         refuse_nul(text)?;
     }
-    let narrowings: [(&str, Option<Value<'a>>); 5] = [
+    let narrowings: [(&str, Option<Value<'a>>); 6] = [
+        ("id =", id.map(Value::from)),
         ("created_at >=", since.map(|since| captures::reached(since).into())),
         ("created_at <", until.map(|until| captures::reached(until).into())),
         ("experiment_id =", experiment.map(|id| id.as_str().into())),

@@ -40,6 +40,8 @@ fn a_retrieval_comes_back_as_it_was(db: &Database) {
         |id, new: NewRetrievalLog| RetrievalLog { id, created_at: new.at, fields: new.fields };
     let found = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
     assert_eq!(found, [log(2, empty), log(1, full)], "newest first");
+    let of_number = RetrievalFilter { id: Some(2), ..RetrievalFilter::default() };
+    assert_eq!(ids(&*store, &of_number), [2]);
     let feedback = store.feedback(&ws(), &[2, 1, 9]).unwrap();
     let word = |id, signal: &str, score| Feedback {
         id,
