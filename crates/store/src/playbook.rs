@@ -212,8 +212,13 @@ pub trait Playbook {
     fn prune_retrieval_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
 
     /// Erases retrievals of live traffic that were asked before `until` with what was said of them, and says
-    /// how many. Those of runs stay.
-    fn prune_live_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
+    /// how many. Those of runs stay, and so do those of the user `except`.
+    fn prune_live_logs(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        except: Option<&str>,
+    ) -> Result<u64>;
 
     /// Keeps pairs, all or none; what became of them, in order.
     fn put_pairs(

@@ -13,6 +13,9 @@ use gbrain_core::target::{Judgement, LOCAL, StageIds, Timings};
 use gbrain_store::{NewRetrievalLog, RetrievalFields};
 use jiff::Timestamp;
 
+/// Who asked, where it was the owner at the keyboard.
+pub const OWNER: &str = "local";
+
 /// As many ids are kept of a stage.
 const IDS: usize = 50;
 
@@ -82,7 +85,7 @@ fn user(Caller { remote, job_id, subagent_id }: Caller) -> String {
     match (subagent_id, job_id) {
         (Some(id), _) => format!("subagent:{id}"),
         (None, Some(id)) => format!("job:{id}"),
-        (None, None) => if remote { "remote" } else { "local" }.to_owned(),
+        (None, None) => if remote { "remote" } else { OWNER }.to_owned(),
     }
 }
 

@@ -29,6 +29,7 @@ use cache::Cache;
 use log::Traced;
 
 pub use audit::AuditLog;
+pub use log::OWNER;
 pub use recorder::{Drained, Recorder};
 
 /// How long a process waits at its end for captures that are not stored yet.

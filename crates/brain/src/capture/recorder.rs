@@ -278,7 +278,7 @@ impl Keeper {
         // A store that can't do it now is asked again by the next process.
         let (store, ws) = (self.brain.store(), self.brain.workspace());
         let _ = store.prune_captures(ws, &filter);
-        let _ = store.prune_live_logs(ws, until);
+        let _ = store.prune_live_logs(ws, until, None);
     }
 }
 

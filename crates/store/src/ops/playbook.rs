@@ -233,8 +233,13 @@ impl<D: Driver> Playbook for D {
         Ok(pruned)
     }
 
-    fn prune_live_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-        self.write_beside(ws, |session| retrievals::prune_live(session, ws, until))
+    fn prune_live_logs(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        except: Option<&str>,
+    ) -> Result<u64> {
+        self.write_beside(ws, |session| retrievals::prune_live(session, ws, until, except))
     }
 
     fn put_pairs(

@@ -143,9 +143,13 @@ fn live(query: &str, second: i64) -> NewRetrievalLog {
 
 fn live_ones_are_pruned_alone(db: &Database) {
     let store = db.open();
-    let logs = [live("a", 1), retrieval("b", 1), live("c", 3)];
+    let mut owners = live("d", 1);
+    owners.fields.user_id = Some("local".to_owned());
+    let logs = [live("a", 1), retrieval("b", 1), live("c", 3), owners];
     store.add_retrieval_logs(&ws(), &logs, at(5)).unwrap();
-    assert_eq!(store.prune_live_logs(&ws(), at(3)).unwrap(), 1);
+    assert_eq!(store.prune_live_logs(&ws(), at(3), Some("local")).unwrap(), 1);
+    assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 4, 2]);
+    assert_eq!(store.prune_live_logs(&ws(), at(3), None).unwrap(), 1);
     assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 2]);
     assert_sound(&*store);
 }
