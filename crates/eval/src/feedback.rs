@@ -4,13 +4,16 @@
 //! Promises: comments are scrubbed; a result that is called borderline is one of the answer's, so nobody can
 //! have a page scored that was not shown.
 
+use std::ops::ControlFlow;
+
+use gbrain_brain::capture::OWNER;
 use gbrain_core::fault::{Fault, chain};
 use gbrain_core::format::feedback::{BorderlineComment, FeedbackBody, FeedbackInput, Vote};
 use gbrain_core::format::suite::{RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::case::is_meant;
-use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError};
+use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic};
 use jiff::Timestamp;
 
 /// The longest comment, in bytes.
@@ -91,6 +94,18 @@ pub fn say(
         kept.push(id.ok_or(FeedbackError::Unknown)?);
     }
     Ok(FeedbackBody { log: log.id, feedback: kept })
+}
+
+/// The log of the last answer that was given to the owner.
+pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
+    let live = RetrievalFilter { traffic: Some(Traffic::Live), ..RetrievalFilter::default() };
+    let mut found = None;
+    store.scan_retrieval_logs(workspace, &live, &mut |one| {
+        let is_it = one.fields.user_id.as_deref() == Some(OWNER);
+        found = is_it.then_some(one.id);
+        Ok(if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    found.ok_or(FeedbackError::Unknown)
 }
 
 /// The newest retrieval of a name, or the one of a number.

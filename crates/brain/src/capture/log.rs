@@ -74,9 +74,7 @@ pub(super) fn row(
         dense_ms: timings.dense_ms,
         rerank_ms: timings.rerank_ms,
         hydration_ms: timings.hydration_ms,
-        body: Some(
-            serde_json::to_string(&body).expect("our values have text keys only"),
-        ),
+        body: Some(serde_json::to_string(&body).expect("our values have text keys only")),
     };
     NewRetrievalLog { at, fields, feedback: Vec::new() }
 }
@@ -101,9 +99,8 @@ fn body(
         Some((source, slug)) => format!("{source}::{}", policy.slug(slug)),
         None => policy.slug(document),
     };
-    let first = |ids: Vec<String>| -> Vec<String> {
-        ids.iter().take(IDS).map(|id| named(id)).collect()
-    };
+    let first =
+        |ids: Vec<String>| -> Vec<String> { ids.iter().take(IDS).map(|id| named(id)).collect() };
     let judged = |judgements: Vec<Judgement>| -> Vec<RerankedId> {
         let judged = judgements.into_iter().take(IDS);
         judged.map(|one| RerankedId { id: named(&one.document), score: one.score }).collect()

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
-use gbrain_eval::feedback::say;
+use gbrain_eval::feedback::{last, say};
 
 use crate::capture::scrubber;
 use crate::commands::Context;
@@ -12,7 +12,9 @@ use crate::error::{CliError, Exit};
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("said").required(true).multiple(true),
-    after_help = "Examples:\n  gbrain feedback --request-id 5f3a... --vote down --comment 'an old plan'\n  \
+    group = ArgGroup::new("of").required(true),
+    after_help = "Examples:\n  gbrain feedback --last --vote up\n  \
+    gbrain feedback --request-id 5f3a... --vote down --comment 'an old plan'\n  \
     gbrain feedback 12 --borderline wiki::plans/2024\n\n\
     Answers are logged while capture is on; `gbrain query --json` tells the request id (served.request_id). \
     Results called borderline are what a reranker is calibrated by (`gbrain calibrate collect`), and queries \
@@ -20,11 +22,14 @@ use crate::error::{CliError, Exit};
 )]
 pub(crate) struct FeedbackArgs {
     /// The answer, by the number of its log.
-    #[arg(value_name = "LOG", required_unless_present = "request_id", conflicts_with = "request_id")]
+    #[arg(value_name = "LOG", group = "of")]
     log: Option<i64>,
     /// The answer, by what it calls itself.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", group = "of")]
     request_id: Option<String>,
+    /// The last answer that was given at a keyboard.
+    #[arg(long, group = "of")]
+    last: bool,
     /// up or down.
     #[arg(long, value_name = "VOTE", value_parser = vote, group = "said")]
     vote: Option<Vote>,
@@ -42,16 +47,20 @@ fn vote(text: &str) -> Result<Vote, String> {
 
 /// Keeps it.
 pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, CliError> {
-    let FeedbackArgs { log, request_id, vote, comment, borderline } = args;
+    let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
+    let store = context.store()?;
+    let log = match is_last {
+        true => Some(last(store.as_ref(), &context.home.workspace)?),
+        false => *log,
+    };
     let input = FeedbackInput {
         request_id: request_id.clone(),
-        log: *log,
+        log,
         vote: *vote,
         comment: comment.clone(),
         borderline: borderline.clone(),
     };
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let store = context.store()?;
     let kept = say(store.as_ref(), &context.home.workspace, &scrubber, &input, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&kept);

@@ -49,7 +49,9 @@ impl Obstacle {
     /// In words, with what to do.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::NoReranker => "no reranker is set: `gbrain config set models.rerank PROVIDER:MODEL`",
+            Self::NoReranker => {
+                "no reranker is set: `gbrain config set models.rerank PROVIDER:MODEL`"
+            }
             Self::OtherModel => "another reranker is set: `gbrain calibrate score` with that one",
             Self::BadScores => "it was made of what is no score",
             Self::Refused => "it was refused: see `gbrain calibrate show`",

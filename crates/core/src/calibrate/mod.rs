@@ -153,7 +153,9 @@ impl Refusal {
         match self {
             Self::TooFew => "there are fewer than 30 borderline pairs: collect more",
             Self::BadScores => "a score is no number from 0 to 1: the reranker can't be calibrated",
-            Self::NoSpread => "all borderline pairs score the same: the pairs or the reranker are no good",
+            Self::NoSpread => {
+                "all borderline pairs score the same: the pairs or the reranker are no good"
+            }
             Self::NoSeparation => {
                 "irrelevant pairs score as high as the others: a threshold would not tell them apart"
             }

@@ -12,6 +12,7 @@ use crate::ranking::{
     RelationReport, TraceStep, WhyNot,
 };
 use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::search::Least;
 use crate::search::intent::{IntentKind, Recency};
 use crate::search::relation::Family;
 
@@ -88,6 +89,8 @@ pub struct Answer<'a> {
     expansion_applied: bool,
     /// The model that judged the best candidates; null when none did.
     rerank_model: Option<&'a str>,
+    /// The score of that model below which results were left out; null when none was.
+    rerank_threshold: Option<f64>,
     /// What every way of finding pages brought.
     arms: Vec<WireArm>,
     /// Stages that could not do their work; the answer is what the others found.
@@ -329,6 +332,12 @@ impl<'a> Answer<'a> {
             embedder: embedder.as_deref(),
             expansion_applied: *expansion_applied,
             rerank_model: rerank_model.as_deref(),
+            rerank_threshold: rerank_model.as_deref().and_then(|model| {
+                match request.settings.least_for(model) {
+                    Least::Score(least) => Some(least),
+                    Least::Nothing | Least::OfAnother => None,
+                }
+            }),
             arms: arms.iter().map(WireArm::new).collect(),
             degraded: degraded.iter().map(WireDegraded::new).collect(),
             corpus: WireCorpus::new(corpus),

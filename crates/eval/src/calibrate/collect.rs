@@ -206,7 +206,8 @@ impl Collection<'_> {
             };
             passage.iter().for_each(|passage| add(passage, Label::Relevant));
             let others = (1..count).map(|step| &found[(at + step) % count].1);
-            let is_far = |far: &&Passage| !seen.contains(&far.document) && !is_key(query, &far.document);
+            let is_far =
+                |far: &&Passage| !seen.contains(&far.document) && !is_key(query, &far.document);
             if let Some(far) = others.flatten().find(is_far) {
                 add(far, Label::Irrelevant);
             }
@@ -229,7 +230,8 @@ impl Collection<'_> {
             let Passage { document, chunk, text } = passage;
             let believed = believed.entry(key(&query, &chunk)).or_insert(origin);
             if *believed > origin {
-                passed_over.push(Passed { document, why: format!("{believed} pairs say otherwise") });
+                passed_over
+                    .push(Passed { document, why: format!("{believed} pairs say otherwise") });
                 continue;
             }
             *believed = origin;

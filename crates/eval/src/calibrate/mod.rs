@@ -27,7 +27,7 @@ pub use score::Scoring;
 pub use show::{history, stand};
 pub use verify::{Trial, record, trial_settings};
 
-use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label};
+use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label, Refusal};
 use gbrain_core::format::calibration::{PairBody, ThresholdBody, ThresholdInfo};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{RerankThreshold, Store, StoreError, ThresholdStatus};
@@ -69,9 +69,11 @@ pub fn newest(
     Ok(store.thresholds(workspace, Some(model), 1)?.into_iter().next())
 }
 
-/// What a threshold says beside its columns. One that can't be read says nothing, and so was never tried.
+/// What a threshold says beside its columns. One that can't be read is not to be used.
 fn body(threshold: &RerankThreshold) -> ThresholdBody {
-    serde_json::from_str(&threshold.body).unwrap_or_default()
+    let unreadable =
+        || ThresholdBody { refusals: vec![Refusal::BadScores], ..ThresholdBody::default() };
+    serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
 }
 
 /// A threshold as it is told.

@@ -65,7 +65,8 @@ impl Scoring<'_> {
         let pairs = self.pairs()?;
         let scores = self.scores(&pairs)?;
         let label = |id: i64| pairs.iter().find(|pair| pair.id == id).map(|pair| pair.label);
-        let labelled = |(id, score): &(i64, f64)| Some(Scored { label: label(*id)?, score: *score });
+        let labelled =
+            |(id, score): &(i64, f64)| Some(Scored { label: label(*id)?, score: *score });
         let scored: Vec<Scored> = scores.iter().filter_map(labelled).collect();
         let found = calibrate(&scored).ok_or(CalibrateError::NoPairs)?;
         self.keep(&found, &pairs, &scores, force)
@@ -127,7 +128,12 @@ impl Scoring<'_> {
     fn call(&self, last: i64, pairs: &[&CalibrationPair]) -> Result<Vec<(i64, f64)>, Unheard> {
         let (model, now) = (self.scorer.model, (self.clock)());
         let key = |pair: &&CalibrationPair| {
-            let parts = [model.as_bytes(), &last.to_le_bytes(), pair.query.as_bytes(), pair.text.as_bytes()];
+            let parts = [
+                model.as_bytes(),
+                &last.to_le_bytes(),
+                pair.query.as_bytes(),
+                pair.text.as_bytes(),
+            ];
             Hash::of_parts(&parts)
         };
         let keys: Vec<Hash> = pairs.iter().map(key).collect();
@@ -172,12 +178,14 @@ impl Scoring<'_> {
             model: one.model,
             threshold: one.threshold,
         });
+        // What is no score may add up to no number; it is refused for that, and the store takes none.
+        let number = |value: f64| if value.is_finite() { value } else { 0.0 };
         let new = NewThreshold {
             model: self.scorer.model.to_owned(),
-            threshold: found.threshold,
+            threshold: number(found.threshold),
             n: found.n as u64,
-            mean: found.mean,
-            sigma: found.sigma,
+            mean: number(found.mean),
+            sigma: number(found.sigma),
             body: super::json(&body),
             scores: scores
                 .iter()

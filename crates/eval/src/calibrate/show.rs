@@ -38,7 +38,8 @@ pub fn stand(
         Some(one) => scores(store, workspace, one, &known)?,
         None => Vec::new(),
     };
-    let scored = scores.iter().filter_map(|row| Some(Scored { label: row.label?, score: row.score }));
+    let scored =
+        scores.iter().filter_map(|row| Some(Scored { label: row.label?, score: row.score }));
     let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
     Ok(StandingBody {
         workspace: workspace.to_string(),
@@ -76,7 +77,9 @@ fn scores(
 ) -> Result<Vec<ScoreRow>, StoreError> {
     let label = |id: i64| known.iter().find(|pair| pair.id == id).map(|pair| pair.label);
     let scores = store.rerank_scores(workspace, of.id)?.into_iter();
-    Ok(scores.map(|one| ScoreRow { pair: one.pair, label: label(one.pair), score: one.score }).collect())
+    Ok(scores
+        .map(|one| ScoreRow { pair: one.pair, label: label(one.pair), score: one.score })
+        .collect())
 }
 
 /// Thresholds, newest first.

@@ -168,7 +168,8 @@ pub(super) fn shows(
     }
     let is_blind = !is_local && answer.threshold.is_none() && judged.is_empty();
     if is_blind && !answer.results.iter().all(|one| one.score.is_some()) {
-        let note = Some("the target tells neither its threshold nor scores: nobody can say from here");
+        let note =
+            Some("the target tells neither its threshold nor scores: nobody can say from here");
         return Shows { is_bypassed: true, note, ..shows };
     }
     if is_blind {
@@ -195,8 +196,10 @@ pub fn record(
         super::json(&body)
     };
     let edited = store.edit_threshold(workspace, id, &with)?.ok_or(CalibrateError::NoSuch(id))?;
-    let is_measured =
-        !trial.failures.iter().any(|one| matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors));
+    let is_measured = !trial
+        .failures
+        .iter()
+        .any(|one| matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors));
     let kept = body(&edited);
     let is_refused = !kept.refusals.is_empty() && kept.forced.is_none();
     let next = match (edited.status, trial.passed) {
@@ -208,4 +211,88 @@ pub fn record(
         store.set_threshold_status(workspace, id, next, &[], now)?;
     }
     store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::format::suite::QueryEntry;
+    use gbrain_core::target::{Judgement, StageIds};
+
+    use super::*;
+
+    /// A query that must find `a`.
+    fn query() -> CanonicalQuery {
+        let entry: QueryEntry =
+            serde_json::from_str(r#"{"query": "q", "expected": ["a"]}"#).unwrap();
+        entry.read().unwrap()
+    }
+
+    /// An answer with results and their scores, and with what a reranker judged.
+    fn answer(results: &[(&str, Option<f64>)], judged: &[(&str, f64)]) -> TargetAnswer {
+        let found = |(document, score): &(&str, Option<f64>)| Found {
+            document: (*document).to_owned(),
+            score: *score,
+            ..Found::default()
+        };
+        let judgement = |(document, score): &(&str, f64)| Judgement {
+            document: (*document).to_owned(),
+            score: Some(*score),
+        };
+        let stages =
+            StageIds { rerank: judged.iter().map(judgement).collect(), ..StageIds::default() };
+        TargetAnswer {
+            results: results.iter().map(found).collect(),
+            stages: (!judged.is_empty()).then_some(stages),
+            ..TargetAnswer::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(answer: &TargetAnswer, is_local: bool, expected: (u64, u64, bool, bool)) -> Shows {
+        let found = shows(&query(), answer, 0.5, is_local);
+        let counts = (found.leaked, found.filtered, found.is_bypassed, found.is_lost);
+        assert_eq!(counts, expected, "{found:?}");
+        found
+    }
+
+    #[test]
+    fn what_is_left_out_leaked_and_lost() {
+        let judged = [("a", 0.9), ("b", 0.5), ("c", 0.4999), ("d", 0.1)];
+        let kept = [("a", None), ("b", None)];
+        let good = TargetAnswer { threshold: Some(0.5), ..answer(&kept, &judged) };
+        assert_eq!(check(&good, true, (0, 2, false, false)).note, None);
+        let leaks = answer(&[("a", None), ("c", None), ("named", None)], &judged);
+        check(&leaks, true, (1, 1, false, false));
+        check(&answer(&[("b", None)], &[("a", 0.3), ("b", 0.9)]), true, (0, 1, false, true));
+        check(&answer(&[("a", None)], &[]), true, (0, 0, false, false));
+    }
+
+    #[test]
+    fn a_threshold_that_was_not_applied_is_bypassed() {
+        let judged = [("a", 0.9), ("b", 0.1)];
+        let all = answer(&[("a", None), ("b", None)], &judged);
+        let fallback = TargetAnswer { threshold_applied: Some(false), ..all.clone() };
+        check(&fallback, true, (0, 0, true, false));
+        for stage in [RERANK, RERANK_THRESHOLD] {
+            let failed = TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
+            check(&failed, true, (0, 0, true, false));
+        }
+        let other = TargetAnswer { threshold: Some(0.3), ..all.clone() };
+        assert!(
+            check(&other, false, (0, 0, true, false)).note.unwrap().contains("another threshold")
+        );
+        let graph = TargetAnswer { fallbacks: vec!["graph".to_owned()], ..all };
+        check(&graph, true, (1, 0, false, false));
+    }
+
+    #[test]
+    fn of_others_only_what_they_tell_is_known() {
+        let scored = answer(&[("a", Some(0.9)), ("b", Some(0.2))], &[]);
+        assert!(check(&scored, false, (1, 0, false, false)).note.is_some());
+        check(&scored, true, (0, 0, false, false));
+        let mute = answer(&[("a", None)], &[]);
+        assert!(check(&mute, false, (0, 0, true, false)).note.unwrap().contains("nobody can say"));
+        let told = TargetAnswer { threshold: Some(0.5), ..mute };
+        assert_eq!(check(&told, false, (0, 0, false, false)).note, None);
+    }
 }

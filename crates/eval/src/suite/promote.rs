@@ -105,9 +105,8 @@ pub fn propose(
         seen.into_iter().filter(|(hash, _)| !is_known(hash)).map(|(_, one)| one).collect();
     // What a person judged comes before what was only asked often.
     fresh.sort_by(|a, b| {
-        let order = |one: &Seen| {
-            (std::cmp::Reverse((one.is_judged(), one.asked)), one.text.clone())
-        };
+        let order =
+            |one: &Seen| (std::cmp::Reverse((one.is_judged(), one.asked)), one.text.clone());
         order(a).cmp(&order(b))
     });
     Ok(fresh

@@ -7,15 +7,13 @@ use std::time::Instant;
 
 use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Snapshot};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::ranking::{
-    ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, is_of_the_question,
-};
+use gbrain_core::ranking::{ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, is_of_the_question};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{
-    Found, LOCAL, Question, QuestionFilter, Rationale, RationaleEdge, RationaleEntity,
-    StageIds, TargetAnswer, TargetError, TargetErrorKind, Timings,
+    Found, LOCAL, Question, QuestionFilter, Rationale, RationaleEdge, RationaleEntity, StageIds,
+    TargetAnswer, TargetError, TargetErrorKind, Timings,
 };
 use jiff::Timestamp;
 
@@ -170,9 +168,10 @@ impl Ask for LocalAsk<'_> {
         let results = ranking.hits.iter().map(|hit| self.found(hit)).collect::<Result<_, _>>();
         let least = request.settings.rerank_threshold;
         let threshold = (is_reranked && least > 0.0).then_some(least);
-        let is_bypassed = ranking.degraded.iter().any(|degraded| {
-            degraded.reason == ALL_BELOW || degraded.stage == RERANK_THRESHOLD
-        });
+        let is_bypassed = ranking
+            .degraded
+            .iter()
+            .any(|degraded| degraded.reason == ALL_BELOW || degraded.stage == RERANK_THRESHOLD);
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         let lost = [
             ("filter.authors", &question.filter.authors),

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gbrain_core::capture::write_line;
 use gbrain_brain::capture::OWNER;
+use gbrain_core::capture::write_line;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
 use gbrain_core::request::Operation;

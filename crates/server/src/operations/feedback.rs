@@ -8,11 +8,7 @@ use super::bounds::{at_most, within};
 use crate::http::{Call, NoParameters, Reply};
 
 /// Keeps what is said of an answer.
-pub(crate) fn give(
-    call: &Call<'_>,
-    _: NoParameters,
-    input: FeedbackInput,
-) -> Result<Reply, Fault> {
+pub(crate) fn give(call: &Call<'_>, _: NoParameters, input: FeedbackInput) -> Result<Reply, Fault> {
     at_most("`request_id`", input.request_id.as_deref(), 200)?;
     at_most("`comment`", input.comment.as_deref(), 4000)?;
     at_most("`borderline`", input.borderline.as_deref(), 1024)?;

@@ -27,8 +27,7 @@ const SUPERSEDE: &str = "UPDATE rerank_thresholds SET status = 'superseded', dec
      WHERE chosen.workspace_id = $1 AND chosen.id = $2)";
 const SET_STATUS: &str = "UPDATE rerank_thresholds SET status = $3, decided_at = $4 \
      WHERE workspace_id = $1 AND id = $2";
-const SET_BODY: &str =
-    "UPDATE rerank_thresholds SET body = $3 WHERE workspace_id = $1 AND id = $2";
+const SET_BODY: &str = "UPDATE rerank_thresholds SET body = $3 WHERE workspace_id = $1 AND id = $2";
 const SCORES: &str = "SELECT pair_id, score FROM rerank_scores \
      WHERE workspace_id = $1 AND threshold_id = $2 ORDER BY pair_id";
 

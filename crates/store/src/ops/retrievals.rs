@@ -23,7 +23,7 @@ const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
 const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
 const PRUNE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2";
 const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
-     AND experiment_id IS NULL AND (user_id IS NULL OR $3 IS NULL OR user_id <> $3)";
+     AND experiment_id IS NULL AND (user_id IS NULL OR user_id <> $3 OR $3 IS NULL)";
 
 /// Their numbers.
 pub(super) fn add(

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use gbrain_store::{
-    CaptureFilter, Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Store,
-    StoreError, Traffic,
+    CaptureFilter, Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter,
+    RetrievalLog, Store, StoreError, Traffic,
 };
 
 use crate::captures::capture;

@@ -40,12 +40,8 @@ pub(super) struct ScoreArgs {
 pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliError> {
     let bench = Bench::new(context)?;
     let model = bench.model.clone().ok_or(CalibrateError::NoReranker)?;
-    let paid = Paid {
-        max_usd: args.max_usd,
-        purpose: PURPOSE,
-        args: &args.asking,
-        concurrency: None,
-    };
+    let paid =
+        Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency: None };
     let asker = paid.asker(context, &bench.store)?;
     asker.ready(&model)?;
     let reranker = Reranker::new(asker, model);
@@ -74,7 +70,9 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
         context.terminal.out(text::calibrated(&made).trim_start());
     }
     if made.status == CalibrationStatus::Rejected {
-        context.terminal.remark("rejected: collect better pairs, or decide otherwise with --force REASON");
+        context
+            .terminal
+            .remark("rejected: collect better pairs, or decide otherwise with --force REASON");
         return Ok(Exit::Fail);
     }
     context.terminal.remark(format!("try it with `gbrain calibrate verify {}`", made.id));

@@ -31,8 +31,7 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     let bench = Bench::new(context)?;
     let (store, workspace) = (bench.store.as_ref(), &context.home.workspace);
     let reranker = bench.reranker();
-    let body =
-        stand(store, workspace, &bench.config, reranker.as_deref(), args.id, context.now)?;
+    let body = stand(store, workspace, &bench.config, reranker.as_deref(), args.id, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
@@ -60,9 +59,7 @@ fn row(one: &ThresholdInfo) -> Vec<String> {
     let verified = match &one.body.verification {
         None => "-".to_owned(),
         Some(trial) if trial.passed => "passed".to_owned(),
-        Some(trial) => {
-            trial.failures.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ")
-        }
+        Some(trial) => trial.failures.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "),
     };
     vec![
         one.id.to_string(),

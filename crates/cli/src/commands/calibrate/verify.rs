@@ -24,10 +24,12 @@ use crate::targets::target_book;
 
 /// Arguments of `calibrate verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain calibrate verify\n  gbrain calibrate verify 3 --target prod\n\n\
+#[command(
+    after_help = "Examples:\n  gbrain calibrate verify\n  gbrain calibrate verify 3 --target prod\n\n\
     The local brain is asked with the threshold in its settings, and nothing is changed. A target elsewhere \
     has a threshold of its own: set this one there first.\n\n\
-    Exit codes: 0 it passed, 1 recall fell below 95 % or what scores low is shown, 2 no verdict.")]
+    Exit codes: 0 it passed, 1 recall fell below 95 % or what scores low is shown, 2 no verdict."
+)]
 pub(super) struct VerifyArgs {
     /// The threshold [default: the newest of the reranker that is set].
     id: Option<i64>,
@@ -116,11 +118,12 @@ fn exit(context: &Context<'_>, id: i64, trial: &Verification) -> Exit {
         return Exit::Pass;
     }
     if trial.failures.contains(&VerifyFailure::NoCases) {
-        context.terminal.remark("there are no canonical queries with keys: `gbrain queries import`");
+        context
+            .terminal
+            .remark("there are no canonical queries with keys: `gbrain queries import`");
     }
-    let is_measured = |one: &VerifyFailure| {
-        !matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors)
-    };
+    let is_measured =
+        |one: &VerifyFailure| !matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors);
     match trial.failures.iter().all(is_measured) {
         true => Exit::Fail,
         false => Exit::NoVerdict,

@@ -75,9 +75,7 @@ pub fn read_pairs(text: &str) -> Result<Vec<PairEntry>, (usize, String)> {
 }
 
 /// How many pairs there are of each label.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LabelCounts {
     /// Relevant ones.
@@ -189,7 +187,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_or_named() {
-        let good = r#"{"query_text": "q", "document_id": "d", "label": "borderline", "chunk_text": "t"}"#;
+        let good =
+            r#"{"query_text": "q", "document_id": "d", "label": "borderline", "chunk_text": "t"}"#;
         let entries = read_pairs(&format!("{good}\n\n{good}\n")).unwrap();
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].text.as_deref(), Some("t"));

@@ -131,13 +131,15 @@ impl ThresholdBody {
             separation,
             refusals,
         } = calibration;
+        // What is no score may make what is no number, which JSON can't hold; it is refused for that.
+        let number = |value: &f64| if value.is_finite() { *value } else { 0.0 };
         Self {
             schema_version: THRESHOLD_VERSION,
             rule: "mean - 1 sigma (n - 1)".to_owned(),
-            min: *min,
-            max: *max,
-            percentile: *percentile,
-            robust_floor: *robust,
+            min: number(min),
+            max: number(max),
+            percentile: number(percentile),
+            robust_floor: number(robust),
             precision: *precision,
             recall: *recall,
             separation: separation.map(|Separation { chance, good: _, bad: _ }| chance),
@@ -199,6 +201,11 @@ mod tests {
         let counts = LabelCounts { borderline: 30, ..LabelCounts::default() };
         let mut body = ThresholdBody::new(&found, counts);
         body.forced = Some("why not".to_owned());
+        let bad = [f64::NAN, f64::INFINITY, 1e300, -1e300]
+            .map(|score| Scored { label: Label::Borderline, score });
+        let bad = ThresholdBody::new(&calibrate(&bad).unwrap(), counts);
+        let read = serde_json::to_string(&bad).unwrap();
+        assert_eq!(serde_json::from_str::<ThresholdBody>(&read).unwrap().refusals, bad.refusals);
         let text = serde_json::to_string(&body).unwrap();
         assert_eq!(serde_json::from_str::<ThresholdBody>(&text).unwrap(), body);
         assert_eq!(serde_json::from_str::<ThresholdBody>("{}").unwrap(), ThresholdBody::default());

@@ -22,7 +22,8 @@ pub fn calibration(standing: &StandingBody) -> String {
     line("workspace", visible(&standing.workspace, LINE));
     line("reranker", shown(reranker));
     line("rerank.threshold", format!("{set_threshold} for {}", shown(set_for)));
-    let lacking = if *missing > 0 { format!("; {missing} borderline missing") } else { String::new() };
+    let lacking =
+        if *missing > 0 { format!("; {missing} borderline missing") } else { String::new() };
     line(
         "pairs",
         format!(
@@ -56,11 +57,17 @@ pub fn threshold(one: &ThresholdInfo) -> String {
         let _ = writeln!(text, "{name:<20}{value}");
     };
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), percent);
-    line("threshold", format!("{:.4} = mean {:.4} - sigma {:.4}", one.threshold, one.mean, one.sigma));
+    line(
+        "threshold",
+        format!("{:.4} = mean {:.4} - sigma {:.4}", one.threshold, one.mean, one.sigma),
+    );
     line("borderline pairs", format!("{} from {:.4} to {:.4}", one.n, body.min, body.max));
     line("below it", format!("{} of the borderline pairs", percent(body.percentile)));
     line("robust floor", format!("{:.4}", body.robust_floor));
-    line("precision, recall", format!("{}, {} of labelled pairs", share(body.precision), share(body.recall)));
+    line(
+        "precision, recall",
+        format!("{}, {} of labelled pairs", share(body.precision), share(body.recall)),
+    );
     let separation = body.separation.map_or_else(
         || "- (10 irrelevant pairs say more)".to_owned(),
         |chance| format!("{chance:.3} (0.5 is none)"),
@@ -81,7 +88,8 @@ pub fn threshold(one: &ThresholdInfo) -> String {
         trial.notes.iter().for_each(|note| line("", visible(note, LINE)));
     }
     if let Some(deployment) = &body.deployment {
-        let forced = deployment.forced.as_deref().map(|why| format!(", forced: {}", visible(why, LINE)));
+        let forced =
+            deployment.forced.as_deref().map(|why| format!(", forced: {}", visible(why, LINE)));
         line("deployed", format!("{}{}", deployment.at, forced.unwrap_or_default()));
     }
     text
@@ -90,7 +98,8 @@ pub fn threshold(one: &ThresholdInfo) -> String {
 fn verified(trial: &Verification) -> String {
     let word = if trial.passed { "passed" } else { "FAILED" };
     let failures: Vec<&str> = trial.failures.iter().map(|failure| failure.name()).collect();
-    let why = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join(", ")) };
+    let why =
+        if failures.is_empty() { String::new() } else { format!(" ({})", failures.join(", ")) };
     format!(
         "{word}{why} {} against {}: recall@5 {} of {}, {} left out, {} leaked, {} bypassed, {} errors",
         trial.at,
