@@ -21,12 +21,11 @@ use gbrain_core::provenance::Software;
 use gbrain_core::ranking::Ranking;
 use gbrain_core::request::{Caller, Operation, Request};
 use gbrain_core::search::candidate::Candidate;
-use gbrain_core::target::StageIds;
 
 use crate::{Answered, Ask, Brain, BrainError, Snapshot};
 
 use cache::Cache;
-use log::Traced;
+use log::{Traced, sights};
 
 pub use audit::AuditLog;
 pub use log::OWNER;
@@ -118,9 +117,9 @@ impl Door {
             return self.answer_keeping(request, ask).map(|(_, answered)| answered);
         };
         let started = Instant::now();
-        let stages = RefCell::new(None);
+        let seen = RefCell::new(None);
         let look = |candidates: &[Candidate]| {
-            *stages.borrow_mut() = Some(StageIds::of(candidates));
+            *seen.borrow_mut() = Some(sights(candidates));
             if let Some(look) = ask.candidates {
                 look(candidates);
             }
@@ -140,7 +139,7 @@ impl Door {
         let Answered { request, ranking, served } = &answered;
         let traced = is_logged.then(|| {
             let id = ask.request_id.map_or_else(|| recorder.next_id(), str::to_owned);
-            Traced::new(id, request, ranking, served, stages.take())
+            Traced::new(id, request, ranking, served, seen.take())
         });
         let request_id = traced.as_ref().map(|traced| traced.request_id.clone());
         let at = (self.brain.store().identity(), served);

@@ -225,7 +225,7 @@ impl Keeper {
     fn scrubbed_rows(&self, policy: &CapturePolicy, item: Item) -> Result<Rows, String> {
         let Item { observed, traced, snapshot } = item;
         let scrubbing = policy.scrub(observed);
-        let log = traced.map(|traced| log::row(policy, &scrubbing, traced));
+        let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot));
         let Some(request) = scrubbing.replayed_request() else {
             return Ok((policy.row(scrubbing, None), log));
         };

@@ -94,7 +94,7 @@ pub fn borderline(
 }
 
 /// The borderline pairs to score, at most so many, and what they scored when the calibration in force was
-/// made: pairs that it was made of come first, since the same pairs are to be held against each other.
+/// made. Where it was made of some of them, these alone: the same pairs are held against each other.
 fn compared(
     store: &dyn Store,
     workspace: &WorkspaceId,
@@ -109,7 +109,9 @@ fn compared(
         None => BTreeMap::new(),
     };
     let mut all = borderline(store, workspace, MOST)?;
-    all.sort_by_key(|pair| !before.contains_key(&pair.id));
+    if all.iter().any(|pair| before.contains_key(&pair.id)) {
+        all.retain(|pair| before.contains_key(&pair.id));
+    }
     all.truncate(limit);
     Ok((all, before))
 }
@@ -156,7 +158,7 @@ pub fn rescore(
     let mut scores = Vec::new();
     for pair in pairs {
         match (scorer.score)(&pair.query, &[&pair.text]).as_deref() {
-            Ok([score]) if score.is_finite() => scores.push((pair, *score)),
+            Ok([score]) if (0.0..=1.0).contains(score) => scores.push((pair, *score)),
             Ok(_) => doubt(Reason::Errors, format!("pair {} has no score", pair.id)),
             Err(error) => doubt(Reason::Errors, format!("pair {}: {error}", pair.id)),
         }
