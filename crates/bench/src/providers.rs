@@ -40,6 +40,8 @@ pub enum Asked {
     },
     /// Documents to score.
     Rerank {
+        /// The model's name.
+        model: String,
         /// The query.
         query: String,
         /// The documents.
@@ -66,7 +68,9 @@ pub enum Fault {
     Empty,
 }
 
-/// What a model says to a question; for embeddings and rerank the server has answers of its own.
+/// What a model says to a question; for embeddings the server has answers of its own, and for rerank where
+/// nothing is said. What is said to rerank is `{"scores": [...]}`, one value a document; a value that is no
+/// number is sent as it is.
 pub type Says = dyn Fn(&Asked) -> String + Send + Sync;
 /// What goes wrong with the request of a number, from 1.
 pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
@@ -287,6 +291,7 @@ fn understood(path: &str, request: &Value) -> Option<(Asked, Format)> {
         }
         "rerank" => {
             let asked = Asked::Rerank {
+                model,
                 query: text(&request["query"]),
                 documents: texts(&request["documents"]),
             };
@@ -318,9 +323,10 @@ impl Format {
                     texts.iter().map(|text| meaning(text, *dims)).collect();
                 (self.vectors(&vectors), 0)
             }
-            Asked::Rerank { query, documents } => {
-                let score = |document: &String| overlap(query, document);
-                (self.scores(&documents.iter().map(score).collect::<Vec<_>>()), 0)
+            Asked::Rerank { model: _, query, documents } => {
+                let said: Value = serde_json::from_str(&says(asked)).unwrap_or_default();
+                let own = || documents.iter().map(|one| json!(overlap(query, one))).collect();
+                (self.scores(&said["scores"].as_array().cloned().unwrap_or_else(own)), 0)
             }
         }
     }
@@ -382,9 +388,10 @@ impl Format {
     }
 
     /// Best first, as providers answer.
-    fn scores(self, scores: &[f64]) -> Value {
-        let mut ranked: Vec<(usize, f64)> = scores.iter().copied().enumerate().collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    fn scores(self, scores: &[Value]) -> Value {
+        let mut ranked: Vec<(usize, &Value)> = scores.iter().enumerate().collect();
+        let number = |score: &Value| score.as_f64().unwrap_or_default();
+        ranked.sort_by(|a, b| number(b.1).total_cmp(&number(a.1)));
         let result = |(index, score)| json!({ "index": index, "relevance_score": score });
         let results: Vec<Value> = ranked.into_iter().map(result).collect();
         if self == Self::VoyageRerank {

@@ -101,8 +101,11 @@ fn key(model: &ModelRef, chat: &Chat) -> Hash {
     Hash::of_parts(&[model.to_string().as_bytes(), &prompt.0, &input.0])
 }
 
-/// What a judge reads of a candidate.
-fn text(judged: &Judged) -> String {
-    let Judged { title, text } = judged;
-    if title.is_empty() { text.clone() } else { format!("{title}\n{text}") }
+fn text(Judged { title, text }: &Judged) -> String {
+    read_by_judge(title, text)
+}
+
+/// What a judge reads of a passage: the title of its page, and its text.
+pub fn read_by_judge(title: &str, text: &str) -> String {
+    if title.is_empty() { text.to_owned() } else { format!("{title}\n{text}") }
 }

@@ -24,13 +24,13 @@ use std::time::Duration;
 
 use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
-use gbrain_core::search::Settings;
+use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
 use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models};
 use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
-pub use assist::Assistants;
+pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use pages::{PageLinks, Put};
@@ -178,7 +178,8 @@ impl Brain {
 }
 
 /// The numbers of the pipeline that a database plane holds, on top of the defaults. A stored value that no
-/// longer fits its range is an error: ignoring it would change rankings without a word.
+/// longer fits its range is an error: ignoring it would change rankings without a word. The threshold of
+/// the reranker is under its own name, which is stronger than the one it had.
 pub fn search_settings(config: &BTreeMap<String, String>) -> Result<Settings, BrainError> {
     let mut settings = Settings::default();
     for (key, value) in config {
@@ -186,6 +187,15 @@ pub fn search_settings(config: &BTreeMap<String, String>) -> Result<Settings, Br
             let set = settings.set(name, value);
             set.map_err(|source| BrainError::Setting { key: key.clone(), source })?;
         }
+    }
+    if let Some(value) = config.get(config::RERANK_THRESHOLD) {
+        let name = match config.get(config::RERANK_THRESHOLD_MODEL) {
+            Some(model) => format!("{RERANK_THRESHOLD_OF}{model}"),
+            None => "rerank_threshold".to_owned(),
+        };
+        let key = || config::RERANK_THRESHOLD.to_owned();
+        let set = settings.set(&name, value);
+        set.map_err(|source| BrainError::Setting { key: key(), source })?;
     }
     Ok(settings)
 }

@@ -95,6 +95,10 @@ pub(crate) enum Command {
     Suites(Box<commands::suites::SuitesArgs>),
     /// Canonical queries: what suites ask, with what must be found.
     Queries(Box<commands::queries::QueriesArgs>),
+    /// The threshold of the reranker: collect pairs, score, verify, deploy.
+    Calibrate(Box<commands::calibrate::CalibrateArgs>),
+    /// Say something of an answer: a vote, a comment, a result that is barely relevant.
+    Feedback(commands::feedback::FeedbackArgs),
     /// Events that suites wait for: tell, list.
     Events(commands::events::EventsArgs),
     /// Measure retrieval: export captures, replay, gate, score, compare.

@@ -110,6 +110,8 @@ pub(crate) fn run_in(
         Command::Stats(args) => commands::stats::run(&context, &args),
         Command::Suites(args) => commands::suites::run(&context, &args),
         Command::Queries(args) => commands::queries::run(&context, &args),
+        Command::Calibrate(args) => commands::calibrate::run(&context, &args),
+        Command::Feedback(args) => commands::feedback::run(&context, &args),
         Command::Events(args) => commands::events::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),

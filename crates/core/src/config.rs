@@ -15,6 +15,8 @@ pub enum Kind {
     Usd,
     /// A model, as `provider:model`.
     Model,
+    /// A number from 0 to 1.
+    Share,
 }
 
 /// A setting as `config list` shows it.
@@ -54,6 +56,10 @@ keys! {
         "the model that says a query in other words";
     MODEL_RERANK = "models.rerank": Model, "",
         "the model that puts the best candidates of a query in order; none leaves them as they are";
+    RERANK_THRESHOLD = "rerank.threshold": Share, "0",
+        "a reranker's score below which a result is left out; 0 keeps all. `gbrain calibrate deploy` sets it";
+    RERANK_THRESHOLD_MODEL = "rerank.threshold_model": Model, "",
+        "the reranker that the threshold is for: scores of another are not held against it; none is whichever judges";
     MODEL_LONGMEMEVAL = "models.eval.longmemeval": Model, "",
         "the model that answers LongMemEval's questions";
     MODEL_CONTRADICTIONS = "models.eval.contradictions_judge": Model, "",
@@ -93,6 +99,14 @@ pub enum ConfigError {
     },
 }
 
+/// The name that a key has now, if it had another: values under the old one are still read.
+pub fn renamed(key: &str) -> Option<&'static str> {
+    (key == OLD_RERANK_THRESHOLD).then_some(RERANK_THRESHOLD)
+}
+
+/// What [`RERANK_THRESHOLD`] was called.
+pub const OLD_RERANK_THRESHOLD: &str = "search.rerank_threshold";
+
 /// A key by its name.
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
@@ -112,6 +126,10 @@ pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
         Kind::Model => {
             let named = value.split_once(':').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
             (named && !value.contains(char::is_whitespace), "a model, as provider:model")
+        }
+        Kind::Share => {
+            let is_share = value.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
+            (is_share, "a number from 0 to 1")
         }
     };
     if !is_good {
@@ -141,6 +159,8 @@ mod tests {
             (PROBE_MAX_USD, "-1"),
             (PROBE_MAX_USD, "NaN"),
             (MODEL_JUDGE, "gpt-5"),
+            (RERANK_THRESHOLD, "NaN"),
+            (RERANK_THRESHOLD, "1.01"),
         ] {
             assert!(check(key, value).is_err(), "{key} {value:?}");
         }

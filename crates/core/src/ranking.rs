@@ -199,6 +199,12 @@ pub const RERANK: &str = "rerank";
 /// out.
 pub const ALL_BELOW: &str = "all_below_threshold";
 
+/// The stage that leaves out what a reranker scored low.
+pub const RERANK_THRESHOLD: &str = "rerank_threshold";
+
+/// The reason of a threshold that was calibrated for another model: nothing is left out.
+pub const STALE: &str = "stale";
+
 /// How a relational question was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationReport {

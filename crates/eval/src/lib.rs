@@ -7,10 +7,12 @@
 
 pub mod autopilot;
 pub mod benchmark;
+pub mod calibrate;
 pub mod contradictions;
 mod correctness;
 pub mod cross_modal;
 mod error;
+pub mod feedback;
 mod files;
 mod gate;
 mod local;

@@ -12,6 +12,8 @@ pub enum AnswerKind {
     Vector,
     /// Whether two statements contradict each other.
     Contradiction,
+    /// What a reranker said of a pair, until its calibration is whole.
+    RerankScore,
 }
 
 named! {
@@ -19,6 +21,7 @@ named! {
         Expansion = "expansion",
         Vector = "vector",
         Contradiction = "contradiction",
+        RerankScore = "rerank_score",
     }
 }
 

@@ -211,6 +211,15 @@ pub trait Playbook {
     /// Erases retrievals that were asked before `until` with what was said of them, and says how many.
     fn prune_retrieval_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
 
+    /// Erases retrievals of live traffic that were asked before `until` with what was said of them, and says
+    /// how many. Those of runs stay, and so do those of the user `except`.
+    fn prune_live_logs(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        except: Option<&str>,
+    ) -> Result<u64>;
+
     /// Keeps pairs, all or none; what became of them, in order.
     fn put_pairs(
         &self,
@@ -248,6 +257,15 @@ pub trait Playbook {
         settings: &[(&str, &str)],
         now: Timestamp,
     ) -> Result<bool>;
+
+    /// Writes what else is known of a threshold anew, made of what it says: nobody else changes it
+    /// meanwhile. The threshold as it is then; none if there is none.
+    fn edit_threshold(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        edit: &(dyn Fn(&RerankThreshold) -> String + Sync),
+    ) -> Result<Option<RerankThreshold>>;
 
     /// A threshold.
     fn threshold(&self, ws: &WorkspaceId, id: i64) -> Result<Option<RerankThreshold>>;

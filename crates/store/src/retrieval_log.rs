@@ -97,6 +97,8 @@ pub enum Traffic {
 /// Which logged retrievals to read. The default is all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RetrievalFilter {
+    /// Of this number only.
+    pub id: Option<i64>,
     /// Asked at this moment or later.
     pub since: Option<Timestamp>,
     /// Asked before this moment.

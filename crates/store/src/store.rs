@@ -18,6 +18,7 @@ use crate::job::{
 use crate::judging::{AnswerKind, Run, RunKind};
 use crate::label::{Label, NewLabel};
 use crate::playbook::Playbook;
+use crate::retrieval_log::NewRetrievalLog;
 use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
 use crate::token::{NewToken, Token};
 use crate::types::*;
@@ -192,6 +193,15 @@ pub trait Store: Playbook + Send + Sync {
         &self,
         ws: &WorkspaceId,
         captures: &[CaptureFields],
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Stores captures as [`Store::add_captures`] does, and logs of retrievals beside them: all or none.
+    fn add_observed(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        logs: &[NewRetrievalLog],
         now: Timestamp,
     ) -> Result<()>;
 

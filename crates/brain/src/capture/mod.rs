@@ -2,12 +2,15 @@
 //!
 //! The answer goes out first. What was observed goes into a bounded queue; a thread scrubs it and
 //! stores it. A failure is counted and kept, never raised: no caller waits for a capture or fails
-//! because of one.
+//! because of one. A query is logged beside its capture, in the same transaction and under the same
+//! rules; the answer says what the log calls it.
 
 mod audit;
 mod cache;
+mod log;
 mod recorder;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,13 +19,16 @@ use gbrain_core::format::CacheUse;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::provenance::Software;
 use gbrain_core::ranking::Ranking;
-use gbrain_core::request::{Caller, Request};
+use gbrain_core::request::{Caller, Operation, Request};
+use gbrain_core::search::candidate::Candidate;
 
 use crate::{Answered, Ask, Brain, BrainError, Snapshot};
 
 use cache::Cache;
+use log::{Traced, sights};
 
 pub use audit::AuditLog;
+pub use log::OWNER;
 pub use recorder::{Drained, Recorder};
 
 /// How long a process waits at its end for captures that are not stored yet.
@@ -107,13 +113,40 @@ impl Door {
         ask: &Ask<'_>,
         caller: Caller,
     ) -> Result<Answered, BrainError> {
+        let Some(recorder) = self.recorder.as_ref().filter(|recorder| recorder.is_sampled()) else {
+            return self.answer_keeping(request, ask).map(|(_, answered)| answered);
+        };
         let started = Instant::now();
-        let (snapshot, answered) = self.answer_keeping(request, ask)?;
-        let Some(recorder) = &self.recorder else { return Ok(answered) };
+        let seen = RefCell::new(None);
+        let look = |candidates: &[Candidate]| {
+            *seen.borrow_mut() = Some(sights(candidates));
+            if let Some(look) = ask.candidates {
+                look(candidates);
+            }
+        };
+        let is_logged = request.operation == Operation::Query;
+        let watched = Ask {
+            explain: ask.explain,
+            why_not: ask.why_not.clone(),
+            expand: ask.expand,
+            rerank: ask.rerank,
+            candidates: if is_logged { Some(&look) } else { ask.candidates },
+            progress: ask.progress,
+            request_id: ask.request_id,
+        };
+        let (snapshot, mut answered) = self.answer_keeping(request, &watched)?;
         let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
         let Answered { request, ranking, served } = &answered;
+        let traced = is_logged.then(|| {
+            let id = ask.request_id.map_or_else(|| recorder.next_id(), str::to_owned);
+            Traced::new(id, request, ranking, served, seen.take())
+        });
+        let request_id = traced.as_ref().map(|traced| traced.request_id.clone());
         let at = (self.brain.store().identity(), served);
-        recorder.offer(Observed::new(request, caller, ranking, at, latency_ms), snapshot);
+        let observed = Observed::new(request, caller, ranking, at, latency_ms);
+        if recorder.offer(observed, traced, snapshot) {
+            answered.served.request_id = request_id;
+        }
         Ok(answered)
     }
 

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use gbrain_core::capture::{CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed};
 use gbrain_core::hash::Hash;
-use gbrain_store::{CaptureFilter, StoreError};
+use gbrain_store::{CaptureFilter, NewRetrievalLog, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Brain, Snapshot};
 
+use super::log::{self, Traced};
 use super::{Became, CaptureOptions, Watch};
 
 /// How many rows go into one transaction.
@@ -45,8 +46,13 @@ struct Counters {
 
 struct Item {
     observed: Observed,
+    /// What is logged beside the capture; none for what is not.
+    traced: Option<Traced>,
     snapshot: Snapshot,
 }
+
+/// A capture and the log beside it.
+type Rows = (CaptureFields, Option<NewRetrievalLog>);
 
 /// Takes observations and stores them, in a thread of its own.
 pub struct Recorder {
@@ -67,33 +73,45 @@ impl Recorder {
     }
 
     /// Takes an observation, or counts it as lost when the queue is full or nobody empties it any
-    /// more.
-    pub(super) fn offer(&self, observed: Observed, snapshot: Snapshot) {
-        if !self.is_sampled() {
-            return;
-        }
+    /// more; whether it was taken.
+    pub(super) fn offer(
+        &self,
+        observed: Observed,
+        traced: Option<Traced>,
+        snapshot: Snapshot,
+    ) -> bool {
         let counters = &self.keeper.counters;
         counters.offered.fetch_add(1, Ordering::AcqRel);
         let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = &*queue else {
-            return self.keeper.fail(FailureReason::Other, 1, "the recorder had ended");
+            self.keeper.fail(FailureReason::Other, 1, "the recorder had ended");
+            return false;
         };
-        match queue.try_send(Item { observed, snapshot }) {
-            Ok(()) => {}
+        match queue.try_send(Item { observed, traced, snapshot }) {
+            Ok(()) => true,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 counters.overflowed.fetch_add(1, Ordering::AcqRel);
+                false
             }
         }
     }
 
     /// Draws by a hash, so that processes that ask one thing each keep their share too.
-    fn is_sampled(&self) -> bool {
+    pub(super) fn is_sampled(&self) -> bool {
         let sample_rate = self.keeper.options.sample_rate;
         if sample_rate >= 1.0 {
             return true;
         }
-        let n = self.keeper.counters.drawn.fetch_add(1, Ordering::Relaxed);
-        draw(Timestamp::now(), n) < sample_rate
+        draw(Timestamp::now(), self.next()) < sample_rate
+    }
+
+    /// Names a retrieval among those of all processes.
+    pub(super) fn next_id(&self) -> String {
+        event(Timestamp::now(), self.next()).short()
+    }
+
+    fn next(&self) -> u64 {
+        self.keeper.counters.drawn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Takes nothing any more; what waits is still stored.
@@ -168,47 +186,53 @@ impl Keeper {
     fn store(&self, batch: Vec<Item>) {
         let mut rows = Vec::with_capacity(batch.len());
         for item in batch {
-            match self.row(item) {
+            match self.rows(item) {
                 Ok(row) => rows.push(row),
                 Err(detail) => self.fail(FailureReason::ScrubberException, 1, &detail),
             }
         }
-        let (store, ws) = (self.brain.store(), self.brain.workspace());
         if rows.is_empty() {
             return;
         }
-        match store.add_captures(ws, &rows, Timestamp::now()) {
-            Ok(()) => self.count_stored(rows.len()),
-            Err(error) if rows.len() == 1 => self.fail_by(&error),
+        let count = rows.len();
+        let (captures, logs): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let all: Vec<NewRetrievalLog> = logs.iter().flatten().cloned().collect();
+        match self.add(&captures, &all) {
+            Ok(()) => self.count_stored(count),
+            Err(error) if count == 1 => self.fail_by(&error),
             // One bad row fails them all: each for itself.
-            Err(_) => rows.iter().for_each(|row| self.store_one(row)),
+            Err(_) => captures.iter().zip(&logs).for_each(|(capture, log)| {
+                match self.add(std::slice::from_ref(capture), log.as_slice()) {
+                    Ok(()) => self.count_stored(1),
+                    Err(error) => self.fail_by(&error),
+                }
+            }),
         }
     }
 
-    fn store_one(&self, row: &CaptureFields) {
+    fn add(&self, captures: &[CaptureFields], logs: &[NewRetrievalLog]) -> Result<(), StoreError> {
         let (store, ws) = (self.brain.store(), self.brain.workspace());
-        match store.add_captures(ws, std::slice::from_ref(row), Timestamp::now()) {
-            Ok(()) => self.count_stored(1),
-            Err(error) => self.fail_by(&error),
-        }
+        store.add_observed(ws, captures, logs, Timestamp::now())
     }
 
     /// A scrubber that fails or panics keeps nothing.
-    fn row(&self, item: Item) -> Result<CaptureFields, String> {
+    fn rows(&self, item: Item) -> Result<Rows, String> {
         let policy = self.options.policy.as_ref().map_err(Clone::clone)?;
-        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_row(policy, item)));
+        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_rows(policy, item)));
         made.unwrap_or_else(|_| Err("the scrubber panicked".to_owned()))
     }
 
-    fn scrubbed_row(&self, policy: &CapturePolicy, item: Item) -> Result<CaptureFields, String> {
-        let scrubbing = policy.scrub(item.observed);
+    fn scrubbed_rows(&self, policy: &CapturePolicy, item: Item) -> Result<Rows, String> {
+        let Item { observed, traced, snapshot } = item;
+        let scrubbing = policy.scrub(observed);
+        let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot));
         let Some(request) = scrubbing.replayed_request() else {
-            return Ok(policy.row(scrubbing, None));
+            return Ok((policy.row(scrubbing, None), log));
         };
-        let again = item.snapshot.answer(&request, &Ask::default());
+        let again = snapshot.answer(&request, &Ask::default());
         // Without the ranking of the scrubbed text the row is still a row; it can't be gated on.
         let again = again.ok().map(|answered| answered.ranking);
-        Ok(policy.row(scrubbing, again.as_ref()))
+        Ok((policy.row(scrubbing, again.as_ref()), log))
     }
 
     fn count_stored(&self, rows: usize) {
@@ -245,14 +269,16 @@ impl Keeper {
         }
     }
 
-    /// Lets captures go that are older than the owner wants to keep them.
+    /// Lets captures and logs go that are older than the owner wants to keep them.
     fn prune(&self) {
         let Some(days) = self.options.retention_days else { return };
         let kept = SignedDuration::from_hours(24 * i64::from(days));
         let Ok(until) = Timestamp::now().checked_sub(kept) else { return };
         let filter = CaptureFilter { until: Some(until), ..CaptureFilter::default() };
         // A store that can't do it now is asked again by the next process.
-        let _ = self.brain.store().prune_captures(self.brain.workspace(), &filter);
+        let (store, ws) = (self.brain.store(), self.brain.workspace());
+        let _ = store.prune_captures(ws, &filter);
+        let _ = store.prune_live_logs(ws, until, None);
     }
 }
 

@@ -61,6 +61,8 @@ pub struct Ask<'a> {
     pub candidates: Option<&'a Look<'a>>,
     /// Called while the index catches up, with changes done and total.
     pub progress: &'a dyn Fn(i64, i64),
+    /// What names the request in logs; made up if nobody says.
+    pub request_id: Option<&'a str>,
 }
 
 impl Default for Ask<'_> {
@@ -73,6 +75,7 @@ impl Default for Ask<'_> {
             rerank: None,
             candidates: None,
             progress: &|_, _| (),
+            request_id: None,
         }
     }
 }
@@ -174,7 +177,8 @@ impl Snapshot {
 
     fn served(&self, cache: CacheUse, watch: Stopwatch) -> Served {
         let generation = self.view.corpus().generation.0;
-        Served { generation, behind: self.behind, cache, timings: watch.laps() }
+        let timings = watch.laps();
+        Served { generation, behind: self.behind, cache, timings, request_id: None }
     }
 }
 

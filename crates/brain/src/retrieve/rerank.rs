@@ -5,13 +5,15 @@
 //! some that are no numbers, changes nothing and is named in the answer as degraded. With a threshold,
 //! pages that score less are left out, and so are those that were not judged. Where all score less
 //! nothing is left out, the judge's order stays, and the answer says so: an empty answer and one that
-//! a judge emptied must not look the same.
+//! a judge emptied must not look the same. A threshold that was calibrated for another judge leaves
+//! nothing out, and the answer says that too: scores of different models do not compare.
 //!
 //! Deliberately absent: a time limit. A closure can't be stopped from outside; the hook says
 //! [`HookError::Timeout`] when its own time is up.
 
 use gbrain_core::hook::HookError;
-use gbrain_core::ranking::{ALL_BELOW, Degraded, RERANK, TraceStep};
+use gbrain_core::ranking::{ALL_BELOW, Degraded, RERANK, RERANK_THRESHOLD, STALE, TraceStep};
+use gbrain_core::search::Least;
 use gbrain_core::search::candidate::{Candidate, Tier};
 
 use crate::BrainError;
@@ -59,7 +61,7 @@ impl Retrieval<'_> {
             Ok(scores) => {
                 reorder(&mut candidates[named..end], &scores, named, reranker.id);
                 found.rerank_model = Some(reranker.id.to_owned());
-                self.leave_out(&scores, named, found);
+                self.leave_out(&scores, named, reranker.id, found);
             }
             Err(error) => {
                 found.degraded.push(Degraded { stage: RERANK, reason: error.name() });
@@ -69,12 +71,16 @@ impl Retrieval<'_> {
     }
 
     /// Says how many candidates stay, where a threshold leaves some out.
-    fn leave_out(&self, scores: &[f64], named: usize, found: &mut ArmResults) {
-        let threshold = self.request.settings.rerank_threshold;
-        if threshold == 0.0 {
-            return;
-        }
-        match scores.iter().filter(|score| **score >= threshold).count() {
+    fn leave_out(&self, scores: &[f64], named: usize, model: &str, found: &mut ArmResults) {
+        let least = match self.request.settings.least_for(model) {
+            Least::Nothing => return,
+            Least::Score(least) => least,
+            Least::OfAnother => {
+                found.degraded.push(Degraded { stage: RERANK_THRESHOLD, reason: STALE });
+                return;
+            }
+        };
+        match scores.iter().filter(|score| **score >= least).count() {
             0 => found.degraded.push(Degraded { stage: RERANK, reason: ALL_BELOW }),
             good => found.stay = Some(named + good),
         }

@@ -63,7 +63,7 @@ impl Retrieval<'_> {
             }
             Some(Dropped::Judged) => {
                 let least = self.request.settings.rerank_threshold;
-                let reason = format!("no judgement of at least {least} (search.rerank_threshold)");
+                let reason = format!("no judgement of at least {least} (rerank.threshold)");
                 ("rerank", format!("it was at rank {rank} and had {reason}"))
             }
             Some(Dropped::Cut) => {

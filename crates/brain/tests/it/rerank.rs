@@ -91,6 +91,19 @@ fn a_judge_that_finds_nothing_good_enough_empties_no_answer() {
 }
 
 #[test]
+fn a_threshold_of_another_judge_leaves_nothing_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let brain = brain(dir.path());
+    let check = |setting: &str, expected: &[&str], reasons: &[(&str, &str)]| {
+        let answered = judged_by(&brain, "ferry quay", &longest, &[(setting, "0.5")]);
+        assert_eq!(slugs(&answered), expected, "{setting}");
+        assert_eq!(degraded(&answered), reasons, "{setting}");
+    };
+    check("rerank_threshold_of.judge-1", &["b"], &[]);
+    check("rerank_threshold_of.judge-2", &["b", "a", "c"], &[("rerank_threshold", "stale")]);
+}
+
+#[test]
 fn named_pages_are_never_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let brain = brain(dir.path());

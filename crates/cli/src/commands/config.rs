@@ -53,24 +53,39 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
         Action::Get { key } => get(context, key)?,
         Action::Set { key, value } => {
             refuse_file_key(context, key, value)?;
+            let key = config::renamed(key).unwrap_or(key);
             let value = checked(key, value)?;
             let brain = context.brain()?;
             brain.store().config_set(brain.workspace(), key, &value)?;
+            forget_old(&brain, key)?;
             say(context, key, Some(&value));
         }
         Action::Unset { key } => {
+            let key = config::renamed(key).unwrap_or(key);
             if config::find(key).is_none() {
                 search_name(key)?;
             }
             let brain = context.brain()?;
             let was_set = brain.store().config_unset(brain.workspace(), key)?;
-            if !was_set {
+            let had_old = forget_old(&brain, key)?;
+            if !was_set && !had_old {
                 context.terminal.remark(format!("{key} was not set"));
             }
             say(context, key, None);
         }
     }
     Ok(Exit::Pass)
+}
+
+/// Removes a value under the name that a key had; whether there was one.
+fn forget_old(brain: &Brain, key: &str) -> Result<bool, CliError> {
+    match key == config::RERANK_THRESHOLD {
+        true => {
+            let (store, workspace) = (brain.store(), brain.workspace());
+            Ok(store.config_unset(workspace, config::OLD_RERANK_THRESHOLD)?)
+        }
+        false => Ok(false),
+    }
 }
 
 /// A value as it is stored.
@@ -137,9 +152,14 @@ fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
         );
         return Ok(());
     }
+    let key = config::renamed(key).unwrap_or(key);
     if let Some(known) = config::find(key) {
         let brain = context.brain()?;
-        let value = brain.store().config_get(brain.workspace(), key)?;
+        let stored = |key: &str| brain.store().config_get(brain.workspace(), key);
+        let value = match stored(key)? {
+            None if key == config::RERANK_THRESHOLD => stored(config::OLD_RERANK_THRESHOLD)?,
+            value => value,
+        };
         let default = Some(known.default.to_owned()).filter(|default| !default.is_empty());
         say(context, key, value.or(default).as_deref());
         return Ok(());

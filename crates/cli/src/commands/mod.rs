@@ -2,12 +2,14 @@
 
 pub(crate) mod autopilot;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod events;
+pub(crate) mod feedback;
 pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod import;

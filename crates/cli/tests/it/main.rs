@@ -5,6 +5,7 @@
 mod answers;
 mod bad_input;
 mod benchmark;
+mod calibrate;
 mod capture;
 mod commands;
 mod compare;

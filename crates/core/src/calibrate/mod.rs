@@ -9,12 +9,18 @@
 //! Promises: scores of different models are never compared. Sigma is that of a sample (n - 1).
 //! Deliberately absent: asking a reranker, and setting anything.
 
+mod deploy;
 mod drift;
+mod histogram;
 mod separation;
+mod standing;
 mod verify;
 
+pub use deploy::{Applicant, FRESH_DAYS, Obstacle, Tried, obstacles};
 pub use drift::{Drift, drift};
+pub use histogram::{Bin, histogram};
 pub use separation::{Separation, separation};
+pub use standing::{OLD_DAYS, Standing, Stands, standing};
 pub use verify::{Verified, VerifyFailure, verify};
 
 use crate::named;
@@ -45,6 +51,22 @@ named! {
     Label { Relevant = "relevant", Borderline = "borderline", Irrelevant = "irrelevant" }
 }
 
+/// Where a pair comes from: who is believed when two say different things, the last most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum PairOrigin {
+    /// The key of a canonical query, or a result far from it.
+    Canonical,
+    /// Somebody said so of an answer.
+    Feedback,
+    /// Somebody reviewed it.
+    #[default]
+    Manual,
+}
+
+named! {
+    PairOrigin { Canonical = "canonical", Feedback = "feedback", Manual = "manual" }
+}
+
 /// A query with a passage, and what people said of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalibrationPair {
@@ -60,6 +82,8 @@ pub struct CalibrationPair {
     pub text: String,
     /// What people said.
     pub label: Label,
+    /// Where it comes from.
+    pub origin: PairOrigin,
 }
 
 /// A pair with its score.
@@ -115,6 +139,30 @@ named! {
         NoSpread = "no_spread",
         NoSeparation = "no_separation",
         TwoGroups = "two_groups",
+    }
+}
+
+impl Refusal {
+    /// Whether somebody may decide otherwise. What is no score makes no threshold, whoever wants it.
+    pub fn may_be_forced(self) -> bool {
+        self != Self::BadScores
+    }
+
+    /// In words, with what to do.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::TooFew => "there are fewer than 30 borderline pairs: collect more",
+            Self::BadScores => "a score is no number from 0 to 1: the reranker can't be calibrated",
+            Self::NoSpread => {
+                "all borderline pairs score the same: the pairs or the reranker are no good"
+            }
+            Self::NoSeparation => {
+                "irrelevant pairs score as high as the others: a threshold would not tell them apart"
+            }
+            Self::TwoGroups => {
+                "the borderline scores are two groups: their mean lies where no score is; look at the labels"
+            }
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl Observed {
         at: (&str, &Served),
         latency_ms: f64,
     ) -> Self {
-        let (store, Served { generation, behind: _, cache, timings: _ }) = at;
+        let (store, Served { generation, behind: _, cache, timings: _, request_id: _ }) = at;
         let passages = ranking.hits.iter().flat_map(|hit| &hit.passages);
         Self {
             request: request.clone(),
@@ -119,6 +119,11 @@ impl CapturePolicy {
         Scrubbing { text, variants, families, observed }
     }
 
+    /// A slug without personal data.
+    pub fn slug(&self, slug: &str) -> String {
+        self.scrubber.as_ref().map_or_else(|| slug.to_owned(), |scrubber| scrubber.scrub_slug(slug))
+    }
+
     /// The row. `again` is the answer to the scrubbed text, where scrubbing changed it.
     pub fn row(&self, scrubbing: Scrubbing, again: Option<&Ranking>) -> CaptureFields {
         let Scrubbing { mut observed, families, text, variants } = scrubbing;
@@ -129,10 +134,7 @@ impl CapturePolicy {
             observed.expansion_applied = again.expansion_applied;
             observed.degraded.clone_from(&again.degraded);
         }
-        let slug = |key: &PageKey| match &self.scrubber {
-            Some(scrubber) => scrubber.scrub_slug(key.slug.as_str()),
-            None => key.slug.as_str().to_owned(),
-        };
+        let slug = |key: &PageKey| self.slug(key.slug.as_str());
         let retrieved: Vec<(String, String)> =
             observed.retrieved.iter().map(|key| (key.source.to_string(), slug(key))).collect();
         let again = again.map(|ranking| {
@@ -172,6 +174,16 @@ impl CapturePolicy {
 }
 
 impl Scrubbing {
+    /// What was observed, unscrubbed.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
+    }
+
+    /// What was asked, scrubbed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The request with the scrubbed texts, if scrubbing changed one: what a replay will ask.
     pub fn replayed_request(&self) -> Option<Request> {
         let request = &self.observed.request;

@@ -12,6 +12,7 @@ use crate::ranking::{
     RelationReport, TraceStep, WhyNot,
 };
 use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::search::Least;
 use crate::search::intent::{IntentKind, Recency};
 use crate::search::relation::Family;
 
@@ -55,6 +56,8 @@ pub struct Served {
     pub cache: CacheUse,
     /// How long every stage took, in order.
     pub timings: Vec<StageTime>,
+    /// What names the answer in the log of retrievals; none where nothing is logged.
+    pub request_id: Option<String>,
 }
 
 /// An answer on the wire.
@@ -86,6 +89,8 @@ pub struct Answer<'a> {
     expansion_applied: bool,
     /// The model that judged the best candidates; null when none did.
     rerank_model: Option<&'a str>,
+    /// The score of that model below which results were left out; null when none was.
+    rerank_threshold: Option<f64>,
     /// What every way of finding pages brought.
     arms: Vec<WireArm>,
     /// Stages that could not do their work; the answer is what the others found.
@@ -290,6 +295,9 @@ struct WireServed {
     /// How long every stage took, in microseconds.
     #[schemars(with = "BTreeMap<String, u64>")]
     timings_us: serde_json::Map<String, serde_json::Value>,
+    /// What to name the answer by in feedback; only where answers are logged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
 }
 
 impl<'a> Answer<'a> {
@@ -324,6 +332,12 @@ impl<'a> Answer<'a> {
             embedder: embedder.as_deref(),
             expansion_applied: *expansion_applied,
             rerank_model: rerank_model.as_deref(),
+            rerank_threshold: rerank_model.as_deref().and_then(|model| {
+                match request.settings.least_for(model) {
+                    Least::Score(least) => Some(least),
+                    Least::Nothing | Least::OfAnother => None,
+                }
+            }),
             arms: arms.iter().map(WireArm::new).collect(),
             degraded: degraded.iter().map(WireDegraded::new).collect(),
             corpus: WireCorpus::new(corpus),
@@ -472,11 +486,12 @@ impl<'a> WireWhyNot<'a> {
 
 impl WireServed {
     fn new(served: &Served) -> Self {
-        let Served { generation, behind, cache, timings } = served;
+        let Served { generation, behind, cache, timings, request_id } = served;
         let timings_us = timings
             .iter()
             .map(|StageTime { stage, micros }| ((*stage).to_owned(), (*micros).into()))
             .collect();
-        Self { generation: *generation, behind: *behind, cache: *cache, timings_us }
+        let (cache, request_id) = (*cache, request_id.clone());
+        Self { generation: *generation, behind: *behind, cache, timings_us, request_id }
     }
 }

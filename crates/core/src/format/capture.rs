@@ -19,7 +19,7 @@ use crate::provenance::{CorpusAt, Provenance, Software};
 use crate::ranking::{CorpusPrint, is_of_the_question};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Trust};
 use crate::scrub::Family;
-use crate::search::{SOURCE_WEIGHT, Settings};
+use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
 
 use super::CacheUse;
 
@@ -256,8 +256,13 @@ fn pages_of(pages: &[(String, String)]) -> Vec<WirePage<'_>> {
 pub fn settings_map(settings: &Settings) -> BTreeMap<String, f64> {
     let values = settings.values().into_iter().map(|(name, value)| (name.to_owned(), value));
     let weights = settings.source_weights.iter();
+    let calibrated = settings.rerank_calibrated.iter();
+    let calibrated = calibrated
+        .map(|model| (format!("{RERANK_THRESHOLD_OF}{model}"), settings.rerank_threshold));
+    // Invariant: read in this order, the threshold of a model comes after the threshold.
     values
         .chain(weights.map(|(prefix, factor)| (format!("{SOURCE_WEIGHT}{prefix}"), *factor)))
+        .chain(calibrated)
         .collect()
 }
 

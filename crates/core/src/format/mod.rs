@@ -15,6 +15,7 @@ pub mod compare;
 pub mod contradiction;
 pub mod cross_modal;
 pub mod doctor;
+pub mod feedback;
 pub mod gate;
 pub mod links;
 pub mod logs;

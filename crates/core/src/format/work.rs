@@ -109,4 +109,6 @@ pub struct PruneBody {
     pub rows: u64,
     /// How many failures; null when they were not asked for.
     pub failures: Option<u64>,
+    /// How many logs of live retrievals; null where they were left or only captures were counted.
+    pub logs: Option<u64>,
 }

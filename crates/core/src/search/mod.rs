@@ -14,4 +14,6 @@ mod settings;
 pub mod snippet;
 pub mod window;
 
-pub use settings::{SOURCE_WEIGHT, SettingError, SettingInfo, Settings, edit_distance};
+pub use settings::{
+    Least, RERANK_THRESHOLD_OF, SOURCE_WEIGHT, SettingError, SettingInfo, Settings, edit_distance,
+};

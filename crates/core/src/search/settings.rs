@@ -56,11 +56,18 @@ macro_rules! settings {
             /// Factors by source or by `source::slug-prefix`; the longest prefix that fits wins.
             /// Empty by default: which sources matter more is the owner's to say.
             pub source_weights: BTreeMap<String, f64>,
+            /// The reranker that the threshold was calibrated for. None is a threshold that somebody set
+            /// by hand, for whichever judges.
+            pub rerank_calibrated: Option<String>,
         }
 
         impl Default for Settings {
             fn default() -> Self {
-                Self { $($name: $default,)+ source_weights: BTreeMap::new() }
+                Self {
+                    $($name: $default,)+
+                    source_weights: BTreeMap::new(),
+                    rerank_calibrated: None,
+                }
             }
         }
 
@@ -144,13 +151,29 @@ settings! {
     rerank_depth = 30.0 in 1.0..=200.0,
         "candidates that a caller's reranker judges: three pages of ten, beyond which first stages rarely hide an answer";
     rerank_threshold = 0.0 in 0.0..=1.0,
-        "a reranker's score below which a page is left out, and with it whatever was not judged; 0 keeps all, because scores of different models do not compare";
+        "a reranker's score below which a page is left out, and with it whatever was not judged; 0 keeps all, because scores of different models do not compare. It is set as `rerank.threshold`, by `gbrain calibrate deploy`";
     duplicate_overlap = 0.9 in 0.5..=1.0,
         "share of words two passages have in common (Jaccard) above which the lower one is a duplicate";
     cut_ratio = 0.0 in 0.0..=1.0,
         "drops hits that score below this share of the first; 0 keeps all, because recall is the caller's to give away";
     cache_mb = 16.0 in 0.0..=4096.0,
         "megabytes of answers that a process keeps to give again, where a remote model takes part in them; 0 keeps none. No ranking depends on it";
+}
+
+/// The key of a threshold that was calibrated, before the name of the reranker.
+pub const RERANK_THRESHOLD_OF: &str = "rerank_threshold_of.";
+
+const RERANK_THRESHOLD: &str = "rerank_threshold";
+
+/// What a reranker's candidates are held against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Least {
+    /// Nothing: all of them stay.
+    Nothing,
+    /// A score.
+    Score(f64),
+    /// A threshold of another model, which says nothing about this one's scores: all of them stay.
+    OfAnother,
 }
 
 /// The key of source factors, before the source's name.
@@ -176,8 +199,15 @@ fn in_range(
 
 impl Settings {
     /// Sets one setting from text. `source_weight.SOURCE` and `source_weight.SOURCE::PREFIX` set
-    /// the factor of a source or of a part of it.
+    /// the factor of a source or of a part of it; `rerank_threshold_of.MODEL` sets the threshold for one
+    /// reranker, and `rerank_threshold` for all.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
+        let calibrated = name.strip_prefix(RERANK_THRESHOLD_OF).filter(|model| !model.is_empty());
+        if let Some(model) = calibrated {
+            self.set(RERANK_THRESHOLD, value)?;
+            self.rerank_calibrated = Some(model.to_owned());
+            return Ok(());
+        }
         if let Some(prefix) = name.strip_prefix(SOURCE_WEIGHT) {
             let factor = in_range("source_weight", value, &SOURCE_WEIGHT_RANGE)?;
             self.source_weights.insert(prefix.to_owned(), factor);
@@ -188,7 +218,19 @@ impl Settings {
         };
         let number = in_range(info.name, value, &info.range)?;
         *self.slot(info.name).expect("every listed setting has a slot") = number;
+        if info.name == RERANK_THRESHOLD {
+            self.rerank_calibrated = None;
+        }
         Ok(())
+    }
+
+    /// What the candidates of a reranker are held against.
+    pub fn least_for(&self, model: &str) -> Least {
+        match &self.rerank_calibrated {
+            _ if self.rerank_threshold == 0.0 => Least::Nothing,
+            Some(calibrated) if calibrated != model => Least::OfAnother,
+            _ => Least::Score(self.rerank_threshold),
+        }
     }
 
     /// How many of `chunks` passages are scored exactly after the scan of codes.
@@ -214,7 +256,9 @@ impl Settings {
         let values = self.values().into_iter().map(|(name, value)| format!("{name}={value}"));
         let weights = self.source_weights.iter();
         let weights = weights.map(|(prefix, factor)| format!("{SOURCE_WEIGHT}{prefix}={factor}"));
-        let text: Vec<String> = values.chain(weights).collect();
+        let calibrated = self.rerank_calibrated.iter();
+        let calibrated = calibrated.map(|model| format!("{RERANK_THRESHOLD_OF}{model}"));
+        let text: Vec<String> = values.chain(weights).chain(calibrated).collect();
         Hash::of(text.join("\n").as_bytes()).short()
     }
 }
@@ -274,6 +318,22 @@ mod tests {
         assert_eq!(weight("wiki::people/ada"), 0.8);
         assert_eq!(weight("wiki::archive/ada"), 0.5);
         assert_eq!(weight("journal::archive/ada"), 1.0);
+    }
+
+    #[test]
+    fn a_calibrated_threshold_is_of_one_model() {
+        let mut settings = Settings::default();
+        let plain = settings.hash();
+        assert_eq!(settings.least_for("a:m"), Least::Nothing);
+        settings.set("rerank_threshold_of.a:m", "0.4").unwrap();
+        assert_eq!(settings.least_for("a:m"), Least::Score(0.4));
+        assert_eq!(settings.least_for("b:m"), Least::OfAnother);
+        let calibrated = settings.hash();
+        settings.set("rerank_threshold", "0.4").unwrap();
+        assert_eq!(settings.least_for("b:m"), Least::Score(0.4), "set by hand is for all");
+        assert!(plain != calibrated && calibrated != settings.hash());
+        assert!(settings.set("rerank_threshold_of.", "0.4").is_err());
+        assert!(settings.set("rerank_threshold_of.a:m", "1.4").is_err());
     }
 
     #[test]

@@ -228,13 +228,16 @@ fn distinct(keys: &[&Key], results: &[Found]) -> u64 {
     keys.iter().filter(|key| results.iter().any(|found| names(key, found))).count() as u64
 }
 
-/// Whether a key names a result. A document without a source in front is meant in any.
+/// Whether a document is the one that is meant: without a source in front, of any.
+pub fn is_meant(meant: &str, document: &str) -> bool {
+    let bare = document.rsplit_once("::").map(|(_, slug)| slug);
+    meant == document || (!meant.contains("::") && bare == Some(meant))
+}
+
+/// Whether a key names a result.
 fn names(key: &Key, found: &Found) -> bool {
     match key.kind {
-        KeyKind::Document => {
-            let bare = found.document.rsplit_once("::").map(|(_, slug)| slug);
-            key.id == found.document || (!key.id.contains("::") && bare == Some(&*key.id))
-        }
+        KeyKind::Document => is_meant(&key.id, &found.document),
         KeyKind::Chunk | KeyKind::Observation => found.chunk.as_deref() == Some(&*key.id),
     }
 }

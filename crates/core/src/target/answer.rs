@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::ranking::{Arm, RERANK};
 use crate::request::RetrievalMode;
+use crate::search::candidate::Candidate;
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -116,6 +118,23 @@ pub struct StageIds {
     pub vector: Vec<String>,
     /// Judged by a reranker, in its order.
     pub rerank: Vec<Judgement>,
+}
+
+impl StageIds {
+    /// What the stages of the local brain had before them.
+    pub fn of(candidates: &[Candidate]) -> Self {
+        let in_arm = |arm| {
+            let ranked = |c: &Candidate| Some((c.in_arm(arm)?.rank?, c.key.to_string()));
+            let mut ranked: Vec<(usize, String)> = candidates.iter().filter_map(ranked).collect();
+            ranked.sort();
+            ranked.into_iter().map(|(_, document)| document).collect()
+        };
+        let judged = candidates.iter().filter_map(|candidate| {
+            let step = candidate.trace.iter().find(|step| step.stage == RERANK)?;
+            Some(Judgement { document: candidate.key.to_string(), score: step.score })
+        });
+        Self { lexical: in_arm(Arm::Words), vector: in_arm(Arm::Vectors), rerank: judged.collect() }
+    }
 }
 
 /// The answer to a question.

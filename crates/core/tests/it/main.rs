@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
 mod baseline;
+mod calibrate;
 mod conforms;
 mod contradiction;
 mod cross_modal;

@@ -174,6 +174,7 @@ fn served() -> Served {
         behind: 0,
         cache: CacheUse::Hit,
         timings: vec![StageTime { stage: "words", micros: 12 }],
+        request_id: Some("r1".to_owned()),
     }
 }
 

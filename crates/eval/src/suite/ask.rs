@@ -14,25 +14,25 @@ use crate::spread::spread;
 use crate::target::Ask;
 
 /// A query with what came back, and when it was asked.
-pub(super) struct Asked<'q> {
-    pub(super) query: &'q CanonicalQuery,
-    pub(super) at: Timestamp,
-    pub(super) answer: Result<TargetAnswer, TargetError>,
+pub(crate) struct Asked<'q> {
+    pub(crate) query: &'q CanonicalQuery,
+    pub(crate) at: Timestamp,
+    pub(crate) answer: Result<TargetAnswer, TargetError>,
 }
 
 /// How questions are asked.
-pub(super) struct Asking<'a> {
-    pub(super) suite: &'a Suite,
-    pub(super) target: &'a dyn Ask,
-    pub(super) until: Instant,
-    pub(super) stop: &'a AtomicBool,
-    pub(super) progress: &'a (dyn Fn(usize, usize) + Sync),
-    pub(super) clock: fn() -> Timestamp,
+pub(crate) struct Asking<'a> {
+    pub(crate) suite: &'a Suite,
+    pub(crate) target: &'a dyn Ask,
+    pub(crate) until: Instant,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) progress: &'a (dyn Fn(usize, usize) + Sync),
+    pub(crate) clock: fn() -> Timestamp,
 }
 
 impl Asking<'_> {
     /// Asks, so many at once, in the order of the queries.
-    pub(super) fn all<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<Asked<'q>>, Ended) {
+    pub(crate) fn all<'q>(&self, queries: &[&'q CanonicalQuery]) -> (Vec<Asked<'q>>, Ended) {
         let done = AtomicUsize::new(0);
         // What every further question would hear too.
         let refusal: OnceLock<TargetError> = OnceLock::new();

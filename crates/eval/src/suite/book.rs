@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gbrain_brain::{Assistants, Brain, BrainError};
 use gbrain_core::fault::chain;
 use gbrain_core::request::Trust;
+use gbrain_core::search::Settings;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_llm::Environment;
 use jiff::Timestamp;
@@ -37,7 +38,8 @@ impl TargetBook {
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn Ask + 'a>, TargetError> {
         if name == LOCAL {
-            return local(brain, assistants, stop);
+            let settings = brain.settings().map_err(|error| failed(chain(&error)))?;
+            return Ok(Box::new(local(brain, settings, assistants, stop)?));
         }
         let surroundings = Surroundings {
             environment: self.environment.clone(),
@@ -48,20 +50,22 @@ impl TargetBook {
     }
 }
 
+fn failed(why: String) -> TargetError {
+    TargetError::new(TargetErrorKind::Unavailable, why)
+}
+
 /// The local brain as it answers callers over a wire: runs are read over one, so nothing private is in them.
-fn local<'a>(
+pub fn local<'a>(
     brain: &'a Brain,
+    settings: Settings,
     assistants: Option<&'a Assistants>,
     stop: &AtomicBool,
-) -> Result<Box<dyn Ask + 'a>, TargetError> {
-    let failed = |why: String| TargetError::new(TargetErrorKind::Unavailable, why);
-    let settings = brain.settings().map_err(|error| failed(chain(&error)))?;
+) -> Result<LocalAsk<'a>, TargetError> {
     let options =
         LocalOptions { settings, now: Timestamp::now(), trust: Trust::Untrusted, assistants };
     let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {
         true => Err(BrainError::Halted),
         false => Ok(()),
     };
-    let local = LocalAsk::new(brain, options, &going).map_err(|error| failed(chain(&error)))?;
-    Ok(Box::new(local))
+    LocalAsk::new(brain, options, &going).map_err(|error| failed(chain(&error)))
 }

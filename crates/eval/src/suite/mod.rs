@@ -28,7 +28,8 @@ mod suites;
 mod tests;
 pub mod wire;
 
-pub use book::{FindTarget, TargetBook};
+pub(crate) use ask::Asking;
+pub use book::{FindTarget, TargetBook, local};
 pub use conduct::Conductor;
 pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};

@@ -1,16 +1,19 @@
-//! Candidates for canonical queries, proposed from what people really asked: the most frequent first, with
-//! what they found as suggested keys. A person accepts them, or not.
+//! Candidates for canonical queries, proposed from what people really asked: what they judged first, then the
+//! most frequent, with what they found as suggested keys. A person accepts them, or not.
+//!
+//! An answer that was voted up suggests what it began with; one that was voted down is worth asking again, and
+//! what it showed is no suggestion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use gbrain_core::format::suite::{QueryEntry, WireKey};
+use gbrain_core::format::suite::{QueryEntry, RetrievalBody, Signal, WireKey};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState};
-use gbrain_store::{CaptureFilter, Store, StoreError};
+use gbrain_store::{CaptureFilter, RetrievalFilter, Store, StoreError, Traffic};
 
 use super::queries::stored;
 
@@ -26,7 +29,7 @@ pub struct Proposal {
     pub entry: QueryEntry,
     /// How often it was asked.
     pub asked: u64,
-    /// Whether its keys were labelled by a person.
+    /// Whether a person labelled its keys or voted on an answer to it.
     pub is_labelled: bool,
 }
 
@@ -38,6 +41,17 @@ struct Seen {
     /// How often a page was returned first, and how often at all.
     pages: BTreeMap<String, (u64, u64)>,
     labelled: Vec<String>,
+    /// What answers began with that were voted up.
+    liked: Vec<String>,
+    /// Whether an answer was voted down.
+    is_disliked: bool,
+}
+
+impl Seen {
+    /// Whether a person said something of it.
+    fn is_judged(&self) -> bool {
+        !self.labelled.is_empty() || !self.liked.is_empty() || self.is_disliked
+    }
 }
 
 /// The most frequent texts of captures and labels that are no canonical queries yet.
@@ -75,6 +89,15 @@ pub fn propose(
             one.labelled.push(label.key.to_string());
         }
     }
+    for (text, liked) in votes(store, workspace)? {
+        let text = clean(&text);
+        let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
+        one.text = text;
+        match liked {
+            Some(first) => one.liked.push(first),
+            None => one.is_disliked = true,
+        }
+    }
     let known = stored(store, workspace)?;
     let is_known =
         |hash: &Hash| known.iter().any(|one| CanonicalQuery::text_hash(&one.text) == *hash);
@@ -82,9 +105,8 @@ pub fn propose(
         seen.into_iter().filter(|(hash, _)| !is_known(hash)).map(|(_, one)| one).collect();
     // What a person judged comes before what was only asked often.
     fresh.sort_by(|a, b| {
-        let order = |one: &Seen| {
-            (std::cmp::Reverse((!one.labelled.is_empty(), one.asked)), one.text.clone())
-        };
+        let order =
+            |one: &Seen| (std::cmp::Reverse((one.is_judged(), one.asked)), one.text.clone());
         order(a).cmp(&order(b))
     });
     Ok(fresh
@@ -95,9 +117,45 @@ pub fn propose(
         .collect())
 }
 
+/// Live queries that were voted on, with what an answer began with that was liked.
+fn votes(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+) -> Result<Vec<(String, Option<String>)>, StoreError> {
+    let filter = RetrievalFilter {
+        traffic: Some(Traffic::Live),
+        signal_type: Some(Signal::UserVote.name().to_owned()),
+        ..RetrievalFilter::default()
+    };
+    let logs = store.retrieval_logs(workspace, &filter)?;
+    let ids: Vec<i64> = logs.iter().map(|log| log.id).collect();
+    let said = store.feedback(workspace, &ids)?;
+    let mut votes = Vec::new();
+    for (log, words) in logs.into_iter().zip(said) {
+        let last = words.iter().rev().find(|one| one.signal_type == Signal::UserVote.name());
+        let Some(vote) = last.and_then(|one| one.score) else { continue };
+        let body = log.fields.body.as_deref();
+        let body: Option<RetrievalBody> = body.and_then(|body| serde_json::from_str(body).ok());
+        let first = body.and_then(|body| body.result_ids.into_iter().next());
+        match first.filter(|page| !page.contains(MARKER)) {
+            Some(first) if vote > 0.0 => votes.push((log.fields.query_text, Some(first))),
+            _ if vote < 0.0 => votes.push((log.fields.query_text, None)),
+            _ => (),
+        }
+    }
+    Ok(votes)
+}
+
 fn proposal(seen: Seen) -> Proposal {
-    let is_labelled = !seen.labelled.is_empty();
-    let keys = if is_labelled { seen.labelled.clone() } else { most_returned(&seen.pages) };
+    let is_labelled = seen.is_judged();
+    let mut keys = match (seen.labelled.is_empty(), seen.liked.is_empty()) {
+        (false, _) => seen.labelled.clone(),
+        (true, false) => seen.liked.clone(),
+        (true, true) if seen.is_disliked => Vec::new(),
+        (true, true) => most_returned(&seen.pages),
+    };
+    let mut known = BTreeSet::new();
+    keys.retain(|key| known.insert(key.clone()));
     let document = |page: &String| WireKey::Document(page.clone());
     let entry = QueryEntry {
         schema_version: gbrain_core::format::suite::QUERY_VERSION,

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::calibrate::{CalibrationPair, Drift, Label, MOST, drift};
-use gbrain_core::format::calibration::PairBody;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::measure::Value;
 use gbrain_core::suite::report::Reason;
 use gbrain_llm::{Asker, Desk, ModelError, ModelRef, Spending, Task};
-use gbrain_store::{Store, StoreError, ThresholdStatus};
+use gbrain_store::{RerankThreshold, Store, StoreError};
 
 use super::suites::KIND;
+use crate::calibrate::{in_force, pairs};
 
 /// Scores of a query's passages, in their order, or why there are none.
 pub type Score<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
@@ -50,8 +50,13 @@ impl Reranker {
             purpose: KIND.to_owned(),
         };
         let asker = desk.asker().spending(spending).until(stop.clone());
+        Ok(Some(Self::new(asker, model)))
+    }
+
+    /// One that is asked through a door of its own.
+    pub fn new(asker: Asker, model: ModelRef) -> Self {
         let name = model.to_string();
-        Ok(Some(Self { asker, model, name }))
+        Self { asker, model, name }
     }
 
     /// Its name, as thresholds have it.
@@ -85,12 +90,42 @@ pub fn borderline(
     workspace: &WorkspaceId,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
-    let pairs = store.pairs(workspace, Some(Label::Borderline.name()), limit.min(MOST))?;
-    let read = pairs.into_iter().filter_map(|pair| {
-        let body: PairBody = serde_json::from_str(&pair.body).ok()?;
-        body.pair(pair.id, &pair.document, &pair.chunk_id, &pair.label)
-    });
-    Ok(read.collect())
+    pairs(store, workspace, Some(Label::Borderline), limit.min(MOST))
+}
+
+/// The borderline pairs to score, at most so many, and what they scored when the calibration in force was
+/// made. Where it was made of some of them, these alone: the same pairs are held against each other.
+fn compared(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    active: Option<&RerankThreshold>,
+    limit: usize,
+) -> Result<(Vec<CalibrationPair>, BTreeMap<i64, f64>), StoreError> {
+    let before: BTreeMap<i64, f64> = match active {
+        Some(active) => {
+            let scores = store.rerank_scores(workspace, active.id)?.into_iter();
+            scores.map(|one| (one.pair, one.score)).collect()
+        }
+        None => BTreeMap::new(),
+    };
+    let mut all = borderline(store, workspace, MOST)?;
+    if all.iter().any(|pair| before.contains_key(&pair.id)) {
+        all.retain(|pair| before.contains_key(&pair.id));
+    }
+    all.truncate(limit);
+    Ok((all, before))
+}
+
+/// What the mean of some scores is held against: the mean of what the same pairs scored before; for pairs
+/// that were not there, the mean of the calibration.
+fn baseline(
+    active: &RerankThreshold,
+    before: &BTreeMap<i64, f64>,
+    scores: &[(CalibrationPair, f64)],
+) -> f64 {
+    let old: Option<Vec<f64>> =
+        scores.iter().map(|(pair, _)| before.get(&pair.id).copied()).collect();
+    old.and_then(|old| gbrain_core::stats::mean(&old)).unwrap_or(active.mean)
 }
 
 /// Scores the borderline pairs, and holds their mean against the calibration that is in force.
@@ -106,7 +141,8 @@ pub fn rescore(
         found.doubts.push(reason);
         found.notes.push(note);
     };
-    let pairs = borderline(store, workspace, limit)?;
+    let active = in_force(store, workspace)?;
+    let (pairs, before) = compared(store, workspace, active.as_ref(), limit)?;
     if pairs.is_empty() {
         doubt(
             Reason::NoCalibration,
@@ -122,15 +158,13 @@ pub fn rescore(
     let mut scores = Vec::new();
     for pair in pairs {
         match (scorer.score)(&pair.query, &[&pair.text]).as_deref() {
-            Ok([score]) if score.is_finite() => scores.push((pair, *score)),
+            Ok([score]) if (0.0..=1.0).contains(score) => scores.push((pair, *score)),
             Ok(_) => doubt(Reason::Errors, format!("pair {} has no score", pair.id)),
             Err(error) => doubt(Reason::Errors, format!("pair {}: {error}", pair.id)),
         }
     }
     let numbers: Vec<f64> = scores.iter().map(|(_, score)| *score).collect();
-    let thresholds = store.thresholds(workspace, None, usize::MAX)?;
-    let active = thresholds.into_iter().find(|one| one.status == ThresholdStatus::Active);
-    let baseline = match &active {
+    let held = match &active {
         None => {
             doubt(
                 Reason::NoCalibration,
@@ -146,11 +180,11 @@ pub fn rescore(
                     doubt(Reason::StaleCalibration, note);
                     None
                 }
-                _ => Some(active.mean),
+                _ => Some(baseline(active, &before, &scores)),
             }
         }
     };
-    found.value = Some(Value::scores(&numbers, baseline));
+    found.value = Some(Value::scores(&numbers, held));
     found.scores = scores;
     Ok(found)
 }

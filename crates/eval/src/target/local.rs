@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Snapshot};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::ranking::{ALL_BELOW, Arm, Edge, Hit, RERANK, Ranking, is_of_the_question};
+use gbrain_core::ranking::{ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, is_of_the_question};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{
-    Found, Judgement, LOCAL, Question, QuestionFilter, Rationale, RationaleEdge, RationaleEntity,
-    StageIds, TargetAnswer, TargetError, TargetErrorKind, Timings,
+    Found, LOCAL, Question, QuestionFilter, Rationale, RationaleEdge, RationaleEntity, StageIds,
+    TargetAnswer, TargetError, TargetErrorKind, Timings,
 };
 use jiff::Timestamp;
 
@@ -94,7 +94,7 @@ impl<'a> LocalAsk<'a> {
 
     fn answered(&self, request: &Request) -> Result<(Answered, StageIds), BrainError> {
         let stages = RefCell::new(StageIds::default());
-        let look = |candidates: &[Candidate]| *stages.borrow_mut() = stage_ids(candidates);
+        let look = |candidates: &[Candidate]| *stages.borrow_mut() = StageIds::of(candidates);
         let how = How { candidates: Some(&look), ..How::default() };
         let answer = |how: &How<'_>| self.snapshot.answer(request, how);
         let answered = match self.options.assistants {
@@ -154,21 +154,6 @@ fn reason(edge: &Edge) -> RationaleEdge {
     }
 }
 
-/// What each stage had before it.
-fn stage_ids(candidates: &[Candidate]) -> StageIds {
-    let in_arm = |arm| {
-        let ranked = |c: &Candidate| Some((c.in_arm(arm)?.rank?, c.key.to_string()));
-        let mut ranked: Vec<(usize, String)> = candidates.iter().filter_map(ranked).collect();
-        ranked.sort();
-        ranked.into_iter().map(|(_, document)| document).collect()
-    };
-    let judged = candidates.iter().filter_map(|candidate| {
-        let step = candidate.trace.iter().find(|step| step.stage == RERANK)?;
-        Some(Judgement { document: candidate.key.to_string(), score: step.score })
-    });
-    StageIds { lexical: in_arm(Arm::Words), vector: in_arm(Arm::Vectors), rerank: judged.collect() }
-}
-
 impl Ask for LocalAsk<'_> {
     fn ask(&self, question: &Question) -> Result<TargetAnswer, TargetError> {
         let failed =
@@ -183,7 +168,10 @@ impl Ask for LocalAsk<'_> {
         let results = ranking.hits.iter().map(|hit| self.found(hit)).collect::<Result<_, _>>();
         let least = request.settings.rerank_threshold;
         let threshold = (is_reranked && least > 0.0).then_some(least);
-        let is_bypassed = ranking.degraded.iter().any(|degraded| degraded.reason == ALL_BELOW);
+        let is_bypassed = ranking
+            .degraded
+            .iter()
+            .any(|degraded| degraded.reason == ALL_BELOW || degraded.stage == RERANK_THRESHOLD);
         let degraded = ranking.degraded.iter().filter(|d| !is_of_the_question(d.reason));
         let lost = [
             ("filter.authors", &question.filter.authors),

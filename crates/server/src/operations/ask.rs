@@ -28,7 +28,12 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
     let settings = search_settings(&config)?;
     let request = body.request(operation, settings, Trust::Untrusted, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
-    let options = Ask { explain: body.explains(), why_not: why_not.transpose()?, ..Ask::default() };
+    let options = Ask {
+        explain: body.explains(),
+        why_not: why_not.transpose()?,
+        request_id: Some(call.origin.request_id.as_str()).filter(|id| !id.is_empty()),
+        ..Ask::default()
+    };
     let assistants = call.house.assistants(&call.who.workspace, &config);
     let started = SystemTime::now();
     let answer = |ask: &Ask<'_>| door.answer(&request, ask, caller(call, body));

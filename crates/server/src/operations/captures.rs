@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gbrain_brain::capture::OWNER;
 use gbrain_core::capture::write_line;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
@@ -104,12 +105,15 @@ pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Faul
     let until = input.until.0.min(call.now);
     let filter =
         CaptureFilter { until: Some(until), remote: Some(true), ..CaptureFilter::default() };
-    let rows = call.house.store().prune_captures(&call.who.workspace, &filter)?;
+    let (store, workspace) = (call.house.store(), &call.who.workspace);
+    let rows = store.prune_captures(workspace, &filter)?;
+    let logs = store.prune_live_logs(workspace, until, Some(OWNER))?;
     Reply::json(&PruneBody {
         schema_version: PRUNE_VERSION,
         dry_run: false,
         before: format!("{until:.3}"),
         rows,
         failures: None,
+        logs: Some(logs),
     })
 }

@@ -27,6 +27,7 @@ const SUPERSEDE: &str = "UPDATE rerank_thresholds SET status = 'superseded', dec
      WHERE chosen.workspace_id = $1 AND chosen.id = $2)";
 const SET_STATUS: &str = "UPDATE rerank_thresholds SET status = $3, decided_at = $4 \
      WHERE workspace_id = $1 AND id = $2";
+const SET_BODY: &str = "UPDATE rerank_thresholds SET body = $3 WHERE workspace_id = $1 AND id = $2";
 const SCORES: &str = "SELECT pair_id, score FROM rerank_scores \
      WHERE workspace_id = $1 AND threshold_id = $2 ORDER BY pair_id";
 
@@ -151,6 +152,22 @@ pub(super) fn set_status(
         }
     }
     Ok(found)
+}
+
+pub(super) fn edit(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    edit: &(dyn Fn(&RerankThreshold) -> String + Sync),
+) -> Result<Option<RerankThreshold>> {
+    workspaces::ledger(session, ws)?;
+    // Held to the end of the transaction: what is read here is what is replaced.
+    counters::take(session, ws, "rerank_thresholds", 0)?;
+    let Some(mut found) = threshold(session, ws, id)? else { return Ok(None) };
+    found.body = edit(&found);
+    refuse_nul(&[&found.body])?;
+    session.execute(SET_BODY, &[ws.into(), id.into(), found.body.as_str().into()])?;
+    Ok(Some(found))
 }
 
 pub(super) fn threshold(

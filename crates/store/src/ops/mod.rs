@@ -50,6 +50,7 @@ use crate::job::{
 };
 use crate::judging::{AnswerKind, Run, RunKind};
 use crate::label::{Label, NewLabel};
+use crate::retrieval_log::NewRetrievalLog;
 use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
 use crate::store::Store;
 use crate::token::{NewToken, Token};
@@ -241,6 +242,19 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<()> {
         self.write_beside(ws, |session| captures::add(session, ws, captures, now))
+    }
+
+    fn add_observed(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        logs: &[NewRetrievalLog],
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| {
+            captures::add(session, ws, captures, now)?;
+            retrievals::add(session, ws, logs, now).map(|_| ())
+        })
     }
 
     fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()> {

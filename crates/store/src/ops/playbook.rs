@@ -233,6 +233,15 @@ impl<D: Driver> Playbook for D {
         Ok(pruned)
     }
 
+    fn prune_live_logs(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        except: Option<&str>,
+    ) -> Result<u64> {
+        self.write_beside(ws, |session| retrievals::prune_live(session, ws, until, except))
+    }
+
     fn put_pairs(
         &self,
         ws: &WorkspaceId,
@@ -275,6 +284,15 @@ impl<D: Driver> Playbook for D {
         self.write_beside(ws, |session| {
             calibration::set_status(session, ws, id, status, settings, now)
         })
+    }
+
+    fn edit_threshold(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        edit: &(dyn Fn(&RerankThreshold) -> String + Sync),
+    ) -> Result<Option<RerankThreshold>> {
+        self.write_beside(ws, |session| calibration::edit(session, ws, id, edit))
     }
 
     fn threshold(&self, ws: &WorkspaceId, id: i64) -> Result<Option<RerankThreshold>> {

@@ -22,6 +22,8 @@ const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
 /// Holds the retrieval to the end of the transaction, so that it is not pruned under what is said of it.
 const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
 const PRUNE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2";
+const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
+     AND experiment_id IS NULL AND (user_id IS NULL OR user_id <> $3 OR $3 IS NULL)";
 
 /// Their numbers.
 pub(super) fn add(
@@ -117,6 +119,7 @@ fn narrowed<'a>(
     filter: &'a RetrievalFilter,
 ) -> Result<(String, Vec<Value<'a>>)> {
     let RetrievalFilter {
+        id,
         since,
         until,
         traffic,
@@ -132,7 +135,8 @@ fn narrowed<'a>(
     for text in [retrieval_mode, request_id, signal_type].into_iter().flatten().chain(experiment) {
         refuse_nul(text)?;
     }
-    let narrowings: [(&str, Option<Value<'a>>); 5] = [
+    let narrowings: [(&str, Option<Value<'a>>); 6] = [
+        ("id =", id.map(Value::from)),
         ("created_at >=", since.map(|since| captures::reached(since).into())),
         ("created_at <", until.map(|until| captures::reached(until).into())),
         ("experiment_id =", experiment.map(|id| id.as_str().into())),
@@ -177,6 +181,17 @@ pub(super) fn feedback(
 pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
     workspaces::ledger(session, ws)?;
     session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+}
+
+pub(super) fn prune_live(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    until: Timestamp,
+    except: Option<&str>,
+) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(except.unwrap_or(""))?;
+    session.execute(PRUNE_LIVE, &[ws.into(), captures::reached(until).into(), except.into()])
 }
 
 fn log(row: &dyn Columns) -> Result<RetrievalLog> {

@@ -16,6 +16,7 @@ on_both_engines! {
     one_of_a_model_is_active,
     a_setting_goes_with_its_threshold,
     threads_activate_at_once,
+    a_threshold_says_more_later,
     broken_calibrations_are_refused_whole,
 }
 
@@ -119,6 +120,26 @@ fn a_setting_goes_with_its_threshold(db: &Database) {
     assert_eq!(statuses(&*store), [Candidate], "both or neither");
     assert!(deploy(1, "0.31").unwrap());
     assert_eq!(store.config_get(&ws(), "rerank.threshold").unwrap().as_deref(), Some("0.31"));
+}
+
+fn a_threshold_says_more_later(db: &Database) {
+    let store = db.open();
+    store.add_threshold(&ws(), &threshold("a"), at(1)).unwrap();
+    // Everybody adds a letter to what is there, and none is lost.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                let more = |found: &RerankThreshold| format!("{}x", found.body);
+                assert!(store.edit_threshold(&ws(), 1, &more).unwrap().is_some());
+            });
+        }
+    });
+    let found = store.threshold(&ws(), 1).unwrap().unwrap();
+    assert_eq!((&*found.body, found.status), ("{}xxxxxxxx", Candidate));
+    assert_eq!(store.edit_threshold(&ws(), 9, &|_| String::new()).unwrap(), None);
+    assert!(store.edit_threshold(&ws(), 1, &|_| "\0".to_owned()).is_err());
+    assert_eq!(store.threshold(&ws(), 1).unwrap().unwrap().body, found.body);
 }
 
 fn threads_activate_at_once(db: &Database) {

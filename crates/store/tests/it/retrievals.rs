@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use gbrain_store::{
-    Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Store,
-    StoreError, Traffic,
+    CaptureFilter, Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter,
+    RetrievalLog, Store, StoreError, Traffic,
 };
 
+use crate::captures::capture;
 use crate::database::Database;
 use crate::fixture::*;
 use crate::playbook::{retrieval, said};
@@ -17,6 +18,8 @@ on_both_engines! {
     retrievals_are_found,
     feedback_comes_later_too,
     old_retrievals_are_pruned_with_what_was_said,
+    live_ones_are_pruned_alone,
+    captures_and_logs_go_together,
     threads_log_at_once,
     broken_logs_are_refused_whole,
     many_are_logged_and_listed_in_no_time,
@@ -37,6 +40,8 @@ fn a_retrieval_comes_back_as_it_was(db: &Database) {
         |id, new: NewRetrievalLog| RetrievalLog { id, created_at: new.at, fields: new.fields };
     let found = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
     assert_eq!(found, [log(2, empty), log(1, full)], "newest first");
+    let of_number = RetrievalFilter { id: Some(2), ..RetrievalFilter::default() };
+    assert_eq!(ids(&*store, &of_number), [2]);
     let feedback = store.feedback(&ws(), &[2, 1, 9]).unwrap();
     let word = |id, signal: &str, score| Feedback {
         id,
@@ -128,6 +133,39 @@ fn old_retrievals_are_pruned_with_what_was_said(db: &Database) {
     let next = store.add_retrieval_logs(&ws(), &[retrieval("q", 9)], at(9)).unwrap();
     assert_eq!(next, [6]);
     assert_sound(&*store);
+}
+
+fn live(query: &str, second: i64) -> NewRetrievalLog {
+    let mut log = retrieval(query, second);
+    log.fields.experiment_id = None;
+    log
+}
+
+fn live_ones_are_pruned_alone(db: &Database) {
+    let store = db.open();
+    let mut owners = live("d", 1);
+    owners.fields.user_id = Some("local".to_owned());
+    let logs = [live("a", 1), retrieval("b", 1), live("c", 3), owners];
+    store.add_retrieval_logs(&ws(), &logs, at(5)).unwrap();
+    assert_eq!(store.prune_live_logs(&ws(), at(3), Some("local")).unwrap(), 1);
+    assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 4, 2]);
+    assert_eq!(store.prune_live_logs(&ws(), at(3), None).unwrap(), 1);
+    assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 2]);
+    assert_sound(&*store);
+}
+
+fn captures_and_logs_go_together(db: &Database) {
+    let store = db.open();
+    let captures = [capture("a"), capture("b")];
+    store.add_observed(&ws(), &captures, &[live("a", 1)], at(1)).unwrap();
+    let count = || store.count_captures(&ws(), &CaptureFilter::default()).unwrap();
+    assert_eq!((count(), ids(&*store, &RetrievalFilter::default())), (2, vec![1]));
+    let mut broken = live("b", 1);
+    broken.fields.total_ms = Some(f64::NAN);
+    assert!(store.add_observed(&ws(), &captures, &[broken], at(2)).is_err());
+    let nul = [capture("\0")];
+    assert!(store.add_observed(&ws(), &nul, &[live("b", 1)], at(2)).is_err());
+    assert_eq!((count(), ids(&*store, &RetrievalFilter::default())), (2, vec![1]), "all or none");
 }
 
 fn threads_log_at_once(db: &Database) {

@@ -4,6 +4,7 @@
 
 mod baselines;
 mod brain;
+mod calibration;
 mod captures;
 mod contradictions;
 mod finding;
@@ -43,6 +44,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.extend(serving::check(context, brain.store()));
             findings.push(contradictions::check(context, brain.store()));
             findings.push(probe::check(context, brain.store()));
+            findings.push(calibration::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }

@@ -1,4 +1,4 @@
-//! `gbrain eval prune`: erases captures that are old.
+//! `gbrain eval prune`: erases captures that are old, and the logs of live queries with them.
 
 use clap::Args;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
@@ -50,6 +50,8 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
         let failures = if args.failures { store.prune_capture_failures(ws, until)? } else { 0 };
         (store.prune_captures(ws, &filter)?, failures)
     };
+    let has_logs = !args.dry_run && args.tool != Some(Operation::Search);
+    let logs = has_logs.then(|| store.prune_live_logs(ws, until, None)).transpose()?;
     if context.terminal.is_json() {
         context.terminal.json(&PruneBody {
             schema_version: PRUNE_VERSION,
@@ -57,11 +59,15 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
             before: format!("{until:.3}"),
             rows,
             failures: args.failures.then_some(failures),
+            logs,
         });
         return Ok(Exit::Pass);
     }
     let verb = if args.dry_run { "would delete" } else { "deleted" };
     context.terminal.line(format!("{verb} {rows} row(s) created before {until:.3}"));
+    if let Some(logs) = logs.filter(|logs| *logs > 0) {
+        context.terminal.line(format!("{verb} {logs} log(s) of live retrievals"));
+    }
     if args.failures {
         context.terminal.line(format!("{verb} {failures} failure(s)"));
     }

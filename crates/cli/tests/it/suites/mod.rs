@@ -19,13 +19,13 @@ use crate::support::{Home, Ran};
 const PATIENT: &str = "thresholds: { all: { latency_p95_ms: { target: 60000, alert: 60000 } } }\n";
 
 /// Writes the file of suites.
-fn suites(home: &Home, text: &str) {
+pub(crate) fn suites(home: &Home, text: &str) {
     std::fs::write(home.path().join("suites.yaml"), format!("{PATIENT}{text}")).unwrap();
 }
 
 /// Takes queries in.
 #[track_caller]
-fn queries(home: &Home, queries: &[Value]) {
+pub(crate) fn queries(home: &Home, queries: &[Value]) {
     let lines: String = queries.iter().map(|query| format!("{query}\n")).collect();
     let path = home.path().join("queries.jsonl");
     std::fs::write(&path, lines).unwrap();
@@ -51,7 +51,7 @@ fn run(home: &Home, args: &[&str]) -> (Ran, Value) {
     run_by(&|args| home.run(args), args)
 }
 
-fn run_by(by: &dyn Fn(&[&str]) -> Ran, args: &[&str]) -> (Ran, Value) {
+pub(crate) fn run_by(by: &dyn Fn(&[&str]) -> Ran, args: &[&str]) -> (Ran, Value) {
     let args = [&["suites", "run"], args, &["--json"]].concat();
     let ran = by(&args);
     let body = serde_json::from_str(&ran.stdout)
@@ -60,7 +60,7 @@ fn run_by(by: &dyn Fn(&[&str]) -> Ran, args: &[&str]) -> (Ran, Value) {
 }
 
 /// A measure over all cases.
-fn measure<'a>(body: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn measure<'a>(body: &'a Value, name: &str) -> &'a Value {
     let measures = body["measures"].as_array().unwrap();
     let is_it = |one: &&Value| one["segment"] == "all" && one["measure"] == name;
     measures.iter().find(is_it).unwrap_or_else(|| panic!("no {name} in {body}"))

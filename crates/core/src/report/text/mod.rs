@@ -3,6 +3,7 @@
 //! Queries are shown: the reader is the brain's owner.
 
 mod benchmark;
+mod calibration;
 mod compare;
 mod contradiction;
 mod cross_modal;
@@ -15,6 +16,7 @@ mod suite;
 mod table;
 
 pub use benchmark::benchmark;
+pub use calibration::{calibration, threshold as calibrated};
 pub use compare::compare;
 pub use contradiction::{TrendDay, contradiction_review, contradiction_trend, contradictions};
 pub use cross_modal::{cross_modal, cross_modal_batch};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ranking::{ALL_BELOW, is_of_the_question};
+use crate::ranking::{ALL_BELOW, RERANK_THRESHOLD, is_of_the_question};
 use crate::target::mapping::{EdgePaths, Mapping};
 use crate::target::path::Path;
 use crate::target::template::{Filling, Slot};
@@ -45,7 +45,12 @@ fn mapping() -> Mapping {
     results.source = Some(path("$.source_id"));
     results.chunk = Some(path("$.passages[0].chunk_id"));
     results.snippet = Some(path("$.passages[0].snippet"));
-    Mapping { mode: Some(path("$.retrieval_mode_resolved")), ..Mapping::new(results) }
+    Mapping {
+        mode: Some(path("$.retrieval_mode_resolved")),
+        threshold: Some(path("$.rerank_threshold")),
+        request_id: Some(path("$.served.request_id")),
+        ..Mapping::new(results)
+    }
 }
 
 /// Reads an answer of ours. A page is named by its source and slug, unless the settings name it
@@ -70,7 +75,7 @@ pub(crate) fn read(
     read.timings = timings(answer);
     for degraded in path("$.degraded[*]").find(answer) {
         let word = |name: &str| degraded[name].as_str().unwrap_or_default();
-        if word("reason") == ALL_BELOW {
+        if word("reason") == ALL_BELOW || word("stage") == RERANK_THRESHOLD {
             read.threshold_applied = Some(false);
         }
         if !is_of_the_question(word("reason")) {

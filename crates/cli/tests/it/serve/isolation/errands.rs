@@ -117,6 +117,11 @@ impl Caller<'_> {
                     json!({ "kind": "deploy.finished", "document": self.page(), "version": "1" });
                 Call::json("POST", "/v1/events", &event)
             }
+            "give_feedback" => {
+                let log = self.rng.u8(1..40);
+                let word = json!({ "log": log, "vote": "down", "borderline": self.page() });
+                Call::json("POST", "/v1/feedback", &word)
+            }
             _ => self.working(operation),
         }
     }

@@ -1,0 +1,124 @@
+//! `gbrain calibrate collect`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gbrain_brain::IndexKind;
+use gbrain_core::format::calibration::{CollectedBody, PairEntry, read_pairs};
+use gbrain_core::target::LOCAL;
+use gbrain_eval::calibrate::{Collection, Passages, Sources};
+use gbrain_eval::suite::local;
+
+use super::Bench;
+use crate::asking::interrupted;
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+use crate::targets::target_book;
+use crate::terminal::table;
+
+/// As many are told one by one.
+const TOLD: usize = 10;
+
+/// Arguments of `calibrate collect`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain calibrate collect\n  \
+    gbrain calibrate collect --from pairs.jsonl --canonical\n  \
+    gbrain calibrate collect --json | jq -c '.review[]' > review.jsonl   (to label and take in)\n\n\
+    A line of a file: {\"query\": \"who owns X?\", \"document\": \"wiki::x\", \"label\": \"borderline\"}, with a \
+    `chunk` and its `text` where they are known. Labels are relevant, borderline and irrelevant. A text that \
+    is not given is looked up in the local brain, or in what --target answers.")]
+pub(super) struct CollectArgs {
+    /// Take pairs in from files of JSON lines.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<PathBuf>,
+    /// Make relevant pairs of what canonical queries must find, and irrelevant ones of what is far from them.
+    #[arg(long)]
+    canonical: bool,
+    /// Look texts up in what this target answers.
+    #[arg(long, value_name = "NAME", default_value = LOCAL, hide_default_value = true)]
+    target: String,
+}
+
+/// Collects.
+pub(super) fn run(context: &Context<'_>, args: &CollectArgs) -> Result<Exit, CliError> {
+    let sources = Sources { entries: entries(&args.from)?, canonical: args.canonical };
+    let bench = Bench::new(context)?;
+    let brain = context.brain_in(bench.store.clone(), IndexKind::Disk)?;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let bar = context.terminal.progress("collecting");
+    let progress = |done: usize, total: usize| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let stop = interrupted();
+    let own = local(&brain, brain.settings()?, None, &stop)?;
+    let (book, elsewhere);
+    let passages = if args.target == LOCAL {
+        Passages { target: &own, local: Some((&brain, own.snapshot())) }
+    } else {
+        book = target_book(&context.home, SuiteSource::new(&context.home, None));
+        elsewhere = book.open(&args.target, &brain, None, &stop)?;
+        Passages { target: elsewhere.as_ref(), local: None }
+    };
+    let collection = Collection {
+        store: bench.store.as_ref(),
+        workspace: &context.home.workspace,
+        passages,
+        scrubber: &scrubber,
+        progress: &progress,
+        now: context.now,
+    };
+    let body = collection.collect(&sources)?;
+    bar.finish_and_clear();
+    tell(context, &body);
+    Ok(Exit::Pass)
+}
+
+/// The pairs of files, all or none.
+fn entries(files: &[PathBuf]) -> Result<Vec<PairEntry>, CliError> {
+    let mut entries = Vec::new();
+    for path in files {
+        let at = path.display();
+        let text = String::from_utf8(gbrain_eval::read_document(path)?)
+            .map_err(|_| CliError::new("input", format!("{at} is not UTF-8")))?;
+        let read = read_pairs(&text);
+        entries.extend(read.map_err(|(line, why)| {
+            CliError::new("input", format!("{at}: line {line}: {why}"))
+                .hint("labels are relevant, borderline and irrelevant")
+        })?);
+    }
+    Ok(entries)
+}
+
+fn tell(context: &Context<'_>, body: &CollectedBody) {
+    let terminal = context.terminal;
+    if terminal.is_json() {
+        return terminal.json(body);
+    }
+    let CollectedBody { added, changed, unchanged, passed_over, pairs, missing, review } = body;
+    terminal.line(format!("{added} added, {changed} changed, {unchanged} as they were"));
+    let rows = [
+        ("borderline", pairs.borderline),
+        ("relevant", pairs.relevant),
+        ("irrelevant", pairs.irrelevant),
+    ];
+    let rows = rows.iter().map(|(label, count)| vec![(*label).to_owned(), count.to_string()]);
+    terminal.out(table(&["LABEL", "PAIRS"], rows));
+    for one in passed_over.iter().take(TOLD) {
+        terminal.warn(format!("passed over {}: {}", one.document, one.why));
+    }
+    if passed_over.len() > TOLD {
+        terminal.warn(format!("passed over {} more", passed_over.len() - TOLD));
+    }
+    if *missing > 0 {
+        terminal.remark(format!("{missing} borderline pairs are missing to 30"));
+    }
+    if pairs.irrelevant < 10 {
+        terminal.remark("10 irrelevant pairs say whether scores separate: --canonical makes some");
+    }
+    if !review.is_empty() {
+        terminal.remark(format!("{} low-rated results wait for a label: see --json", review.len()));
+    }
+}

@@ -1,0 +1,41 @@
+//! `gbrain calibrate deploy`.
+
+use clap::Args;
+use gbrain_core::config::RERANK_THRESHOLD;
+use gbrain_eval::calibrate::{deploy, info};
+
+use super::{Bench, reason};
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `calibrate deploy`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain calibrate deploy\n  gbrain calibrate deploy 3\n  \
+    gbrain calibrate deploy 3 --force 'the canonical queries are being rewritten'\n\n\
+    Sets rerank.threshold for this workspace and the reranker that it was made for, and tells suites \
+    (rerank.changed). The trial must have passed in the last 7 days, against the reranker that is set. An \
+    earlier threshold is put in force again in the same way.")]
+pub(super) struct DeployArgs {
+    /// The threshold [default: the newest of the reranker that is set].
+    id: Option<i64>,
+    /// Put it in force although it was refused, not tried or did not pass, and say why.
+    #[arg(long, value_name = "REASON", value_parser = reason)]
+    force: Option<String>,
+}
+
+/// Puts a threshold in force.
+pub(super) fn run(context: &Context<'_>, args: &DeployArgs) -> Result<Exit, CliError> {
+    let bench = Bench::new(context)?;
+    let id = bench.threshold(context, args.id)?;
+    let (store, workspace) = (bench.store.as_ref(), &context.home.workspace);
+    let (reranker, force) = (bench.reranker(), args.force.as_deref());
+    let deployed = deploy(store, workspace, id, reranker.as_deref(), force, context.now)?;
+    let deployed = info(&deployed);
+    if context.terminal.is_json() {
+        context.terminal.json(&deployed);
+    } else {
+        let (least, model) = (deployed.threshold, &deployed.model);
+        context.terminal.line(format!("{RERANK_THRESHOLD} = {least} for {model}"));
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,131 @@
+//! `gbrain calibrate verify`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use gbrain_brain::{Brain, IndexKind};
+use gbrain_core::calibrate::VerifyFailure;
+use gbrain_core::format::calibration::Verification;
+use gbrain_core::report::text;
+use gbrain_core::target::LOCAL;
+use gbrain_eval::calibrate::{CalibrateError, Trial, info, record, trial_settings};
+use gbrain_eval::suite::local;
+use gbrain_eval::target::Ask;
+use gbrain_store::RerankThreshold;
+use jiff::Timestamp;
+
+use super::Bench;
+use crate::asking::{Asks, assistants, interrupted};
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+use crate::targets::target_book;
+
+/// Arguments of `calibrate verify`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain calibrate verify\n  gbrain calibrate verify 3 --target prod\n\n\
+    The local brain is asked with the threshold in its settings, and nothing is changed. A target elsewhere \
+    has a threshold of its own: set this one there first.\n\n\
+    Exit codes: 0 it passed, 1 recall fell below 95 % or what scores low is shown, 2 no verdict."
+)]
+pub(super) struct VerifyArgs {
+    /// The threshold [default: the newest of the reranker that is set].
+    id: Option<i64>,
+    /// Ask this target instead of the local brain.
+    #[arg(long, value_name = "NAME", default_value = LOCAL, hide_default_value = true)]
+    target: String,
+}
+
+/// Tries a threshold.
+pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let bench = Bench::new(context)?;
+    let (store, workspace) = (bench.store.clone(), &context.home.workspace);
+    let id = bench.threshold(context, args.id)?;
+    let found = store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?;
+    let stop = interrupted();
+    let brain = context.brain_in(store.clone(), IndexKind::Disk)?;
+    let trial = if args.target == LOCAL {
+        at_home(context, &bench, &brain, &found, &stop)?
+    } else {
+        let book = target_book(&context.home, SuiteSource::new(&context.home, None));
+        let target = book.open(&args.target, &brain, None, &stop)?;
+        tried(context, &bench, target.as_ref(), &found, None, &stop)?
+    };
+    let kept = info(&record(store.as_ref(), workspace, id, &trial, Timestamp::now())?);
+    if context.terminal.is_json() {
+        context.terminal.json(&kept);
+    } else {
+        context.terminal.out(text::calibrated(&kept).trim_start());
+    }
+    Ok(exit(context, id, &trial))
+}
+
+/// Asks the local brain as callers over a wire do, with the threshold in its settings.
+fn at_home(
+    context: &Context<'_>,
+    bench: &Bench,
+    brain: &Brain,
+    found: &RerankThreshold,
+    stop: &Arc<AtomicBool>,
+) -> Result<Verification, CliError> {
+    let set = bench.reranker().ok_or(CalibrateError::NoReranker)?;
+    let (id, model) = (found.id, found.model.clone());
+    if set != model {
+        return Err(CalibrateError::OtherModel { id, model, set }.into());
+    }
+    let Bench { store, config, desk, .. } = bench;
+    let assistants = assistants(Asks::Caller, desk, store, &context.home.workspace, config)?;
+    let settings = trial_settings(brain.settings()?, found)
+        .ok_or_else(|| CliError::conflict(format!("threshold {id} is no score")))?;
+    let target = local(brain, settings, assistants.as_ref(), stop)?;
+    let generation = target.snapshot().corpus().generation;
+    tried(context, bench, &target, found, Some(generation), stop)
+}
+
+fn tried(
+    context: &Context<'_>,
+    bench: &Bench,
+    target: &dyn Ask,
+    threshold: &RerankThreshold,
+    generation: Option<i64>,
+    stop: &AtomicBool,
+) -> Result<Verification, CliError> {
+    let bar = context.terminal.progress("asking");
+    let progress = |done: usize, total: usize| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let trial = Trial {
+        store: bench.store.as_ref(),
+        workspace: &context.home.workspace,
+        target,
+        threshold,
+        generation,
+        stop,
+        progress: &progress,
+        clock: Timestamp::now,
+    };
+    let found = trial.run();
+    bar.finish_and_clear();
+    Ok(found?)
+}
+
+fn exit(context: &Context<'_>, id: i64, trial: &Verification) -> Exit {
+    if trial.passed {
+        context.terminal.remark(format!("put it in force with `gbrain calibrate deploy {id}`"));
+        return Exit::Pass;
+    }
+    if trial.failures.contains(&VerifyFailure::NoCases) {
+        context
+            .terminal
+            .remark("there are no canonical queries with keys: `gbrain queries import`");
+    }
+    let is_measured =
+        |one: &VerifyFailure| !matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors);
+    match trial.failures.iter().all(is_measured) {
+        true => Exit::Fail,
+        false => Exit::NoVerdict,
+    }
+}

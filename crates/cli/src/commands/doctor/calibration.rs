@@ -1,0 +1,45 @@
+//! How the threshold of the reranker stands.
+
+use gbrain_core::calibrate::Standing;
+use gbrain_core::format::calibration::StandingBody;
+use gbrain_eval::calibrate::stand;
+use gbrain_llm::Task;
+use gbrain_store::Store;
+
+use super::finding::Finding;
+use crate::asking::{desk, settings};
+use crate::commands::Context;
+use crate::error::CliError;
+
+const CHECK: &str = "rerank_calibration";
+
+/// Checks that the threshold is of the reranker that judges, and not older than a quarter.
+pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+    match look(context, store) {
+        Err(error) => Finding::unknown(CHECK, error),
+        Ok(body) => {
+            let message = body.state.in_words();
+            let finding = match body.state.is_amiss() {
+                false => Finding::ok(CHECK, message),
+                true => Finding::warn(CHECK, message).remedy("gbrain calibrate score"),
+            };
+            let finding = finding.detail("state", body.state.name());
+            match body.state {
+                Standing::NoReranker | Standing::NoThreshold => finding,
+                _ => finding
+                    .detail("threshold", body.set_threshold)
+                    .detail("of", body.set_for)
+                    .detail("reranker", body.reranker),
+            }
+        }
+    }
+}
+
+fn look(context: &Context<'_>, store: &dyn Store) -> Result<StandingBody, CliError> {
+    let workspace = &context.home.workspace;
+    let config = settings(store, workspace)?;
+    let chosen = desk(&context.home)?.choose(Task::Rerank, None, &config);
+    let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
+    let reranker = chosen.map(|(model, _)| model.to_string());
+    Ok(stand(store, workspace, &config, reranker.as_deref(), None, context.now)?)
+}

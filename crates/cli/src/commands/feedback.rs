@@ -1,0 +1,71 @@
+//! `gbrain feedback`: what somebody says of an answer.
+
+use clap::{ArgGroup, Args};
+use gbrain_core::format::feedback::{FeedbackInput, Vote};
+use gbrain_eval::feedback::{last, say};
+
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `feedback`.
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("said").required(true).multiple(true),
+    group = ArgGroup::new("of").required(true),
+    after_help = "Examples:\n  gbrain feedback --last --vote up\n  \
+    gbrain feedback --request-id 5f3a... --vote down --comment 'an old plan'\n  \
+    gbrain feedback 12 --borderline wiki::plans/2024\n\n\
+    Answers are logged while capture is on; `gbrain query --json` tells the request id (served.request_id). \
+    Results called borderline are what a reranker is calibrated by (`gbrain calibrate collect`), and queries \
+    with votes are proposed by `gbrain queries promote`. Comments are scrubbed."
+)]
+pub(crate) struct FeedbackArgs {
+    /// The answer, by the number of its log.
+    #[arg(value_name = "LOG", group = "of")]
+    log: Option<i64>,
+    /// The answer, by what it calls itself.
+    #[arg(long, value_name = "ID", group = "of")]
+    request_id: Option<String>,
+    /// The last answer that was given at a keyboard.
+    #[arg(long, group = "of")]
+    last: bool,
+    /// up or down.
+    #[arg(long, value_name = "VOTE", value_parser = vote, group = "said")]
+    vote: Option<Vote>,
+    /// In words.
+    #[arg(long, value_name = "TEXT", group = "said")]
+    comment: Option<String>,
+    /// A result of it that is barely relevant, as `source::slug` or slug.
+    #[arg(long, value_name = "DOC", group = "said")]
+    borderline: Option<String>,
+}
+
+fn vote(text: &str) -> Result<Vote, String> {
+    Vote::from_name(text).ok_or_else(|| "up or down".to_owned())
+}
+
+/// Keeps it.
+pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, CliError> {
+    let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
+    let store = context.store()?;
+    let log = match is_last {
+        true => Some(last(store.as_ref(), &context.home.workspace)?),
+        false => *log,
+    };
+    let input = FeedbackInput {
+        request_id: request_id.clone(),
+        log,
+        vote: *vote,
+        comment: comment.clone(),
+        borderline: borderline.clone(),
+    };
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let kept = say(store.as_ref(), &context.home.workspace, &scrubber, &input, context.now)?;
+    if context.terminal.is_json() {
+        context.terminal.json(&kept);
+    } else {
+        context.terminal.line(format!("kept, of log {}", kept.log));
+    }
+    Ok(Exit::Pass)
+}

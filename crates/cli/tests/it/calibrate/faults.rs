@@ -1,0 +1,147 @@
+//! A reranker that fails never makes a threshold.
+
+use std::time::Duration;
+
+use super::*;
+
+/// Nothing that could be put in force.
+#[track_caller]
+fn none_made(lab: &Lab, why: &str) {
+    let (_, past) = lab.json(&["calibrate", "history"]);
+    for one in past["thresholds"].as_array().unwrap() {
+        assert_eq!(one["status"], "rejected", "{why}: {one:#}");
+    }
+    assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0", "{why}");
+}
+
+#[test]
+fn what_fails_makes_no_threshold() {
+    for lab in Lab::both() {
+        lab.collect(&judged(32, 0));
+        let faults = [
+            Fault::Status(429, Some(0)),
+            Fault::Status(500, None),
+            Fault::Gateway(503),
+            Fault::Hang(Duration::from_secs(3)),
+            Fault::Cut,
+            Fault::Garbage,
+            Fault::Empty,
+        ];
+        for fault in faults {
+            lab.mood(|mood| mood.fault = Some((0, fault)));
+            let ran = lab.run(&["calibrate", "score"]);
+            assert_eq!(ran.code, Some(2), "{fault:?}: {}{}", ran.stdout, ran.stderr);
+            assert!(ran.stderr.contains("have no score"), "{fault:?}: {}", ran.stderr);
+            none_made(&lab, &format!("{fault:?}"));
+        }
+        lab.mood(|mood| mood.fault = None);
+        for said in [json!("NaN"), json!(null), json!({}), json!("0.5")] {
+            lab.mood(|mood| mood.says = Some(said.clone()));
+            let ran = lab.run(&["calibrate", "score", "--force", "whatever"]);
+            assert_eq!(ran.code, Some(2), "{said}: {}{}", ran.stdout, ran.stderr);
+            none_made(&lab, &said.to_string());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_score_is_refused_whoever_wants_it() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&judged(32, 0));
+    for (said, force) in [(json!(1.5), false), (json!(-0.2), true), (json!(1e300), true)] {
+        lab.mood(|mood| mood.says = Some(said.clone()));
+        let args: &[&str] = if force { &["--force", "I must"] } else { &[] };
+        let (code, made) = lab.json(&[&["calibrate", "score"], args].concat());
+        assert_eq!((code, &made["status"]), (Some(1), &json!("rejected")), "{made:#}");
+        assert!(made["refusals"].as_array().unwrap().contains(&json!("bad_scores")), "{made:#}");
+        let id = made["id"].to_string();
+        let ran = lab.run(&["calibrate", "deploy", &id, "--force", "I must"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        none_made(&lab, &said.to_string());
+    }
+}
+
+#[test]
+fn a_run_that_broke_off_goes_on_where_it_was() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&judged(32, 0));
+    // Four queries are answered, and from then on nobody is home.
+    lab.mood(|mood| (mood.fault, mood.requests) = (Some((5, Fault::Status(500, None))), 0));
+    let broken = lab.run(&["calibrate", "score"]);
+    assert_eq!(broken.code, Some(2), "{}", broken.stderr);
+    lab.mood(|mood| (mood.fault, mood.requests) = (None, 0));
+    lab.ok(&["calibrate", "score"]);
+    lab.mood(|mood| assert_eq!(mood.requests, 4, "of eight queries four were known"));
+    // A calibration that is whole asks anew: scores may have fallen.
+    lab.mood(|mood| (mood.requests, mood.less) = (0, 0.1));
+    let (_, made) = lab.json(&["calibrate", "score"]);
+    lab.mood(|mood| assert_eq!(mood.requests, 8));
+    assert!((made["mean"].as_f64().unwrap() - 0.405).abs() < 1e-9, "{made:#}");
+    // Nothing was deployed, so there is nothing to have fallen from.
+    assert_eq!(lab.json(&["calibrate", "show"]).1["fell"], Value::Null);
+}
+
+#[test]
+fn what_was_refused_is_forced_with_a_reason() {
+    let lab = Lab::new(Home::sqlite());
+    harbour(&lab);
+    let body = lab.collect(&judged(12, 0));
+    assert_eq!(body["missing"], 18);
+    let (code, made) = lab.json(&["calibrate", "score"]);
+    assert_eq!((code, &made["status"]), (Some(1), &json!("rejected")));
+    assert_eq!(made["refusals"], json!(["too_few"]));
+    let early = lab.run(&["calibrate", "deploy", "1"]);
+    assert!(early.code == Some(2) && early.stderr.contains("refused"), "{}", early.stderr);
+    assert_eq!(lab.run(&["calibrate", "score", "--force", " "]).code, Some(2), "say why");
+    let (code, made) = lab.json(&["calibrate", "score", "--force", "a new product"]);
+    assert_eq!(
+        (code, &made["status"], &made["forced"]),
+        (Some(0), &json!("candidate"), &json!("a new product"))
+    );
+    lab.ok(&["calibrate", "verify"]);
+    let (code, deployed) = lab.json(&["calibrate", "deploy"]);
+    assert_eq!((code, &deployed["deployment"]["obstacles"]), (Some(0), &json!([])), "{deployed:#}");
+}
+
+#[test]
+fn without_a_reranker_or_pairs_there_is_nothing_to_do() {
+    let lab = Lab::new(Home::sqlite());
+    let check = |args: &[&str], expected: &str| {
+        let ran = lab.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    };
+    check(&["calibrate", "score"], "no borderline pairs");
+    check(&["calibrate", "verify"], "no threshold of jina:m yet");
+    check(&["calibrate", "show", "7"], "no threshold 7");
+    lab.ok(&["config", "unset", "models.rerank"]);
+    check(&["calibrate", "score"], "models.rerank");
+    check(&["calibrate", "deploy"], "models.rerank");
+    assert_eq!(lab.json(&["calibrate", "show"]).1["state"], "no_reranker");
+    // A key that is missing is no score either.
+    lab.ok(&["config", "set", "models.rerank", "jina:m"]);
+    lab.collect(&judged(32, 0));
+    let ran = lab.home().run(&["calibrate", "score"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    none_made(&lab, "no key");
+}
+
+#[test]
+fn a_trial_that_could_not_be_made_is_no_verdict() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&judged(32, 0));
+    lab.ok(&["calibrate", "score"]);
+    let (code, tried) = lab.json(&["calibrate", "verify"]);
+    assert_eq!((code, &tried["verification"]["failures"]), (Some(2), &json!(["no_cases"])));
+    assert_eq!(tried["status"], "candidate", "nothing was measured");
+    harbour(&lab);
+    // A reranker that fails leaves the order of the first stages: the threshold was not applied.
+    lab.mood(|mood| mood.fault = Some((0, Fault::Status(500, None))));
+    let (code, tried) = lab.json(&["calibrate", "verify"]);
+    assert_eq!(code, Some(1), "{tried:#}");
+    assert_eq!(tried["verification"]["failures"], json!(["bypassed"]));
+    assert_eq!(tried["verification"]["bypassed"], 20);
+    lab.mood(|mood| mood.fault = None);
+    let (code, tried) = lab.json(&["calibrate", "verify"]);
+    assert_eq!((code, &tried["status"]), (Some(0), &json!("candidate")), "after all");
+}

@@ -1,0 +1,72 @@
+//! Where pairs come from, and who is believed.
+
+use super::*;
+
+#[test]
+fn texts_are_looked_up_in_the_brain() {
+    for lab in Lab::both() {
+        harbour(&lab);
+        lab.home().put(
+            "secret",
+            "---\nvisibility: private\n---\n# Secret\n\nThe lighthouse key is here.",
+        );
+        let pair = |document: &str| json!({ "query": "which lighthouse zubro03 keeps a lamp", "document": document, "label": "borderline" });
+        let body =
+            lab.collect(&[pair("good-03"), pair("wiki::low-03"), pair("secret"), pair("nowhere")]);
+        assert_eq!((&body["added"], &body["missing"]), (&json!(2), &json!(28)), "{body:#}");
+        let passed: Vec<&Value> =
+            body["passed_over"].as_array().unwrap().iter().map(|one| &one["document"]).collect();
+        assert_eq!(passed, ["secret", "nowhere"]);
+        let (_, listed) = lab.json(&["calibrate", "pairs"]);
+        let rows = listed["pairs"].as_array().unwrap();
+        let good = rows.iter().find(|row| row["document"] == "wiki::good-03").unwrap();
+        // What a reranker reads: the title and the passage.
+        let text = good["text"].as_str().unwrap();
+        assert!(text.starts_with("Good 3\n") && text.contains("scored 0.90"), "{text}");
+        assert!(!listed.to_string().contains("key is here"));
+        // By its own id it is the same pair.
+        let mut named = pair("wiki::good-03");
+        named["chunk"] = good["chunk"].clone();
+        assert_eq!(lab.collect(&[named])["unchanged"], 1);
+        let id = good["id"].to_string();
+        lab.ok(&["calibrate", "pairs", "--remove", &id]);
+        assert_eq!(lab.json(&["calibrate", "pairs"]).1["pairs"].as_array().unwrap().len(), 1);
+        // A page that is purged takes its pairs along.
+        lab.ok(&["purge", "wiki::low-03", "--yes"]);
+        assert_eq!(lab.json(&["calibrate", "pairs"]).1["pairs"], json!([]));
+    }
+}
+
+#[test]
+fn a_person_is_believed_more_than_a_key() {
+    let lab = Lab::new(Home::sqlite());
+    harbour(&lab);
+    let query = "which lighthouse zubro03 keeps a lamp";
+    let pair = |label: &str| json!({ "query": query, "document": "wiki::good-03", "label": label });
+    lab.collect(&[pair("borderline")]);
+    let (code, body) = lab.json(&["calibrate", "collect", "--canonical"]);
+    assert_eq!(code, Some(0), "{body:#}");
+    let counts = &body["pairs"];
+    assert_eq!((&counts["borderline"], &counts["relevant"]), (&json!(1), &json!(19)), "{body:#}");
+    assert!(body["passed_over"].to_string().contains("manual pairs say otherwise"), "{body:#}");
+    // What is far from a query is not among its results; in a brain of forty pages little is.
+    let (_, again) = lab.json(&["calibrate", "collect", "--canonical"]);
+    assert_eq!((&again["added"], &again["changed"]), (&json!(0), &json!(0)), "{again:#}");
+    assert_eq!(lab.collect(&[pair("irrelevant")])["changed"], 1, "a later word of a person counts");
+}
+
+#[test]
+fn queries_are_scrubbed_and_lines_are_checked() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&[json!({
+        "query": "what did ada@example.com ask?", "document": "d", "label": "irrelevant", "text": "t",
+    })]);
+    let (_, listed) = lab.json(&["calibrate", "pairs"]);
+    let query = listed["pairs"][0]["query"].as_str().unwrap();
+    assert!(!query.contains("ada@example.com") && query.contains("what did"), "{query}");
+    let path = lab.home().path().join("bad.jsonl");
+    std::fs::write(&path, "{\"query\":\"q\",\"document\":\"d\",\"label\":null}\n").unwrap();
+    let ran = lab.run(&["calibrate", "collect", "--from", path.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("line 1") && ran.stderr.contains("borderline"), "{}", ran.stderr);
+}

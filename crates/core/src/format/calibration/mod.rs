@@ -1,0 +1,15 @@
+//! Calibration as it is kept, taken in and told: pairs, thresholds with their trials, how a workspace stands.
+
+mod pair;
+mod standing;
+mod threshold;
+
+pub use pair::{
+    CollectedBody, LabelCounts, PAIR_VERSION, PairBody, PairEntry, PairRow, PairsBody, Passed,
+    ReviewRow, read_pairs,
+};
+pub use standing::{BinBody, ScoreRow, StandingBody};
+pub use threshold::{
+    Deployment, HistoryBody, PreviousThreshold, THRESHOLD_VERSION, ThresholdBody, ThresholdInfo,
+    Verification,
+};

@@ -1,0 +1,68 @@
+//! A threshold, put in force: the setting and the status in one transaction, and an event for suites.
+
+use gbrain_core::calibrate::{Applicant, Obstacle, Tried, obstacles};
+use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
+use gbrain_core::format::calibration::{Deployment, ThresholdBody};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::due::EventKind;
+use gbrain_store::{NewEvent, RerankThreshold, Store, ThresholdStatus};
+use jiff::Timestamp;
+
+use super::{CalibrateError, body};
+
+/// Puts a threshold in force. `reranker` is the one that is set; `force` is why what stands in the way is
+/// not to.
+pub fn deploy(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    id: i64,
+    reranker: Option<&str>,
+    force: Option<&str>,
+    now: Timestamp,
+) -> Result<RerankThreshold, CalibrateError> {
+    let found = store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?;
+    let in_the_way = in_the_way(&found, reranker, now);
+    let may = in_the_way.iter().all(|one| force.is_some() && Obstacle::may_be_forced(*one));
+    if !may {
+        return Err(CalibrateError::Forbidden { id, obstacles: in_the_way });
+    }
+    let deployment = Deployment {
+        at: format!("{now:.3}"),
+        forced: force.filter(|_| !in_the_way.is_empty()).map(str::to_owned),
+        obstacles: in_the_way,
+    };
+    let with = |found: &RerankThreshold| {
+        super::json(&ThresholdBody { deployment: Some(deployment.clone()), ..body(found) })
+    };
+    store.edit_threshold(workspace, id, &with)?;
+    // Told before: a process that ends in between has a suite run too many, and none too few.
+    let event = NewEvent {
+        kind: EventKind::RerankChanged.name().to_owned(),
+        document: found.model.clone(),
+        version: format!("threshold-{id} {now}"),
+        body: "{}".to_owned(),
+    };
+    store.add_event(workspace, &event, now)?;
+    let least = found.threshold.to_string();
+    let settings = [(RERANK_THRESHOLD, &*least), (RERANK_THRESHOLD_MODEL, &*found.model)];
+    store.set_threshold_status(workspace, id, ThresholdStatus::Active, &settings, now)?;
+    store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
+}
+
+/// What stands in the way of a threshold.
+fn in_the_way(found: &RerankThreshold, reranker: Option<&str>, now: Timestamp) -> Vec<Obstacle> {
+    let body = body(found);
+    let tried = body.verification.as_ref().map(|trial| Tried {
+        passed: trial.passed,
+        // A time that can't be read is long ago.
+        at: trial.at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+    });
+    let applicant = Applicant {
+        model: &found.model,
+        set: reranker,
+        refusals: &body.refusals,
+        was_forced: body.forced.is_some(),
+        tried,
+    };
+    obstacles(&applicant, now)
+}

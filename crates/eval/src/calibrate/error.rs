@@ -1,0 +1,116 @@
+//! Why a calibration does not come about.
+
+use gbrain_brain::BrainError;
+use gbrain_core::calibrate::Obstacle;
+use gbrain_core::fault::{Fault, chain};
+use gbrain_core::target::TargetError;
+use gbrain_store::StoreError;
+
+use crate::EvalError;
+
+/// Why a calibration does not come about.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// No reranker is set.
+    #[error("no reranker is set")]
+    NoReranker,
+    /// There is nothing to score.
+    #[error("there are no borderline pairs")]
+    NoPairs,
+    /// Some pairs have no score, so there is no threshold.
+    #[error("{missing} of {of} pairs have no score: {why}")]
+    Unscored {
+        /// Pairs without one.
+        missing: usize,
+        /// Pairs.
+        of: usize,
+        /// What was said of the first of them.
+        why: String,
+    },
+    /// There is no such threshold.
+    #[error("there is no threshold {0}")]
+    NoSuch(i64),
+    /// There is no threshold of the reranker that is set.
+    #[error("there is no threshold of {0} yet")]
+    NoneYet(String),
+    /// Something is in the way.
+    #[error("threshold {id} may not be put in force: {}", in_words(obstacles))]
+    Forbidden {
+        /// The threshold.
+        id: i64,
+        /// What is in the way.
+        obstacles: Vec<Obstacle>,
+    },
+    /// It was made for another reranker.
+    #[error("threshold {id} was made for {model}, and {set} is set")]
+    OtherModel {
+        /// The threshold.
+        id: i64,
+        /// Its reranker.
+        model: String,
+        /// The one that is set.
+        set: String,
+    },
+    /// A pair can't be kept.
+    #[error("pair {at}: {why}")]
+    Pair {
+        /// Which, from 1.
+        at: usize,
+        /// Why.
+        why: String,
+    },
+    /// The target can't be asked.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The brain can't.
+    #[error(transparent)]
+    Brain(#[from] BrainError),
+    /// The store can't.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn in_words(obstacles: &[Obstacle]) -> String {
+    let words: Vec<&str> = obstacles.iter().map(|obstacle| obstacle.in_words()).collect();
+    words.join("; ")
+}
+
+impl From<EvalError> for CalibrateError {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Brain(error) => Self::Brain(error),
+            other => Self::Pair { at: 0, why: chain(&other) },
+        }
+    }
+}
+
+impl From<CalibrateError> for Fault {
+    fn from(error: CalibrateError) -> Self {
+        let message = chain(&error);
+        let (kind, hint) = match error {
+            CalibrateError::Brain(error) => return error.into(),
+            CalibrateError::Store(error) => return error.into(),
+            CalibrateError::NoReranker => {
+                ("config", "set one: `gbrain config set models.rerank PROVIDER:MODEL`")
+            }
+            CalibrateError::NoPairs => ("usage", "collect some: `gbrain calibrate collect`"),
+            CalibrateError::Unscored { .. } => {
+                ("model", "what was scored is kept for a day: run it again to go on from there")
+            }
+            CalibrateError::NoSuch(_) => ("not_found", "`gbrain calibrate history` shows them"),
+            CalibrateError::NoneYet(_) => ("not_found", "make one: `gbrain calibrate score`"),
+            CalibrateError::Forbidden { ref obstacles, .. } => {
+                let is_final = obstacles.iter().any(|obstacle| !obstacle.may_be_forced());
+                let hint = if is_final { "" } else { "decide otherwise with --force REASON" };
+                ("conflict", hint)
+            }
+            CalibrateError::OtherModel { .. } => {
+                ("conflict", "scores of different models do not compare: `gbrain calibrate score`")
+            }
+            CalibrateError::Pair { .. } => ("input", ""),
+            CalibrateError::Target(_) => ("target", ""),
+        };
+        let fault = Self::new(kind, message);
+        if hint.is_empty() { fault } else { fault.hint(hint) }
+    }
+}

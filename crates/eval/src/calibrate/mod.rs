@@ -1,0 +1,109 @@
+//! Calibration of a reranker, done: pairs collected, scored, the threshold tried and put in force.
+//!
+//! ```text
+//! feedback, files, canonical queries ─▶ pairs ─▶ score ─▶ candidate ─▶ verify ─▶ deploy ─▶ rerank.threshold
+//! ```
+//!
+//! Promises: a pair that was not scored makes no threshold; what is refused is kept as rejected, with the
+//! reason; scores of two models are never held against each other; a threshold and its setting change
+//! together or not at all.
+//!
+//! Deliberately absent: the rule and what it is worth ([`gbrain_core::calibrate`]), and whether scores fell
+//! since ([`suite::rescore`](crate::suite::rescore)).
+
+mod collect;
+mod deploy;
+mod error;
+mod passage;
+mod score;
+mod show;
+mod verify;
+
+pub use collect::{Collection, Sources};
+pub use deploy::deploy;
+pub use error::CalibrateError;
+pub use passage::{Passage, Passages};
+pub use score::Scoring;
+pub use show::{history, stand};
+pub use verify::{Trial, record, trial_settings};
+
+use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label, Refusal};
+use gbrain_core::format::calibration::{PairBody, ThresholdBody, ThresholdInfo};
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{RerankThreshold, Store, StoreError, ThresholdStatus};
+
+/// As many thresholds of the past are looked at.
+const MANY: usize = 10_000;
+
+/// Pairs of a workspace, newest first; those with a label, or all.
+pub fn pairs(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    label: Option<Label>,
+    limit: usize,
+) -> Result<Vec<CalibrationPair>, StoreError> {
+    let pairs = store.pairs(workspace, label.map(Label::name), limit)?;
+    let read = pairs.into_iter().filter_map(|pair| {
+        let body: PairBody = serde_json::from_str(&pair.body).ok()?;
+        body.pair(pair.id, &pair.document, &pair.chunk_id, &pair.label)
+    });
+    Ok(read.collect())
+}
+
+/// The threshold that was put in force last, of whichever model.
+pub fn in_force(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+) -> Result<Option<RerankThreshold>, StoreError> {
+    let all = store.thresholds(workspace, None, MANY)?;
+    let active = all.into_iter().filter(|one| one.status == ThresholdStatus::Active);
+    Ok(active.max_by_key(|one| (one.decided_at, one.id)))
+}
+
+/// The newest threshold of a model.
+pub fn newest(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    model: &str,
+) -> Result<Option<RerankThreshold>, StoreError> {
+    Ok(store.thresholds(workspace, Some(model), 1)?.into_iter().next())
+}
+
+/// What a threshold says beside its columns. One that can't be read is not to be used.
+fn body(threshold: &RerankThreshold) -> ThresholdBody {
+    let unreadable =
+        || ThresholdBody { refusals: vec![Refusal::BadScores], ..ThresholdBody::default() };
+    serde_json::from_str(&threshold.body).unwrap_or_else(|_| unreadable())
+}
+
+/// A threshold as it is told.
+pub fn info(threshold: &RerankThreshold) -> ThresholdInfo {
+    let RerankThreshold {
+        id,
+        model,
+        status,
+        threshold: least,
+        n,
+        mean,
+        sigma,
+        body: _,
+        created_at,
+        decided_at,
+    } = threshold;
+    ThresholdInfo {
+        id: *id,
+        model: model.clone(),
+        status: CalibrationStatus::from_name(status.name()).expect("both know the same statuses"),
+        threshold: *least,
+        n: *n,
+        mean: *mean,
+        sigma: *sigma,
+        created_at: format!("{created_at:.3}"),
+        decided_at: decided_at.map(|at| format!("{at:.3}")),
+        body: body(threshold),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("our values have text keys only")
+}

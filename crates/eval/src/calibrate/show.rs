@@ -1,0 +1,93 @@
+//! How a workspace's calibration stands, for whoever looks.
+
+use std::collections::BTreeMap;
+
+use gbrain_brain::search_settings;
+use gbrain_core::calibrate::{CalibrationPair, Drift, Scored, Stands, drift, histogram, standing};
+use gbrain_core::format::calibration::{HistoryBody, LabelCounts, ScoreRow, StandingBody};
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{RerankThreshold, Store, StoreError};
+use jiff::Timestamp;
+
+use super::{CalibrateError, in_force, info, pairs};
+
+/// How it stands. `config` is the workspace's settings, `reranker` the one that they name, `shown` the
+/// threshold that is asked for: the newest if none is.
+pub fn stand(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    config: &BTreeMap<String, String>,
+    reranker: Option<&str>,
+    shown: Option<i64>,
+    now: Timestamp,
+) -> Result<StandingBody, CalibrateError> {
+    let settings = search_settings(config)?;
+    let deployed = in_force(store, workspace)?;
+    let shown = match shown {
+        Some(id) => Some(store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?),
+        None => store.thresholds(workspace, None, 1)?.into_iter().next(),
+    };
+    let known = pairs(store, workspace, None, usize::MAX)?;
+    let stands = Stands {
+        reranker,
+        threshold: settings.rerank_threshold,
+        of: settings.rerank_calibrated.as_deref(),
+        deployed: deployed.as_ref().and_then(|one| Some((one.threshold, one.decided_at?))),
+    };
+    let scores = match &shown {
+        Some(one) => scores(store, workspace, one, &known)?,
+        None => Vec::new(),
+    };
+    let scored =
+        scores.iter().filter_map(|row| Some(Scored { label: row.label?, score: row.score }));
+    let counts = LabelCounts::of(known.iter().map(|pair| pair.label));
+    Ok(StandingBody {
+        workspace: workspace.to_string(),
+        state: standing(&stands, now),
+        reranker: reranker.map(str::to_owned),
+        set_threshold: settings.rerank_threshold,
+        set_for: settings.rerank_calibrated.clone(),
+        pairs: counts,
+        missing: counts.missing(),
+        fell: fell(deployed.as_ref(), shown.as_ref()),
+        in_force: deployed.as_ref().map(info),
+        shown: shown.as_ref().map(info),
+        histogram: histogram(&scored.collect::<Vec<_>>()).into_iter().map(Into::into).collect(),
+        scores,
+    })
+}
+
+/// How much scores fell from one calibration to another of the same model.
+fn fell(deployed: Option<&RerankThreshold>, shown: Option<&RerankThreshold>) -> Option<f64> {
+    let (deployed, shown) = (deployed?, shown?);
+    if deployed.id == shown.id {
+        return None;
+    }
+    match drift((&deployed.model, deployed.mean), (&shown.model, Some(shown.mean))) {
+        Drift::Fell { by } | Drift::Steady { by } => Some(by),
+        Drift::Stale { .. } | Drift::NoData => None,
+    }
+}
+
+fn scores(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    of: &RerankThreshold,
+    known: &[CalibrationPair],
+) -> Result<Vec<ScoreRow>, StoreError> {
+    let label = |id: i64| known.iter().find(|pair| pair.id == id).map(|pair| pair.label);
+    let scores = store.rerank_scores(workspace, of.id)?.into_iter();
+    Ok(scores
+        .map(|one| ScoreRow { pair: one.pair, label: label(one.pair), score: one.score })
+        .collect())
+}
+
+/// Thresholds, newest first.
+pub fn history(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    limit: usize,
+) -> Result<HistoryBody, StoreError> {
+    let thresholds = store.thresholds(workspace, None, limit)?;
+    Ok(HistoryBody { thresholds: thresholds.iter().map(info).collect() })
+}

@@ -1,0 +1,298 @@
+//! A threshold, tried: the canonical queries asked with it in force, before it is.
+//!
+//! The local brain is asked with the threshold in its settings. A target elsewhere has a threshold of its
+//! own: where it tells it, that must be the one that is tried; where it does not, only the scores of its
+//! results can be looked at, and the trial says so.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gbrain_core::calibrate::{VerifyFailure, verify};
+use gbrain_core::format::calibration::{ThresholdBody, Verification};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::ranking::{RERANK, RERANK_THRESHOLD};
+use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
+use gbrain_core::suite::case::judge;
+use gbrain_core::suite::query::{CanonicalQuery, QueryState};
+use gbrain_core::suite::{Kind, Suite};
+use gbrain_core::target::{Found, LOCAL, TargetAnswer};
+use gbrain_store::{RerankThreshold, Store, ThresholdStatus};
+use jiff::Timestamp;
+
+use super::collect::is_key;
+use super::{CalibrateError, body};
+use crate::suite::{Asking, stored, unverifiable};
+use crate::target::Ask;
+
+/// The longest trial: as long as the suite of that name may take.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// Thresholds that differ by less are the same.
+const TOLERANCE: f64 = 1e-9;
+
+/// The settings of a brain with a threshold in force that is not yet.
+pub fn trial_settings(mut settings: Settings, threshold: &RerankThreshold) -> Option<Settings> {
+    let name = format!("{RERANK_THRESHOLD_OF}{}", threshold.model);
+    settings.set(&name, &threshold.threshold.to_string()).ok()?;
+    Some(settings)
+}
+
+/// A trial.
+pub struct Trial<'a> {
+    /// Where queries are.
+    pub store: &'a dyn Store,
+    /// Whose.
+    pub workspace: &'a WorkspaceId,
+    /// Who is asked; the local brain with the threshold in its settings.
+    pub target: &'a dyn Ask,
+    /// What is tried.
+    pub threshold: &'a RerankThreshold,
+    /// The change that the local corpus is as of.
+    pub generation: Option<i64>,
+    /// Set when it is to stop.
+    pub stop: &'a AtomicBool,
+    /// Told how many questions are done, and of how many.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    /// The time.
+    pub clock: fn() -> Timestamp,
+}
+
+/// What one answer shows of a threshold.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Shows {
+    pub(super) leaked: u64,
+    pub(super) filtered: u64,
+    pub(super) is_bypassed: bool,
+    pub(super) is_lost: bool,
+    pub(super) note: Option<&'static str>,
+}
+
+impl Trial<'_> {
+    /// Asks every canonical query that has a key.
+    pub fn run(&self) -> Result<Verification, CalibrateError> {
+        let all = stored(self.store, self.workspace)?;
+        let is_asked = |one: &&CanonicalQuery| {
+            let has_key = !(one.expected.is_empty() && one.acceptable.is_empty());
+            has_key && one.state == QueryState::Active
+        };
+        let queries: Vec<&CanonicalQuery> = all.iter().filter(is_asked).collect();
+        let suite = Suite::new("calibrate", Kind::RerankCalibration, Vec::new());
+        let asking = Asking {
+            suite: &suite,
+            target: self.target,
+            until: Instant::now() + LONGEST,
+            stop: self.stop,
+            progress: self.progress,
+            clock: self.clock,
+        };
+        let (asked, _) = asking.all(&queries);
+        let mut trial = self.blank(queries.len());
+        // What was not asked was not answered.
+        trial.errors = (queries.len() - asked.len()) as u64;
+        for one in &asked {
+            let case = judge(one.query, &one.answer, &unverifiable);
+            trial.hits += u64::from(case.is_hit(5));
+            match &one.answer {
+                Err(error) => {
+                    trial.errors += 1;
+                    note(&mut trial.notes, &format!("not answered: {}", error.kind));
+                }
+                Ok(answer) => self.add(&mut trial, one.query, answer),
+            }
+        }
+        trial.failures = verify(&trial.verified());
+        trial.passed = trial.failures.is_empty();
+        Ok(trial)
+    }
+
+    fn blank(&self, n: usize) -> Verification {
+        Verification {
+            at: format!("{:.3}", (self.clock)()),
+            target: self.target.name().to_owned(),
+            passed: false,
+            failures: Vec::new(),
+            n: n as u64,
+            hits: 0,
+            lost: 0,
+            leaked: 0,
+            filtered: 0,
+            bypassed: 0,
+            errors: 0,
+            generation: self.generation,
+            notes: Vec::new(),
+        }
+    }
+
+    fn add(&self, trial: &mut Verification, query: &CanonicalQuery, answer: &TargetAnswer) {
+        let is_local = self.target.name() == LOCAL;
+        let shows = shows(query, answer, self.threshold.threshold, is_local);
+        let Shows { leaked, filtered, is_bypassed, is_lost, note: word } = shows;
+        trial.leaked += leaked;
+        trial.filtered += filtered;
+        trial.bypassed += u64::from(is_bypassed);
+        trial.lost += u64::from(is_lost);
+        word.iter().for_each(|word| note(&mut trial.notes, word));
+    }
+}
+
+fn note(notes: &mut Vec<String>, word: &str) {
+    if !notes.iter().any(|there| there == word) {
+        notes.push(word.to_owned());
+    }
+}
+
+/// What an answer shows of a threshold.
+pub(super) fn shows(
+    query: &CanonicalQuery,
+    answer: &TargetAnswer,
+    least: f64,
+    is_local: bool,
+) -> Shows {
+    let judged = answer.stages.as_ref().map_or(&[][..], |stages| &stages.rerank);
+    let of = |document: &str| judged.iter().find(|one| one.document == document)?.score;
+    let is_shown = |document: &str| answer.results.iter().any(|one| one.document == document);
+    let is_low = |score: &f64| *score < least - TOLERANCE;
+    let low = judged.iter().filter(|one| one.score.as_ref().is_some_and(is_low));
+    let mut shows = Shows {
+        filtered: low.clone().filter(|one| !is_shown(&one.document)).count() as u64,
+        is_lost: low.clone().any(|one| is_key(query, &one.document)),
+        ..Shows::default()
+    };
+    let did_not = |stage: &String| stage == RERANK || stage == RERANK_THRESHOLD;
+    let is_other = answer.threshold.is_some_and(|told| (told - least).abs() > TOLERANCE);
+    if answer.threshold_applied == Some(false) || answer.fallbacks.iter().any(did_not) {
+        return Shows { is_bypassed: true, ..shows };
+    }
+    if is_other {
+        let note = Some("the target applies another threshold: set this one there, then verify");
+        return Shows { is_bypassed: true, note, ..shows };
+    }
+    let is_blind = !is_local && answer.threshold.is_none() && judged.is_empty();
+    if is_blind && !answer.results.iter().all(|one| one.score.is_some()) {
+        let note =
+            Some("the target tells neither its threshold nor scores: nobody can say from here");
+        return Shows { is_bypassed: true, note, ..shows };
+    }
+    if is_blind {
+        shows.note = Some(
+            "the target tells no threshold: scores of its results were held against this one; verify again when it is set there",
+        );
+    }
+    let score = |one: &Found| of(&one.document).or(one.score.filter(|_| is_blind));
+    shows.leaked = answer.results.iter().filter_map(score).filter(|one| is_low(one)).count() as u64;
+    shows
+}
+
+/// Keeps a trial with its threshold. One that was measured and lost is rejected, and one that passes after
+/// all is a candidate again; what is in force stays until another is.
+pub fn record(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    id: i64,
+    trial: &Verification,
+    now: Timestamp,
+) -> Result<RerankThreshold, CalibrateError> {
+    let with = |found: &RerankThreshold| {
+        let body = ThresholdBody { verification: Some(trial.clone()), ..body(found) };
+        super::json(&body)
+    };
+    let edited = store.edit_threshold(workspace, id, &with)?.ok_or(CalibrateError::NoSuch(id))?;
+    let is_measured = !trial
+        .failures
+        .iter()
+        .any(|one| matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors));
+    let kept = body(&edited);
+    let is_refused = !kept.refusals.is_empty() && kept.forced.is_none();
+    let next = match (edited.status, trial.passed) {
+        (ThresholdStatus::Candidate, false) if is_measured => Some(ThresholdStatus::Rejected),
+        (ThresholdStatus::Rejected, true) if !is_refused => Some(ThresholdStatus::Candidate),
+        _ => None,
+    };
+    if let Some(next) = next {
+        store.set_threshold_status(workspace, id, next, &[], now)?;
+    }
+    store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::format::suite::QueryEntry;
+    use gbrain_core::target::{Judgement, StageIds};
+
+    use super::*;
+
+    /// A query that must find `a`.
+    fn query() -> CanonicalQuery {
+        let entry: QueryEntry =
+            serde_json::from_str(r#"{"query": "q", "expected": ["a"]}"#).unwrap();
+        entry.read().unwrap()
+    }
+
+    /// An answer with results and their scores, and with what a reranker judged.
+    fn answer(results: &[(&str, Option<f64>)], judged: &[(&str, f64)]) -> TargetAnswer {
+        let found = |(document, score): &(&str, Option<f64>)| Found {
+            document: (*document).to_owned(),
+            score: *score,
+            ..Found::default()
+        };
+        let judgement = |(document, score): &(&str, f64)| Judgement {
+            document: (*document).to_owned(),
+            score: Some(*score),
+        };
+        let stages =
+            StageIds { rerank: judged.iter().map(judgement).collect(), ..StageIds::default() };
+        TargetAnswer {
+            results: results.iter().map(found).collect(),
+            stages: (!judged.is_empty()).then_some(stages),
+            ..TargetAnswer::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(answer: &TargetAnswer, is_local: bool, expected: (u64, u64, bool, bool)) -> Shows {
+        let found = shows(&query(), answer, 0.5, is_local);
+        let counts = (found.leaked, found.filtered, found.is_bypassed, found.is_lost);
+        assert_eq!(counts, expected, "{found:?}");
+        found
+    }
+
+    #[test]
+    fn what_is_left_out_leaked_and_lost() {
+        let judged = [("a", 0.9), ("b", 0.5), ("c", 0.4999), ("d", 0.1)];
+        let kept = [("a", None), ("b", None)];
+        let good = TargetAnswer { threshold: Some(0.5), ..answer(&kept, &judged) };
+        assert_eq!(check(&good, true, (0, 2, false, false)).note, None);
+        let leaks = answer(&[("a", None), ("c", None), ("named", None)], &judged);
+        check(&leaks, true, (1, 1, false, false));
+        check(&answer(&[("b", None)], &[("a", 0.3), ("b", 0.9)]), true, (0, 1, false, true));
+        check(&answer(&[("a", None)], &[]), true, (0, 0, false, false));
+    }
+
+    #[test]
+    fn a_threshold_that_was_not_applied_is_bypassed() {
+        let judged = [("a", 0.9), ("b", 0.1)];
+        let all = answer(&[("a", None), ("b", None)], &judged);
+        let fallback = TargetAnswer { threshold_applied: Some(false), ..all.clone() };
+        check(&fallback, true, (0, 0, true, false));
+        for stage in [RERANK, RERANK_THRESHOLD] {
+            let failed = TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
+            check(&failed, true, (0, 0, true, false));
+        }
+        let other = TargetAnswer { threshold: Some(0.3), ..all.clone() };
+        assert!(
+            check(&other, false, (0, 0, true, false)).note.unwrap().contains("another threshold")
+        );
+        let graph = TargetAnswer { fallbacks: vec!["graph".to_owned()], ..all };
+        check(&graph, true, (1, 0, false, false));
+    }
+
+    #[test]
+    fn of_others_only_what_they_tell_is_known() {
+        let scored = answer(&[("a", Some(0.9)), ("b", Some(0.2))], &[]);
+        assert!(check(&scored, false, (1, 0, false, false)).note.is_some());
+        check(&scored, true, (0, 0, false, false));
+        let mute = answer(&[("a", None)], &[]);
+        assert!(check(&mute, false, (0, 0, true, false)).note.unwrap().contains("nobody can say"));
+        let told = TargetAnswer { threshold: Some(0.5), ..mute };
+        assert_eq!(check(&told, false, (0, 0, false, false)).note, None);
+    }
+}
