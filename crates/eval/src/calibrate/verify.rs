@@ -12,7 +12,7 @@ use gbrain_core::format::calibration::{ThresholdBody, Verification};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::ranking::{RERANK, RERANK_THRESHOLD};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
-use gbrain_core::suite::case::judge;
+use gbrain_core::suite::case::{AskedWhy, judge};
 use gbrain_core::suite::query::{CanonicalQuery, QueryState};
 use gbrain_core::suite::{Kind, Suite};
 use gbrain_core::target::{Found, LOCAL, TargetAnswer};
@@ -89,7 +89,7 @@ impl Trial<'_> {
         // What was not asked was not answered.
         trial.errors = (queries.len() - asked.len()) as u64;
         for one in &asked {
-            let case = judge(one.query, &one.answer, &unverifiable);
+            let case = judge(one.query, AskedWhy::No, &one.answer, &unverifiable);
             trial.hits += u64::from(case.is_hit(5));
             match &one.answer {
                 Err(error) => {

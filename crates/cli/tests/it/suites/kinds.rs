@@ -4,11 +4,13 @@
 
 use std::time::Duration;
 
+use gbrain_bench::providers::Fault as ProviderFault;
 use gbrain_bench::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use serde_json::json;
 
 use super::chroma::Chroma;
 use super::*;
+use crate::models::Provided;
 
 const SOURCES: [&str; 4] = ["github", "slack", "notion", "linear"];
 
@@ -82,7 +84,38 @@ fn all_queries() -> Vec<Value> {
     plain.chain(owners).chain(needed).collect()
 }
 
-/// The six kinds but for the one that needs a reranker, all against one target.
+/// A home with a reranker and a threshold in force, made of thirty pairs. The reranker is named only where it
+/// is meant to judge: `ranked` names it.
+fn calibrated(home: Home) -> Provided {
+    let provided = Provided::new(home, |_| String::new(), |_| ProviderFault::None);
+    let words = ["alpha", "beta", "gamma", "delta"];
+    let pair = |at: usize| {
+        let (query, text) = (format!("{} pair {at}", words.join(" ")), words[..=at % 4].join(" "));
+        let pair = json!({ "query": query, "document": format!("p{at}"), "chunk": format!("p{at}#0"), "text": text, "label": "borderline" });
+        format!("{pair}\n")
+    };
+    let path = provided.home.path().join("pairs.jsonl");
+    std::fs::write(&path, (0..30).map(pair).collect::<String>()).unwrap();
+    ranked(&provided, || {
+        for args in [
+            &["calibrate", "collect", "--from", path.to_str().unwrap()][..],
+            &["calibrate", "score"],
+            &["calibrate", "deploy", "--force", "nobody knows these pages"],
+        ] {
+            let ran = provided.run(args);
+            assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        }
+    });
+    provided
+}
+
+fn ranked(provided: &Provided, work: impl FnOnce()) {
+    provided.home.ok(&["config", "set", "models.rerank", "jina:m"]);
+    work();
+    provided.home.ok(&["config", "unset", "models.rerank"]);
+}
+
+/// The six kinds, all against one target.
 fn staged(home: &Home, target: &Value, is_local: bool) {
     let name = if is_local { "local" } else { "prod" };
     let targets = if is_local { json!({}) } else { json!({ "prod": target }) };
@@ -93,6 +126,7 @@ fn staged(home: &Home, target: &Value, is_local: bool) {
         ("weekly", "weekly_benchmark"),
         ("sources", "source_specific"),
         ("links", "graph_qa"),
+        ("calibration", "rerank_calibration"),
     ];
     let file = json!({
         "targets": targets,
@@ -103,7 +137,8 @@ fn staged(home: &Home, target: &Value, is_local: bool) {
 }
 
 /// Runs all of them; what only a target with links can do fails without.
-fn every_kind(home: &Home, who: &str, has_links: bool) {
+fn every_kind(provided: &Provided, who: &str, has_links: bool) {
+    let home = &provided.home;
     let planned = WORLD.len() + 2 * SERVICES.len();
     let check = |name: &str, planned: usize| {
         let (ran, body) = run(home, &[name]);
@@ -126,6 +161,12 @@ fn every_kind(home: &Home, who: &str, has_links: bool) {
     let (code, present) = if has_links { (0, "ok") } else { (1, "alert") };
     assert_eq!(measure(&body, "rationale_present")["status"], present, "{who}: {body:#}");
     assert_eq!(ran.code, Some(code), "{who}: {body:#}");
+    ranked(provided, || {
+        let (ran, body) = run_by(&|args| provided.run(args), &["calibration"]);
+        assert_eq!(ran.code, Some(0), "{who}: {body:#}");
+        let relevance = measure(&body, "rerank_relevance");
+        assert_eq!((&relevance["n"], &relevance["status"]), (&json!(30), &json!("ok")), "{who}");
+    });
 }
 
 #[test]
@@ -163,7 +204,7 @@ fn against_the_local_brain() {
         }
         queries(&home, &all_queries());
         staged(&home, &json!({}), true);
-        every_kind(&home, "local", true);
+        every_kind(&calibrated(home), "local", true);
     }
 }
 
@@ -190,7 +231,7 @@ fn against_a_vector_database_of_others() {
         let chroma = Chroma::with(&home, &borrowed);
         queries(&home, &all_queries());
         staged(&home, &chroma.settings(), false);
-        every_kind(&home, "chroma", false);
+        every_kind(&calibrated(home), "chroma", false);
     }
 }
 
@@ -243,12 +284,13 @@ fn faults(number: u64) -> Fault {
 fn against_an_api_in_each_of_its_shapes_with_faults() {
     for home in Home::both() {
         queries(&home, &all_queries());
+        let provided = calibrated(home);
         for api in ["lightfast-internal", "lightfast-v1", "lightfast-2026"] {
             let server = RetrievalServer::start(perfect, faults).unwrap();
             let target =
                 json!({ "kind": "http", "api": api, "url": server.url(), "timeout_seconds": 1 });
-            staged(&home, &target, false);
-            every_kind(&home, api, api == "lightfast-v1");
+            staged(&provided.home, &target, false);
+            every_kind(&provided, api, api == "lightfast-v1");
             let asked = 2 * (WORLD.len() + 2 * SERVICES.len()) as u64;
             assert!(server.requests() > asked, "{api}: faults were met");
         }
