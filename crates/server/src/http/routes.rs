@@ -21,8 +21,8 @@ use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
-    ask, captures, compare, contradictions, documents, jobs, labels, pages, probe, sources, status,
-    suites,
+    alerts, ask, captures, compare, contradictions, documents, jobs, labels, pages, probe, sources,
+    status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
@@ -61,6 +61,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
         endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
         endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Tell of something that suites wait for.").takes(suites::tell),
+
+        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, those that fire first, with silences and messages on their way.").asks(alerts::list),
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),

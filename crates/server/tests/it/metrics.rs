@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use gbrain_core::alert::metrics::Reading;
 use gbrain_core::capture::FailureReason;
 use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
@@ -50,6 +51,9 @@ pub(crate) fn busy() -> Metrics {
             .map(|name| JobCount { workspace: ws(name), state: "queued", count: 6 })
             .to_vec(),
         spans_dropped: 9,
+        suites: ["acme", "zeta"]
+            .map(|name| Reading { workspace: name.to_owned(), queued: 3, ..Reading::default() })
+            .to_vec(),
     });
     metrics
 }
@@ -104,6 +108,7 @@ fn counts_are_what_was_counted() {
         ("gbrain_queue_depth{lane=\"reads\"}", 2.0),
         ("gbrain_connections", 4.0),
         ("gbrain_jobs_current{workspace=\"acme\",state=\"queued\"}", 6.0),
+        ("gbrain_alert_deliveries{workspace=\"acme\",state=\"queued\"}", 3.0),
         ("gbrain_spans_dropped_total", 9.0),
         ("gbrain_start_time_seconds", 1.7e9),
     ];
