@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_brain::capture::software;
+use gbrain_eval::alert::SendLimits;
 use gbrain_eval::probe::{Embedding, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{Autopilot, House, HouseOptions, SuiteTools, TokenKey};
+use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
@@ -110,7 +111,9 @@ pub(crate) fn autopilot(
     every: SignedDuration,
 ) -> Result<Autopilot, CliError> {
     let every = Duration::try_from(every).unwrap_or_default();
+    let limits = SendLimits::of_lease(lease);
     let alerts = alert_tools(&context.home, SuiteSource::new(&context.home, None))?;
+    let alerts = AlertTools { limits, ..alerts };
     let probes = probes(context, store, wanted, lease)?;
     Ok(Autopilot { probes, every: every.max(LEAST_LOOK), alerts })
 }

@@ -38,6 +38,8 @@ const ELSEWHERE: SignedDuration = SignedDuration::from_secs(5);
 pub struct SendLimits {
     /// How long one may take.
     pub timeout: Duration,
+    /// How long it is a sender's: longer than it may take, or it would be sent twice.
+    pub lease: Duration,
     /// How many are under way at once.
     pub at_once: usize,
     /// How many of a channel are taken at once.
@@ -48,8 +50,16 @@ pub struct SendLimits {
 
 impl Default for SendLimits {
     fn default() -> Self {
-        let (timeout, poll) = (Duration::from_secs(10), Duration::from_secs(1));
-        Self { timeout, at_once: 32, of_a_channel: 8, poll }
+        Self::of_lease(Duration::from_secs(30))
+    }
+}
+
+impl SendLimits {
+    /// Those of a sender that is given up after so long without a word.
+    pub fn of_lease(lease: Duration) -> Self {
+        let lease = lease.max(Duration::from_secs(3));
+        let timeout = (lease / 3).min(Duration::from_secs(10));
+        Self { timeout, lease, at_once: 32, of_a_channel: 8, poll: Duration::from_secs(1) }
     }
 }
 
@@ -162,8 +172,7 @@ impl Courier<'_> {
 
     fn claim(&self, lanes: &Lanes) -> Result<Vec<Delivery>, StoreError> {
         let now = self.store.clock()?;
-        // Longer than sending takes: whoever has a message has it until it is over.
-        let lease = SignedDuration::try_from(self.limits.timeout * 2 + Duration::from_secs(10));
+        let lease = SignedDuration::try_from(self.limits.lease);
         let lease_until = lease.ok().and_then(|lease| now.checked_add(lease).ok()).unwrap_or(now);
         let (worker, limit) = (self.worker.to_owned(), self.limits.of_a_channel);
         let except = lanes.except(limit, Instant::now());
