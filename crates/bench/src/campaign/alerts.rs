@@ -139,7 +139,7 @@ impl Site {
                 return Refusal::None;
             }
             counted.fetch_add(1, Ordering::SeqCst);
-            if number % 2 == 0 { Refusal::Close } else { Refusal::Status(503, None) }
+            if number.is_multiple_of(2) { Refusal::Close } else { Refusal::Status(503, None) }
         })?;
         Ok(Self { receivers, is_down, turned_away })
     }

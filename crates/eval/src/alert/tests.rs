@@ -180,7 +180,7 @@ fn a_backlog_is_told_in_its_order() {
     assert_eq!(room.look().runs, 205);
     let told = room.told(&mut seen);
     assert_eq!(told.len(), 205);
-    let expected = |at: usize| if at % 2 == 0 { "chat trigger " } else { "chat resolve " };
+    let expected = |at: usize| if at.is_multiple_of(2) { "chat trigger " } else { "chat resolve " };
     assert!(told.iter().enumerate().all(|(at, line)| line.starts_with(expected(at))), "{told:?}");
 }
 

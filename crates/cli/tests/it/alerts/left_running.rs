@@ -26,9 +26,7 @@ fn a_server_sends_what_a_run_left() {
         let receivers = Receivers::start().unwrap();
         let address = receivers.address();
         let home = failing(home, &receivers, ", alerts: { notify: [hook] }");
-        let serve = |command: std::process::Command| {
-            Server::of(command, &["--autopilot", "200ms", "--listen", "127.0.0.1:0"])
-        };
+        let serve = |command: std::process::Command| Server::of(command, &["--autopilot", "200ms"]);
         let first = knowing(&home, &receivers, &["serve"]);
         let second = knowing(&home, &receivers, &["serve"]);
         drop(receivers);
