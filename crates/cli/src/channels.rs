@@ -21,8 +21,10 @@ use crate::error::CliError;
 use crate::home::Home;
 use crate::serving::worker_name;
 
-/// How long a command that was asked for something else sends messages, at most.
-const ASIDE: Duration = Duration::from_secs(5);
+/// How long a command that was asked for something else begins to send messages, and how long one may take:
+/// five seconds together.
+const ASIDE: Duration = Duration::from_secs(2);
+const ASIDE_EACH: Duration = Duration::from_secs(3);
 
 /// What alerts are raised and sent with.
 pub(crate) fn alert_tools(home: &Home, source: SuiteSource) -> Result<AlertTools, CliError> {
@@ -101,7 +103,8 @@ fn told_of_run(
     source: &SuiteSource,
     workspace: &WorkspaceId,
 ) -> Result<(), CliError> {
-    let tools = alert_tools(&context.home, source.clone())?;
+    let mut tools = alert_tools(&context.home, source.clone())?;
+    tools.limits.timeout = ASIDE_EACH;
     let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
     let Raised { raised, resolved, queued, problems, .. } =
         lookout.look(workspace, store.clock()?)?;

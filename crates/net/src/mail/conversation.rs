@@ -1,8 +1,8 @@
 //! A conversation with a mail server: a line, and what it says to it.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
@@ -248,8 +248,7 @@ fn connect(server: &MailServer, until: Instant) -> Result<TcpStream, MailFailure
         let message = format!("the mail server {host}:{port} can't be reached: {why}");
         MailFailure::new(MailFailureKind::Unreachable, message)
     };
-    let addresses = (host.as_str(), *port).to_socket_addrs();
-    let addresses = addresses.map_err(|error| nobody(error.to_string()))?;
+    let addresses = resolved(host, *port, until)?.map_err(|error| nobody(error.to_string()))?;
     let mut why = "its name has no address".to_owned();
     for address in addresses {
         let left = until.saturating_duration_since(Instant::now());
@@ -262,6 +261,21 @@ fn connect(server: &MailServer, until: Instant) -> Result<TcpStream, MailFailure
         }
     }
     Err(nobody(why))
+}
+
+/// The addresses of a name. Looking it up has no time limit of its own, so it is waited for from outside.
+fn resolved(
+    host: &str,
+    port: u16,
+    until: Instant,
+) -> Result<std::io::Result<Vec<SocketAddr>>, MailFailure> {
+    let (tell, told) = mpsc::channel();
+    let place = (host.to_owned(), port);
+    std::thread::spawn(move || {
+        // Whoever asked may have gone.
+        let _ = tell.send(place.to_socket_addrs().map(Vec::from_iter));
+    });
+    told.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(|_| late())
 }
 
 fn encrypted(server: &MailServer, stream: TcpStream) -> Result<Wire, MailFailure> {

@@ -40,7 +40,7 @@ fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, CliError>
     let keeps = stuck(context, store, &source)?;
     let finding = if let Some(why) = directory.problem.or(broken) {
         Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts test CHANNEL")
-    } else if let Some(why) = keeps.first().filter(|_| is_late || counts.queued > 0) {
+    } else if let Some(why) = keeps.first() {
         Finding::warn("alerts", format!("{message}; {why}")).remedy("gbrain alerts list")
     } else if is_late {
         Finding::warn("alerts", format!("{message}; nobody sends them"))
