@@ -7,5 +7,7 @@ pub mod campaign;
 pub mod cluster;
 pub mod http;
 pub mod listener;
+pub mod mailbox;
 pub mod providers;
+pub mod receivers;
 pub mod retrieval;

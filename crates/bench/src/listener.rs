@@ -49,7 +49,16 @@ impl Listener {
         connections: usize,
         answers: impl Fn(&mut TcpStream, &Incoming) -> Option<()> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), connections, answers)
+    }
+
+    /// The same at an address of somebody's choice, such as that of one who has gone.
+    pub fn start_at(
+        address: SocketAddr,
+        connections: usize,
+        answers: impl Fn(&mut TcpStream, &Incoming) -> Option<()> + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             answers: Box::new(answers),

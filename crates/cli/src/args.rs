@@ -101,6 +101,8 @@ pub(crate) enum Command {
     Feedback(commands::feedback::FeedbackArgs),
     /// Events that suites wait for: tell, list.
     Events(commands::events::EventsArgs),
+    /// Alerts: what is wrong, who was told, when not to tell.
+    Alerts(Box<commands::alerts::AlertsArgs>),
     /// Measure retrieval: export captures, replay, gate, score, compare.
     Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// Keys that a process reads before it opens a database: they live in `config.json` only.
-pub(crate) const FILE_KEYS: [&str; 16] = [
+pub(crate) const FILE_KEYS: [&str; 19] = [
     "format",
     "engine",
     "database_url",
@@ -29,6 +29,9 @@ pub(crate) const FILE_KEYS: [&str; 16] = [
     "eval.sample_rate",
     "eval.retention_days",
     "eval.synthetic",
+    "server.public_url",
+    "alerts.cooldown",
+    "alerts.include_query_text",
 ];
 
 /// Whoever can be asked for models, each under a name of its own.
@@ -36,6 +39,9 @@ pub(crate) const PROVIDERS: &str = "llm.providers";
 
 /// Whatever can be measured beside the local brain, each under a name of its own.
 pub(crate) const TARGETS: &str = "targets";
+
+/// Whoever can be told of alerts, each under a name of its own.
+pub(crate) const CHANNELS: &str = "channels";
 
 /// What `config.json` says under `format` when we wrote it: then an unknown key is a mistake.
 const OUR_FORMAT: &str = "gbrain/1";
@@ -140,6 +146,8 @@ pub(crate) struct Home {
     pub(crate) providers: Map<String, Value>,
     /// Targets, as the file plane describes them.
     pub(crate) targets: Map<String, Value>,
+    /// Channels, as the file plane describes them.
+    pub(crate) channels: Map<String, Value>,
     /// What the user should know about the file.
     pub(crate) warnings: Vec<String>,
 }
@@ -156,7 +164,8 @@ impl Home {
     /// Resolves flags, environment and file.
     pub(crate) fn resolve(flags: &HomeFlags, environment: &Environment) -> Result<Self, CliError> {
         let dir = directory(flags, environment)?;
-        let FilePlane { file, providers, targets, warnings } = read_file(&dir.join("config.json"))?;
+        let FilePlane { file, providers, targets, channels, warnings } =
+            read_file(&dir.join("config.json"))?;
         let (location, location_origin) = location(flags, environment, &file, &dir)?;
         let (workspace, workspace_origin) = workspace(flags, environment)?;
         Ok(Self {
@@ -175,6 +184,7 @@ impl Home {
             file,
             providers,
             targets,
+            channels,
             warnings,
         })
     }
@@ -320,6 +330,7 @@ struct FilePlane {
     file: Map<String, Value>,
     providers: Map<String, Value>,
     targets: Map<String, Value>,
+    channels: Map<String, Value>,
     warnings: Vec<String>,
 }
 
@@ -350,6 +361,7 @@ impl FilePlane {
             match value {
                 Value::Object(named) if key == PROVIDERS => self.providers.extend(named.clone()),
                 Value::Object(named) if key == TARGETS => self.targets.extend(named.clone()),
+                Value::Object(named) if key == CHANNELS => self.channels.extend(named.clone()),
                 Value::Object(inner) => self.flatten(&key, inner),
                 other => {
                     self.file.insert(key, other.clone());

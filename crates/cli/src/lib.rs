@@ -7,6 +7,7 @@
 mod args;
 mod asking;
 mod capture;
+mod channels;
 mod commands;
 mod error;
 mod eva;
@@ -112,6 +113,7 @@ pub(crate) fn run_in(
         Command::Queries(args) => commands::queries::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::run(&context, &args),
         Command::Feedback(args) => commands::feedback::run(&context, &args),
+        Command::Alerts(args) => commands::alerts::run(&context, &args),
         Command::Events(args) => commands::events::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_brain::capture::software;
+use gbrain_eval::alert::SendLimits;
 use gbrain_eval::probe::{Embedding, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
 use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
-use gbrain_server::{Autopilot, House, HouseOptions, SuiteTools, TokenKey};
+use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
+use crate::channels::alert_tools;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
@@ -79,6 +81,7 @@ pub(crate) fn house(
         targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
         desk: desk.clone(),
+        alerts: alert_tools(&context.home, SuiteSource::new(&context.home, None))?,
     };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
@@ -108,7 +111,11 @@ pub(crate) fn autopilot(
     every: SignedDuration,
 ) -> Result<Autopilot, CliError> {
     let every = Duration::try_from(every).unwrap_or_default();
-    Ok(Autopilot { probes: probes(context, store, wanted, lease)?, every: every.max(LEAST_LOOK) })
+    let limits = SendLimits::of_lease(lease);
+    let alerts = alert_tools(&context.home, SuiteSource::new(&context.home, None))?;
+    let alerts = AlertTools { limits, ..alerts };
+    let probes = probes(context, store, wanted, lease)?;
+    Ok(Autopilot { probes, every: every.max(LEAST_LOOK), alerts })
 }
 
 /// What the probes of all workspaces of a store are made with.

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
+pub mod alert;
 pub mod autopilot;
 pub mod benchmark;
 pub mod calibrate;

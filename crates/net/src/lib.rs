@@ -1,4 +1,4 @@
-//! Reaching others over HTTP: one call and what came back, sorted by what it means; how often and how
+//! Reaching others over HTTP and SMTP: one call and what came back, sorted by what it means; how often and how
 //! patiently to try again; how many at once and how often; secrets that show nowhere.
 //!
 //! Promises: neither a redirect nor a proxy of the environment decides where a key goes; an answer that
@@ -9,6 +9,7 @@
 
 mod call;
 mod lane;
+pub mod mail;
 mod pace;
 mod pause;
 mod retry;

@@ -1,10 +1,11 @@
-//! The thread that looks what is due, in every process that is left running.
+//! The threads that look what is due and send what is queued, in every process that is left running.
 //!
 //! Any number of processes may look: what is due is claimed in the store, so one of them does it, and
 //! another goes on if that one is killed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use gbrain_core::gate::Verdict;
@@ -14,6 +15,7 @@ use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::probe::{KIND, Kept, Probes};
 use gbrain_eval::suite::{Scheduled, schedule};
 
+use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
 use crate::threads::wait_for;
 
@@ -23,12 +25,15 @@ pub struct Autopilot {
     pub probes: Probes,
     /// From one look to the next.
     pub every: Duration,
+    /// What alerts are raised and sent with.
+    pub alerts: AlertTools,
 }
 
 /// A thread that looks until it is stopped.
 pub(crate) struct Pilot {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<()>,
+    sender: std::thread::JoinHandle<()>,
 }
 
 impl Pilot {
@@ -36,22 +41,25 @@ impl Pilot {
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
+        let Probes { store, worker, .. } = &autopilot.probes;
+        let sender = autopilot.alerts.clone().sender(store.clone(), worker, stop.clone());
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Acquire) {
-                look(&autopilot.probes, &stopped, metrics.as_ref());
+                look(&autopilot, &stopped, metrics.as_ref());
                 // Whoever stops it wakes it.
                 std::thread::park_timeout(autopilot.every);
             }
         });
-        Self { stop, thread }
+        Self { stop, thread, sender }
     }
 
-    /// Tells the thread to let go of what it has at hand.
+    /// Tells the threads to let go of what it has at hand.
     pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
-        let (stop, thread) = (self.stop.clone(), self.thread.thread().clone());
+        let stop = self.stop.clone();
+        let threads = [&self.thread, &self.sender].map(|thread| thread.thread().clone());
         move || {
             stop.store(true, Ordering::Release);
-            thread.unpark();
+            threads.iter().for_each(Thread::unpark);
         }
     }
 
@@ -59,21 +67,24 @@ impl Pilot {
     /// run out.
     pub(crate) fn stop(self, until: Instant) {
         self.teller()();
-        if wait_for(vec![self.thread], until) > 0 {
+        if wait_for(vec![self.thread, self.sender], until) > 0 {
             tracing::warn!("what was under way could not be let go in time");
         }
     }
 }
 
-fn look(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) {
+fn look(autopilot: &Autopilot, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) {
+    let Autopilot { probes, every: _, alerts } = autopilot;
     // Suites first: looking at them only queues what is due.
     let fired = probes.store.clock().and_then(|now| {
         schedule(probes.store.as_ref(), now, &mut |workspace, scheduled| {
             fire(workspace, &scheduled)
         })
     });
+    let raised = probes.store.clock();
+    let raised = raised.and_then(|now| alerts.look_at_all(probes.store.as_ref(), now));
     let looked = tick(probes, stop, &mut |workspace, tended| tell(workspace, &tended, metrics));
-    for error in [fired.err(), looked.err()].into_iter().flatten() {
+    for error in [fired.err(), raised.err(), looked.err()].into_iter().flatten() {
         tracing::warn!(%error, "what is due could not be looked up");
     }
 }

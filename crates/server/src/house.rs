@@ -19,6 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::alerts::AlertTools;
 use crate::jobs::{RUNS, SUITES};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::traces::Tracer;
@@ -66,6 +67,8 @@ pub struct SuiteTools {
     pub scrubber: Scrubber,
     /// Who can be asked for scores.
     pub desk: Desk,
+    /// What alerts are raised with.
+    pub alerts: AlertTools,
 }
 
 /// All brains of one store.
@@ -174,12 +177,13 @@ impl House {
         }
     }
 
-    /// Lets jobs go that ended long ago.
+    /// Lets jobs and messages go that ended long ago.
     pub fn prune_jobs(&self) {
         let Ok(until) = Timestamp::now().checked_sub(KEPT_JOBS) else { return };
         // A store that can't do it now is asked again by the next sweep.
         for workspace in self.store.workspaces().unwrap_or_default() {
             let _ = self.store.prune_jobs(&workspace.id, until);
+            let _ = self.store.prune_deliveries(&workspace.id, until);
         }
     }
 

@@ -9,6 +9,7 @@
 //! file of this machine.
 
 mod access;
+mod alerts;
 mod audit;
 mod autopilot;
 mod house;
@@ -26,6 +27,7 @@ mod token;
 mod visitor;
 
 pub use access::{Gatekeeper, Loopback, Tokens};
+pub use alerts::AlertTools;
 pub use audit::{Audit, Event};
 pub use autopilot::Autopilot;
 pub use house::{AssistantsOf, House, HouseOptions, ModelsOf, SuiteTools};

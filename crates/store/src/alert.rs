@@ -138,6 +138,19 @@ pub struct DeliveryClaim {
     pub lease_until: Timestamp,
     /// How many at most.
     pub limit: usize,
+    /// Channels that it wants nothing of now.
+    pub except: Vec<String>,
+}
+
+/// What became of a wish to send a message again that was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Requeued {
+    /// It is to be sent.
+    Queued,
+    /// There is no message of this number that was given up.
+    NotDead,
+    /// A later one of the same channel and key was sent: it would come too late.
+    Overtaken,
 }
 
 /// What became of an attempt to send.

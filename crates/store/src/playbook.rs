@@ -320,6 +320,9 @@ pub trait Playbook {
         now: Timestamp,
     ) -> Result<bool>;
 
+    /// Queues a message again that was given up, unless one behind it has passed it for good.
+    fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued>;
+
     /// Messages, newest first, at most `limit`.
     fn deliveries(
         &self,

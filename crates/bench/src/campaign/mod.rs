@@ -6,6 +6,7 @@
 //! Deliberately absent: retries. What fails once has failed.
 
 pub mod aftermath;
+pub mod alerts;
 pub mod api;
 pub mod budget;
 pub mod contradictions;
@@ -35,7 +36,7 @@ use anyhow::Result;
 use clap::Parser;
 
 const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
-     contradictions, schedule";
+     contradictions, schedule, alerts";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -51,6 +52,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "budget" => budget::run(&parse(name, args)?),
         "contradictions" => contradictions::run(&parse(name, args)?),
         "schedule" => schedule::run(&parse(name, args)?),
+        "alerts" => alerts::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

@@ -1,22 +1,29 @@
 //! `gbrain autopilot`: runs what is due by itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
 use gbrain_core::format::probe::{AutopilotDuty, AutopilotLook};
+use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
+use gbrain_eval::alert::{Fate, Lookout};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_server::AlertTools;
 use gbrain_store::Store;
 use jiff::SignedDuration;
 
 use crate::asking::interrupted;
+use crate::channels::deliver;
 use crate::commands::Context;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 use crate::models::models;
 use crate::serving::{LOOK, LogArgs, autopilot};
+
+/// How long messages are sent at most, by one that looks once.
+const SENDING: Duration = Duration::from_secs(60);
 
 /// Arguments of `autopilot`.
 #[derive(Debug, Args)]
@@ -59,6 +66,7 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
     schedule(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
+    told(&autopilot.alerts, store.as_ref(), &mut duties)?;
     tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
         duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
     })?;
@@ -73,6 +81,40 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
         1 => Exit::Fail,
         _ => Exit::NoVerdict,
     })
+}
+
+/// Raises alerts, and sends what is due.
+fn told(
+    tools: &AlertTools,
+    store: &dyn Store,
+    duties: &mut Vec<AutopilotDuty>,
+) -> Result<(), CliError> {
+    let duty = |workspace: &WorkspaceId, state: &str, error: Option<String>| AutopilotDuty {
+        workspace: workspace.as_str().to_owned(),
+        duty: "alerts".to_owned(),
+        state: state.to_owned(),
+        report: None,
+        error,
+    };
+    let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
+    lookout.look_at_all(store.clock()?, &mut |workspace, looked| match looked {
+        Ok(raised) if raised.problems.is_empty() => (),
+        Ok(raised) => duties.push(duty(workspace, "broken", Some(raised.problems.join("; ")))),
+        Err(error) => duties.push(duty(workspace, "broken", Some(error.to_string()))),
+    })?;
+    let tried = Mutex::new(Vec::new());
+    deliver(tools, store, SENDING, &interrupted(), &|delivery, fate| {
+        let (state, error) = match fate {
+            Fate::Sent => ("told", None),
+            Fate::Later(why) => ("queued", Some(why.clone())),
+            Fate::Dead(why) => ("broken", Some(why.clone())),
+        };
+        let name = format!("alerts:{}", delivery.channel);
+        let duty = AutopilotDuty { duty: name, ..duty(&delivery.workspace, state, error) };
+        tried.lock().unwrap_or_else(PoisonError::into_inner).push(duty);
+    })?;
+    duties.extend(tried.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
 }
 
 fn queued(workspace: String, scheduled: Scheduled) -> AutopilotDuty {

@@ -1,5 +1,6 @@
 //! One file per command: an args struct, then one function.
 
+pub(crate) mod alerts;
 pub(crate) mod autopilot;
 pub(crate) mod bench;
 pub(crate) mod calibrate;

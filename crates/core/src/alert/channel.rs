@@ -1,7 +1,5 @@
 //! Who can be told, and how: channels as settings describe them. Secrets are named, never written.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -81,16 +79,6 @@ pub enum ChannelError {
         /// What is wrong.
         reason: String,
     },
-    /// A suite names one that is not there.
-    #[error("suite `{suite}` tells `{channel}`, and there is no such channel; there are {known}")]
-    Unknown {
-        /// The suite.
-        suite: String,
-        /// The channel.
-        channel: String,
-        /// Those that there are.
-        known: String,
-    },
 }
 
 fn pagerduty_url() -> String {
@@ -101,33 +89,61 @@ fn submission() -> u16 {
     587
 }
 
-/// The channels of a file.
-pub fn channels(
-    entries: &BTreeMap<String, Value>,
-) -> Result<BTreeMap<String, Channel>, ChannelError> {
-    let read = |(name, entry): (&String, &Value)| {
-        let wrong = |reason: String| ChannelError::Form { name: name.clone(), reason };
-        let channel: Channel =
-            serde_json::from_value(entry.clone()).map_err(|error| wrong(error.to_string()))?;
-        check(&channel).map_err(|reason| wrong(reason.to_owned()))?;
-        Ok((name.clone(), channel))
-    };
-    entries.iter().map(read).collect()
+/// A channel of a file.
+pub fn channel(name: &str, entry: &Value) -> Result<Channel, ChannelError> {
+    let wrong = |reason: String| ChannelError::Form { name: name.to_owned(), reason };
+    let channel: Channel =
+        serde_json::from_value(entry.clone()).map_err(|error| wrong(error.to_string()))?;
+    check(name, &channel).map_err(|reason| wrong(reason.to_owned()))?;
+    Ok(channel)
 }
 
-fn check(channel: &Channel) -> Result<(), &'static str> {
+impl Channel {
+    /// What kind it is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Pagerduty { .. } => "pagerduty",
+            Self::Slack { .. } => "slack",
+            Self::Webhook { .. } => "webhook",
+            Self::Email { .. } => "email",
+        }
+    }
+
+    /// The variables that must hold its secrets.
+    pub fn variables(&self) -> Vec<&str> {
+        match self {
+            Self::Pagerduty { routing_key_env, url: _ } => vec![routing_key_env],
+            Self::Slack { url_env } => vec![url_env],
+            Self::Webhook { url: _, secret_env } => vec![secret_env],
+            Self::Email { username_env, password_env, .. } => {
+                username_env.iter().chain(password_env).map(String::as_str).collect()
+            }
+        }
+    }
+}
+
+fn check(name: &str, channel: &Channel) -> Result<(), &'static str> {
     let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
+    // An address goes into lines of a conversation with a server.
+    let is_address = |one: &String| {
+        one.contains('@')
+            && !one.contains(|c: char| c.is_control() || c.is_whitespace() || "<>".contains(c))
+    };
     match channel {
+        _ if !(1..=200).contains(&name.len()) => Err("a name has 1 to 200 bytes"),
         Channel::Pagerduty { url, .. } | Channel::Webhook { url, .. } if !is_url(url) => {
             Err("its address begins neither with https:// nor with http://")
         }
         Channel::Email { to, .. } if to.is_empty() => {
             Err("it is for nobody; name somebody in `to`")
         }
-        Channel::Email { from, to, .. }
-            if !to.iter().chain([from]).all(|one| one.contains('@')) =>
+        Channel::Email { from, to, .. } if !to.iter().chain([from]).all(is_address) => {
+            Err("an address is written as somebody@example.com")
+        }
+        Channel::Email { username_env, password_env, .. }
+            if username_env.is_some() != password_env.is_some() =>
         {
-            Err("an address has no @")
+            Err("`username_env` and `password_env` go together")
         }
         _ => Ok(()),
     }
@@ -135,14 +151,14 @@ fn check(channel: &Channel) -> Result<(), &'static str> {
 
 /// The channels that are told of an alert of a suite: those for pages where it pages, those for every
 /// alert always, and all of them where the suite names none.
-pub fn routed(
+pub fn routed<'a>(
     alerting: &Alerting,
     severity: Severity,
-    known: &BTreeMap<String, Channel>,
+    known: impl IntoIterator<Item = &'a String>,
 ) -> Vec<String> {
     let Alerting { page, notify, silent_after_days: _ } = alerting;
     if page.is_empty() && notify.is_empty() {
-        return known.keys().cloned().collect();
+        return known.into_iter().cloned().collect();
     }
     let mut names = notify.clone();
     if severity == Severity::Critical {
@@ -153,33 +169,18 @@ pub fn routed(
     names
 }
 
-/// Refuses a suite that tells somebody who is not there.
-pub fn known(
-    suite: &str,
-    alerting: &Alerting,
-    channels: &BTreeMap<String, Channel>,
-) -> Result<(), ChannelError> {
-    let missing =
-        alerting.page.iter().chain(&alerting.notify).find(|name| !channels.contains_key(*name));
-    match missing {
-        None => Ok(()),
-        Some(channel) => {
-            let known: Vec<&str> = channels.keys().map(String::as_str).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            Err(ChannelError::Unknown { suite: suite.to_owned(), channel: channel.clone(), known })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
 
     fn read(value: Value) -> Result<BTreeMap<String, Channel>, String> {
-        let entries = serde_json::from_value(value).unwrap();
-        channels(&entries).map_err(|error| error.to_string())
+        let entries: BTreeMap<String, Value> = serde_json::from_value(value).unwrap();
+        let read = |(name, entry): (&String, &Value)| Ok((name.clone(), channel(name, entry)?));
+        entries.iter().map(read).collect::<Result<_, ChannelError>>().map_err(|e| e.to_string())
     }
 
     #[test]
@@ -193,6 +194,7 @@ mod tests {
         .unwrap();
         assert_eq!(found.len(), 4);
         let Channel::Email { port, tls, .. } = &found["mail"] else { panic!() };
+        assert_eq!((found["pd"].kind(), found["pd"].variables()), ("pagerduty", vec!["PD"]));
         assert_eq!((*port, *tls), (587, Tls::Starttls));
     }
 
@@ -206,7 +208,15 @@ mod tests {
         refused(json!({ "kind": "slack", "url_env": "X", "colour": 1 }), "colour");
         refused(json!({ "kind": "webhook", "url": "ftp://x", "secret_env": "S" }), "https://");
         refused(json!({ "kind": "email", "host": "h", "from": "a@b", "to": [] }), "nobody");
-        refused(json!({ "kind": "email", "host": "h", "from": "ab", "to": ["c@d"] }), "no @");
+        refused(json!({ "kind": "email", "host": "h", "from": "ab", "to": ["c@d"] }), "somebody@");
+        refused(
+            json!({ "kind": "email", "host": "h", "from": "a@b\r\nRCPT", "to": ["c@d"] }),
+            "somebody@",
+        );
+        refused(
+            json!({ "kind": "email", "host": "h", "from": "a@b", "to": ["c@d"], "username_env": "U" }),
+            "together",
+        );
     }
 
     #[test]
@@ -220,13 +230,15 @@ mod tests {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let alerting =
                 Alerting { page: owned(page), notify: owned(notify), silent_after_days: None };
-            routed(&alerting, severity, &known)
+            routed(&alerting, severity, known.keys())
         };
         assert_eq!(names(&[], &[], Severity::Error), ["chat", "pd"]);
         assert_eq!(names(&["pd"], &["chat"], Severity::Error), ["chat"]);
         assert_eq!(names(&["pd"], &["chat"], Severity::Critical), ["chat", "pd"]);
-        let typo = Alerting { page: vec!["pagr".to_owned()], ..Alerting::default() };
-        let error = super::known("weekly", &typo, &known).unwrap_err().to_string();
-        assert!(error.contains("chat, pd"), "{error}");
+        assert_eq!(
+            names(&["gone"], &[], Severity::Critical),
+            ["gone"],
+            "it is told when it is there"
+        );
     }
 }

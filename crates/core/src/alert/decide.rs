@@ -34,6 +34,18 @@ pub struct Known {
     pub since: Timestamp,
     /// When it was last told.
     pub told: Option<Timestamp>,
+    /// Whether there is something to tell that was kept back: by a silence, or because nobody was there.
+    pub held: bool,
+    /// Who was told that it goes on, and is told when it is over.
+    pub channels: Vec<String>,
+}
+
+impl Known {
+    /// The same, with what there is to tell kept back.
+    #[must_use]
+    pub fn kept_back(self, told: Option<Timestamp>) -> Self {
+        Self { told, held: true, ..self }
+    }
 }
 
 /// What is known, and which keys are not told now.
@@ -152,19 +164,70 @@ fn raise(alert: Alert, board: &Board<'_>, policy: &Policy, now: Timestamp) -> Ch
     let known = board.known.iter().find(|known| known.alert.key == alert.key && known.is_firing);
     let since = known.map_or(now, |known| known.since);
     let told = known.and_then(|known| known.told);
-    let is_silenced = board.silenced.iter().any(|one| is_meant(one, &alert.key));
-    // What got worse is told at once.
-    let is_worse = known.is_some_and(|known| alert.severity > known.alert.severity);
+    let channels = known.map_or_else(Vec::new, |known| known.channels.clone());
+    // What got worse is told at once, and so is what was kept back.
+    let is_worse = known.is_some_and(|known| known.held || alert.severity > known.alert.severity);
     let is_due = told.is_none_or(|told| now.duration_since(told) >= policy.cooldown) || is_worse;
-    if is_due && !is_silenced {
-        Change::Raise(Known { alert, is_firing: true, since, told: Some(now) })
+    if is_due && !board.is_silenced(&alert.key) {
+        Change::Raise(Known {
+            alert,
+            is_firing: true,
+            since,
+            told: Some(now),
+            held: false,
+            channels,
+        })
     } else {
-        Change::Keep(Known { alert, is_firing: true, since, told })
+        Change::Keep(Known { alert, is_firing: true, since, told, held: is_due, channels })
     }
 }
 
+/// What goes on, was kept back, and may be told now: nobody waits for the next run.
+pub fn released(board: &Board<'_>, now: Timestamp) -> Vec<Change> {
+    let may_be_told =
+        |known: &&Known| known.is_firing && known.held && !board.is_silenced(&known.alert.key);
+    let told = |known: &Known| Known { told: Some(now), held: false, ..known.clone() };
+    board.known.iter().filter(may_be_told).map(|known| Change::Raise(told(known))).collect()
+}
+
+/// Takes an alert back that nothing is looked at for any more: its suite is not on.
+pub fn withdrawn(known: &Known, now: Timestamp) -> Change {
+    resolve(known, now)
+}
+
 fn resolve(known: &Known, now: Timestamp) -> Change {
-    Change::Resolve(Known { is_firing: false, since: now, ..known.clone() })
+    Change::Resolve(Known { is_firing: false, since: now, held: false, ..known.clone() })
+}
+
+impl Board<'_> {
+    /// Whether a key is not told now.
+    pub fn is_silenced(&self, key: &str) -> bool {
+        self.silenced.iter().any(|one| is_meant(one, key))
+    }
+}
+
+/// The alert that a run gives of which nothing can be read.
+pub fn unreadable(
+    (workspace, suite, owners): (&str, &str, &[String]),
+    run: i64,
+    board: &Board<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Change {
+    let alert = Alert {
+        key: dedup_key(workspace, suite, &Subject::Run),
+        subject: Subject::Run,
+        severity: Severity::Warning,
+        workspace: workspace.to_owned(),
+        suite: suite.to_owned(),
+        owners: owners.to_vec(),
+        summary: format!("{suite} could not say: what is kept of run {run} can't be read"),
+        run: Some(run),
+        figures: Vec::new(),
+        failing: Vec::new(),
+        failing_count: 0,
+    };
+    raise(alert, board, policy, now)
 }
 
 fn is_meant(pattern: &str, key: &str) -> bool {
@@ -259,4 +322,4 @@ fn alert(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

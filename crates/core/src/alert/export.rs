@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::suite::Suite;
 use crate::suite::measure::{Measure, Unit};
 use crate::suite::threshold::{Bound, Threshold, Thresholds};
 
@@ -12,29 +13,95 @@ pub const BASELINE: &str = "gbrain_suite_measure_baseline";
 /// The metric of when a suite last ran.
 pub const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
 
-/// Rules for Prometheus, as YAML.
-pub fn prometheus(thresholds: &Thresholds, silent_after_days: u32) -> String {
-    let mut text = String::from("groups:\n  - name: gbrain-suites\n    rules:\n");
-    for (measure, threshold) in &thresholds.all {
-        text.push_str(&rule(*measure, "all", threshold));
-    }
-    for (mode, rows) in &thresholds.by_mode {
-        for (measure, threshold) in rows {
-            text.push_str(&rule(*measure, &format!("mode:{mode}"), threshold));
+/// Days without a run that a rule allows where no suite says how many.
+const SILENT_DAYS: u32 = 8;
+
+/// A table, and the suites that are held against it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ruled {
+    /// The suites by workspace; none is every suite.
+    pub suites: Option<(String, Vec<String>)>,
+    /// The table.
+    pub thresholds: Thresholds,
+    /// After how many days without a run somebody is told.
+    pub silent_after_days: Option<u32>,
+}
+
+/// Suites by the tables that they are held against: one for all of them if there is only one table, else
+/// one for each table and workspace.
+pub fn ruled(suites: &[(String, Suite)]) -> Vec<Ruled> {
+    let mut rows: Vec<Ruled> = Vec::new();
+    for (workspace, Suite { name, thresholds, alerts, .. }) in suites {
+        let silent = alerts.silent_after_days;
+        let is_it = |row: &&mut Ruled| {
+            row.thresholds == *thresholds
+                && row.silent_after_days == silent
+                && row.suites.as_ref().is_some_and(|(own, _)| own == workspace)
+        };
+        match rows.iter_mut().find(is_it).and_then(|row| row.suites.as_mut()) {
+            Some((_, names)) => names.push(name.clone()),
+            None => rows.push(Ruled {
+                suites: Some((workspace.clone(), vec![name.clone()])),
+                thresholds: thresholds.clone(),
+                silent_after_days: silent,
+            }),
         }
     }
-    text.push_str(&format!(
-        "      - alert: GbrainSuiteSilent\n        expr: time() - {LAST_RUN} > {}\n        labels:\n          \
-         severity: error\n        annotations:\n          summary: 'suite {{{{ $labels.suite }}}} of \
-         {{{{ $labels.workspace }}}} has not run for {silent_after_days} days'\n",
-        u64::from(silent_after_days) * 86_400
-    ));
+    let is_one_table = |first: &Ruled| {
+        let is_same = |row: &Ruled| {
+            row.thresholds == first.thresholds && row.silent_after_days == first.silent_after_days
+        };
+        rows.iter().all(is_same)
+    };
+    match rows.first() {
+        None => vec![Ruled::default()],
+        Some(first) if is_one_table(first) => vec![Ruled { suites: None, ..first.clone() }],
+        Some(_) => rows,
+    }
+}
+
+impl Ruled {
+    /// What picks its series, behind other labels.
+    fn matchers(&self) -> Option<String> {
+        let (workspace, names) = self.suites.as_ref()?;
+        Some(format!("workspace=\"{workspace}\",suite=~\"{}\"", names.join("|")))
+    }
+}
+
+/// Rules for Prometheus, as YAML.
+pub fn prometheus(tables: &[Ruled]) -> String {
+    let mut text = String::from("groups:\n");
+    for (at, table) in tables.iter().enumerate() {
+        let number = if at == 0 { String::new() } else { format!("-{}", at + 1) };
+        text.push_str(&format!("  - name: gbrain-suites{number}\n    rules:\n"));
+        for (measure, threshold) in &table.thresholds.all {
+            text.push_str(&rule(table, *measure, "all", threshold));
+        }
+        for (mode, rows) in &table.thresholds.by_mode {
+            for (measure, threshold) in rows {
+                text.push_str(&rule(table, *measure, &format!("mode:{mode}"), threshold));
+            }
+        }
+        text.push_str(&silent(table));
+    }
     text
 }
 
-fn rule(measure: Measure, segment: &str, threshold: &Threshold) -> String {
+fn silent(table: &Ruled) -> String {
+    let days = table.silent_after_days.unwrap_or(SILENT_DAYS);
+    let which = table.matchers().map(|which| format!("{{{which}}}")).unwrap_or_default();
+    format!(
+        "      - alert: GbrainSuiteSilent\n        expr: 'time() - {LAST_RUN}{which} > {}'\n        labels:\n          \
+         severity: error\n        annotations:\n          summary: 'suite {{{{ $labels.suite }}}} of \
+         {{{{ $labels.workspace }}}} has not run for {days} days'\n",
+        u64::from(days) * 86_400
+    )
+}
+
+fn rule(table: &Ruled, measure: Measure, segment: &str, threshold: &Threshold) -> String {
     let severity = if threshold.pages { "critical" } else { "error" };
-    let labels = format!("{{measure=\"{measure}\",segment=\"{segment}\"}}");
+    let which = table.matchers().map(|which| format!(",{which}")).unwrap_or_default();
+    let labels = format!("{{measure=\"{measure}\",segment=\"{segment}\"{which}}}");
     let expression = match threshold.bound {
         Bound::Share { alert, .. } => {
             format!("{MEASURE}{labels} < {}", f64::from(alert.0) / 10_000.0)
@@ -58,13 +125,14 @@ fn name(measure: Measure, segment: &str) -> String {
     words.map(capital).collect()
 }
 
-/// A dashboard for Grafana.
-pub fn grafana(thresholds: &Thresholds) -> Value {
-    let panels: Vec<Value> = thresholds
-        .all
-        .iter()
+/// A dashboard for Grafana: a panel for each row of each table.
+pub fn grafana(tables: &[Ruled]) -> Value {
+    let rows = tables.iter().flat_map(|table| {
+        table.thresholds.all.iter().map(move |(measure, threshold)| (table, *measure, threshold))
+    });
+    let panels: Vec<Value> = rows
         .enumerate()
-        .map(|(at, (measure, threshold))| panel(at, *measure, threshold))
+        .map(|(at, (table, measure, threshold))| panel(at, table, measure, threshold))
         .collect();
     json!({
         "title": "gbrain suites",
@@ -89,13 +157,8 @@ fn variable(label: &str, metric: &str) -> Value {
     })
 }
 
-fn panel(at: usize, measure: Measure, threshold: &Threshold) -> Value {
-    let unit = match measure.unit() {
-        Unit::Share => "percentunit",
-        Unit::Millis => "ms",
-        Unit::Score => "none",
-    };
-    let steps = match threshold.bound {
+fn steps(bound: Bound) -> Value {
+    match bound {
         Bound::Share { target, alert } => {
             let share = |ten_thousandths: u32| f64::from(ten_thousandths) / 10_000.0;
             json!([
@@ -110,16 +173,31 @@ fn panel(at: usize, measure: Measure, threshold: &Threshold) -> Value {
             { "color": "red", "value": alert },
         ]),
         Bound::Fall { .. } => json!([{ "color": "green", "value": null }]),
+    }
+}
+
+fn panel(at: usize, table: &Ruled, measure: Measure, threshold: &Threshold) -> Value {
+    let unit = match measure.unit() {
+        Unit::Share => "percentunit",
+        Unit::Millis => "ms",
+        Unit::Score => "none",
+    };
+    let (title, which) = match (&table.suites, table.matchers()) {
+        (Some((workspace, names)), Some(which)) => {
+            (format!("{measure} ({workspace}: {})", names.join(", ")), format!(",{which}"))
+        }
+        _ => (measure.name().to_owned(), String::new()),
     };
     let filter = "workspace=~\"$workspace\",suite=~\"$suite\",segment=~\"$segment\"";
+    let thresholds = json!({ "mode": "absolute", "steps": steps(threshold.bound) });
     json!({
         "id": at + 1,
-        "title": measure.name(),
+        "title": title,
         "type": "timeseries",
         "gridPos": { "h": 8, "w": 12, "x": at % 2 * 12, "y": at / 2 * 8 },
-        "fieldConfig": { "defaults": { "unit": unit, "thresholds": { "mode": "absolute", "steps": steps } } },
+        "fieldConfig": { "defaults": { "unit": unit, "thresholds": thresholds } },
         "targets": [{
-            "expr": format!("{MEASURE}{{measure=\"{measure}\",{filter}}}"),
+            "expr": format!("{MEASURE}{{measure=\"{measure}\",{filter}{which}}}"),
             "legendFormat": "{{workspace}} {{suite}} {{segment}}",
         }],
     })
@@ -128,10 +206,11 @@ fn panel(at: usize, measure: Measure, threshold: &Threshold) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::threshold::Percent;
 
     #[test]
     fn rules_of_the_table() {
-        insta::assert_snapshot!(prometheus(&Thresholds::default(), 8));
+        insta::assert_snapshot!(prometheus(&[Ruled::default()]));
     }
 
     /// A share that is exactly on its boundary is no alert for Prometheus either: the quotient and the
@@ -149,10 +228,44 @@ mod tests {
 
     #[test]
     fn a_panel_for_each_row() {
-        let dashboard = grafana(&Thresholds::default());
+        let dashboard = grafana(&[Ruled::default()]);
         let panels = dashboard["panels"].as_array().unwrap();
         assert_eq!(panels.len(), Thresholds::default().all.len());
         let recall = panels.iter().find(|panel| panel["title"] == "recall@5").unwrap();
         assert_eq!(recall["fieldConfig"]["defaults"]["thresholds"]["steps"][1]["value"], 0.92);
+    }
+
+    /// A suite with rows of its own is held against these and no others.
+    #[test]
+    fn tables_of_their_own() {
+        let suite = |name: &str, alert: u32| {
+            let mut suite = Suite::new(name, crate::suite::Kind::Smoke, vec!["@a".to_owned()]);
+            let row = suite.thresholds.all.get_mut(&Measure::RecallAt5).unwrap();
+            row.bound = Bound::Share { target: Percent(9_500), alert: Percent(alert) };
+            suite
+        };
+        let of = |suites: &[(&str, Suite)]| {
+            ruled(
+                &suites
+                    .iter()
+                    .map(|(own, suite)| ((*own).to_owned(), suite.clone()))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(of(&[]), [Ruled::default()]);
+        let same = of(&[("a", suite("x", 9_200)), ("b", suite("y", 9_200))]);
+        assert_eq!(same, [Ruled::default()], "one table for all");
+        let other =
+            of(&[("a", suite("x", 9_200)), ("a", suite("y", 9_200)), ("a", suite("z", 8_000))]);
+        let rules = prometheus(&other);
+        for expected in [
+            r#"{measure="recall@5",segment="all",workspace="a",suite=~"x|y"} < 0.92"#,
+            r#"{measure="recall@5",segment="all",workspace="a",suite=~"z"} < 0.8"#,
+            "gbrain-suites-2",
+        ] {
+            assert!(rules.contains(expected), "{rules}");
+        }
+        let panels = grafana(&other)["panels"].as_array().unwrap().len();
+        assert_eq!(panels, 2 * Thresholds::default().all.len());
     }
 }

@@ -39,6 +39,9 @@ pub struct Message {
     pub failing_count: usize,
     /// Ids of failing cases, a few.
     pub failing: Vec<String>,
+    /// What these cases ask, scrubbed; empty unless somebody allowed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<String>,
     /// Where the run is shown; none if nobody said where the server is.
     pub link: Option<String>,
     /// The command that shows the same.
@@ -84,8 +87,30 @@ impl Message {
             figures,
             failing_count,
             failing,
+            queries: Vec::new(),
             link,
             command,
+        }
+    }
+
+    /// A word to a channel that is no alert.
+    pub fn notice(workspace: &str, key: &str, summary: String, at: String) -> Self {
+        Self {
+            schema_version: MESSAGE_VERSION,
+            dedup_key: key.to_owned(),
+            action: "notice".to_owned(),
+            at,
+            severity: Severity::Info,
+            workspace: workspace.to_owned(),
+            suite: String::new(),
+            owners: Vec::new(),
+            summary,
+            figures: Vec::new(),
+            failing_count: 0,
+            failing: Vec::new(),
+            queries: Vec::new(),
+            link: None,
+            command: format!("gbrain --workspace {workspace} alerts list"),
         }
     }
 
@@ -106,18 +131,18 @@ impl Message {
 
     fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
-        lines.push(format!(
-            "workspace {}, suite {}, owners {}",
-            self.workspace,
-            self.suite,
-            self.owners.join(", ")
-        ));
+        let mut whose = format!("workspace {}", self.workspace);
+        if !self.suite.is_empty() {
+            whose += &format!(", suite {}, owners {}", self.suite, self.owners.join(", "));
+        }
+        lines.push(whose);
         lines.extend(self.figures.iter().map(|(name, value)| format!("{name}: {value}")));
         if self.failing_count > 0 {
             let more = self.failing_count.saturating_sub(self.failing.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             lines.push(format!("failing cases: {}{more}", self.failing.join(", ")));
         }
+        lines.extend(self.queries.iter().map(|query| format!("- {query}")));
         lines.extend(self.link.clone());
         lines.push(format!("$ {}", self.command));
         lines
@@ -153,6 +178,9 @@ pub fn pagerduty(message: &Message, routing_key: &str) -> Value {
             "command": message.command,
         },
     });
+    if !message.queries.is_empty() {
+        event["payload"]["custom_details"]["queries"] = json!(message.queries);
+    }
     event["client"] = json!("gbrain");
     if let Some(link) = &message.link {
         event["client_url"] = json!(link);

@@ -7,7 +7,8 @@
 //! Promises: one key stands for one thing (workspace, suite, measure, segment) everywhere, so a receiver
 //! folds repeats and a recovery closes what a trigger opened. Something is taken back only when it was
 //! measured and is well: a run that measured nothing of it changes nothing. A silence keeps messages back,
-//! never the state. Messages hold no text of a query.
+//! never the state; what it kept back is told when it ends. Messages hold no text of a query unless
+//! somebody allowed it.
 //!
 //! Deliberately absent: sending, the clock, and anybody's address.
 
@@ -15,9 +16,14 @@ pub mod channel;
 mod decide;
 pub mod export;
 mod message;
+pub mod metrics;
+mod sign;
 
-pub use decide::{Board, Change, Known, Looked, Policy, decide, silent};
+pub use decide::{
+    Board, Change, Known, Looked, Policy, decide, released, silent, unreadable, withdrawn,
+};
 pub use message::{Message, email, pagerduty, slack, webhook};
+pub use sign::{signature, signed};
 
 use crate::named;
 use crate::suite::measure::Measure;
@@ -67,6 +73,7 @@ impl Subject {
 /// What names an alert everywhere: at most 255 bytes, as PagerDuty takes it.
 pub fn dedup_key(workspace: &str, suite: &str, subject: &Subject) -> String {
     let key = format!("gbrain/{workspace}/{suite}/{}", subject.name());
+    let key = key.replace(char::is_control, "?");
     if key.len() <= 255 {
         return key;
     }

@@ -3,6 +3,7 @@
 //! Core types do not derive serde. Each wire struct is made by taking a core value apart field by
 //! field, so that a field added there fails to compile here instead of being lost.
 
+pub mod alert;
 mod answer;
 pub mod ask;
 pub mod baseline;

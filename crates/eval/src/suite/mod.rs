@@ -43,6 +43,6 @@ pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
 pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key, stand_in};
 
 /// A value of ours as JSON.
-fn json(value: &impl serde::Serialize) -> String {
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have text keys only")
 }

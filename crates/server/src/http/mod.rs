@@ -51,7 +51,7 @@ use crate::audit::Audit;
 use crate::house::House;
 use crate::lanes::{Lane, Lanes, Refused};
 use crate::rate::{Limits, Rate};
-use crate::telemetry::metrics::{JobCount, Metrics, Outcome, Readings, Visible};
+use crate::telemetry::metrics::{JobCount, MAX_WORKSPACES, Metrics, Outcome, Readings, Visible};
 use crate::visitor::Visitor;
 use endpoint::{Endpoint, Input};
 use enter::{Action, Target};
@@ -154,8 +154,12 @@ impl Shared {
     fn readings(&self, visible: Visible<'_>) -> Readings {
         let store = self.house.store();
         let workspaces = store.workspaces().unwrap_or_default();
-        let seen = workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id));
-        let jobs = seen.flat_map(|workspace| {
+        let seen: Vec<_> =
+            workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
+        let now = Timestamp::now();
+        let suites = seen.iter().take(MAX_WORKSPACES);
+        let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
+        let jobs = seen.iter().flat_map(|workspace| {
             let JobCounts { queued, running } =
                 store.job_counts_of(&workspace.id).unwrap_or_default();
             [("queued", queued), ("running", running)].map(|(state, count)| JobCount {
@@ -170,6 +174,7 @@ impl Shared {
             queue_depth: vec![("read", depth(Lane::Read)), ("write", depth(Lane::Write))],
             jobs: jobs.collect(),
             spans_dropped: self.house.tracer().dropped(),
+            suites: suites.collect(),
         }
     }
 

@@ -21,8 +21,8 @@ use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
-    ask, captures, compare, contradictions, documents, feedback, jobs, labels, pages, probe,
-    sources, status, suites,
+    alerts, ask, captures, compare, contradictions, documents, feedback, jobs, labels, pages,
+    probe, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
@@ -63,6 +63,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Tell of something that suites wait for.").takes(suites::tell),
 
         endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Say something of an answer: a vote, a comment, a result that is barely relevant.").takes(feedback::give),
+        endpoint::<format::alert::AlertsBody>(GET, "/v1/alerts", "list_alerts", "List alerts, those that fire first, with silences and messages on their way.").asks(alerts::list),
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/baselines", "list_baselines", "List the stored baselines.").scope(Scope::Admin).asks(documents::list_baselines),
         endpoint::<Value>(GET, "/v1/baselines/{name}", "get_baseline", "Read a baseline, one row a line.").scope(Scope::Admin).gives_text(NDJSON).asks(documents::get_baseline),

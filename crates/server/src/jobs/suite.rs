@@ -57,7 +57,7 @@ fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
 
 fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
     let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
-    let SuiteTools { targets, scrubber, desk } = house.suites();
+    let SuiteTools { targets, scrubber, desk, alerts: _ } = house.suites();
     let door = house.door(workspace)?;
     let config = door.brain().config()?;
     let assistants = house.assistants(workspace, &config);
@@ -82,5 +82,10 @@ fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
 /// Records the run and ends the job; false for a worker that lost it.
 pub(super) fn recorded(held: &Held<'_>, run: &SuiteRunBody, now: Timestamp) -> Result<bool, Fault> {
     let (store, job) = (held.house.store(), held.job.info.id);
-    Ok(record_and_end(store, held.workspace(), job, &held.lease, run, now)?.is_some())
+    let number = record_and_end(store, held.workspace(), job, &held.lease, run, now)?;
+    if number.is_some() {
+        // Whoever is to be told does not wait for the next look.
+        held.house.suites().alerts.look(store, held.workspace(), now);
+    }
+    Ok(number.is_some())
 }

@@ -328,5 +328,13 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
             limits: gbrain_llm::Limits::default(),
             environment: Arc::new(|_: &str| None),
         },
+        alerts: crate::alerts::AlertTools {
+            book: gbrain_eval::alert::ChannelBook {
+                read: Arc::new(gbrain_eval::alert::Directory::default),
+                environment: Arc::new(|_: &str| None),
+            },
+            settings: gbrain_eval::alert::AlertSettings::default(),
+            limits: gbrain_eval::alert::SendLimits::default(),
+        },
     }
 }

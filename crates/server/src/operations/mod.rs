@@ -3,6 +3,7 @@
 //!
 //! Invariant: nothing here reads a private page for a caller, or a workspace other than its own.
 
+pub(crate) mod alerts;
 pub(crate) mod ask;
 pub(crate) mod bounds;
 pub(crate) mod captures;

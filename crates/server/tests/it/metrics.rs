@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use gbrain_core::alert::metrics::{Reading, SuiteReading};
 use gbrain_core::capture::FailureReason;
 use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
@@ -50,8 +51,30 @@ pub(crate) fn busy() -> Metrics {
             .map(|name| JobCount { workspace: ws(name), state: "queued", count: 6 })
             .to_vec(),
         spans_dropped: 9,
+        suites: ["acme", "zeta"].map(suites).to_vec(),
     });
     metrics
+}
+
+/// What a workspace has to say of its suites and alerts.
+fn suites(workspace: &str) -> Reading {
+    let measure = serde_json::json!({
+        "segment": "source:a \\ \"b\"\n", "measure": "rerank_relevance", "value": 0.7, "n": 30,
+        "baseline": 0.8, "status": "alert", "decides": true, "pages": false,
+    });
+    let suite = SuiteReading {
+        suite: "weekly".to_owned(),
+        verdict: Verdict::Fail,
+        at: "2026-11-17T12:00:00Z".parse().unwrap(),
+        measures: vec![serde_json::from_value(measure).unwrap()],
+    };
+    Reading {
+        workspace: workspace.to_owned(),
+        suites: vec![suite],
+        queued: 3,
+        oldest_queued: 0.25,
+        ..Reading::default()
+    }
 }
 
 /// The value of a sample, by its name and labels as written.
@@ -68,7 +91,7 @@ fn every_family_is_described_once_and_the_text_ends() {
         let (name, kind) = line.split_once(' ').unwrap();
         assert_eq!(types.insert(name, kind), None, "{name} is described twice");
     }
-    assert_eq!(types.len(), 18, "{types:?}");
+    assert_eq!(types.len(), 25, "{types:?}");
     assert!(text.ends_with("\n# EOF\n"));
     for line in text.lines().filter_map(|line| line.strip_prefix("# UNIT ")) {
         let (name, unit) = line.split_once(' ').unwrap();
@@ -104,6 +127,7 @@ fn counts_are_what_was_counted() {
         ("gbrain_queue_depth{lane=\"reads\"}", 2.0),
         ("gbrain_connections", 4.0),
         ("gbrain_jobs_current{workspace=\"acme\",state=\"queued\"}", 6.0),
+        ("gbrain_alert_deliveries{workspace=\"acme\",state=\"queued\"}", 3.0),
         ("gbrain_spans_dropped_total", 9.0),
         ("gbrain_start_time_seconds", 1.7e9),
     ];
@@ -184,7 +208,7 @@ fn the_reference_parser_accepts_a_scrape() {
         let families = parse(&python, &busy().render(visible));
         let shown: BTreeSet<&str> =
             families.lines().filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(shown.len(), 18, "{families}");
+        assert_eq!(shown.len(), 25, "{families}");
         assert!(families.contains("gbrain_request_seconds histogram seconds "), "{families}");
         assert!(families.contains("gbrain_process_cpu_seconds counter seconds 1"), "{families}");
         assert!(families.contains("gbrain_build info - 1"), "{families}");

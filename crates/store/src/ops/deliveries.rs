@@ -33,6 +33,13 @@ const CLAIM: &str = "UPDATE alert_deliveries SET attempt = attempt + 1, worker =
 /// Whose message it is. The first four parameters of what a sender says.
 const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
      AND state = 'queued' AND lease_until IS NOT NULL";
+const REQUEUE: &str = "UPDATE alert_deliveries SET state = 'queued', ended_at = NULL, \
+     run_after = $3 WHERE workspace_id = $1 AND id = $2 AND state = 'dead'";
+/// Messages behind one that was given up that were sent, or that somebody is sending.
+const OVERTAKEN: &str = "SELECT later.id FROM alert_deliveries AS dead JOIN alert_deliveries AS later \
+     ON later.workspace_id = dead.workspace_id AND later.channel = dead.channel \
+     AND later.dedup_key = dead.dedup_key AND later.id > dead.id \
+     AND (later.state = 'sent' OR later.lease_until IS NOT NULL) WHERE dead.workspace_id = $1 AND dead.id = $2 AND dead.state = 'dead' LIMIT 1";
 const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
      count(CASE WHEN state = 'dead' THEN 1 END), \
      min(CASE WHEN state = 'queued' THEN created_at END) FROM alert_deliveries \
@@ -79,13 +86,27 @@ pub(super) fn claimable(
     now: Timestamp,
 ) -> Result<Vec<WorkspaceId>> {
     refuse_nul(&[&claim.worker])?;
+    let (sql, params) = wanted(claim, vec![now.as_millisecond().into()])?;
     let sql = format!(
-        "SELECT workspace_id FROM alert_deliveries WHERE {CLAIMABLE} \
+        "SELECT workspace_id FROM alert_deliveries WHERE {sql} \
          GROUP BY workspace_id ORDER BY ({ON_THE_WAY}), workspace_id"
     );
-    collect(session, &sql, &[now.as_millisecond().into()], |row| {
-        Ok(WorkspaceId::new(&row.text(0)?)?)
-    })
+    collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
+}
+
+/// What a sender may take and wants, with its parameters behind those that are there; the first is the
+/// moment.
+fn wanted<'a>(
+    claim: &'a DeliveryClaim,
+    mut params: Vec<Value<'a>>,
+) -> Result<(String, Vec<Value<'a>>)> {
+    let mut sql = CLAIMABLE.to_owned();
+    for channel in &claim.except {
+        refuse_nul(&[channel])?;
+        params.push(channel.as_str().into());
+        sql.push_str(&format!(" AND channel <> ${}", params.len()));
+    }
+    Ok((sql, params))
 }
 
 /// Takes the oldest claimable messages of a workspace that nobody else is taking.
@@ -97,11 +118,11 @@ pub(super) fn claim(
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<Delivery>> {
+    let (sql, params) = wanted(claim, vec![now.as_millisecond().into(), ws.into(), limit.into()])?;
     let sql = format!(
-        "SELECT id FROM alert_deliveries WHERE {CLAIMABLE} AND workspace_id = $2 \
+        "SELECT id FROM alert_deliveries WHERE {sql} AND workspace_id = $2 \
          ORDER BY id LIMIT $3 {skip_locked}"
     );
-    let params = [now.as_millisecond().into(), ws.into(), limit.into()];
     let ids = collect(session, &sql, &params, |row| row.int(0))?;
     let (worker, until) = (claim.worker.as_str(), claim.lease_until.as_millisecond());
     let mut claimed = Vec::with_capacity(ids.len());
@@ -148,6 +169,25 @@ pub(super) fn end(
         retry_at.into(),
     ];
     Ok(session.execute(&sql, &params)? > 0)
+}
+
+/// What became of the wish.
+pub(super) fn requeue(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    now: Timestamp,
+) -> Result<Requeued> {
+    workspaces::ledger(session, ws)?;
+    let is_overtaken = first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
+    if is_overtaken.is_some() {
+        return Ok(Requeued::Overtaken);
+    }
+    let params = [ws.into(), id.into(), now.as_millisecond().into()];
+    Ok(match session.execute(REQUEUE, &params)? {
+        0 => Requeued::NotDead,
+        _ => Requeued::Queued,
+    })
 }
 
 pub(super) fn list(

@@ -370,6 +370,10 @@ impl<D: Driver> Playbook for D {
         self.write_beside(ws, |session| deliveries::end(session, ws, id, lease, end, now))
     }
 
+    fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued> {
+        self.write_beside(ws, |session| deliveries::requeue(session, ws, id, now))
+    }
+
     fn deliveries(
         &self,
         ws: &WorkspaceId,

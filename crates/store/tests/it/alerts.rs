@@ -3,7 +3,7 @@
 use gbrain_store::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, Delivery, DeliveryAction, DeliveryClaim,
     DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, Incident, IncidentState, Lease,
-    NewDelivery, Silence, Store, StoreError,
+    NewDelivery, Requeued, Silence, Store, StoreError,
 };
 
 use crate::database::Database;
@@ -16,6 +16,8 @@ on_both_engines! {
     a_message_goes_from_queue_to_end,
     messages_of_a_key_keep_their_order,
     a_dead_message_lets_the_next_pass,
+    a_dead_message_is_queued_again_unless_it_was_passed,
+    a_sender_may_leave_channels_alone,
     a_sender_that_lost_its_message_is_not_heard,
     workspaces_share_a_sender,
     messages_are_listed_and_pruned,
@@ -162,6 +164,40 @@ fn a_dead_message_lets_the_next_pass(db: &Database) {
     let expected = DeliveryCounts { queued: 1, dead: 1, oldest_queued: Some(at(1)) };
     assert_eq!(counts, expected);
     assert_eq!(store.delivery_counts(&ws()).unwrap().dead, 1);
+}
+
+fn a_dead_message_is_queued_again_unless_it_was_passed(db: &Database) {
+    let store = db.open();
+    let both = [message("pager", "k", "1"), message("pager", "k", "2")];
+    store.add_deliveries(&ws(), &both, at(1)).unwrap();
+    let again = |id: i64, second: i64| store.requeue_delivery(&ws(), id, at(second)).unwrap();
+    assert_eq!((again(1, 1), again(9, 1)), (Requeued::NotDead, Requeued::NotDead));
+    let first = send(&*store, "w", 9, 2).remove(0);
+    assert!(end(&*store, &first, &dead(), 3));
+    assert_eq!(again(1, 4), Requeued::Queued);
+    let first = send(&*store, "w", 9, 4).remove(0);
+    assert_eq!((first.id, first.attempt, first.ended_at), (1, 2, None));
+    assert!(end(&*store, &first, &dead(), 5));
+    let second = send(&*store, "w", 9, 6).remove(0);
+    assert_eq!(again(1, 7), Requeued::Overtaken, "somebody sends the one behind it");
+    assert!(end(&*store, &second, &DeliveryEnd::Sent, 7));
+    assert_eq!(again(1, 8), Requeued::Overtaken);
+    assert_sound(&*store);
+}
+
+fn a_sender_may_leave_channels_alone(db: &Database) {
+    let store = db.open();
+    let messages = [message("pager", "k", "1"), message("chat", "k", "2")];
+    store.add_deliveries(&ws(), &messages, at(1)).unwrap();
+    let claim = |except: &[&str], second: i64| {
+        let except = except.iter().map(|name| (*name).to_owned()).collect();
+        let worker = "w".to_owned();
+        let claim = DeliveryClaim { worker, lease_until: at(second + 10), limit: 9, except };
+        ids(&store.claim_deliveries(&claim, at(second)).unwrap())
+    };
+    assert_eq!(claim(&["pager", "chat"], 2), [] as [i64; 0]);
+    assert_eq!(claim(&["pager", "other"], 2), [2]);
+    assert_eq!(claim(&[], 2), [1]);
 }
 
 fn a_sender_that_lost_its_message_is_not_heard(db: &Database) {
@@ -327,7 +363,8 @@ fn broken_alerts_are_refused_whole(db: &Database) {
     check(alert("a", firing), message("", "k", "{}"), "delivery_channel");
     assert_eq!(store.deliveries(&ws(), &DeliveryFilter::default(), 9).unwrap(), []);
     let refused = |result: Result<(), StoreError>| assert!(result.is_err(), "{result:?}");
-    let nul = DeliveryClaim { worker: "\0".to_owned(), lease_until: at(9), limit: 1 };
+    let nul =
+        DeliveryClaim { worker: "\0".to_owned(), lease_until: at(9), limit: 1, except: Vec::new() };
     refused(store.claim_deliveries(&nul, at(1)).map(|_| ()));
     refused(store.add_silence(&ws(), &silence(9, 1)).map(|_| ()));
     refused(store.open_incident(&ws(), "\0", "{}", at(1)).map(|_| ()));

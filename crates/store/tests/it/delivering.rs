@@ -202,7 +202,8 @@ pub(crate) fn send_all(store: &dyn Store, tell: &mut dyn FnMut(&str)) {
     loop {
         let now = store.clock().unwrap();
         let lease_until = now.checked_add(SignedDuration::from_millis(400)).unwrap();
-        let claim = DeliveryClaim { worker: worker.clone(), lease_until, limit: 5 };
+        let claim =
+            DeliveryClaim { worker: worker.clone(), lease_until, limit: 5, except: Vec::new() };
         let messages = store.claim_deliveries(&claim, now).unwrap();
         if messages.is_empty() && store.delivery_counts(&ws()).unwrap().queued == 0 {
             return;

@@ -140,7 +140,12 @@ pub(crate) fn message(channel: &str, key: &str, payload: &str) -> NewDelivery {
 
 /// Gives a sender up to `limit` messages for ten seconds.
 pub(crate) fn send(store: &dyn Store, worker: &str, limit: usize, second: i64) -> Vec<Delivery> {
-    let claim = DeliveryClaim { worker: worker.to_owned(), lease_until: at(second + 10), limit };
+    let claim = DeliveryClaim {
+        worker: worker.to_owned(),
+        lease_until: at(second + 10),
+        limit,
+        except: Vec::new(),
+    };
     store.claim_deliveries(&claim, at(second)).unwrap()
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reads the tables directly from its own process, so it sees what other processes went through.
 
+mod alerts;
 mod baselines;
 mod brain;
 mod calibration;
@@ -45,6 +46,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.push(contradictions::check(context, brain.store()));
             findings.push(probe::check(context, brain.store()));
             findings.push(calibration::check(context, brain.store()));
+            findings.push(alerts::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }

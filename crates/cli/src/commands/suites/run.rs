@@ -18,6 +18,7 @@ use super::SuiteSource;
 use super::file::{Meant, meant};
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
 use crate::capture::scrubber;
+use crate::channels::tell_of_run;
 use crate::commands::Context;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
@@ -28,7 +29,8 @@ use crate::targets::target_book;
 #[command(after_help = "Examples:\n  gbrain suites run smoke\n  \
     gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
     The run is recorded. Reports that travel (Markdown, JUnit, annotations) hold ids of queries and no \
-    text of theirs.\n\n\
+    text of theirs. Alerts that it gives are raised, and sent within a few seconds if their channels can be \
+    used from here; what can't be sent stays queued.\n\n\
     Exit codes: 0 pass, 1 an alert was passed, 2 no verdict.")]
 pub(super) struct RunArgs {
     /// The suite.
@@ -81,6 +83,7 @@ pub(super) fn run(
     if body.inconclusive_reasons.contains(&Reason::NoQueries) {
         context.terminal.remark("queries to ask: `gbrain queries add` or `gbrain queries import`");
     }
+    tell_of_run(context, store.as_ref(), source, &meant.workspace);
     Ok(match body.verdict {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,

@@ -17,7 +17,8 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
             .hint("`gbrain suites create --help` shows how to make one")
     })?;
     let targets: BTreeSet<String> = context.home.targets.keys().cloned().collect();
-    let found = problems(&text, &targets);
+    let channels: BTreeSet<String> = context.home.channels.keys().cloned().collect();
+    let found = problems(&text, &targets, &channels);
     if context.terminal.is_json() {
         let list: Vec<_> =
             found.iter().map(|one| json!({ "line": one.line, "message": one.message })).collect();

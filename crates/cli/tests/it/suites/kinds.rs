@@ -24,7 +24,10 @@ const WORLD: [(&str, &str); 24] = [
     ("The onboarding guide begins with a tour of the harbour.", "onboarding guide tour"),
     ("A memory leak in the tile cache was fixed in spring.", "tile cache memory leak"),
     ("The espresso machine is descaled every quarter.", "descaling the espresso machine"),
-    ("Passwords rotate after ninety days for contractors.", "rotation of passwords for contractors"),
+    (
+        "Passwords rotate after ninety days for contractors.",
+        "rotation of passwords for contractors",
+    ),
     ("The tide table is imported from the weather office.", "import of the tide table"),
     ("Crane operators need a licence of class C.", "licence for crane operators"),
     ("The search index is rebuilt on the first of a month.", "search index rebuilt month"),

@@ -130,6 +130,50 @@ fn a_silence_keeps_messages_back_and_not_the_state() {
     assert_eq!(step(&mut quiet, &run(0, 0), &[], later(1)), over, "nobody was told of it");
 }
 
+/// Told before the silence, worse in it: after it, it is told at once, and its end closes what was opened.
+#[test]
+fn what_a_silence_kept_back_is_told_when_it_ends() {
+    let silenced = ["gbrain/default/weekly/*".to_owned()];
+    let open = |known: &[Known]| {
+        released(&Board { known, silenced: &[] }, later(2))
+            .iter()
+            .map(|change| change.known().alert.subject.name())
+            .collect::<Vec<_>>()
+    };
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &silenced, now());
+    assert_eq!(released(&Board { known: &board, silenced: &silenced }, later(1)), []);
+    assert_eq!(open(&board).len(), 2, "nobody waits for the next run");
+    let mut told = Vec::new();
+    step(&mut told, &run(3, 0), &[], now());
+    step(&mut told, &run(3, 0), &silenced, later(1));
+    assert_eq!(open(&told), [] as [String; 0], "it was told, and is no worse");
+    for known in &mut told {
+        known.alert.severity = Severity::Warning;
+    }
+    step(&mut told, &run(3, 0), &silenced, later(1));
+    assert_eq!(open(&told).len(), 2, "it got worse meanwhile");
+    let over = ["resolve recall@10/all", "resolve recall@5/all"];
+    assert_eq!(step(&mut told, &run(0, 0), &silenced, later(2)), over, "it closes what was opened");
+    assert_eq!(open(&told), [] as [String; 0]);
+}
+
+#[test]
+fn what_can_not_be_read_is_told_of() {
+    let board = Board::default();
+    let owners = ["@search".to_owned()];
+    let change = unreadable(("default", "weekly", &owners), 9, &board, &Policy::default(), now());
+    let Change::Raise(known) = change else { panic!("{change:?}") };
+    assert_eq!(known.alert.key, "gbrain/default/weekly/run");
+    assert!(known.alert.summary.contains("run 9"), "{}", known.alert.summary);
+    let board = [known];
+    let healthy = run(0, 0);
+    let looked = Looked { id: 10, run: &healthy, recalibrate: false };
+    let known = Board { known: &board, silenced: &[] };
+    let changes = decide(&looked, &known, &Policy::default(), later(1));
+    assert!(matches!(&changes[..], [Change::Resolve(_)]), "{changes:?}");
+}
+
 #[test]
 fn weeks_that_fall() {
     let healthy = run(0, 0);

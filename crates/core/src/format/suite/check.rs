@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{FileError, SuiteEntry, SuiteFile};
+use crate::alert::channel::channel;
 use crate::format::target::read_target;
 use crate::suite::SuiteError;
 use crate::target::LOCAL;
@@ -16,8 +17,12 @@ pub struct Problem {
     pub message: String,
 }
 
-/// Everything that is wrong with a text, by line. `targets` are known from elsewhere.
-pub fn problems(text: &str, targets: &BTreeSet<String>) -> Vec<Problem> {
+/// Everything that is wrong with a text, by line. `targets` and `channels` are known from elsewhere.
+pub fn problems(
+    text: &str,
+    targets: &BTreeSet<String>,
+    channels: &BTreeSet<String>,
+) -> Vec<Problem> {
     let file = match SuiteFile::parse(text) {
         Ok(file) => file,
         Err(FileError::Form { line, reason }) => return vec![Problem { line, message: reason }],
@@ -29,6 +34,14 @@ pub fn problems(text: &str, targets: &BTreeSet<String>) -> Vec<Problem> {
             found.push(Problem { line: line_of(text, name), message: error.to_string() });
         }
     }
+    for (name, value) in &file.channels {
+        if let Err(error) = channel(name, value) {
+            found.push(Problem { line: line_of(text, name), message: error.to_string() });
+        }
+    }
+    let is_told =
+        |name: &String| file.channels.contains_key(name) || channels.contains(name.as_str());
+    let is_any = !file.channels.is_empty() || !channels.is_empty();
     for (at, entry) in file.suites.iter().enumerate() {
         let line = line_of_suite(text, &entry.name);
         let mut tell = |message: String| found.push(Problem { line, message });
@@ -46,9 +59,7 @@ pub fn problems(text: &str, targets: &BTreeSet<String>) -> Vec<Problem> {
             ));
         }
         let named = entry.alerts.iter().flat_map(|alerts| alerts.page.iter().chain(&alerts.notify));
-        for channel in
-            named.filter(|name| !file.channels.is_empty() && !file.channels.contains_key(*name))
-        {
+        for channel in named.filter(|name| is_any && !is_told(name)) {
             tell(format!(
                 "suite `{}` tells the channel `{channel}`, which nobody describes",
                 entry.name
@@ -89,7 +100,11 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(usize, &str)]) {
-        let found = problems(text, &BTreeSet::from(["prod".to_owned()]));
+        let found = problems(
+            text,
+            &BTreeSet::from(["prod".to_owned()]),
+            &BTreeSet::from(["pager".to_owned()]),
+        );
         let shown: Vec<(usize, &str)> =
             found.iter().map(|one| (one.line, one.message.as_str())).collect();
         assert_eq!(shown.len(), expected.len(), "{shown:?}");
@@ -117,5 +132,10 @@ mod tests {
             ],
         );
         check("suites: 3\n", &[(1, "")]);
+        check(
+            "channels:\n  chat: { kind: slack, url_env: X }\n  odd: { kind: pigeon }\nsuites:\n  - name: a\n    \
+             type: smoke\n    owners: [x]\n    alerts: { page: [pager], notify: [chat, chta] }\n",
+            &[(3, "pigeon"), (5, "`chta`, which nobody describes")],
+        );
     }
 }

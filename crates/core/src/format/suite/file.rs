@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::alert::channel::Channel;
 use crate::duration::{duration, typed};
 use crate::format::target::WireTarget;
 use crate::request::RetrievalMode;
@@ -31,6 +32,7 @@ pub struct SuiteFile {
     pub targets: BTreeMap<String, Value>,
     /// Who can be told, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, Channel>")]
     pub channels: BTreeMap<String, Value>,
     /// Thresholds of every suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]

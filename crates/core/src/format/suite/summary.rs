@@ -119,6 +119,54 @@ impl SuiteSummary {
         self.measures.iter().find(is_it)?.value
     }
 
+    /// The run, as far as its figures tell: without its cases.
+    pub fn as_run(&self, finished_at: String) -> SuiteRunBody {
+        let Self {
+            schema_version,
+            suite,
+            kind,
+            workspace,
+            target,
+            owners,
+            key,
+            trigger,
+            started_at,
+            duration_ms,
+            verdict,
+            inconclusive_reasons,
+            planned,
+            asked,
+            failing: _,
+            failing_cases: _,
+            rerank_threshold,
+            notes,
+            recalibrate,
+            measures,
+        } = self.clone();
+        SuiteRunBody {
+            schema_version,
+            suite,
+            kind,
+            workspace,
+            target,
+            owners,
+            key,
+            trigger,
+            started_at,
+            finished_at,
+            duration_ms,
+            verdict,
+            inconclusive_reasons,
+            planned,
+            asked,
+            rerank_threshold,
+            notes,
+            recalibrate,
+            measures,
+            cases: Vec::new(),
+        }
+    }
+
     /// The measures that made it fail.
     pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)

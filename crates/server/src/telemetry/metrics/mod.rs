@@ -3,7 +3,8 @@
 //! Every workspace has a set of its own, so a scrape that may see one workspace is made from that
 //! set and the process's and from nothing else. Label values are words of the program
 //! (`&'static str`) and every family has a bound, so neither slugs nor queries nor tokens can
-//! become series. Observing takes no lock that a scrape holds for long and allocates nothing
+//! become series; suites and their segments, which owners name, are read from the store for a scrape, and
+//! are bounded there. Observing takes no lock that a scrape holds for long and allocates nothing
 //! after the first time a series is seen.
 //!
 //! Deliberately absent: the clock. Durations and times are arguments.
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use gbrain_core::alert::metrics::Reading;
 use gbrain_core::capture::FailureReason;
 use gbrain_core::format::StageTime;
 use gbrain_core::gate::Verdict;
@@ -89,7 +91,7 @@ pub struct JobCount {
 }
 
 /// What is looked up when somebody scrapes, because nobody counts it on the way.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Readings {
     /// Open connections.
     pub connections: u64,
@@ -99,6 +101,8 @@ pub struct Readings {
     pub jobs: Vec<JobCount>,
     /// Spans that were dropped since the start.
     pub spans_dropped: u64,
+    /// Suites and alerts. Those of a workspace that may not be seen are left out of the scrape.
+    pub suites: Vec<Reading>,
 }
 
 type Reader = Box<dyn Fn(Visible<'_>) -> Readings + Send + Sync>;
@@ -183,6 +187,10 @@ impl Metrics {
     pub fn render(&self, visible: Visible<'_>) -> String {
         let mut readings = self.inner.reader.get().map_or_else(Readings::default, |r| r(visible));
         readings.jobs.retain(|job| visible.includes(&job.workspace));
+        readings.suites.retain(|one| match visible {
+            Visible::One(own) => own.as_str() == one.workspace,
+            Visible::All => true,
+        });
         scrape::render(self.visible(visible), self.inner.process.clone(), readings)
     }
 

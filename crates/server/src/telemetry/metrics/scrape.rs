@@ -4,6 +4,7 @@ use std::fmt::Error;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use gbrain_core::alert::metrics::families;
 use gbrain_core::id::WorkspaceId;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -48,12 +49,19 @@ pub(super) fn render(
     process: Arc<ProcessMetrics>,
     readings: Readings,
 ) -> String {
+    let suites = families(&readings.suites);
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Scrape { workspaces, process, readings }));
     let mut text = String::with_capacity(16 * 1024);
     encode(&mut text, &registry).expect("a string takes every write and no histogram is native");
+    // What owners named is written by the one that writes it for files, too.
+    let end = text.len() - text.strip_suffix(END).map_or(0, |_| END.len());
+    text.insert_str(end, &suites);
     text
 }
+
+/// The mark of the end of a document.
+const END: &str = "# EOF\n";
 
 /// Whole seconds since 1970; what was before is 1970.
 pub(super) fn unix_seconds(at: SystemTime) -> i64 {

@@ -109,6 +109,7 @@ impl Caller<'_> {
             "remove_label" => Call::new("DELETE", format!("/v1/labels/{}", self.rng.u8(1..3))),
             "labels_as_qrels" => Call::get("/v1/labels/qrels"),
             "compare" => Call::json("POST", "/v1/compare", &self.results()),
+            "list_alerts" => Call::get("/v1/alerts"),
             "list_suites" => Call::get("/v1/suites"),
             "suite_history" => Call::get("/v1/suites/smoke/runs?limit=1000"),
             "show_suite_run" => Call::get(format!("/v1/suite-runs/{}", self.rng.u8(1..3))),

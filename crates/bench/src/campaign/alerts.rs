@@ -1,0 +1,254 @@
+//! `campaign alerts`: many alerts, a receiver that is down for a while, and senders killed at any moment.
+//!
+//! Suites fail and recover in turn, so every recorded run is a message to each of two channels, a signed
+//! webhook and PagerDuty's events. Two processes look and send. With kills, every message arrives at least once,
+//! always the same under its name, in the order of its key; without kills, though the receiver was
+//! down for a while, exactly once.
+
+mod check;
+mod runs;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+use fastrand::Rng;
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::Store;
+use serde_json::json;
+
+use super::engine::Engine;
+use super::ground::Ground;
+use super::process::{Gbrain, Running};
+use super::say;
+use super::violations::Violations;
+use crate::receivers::{Receivers, Refusal};
+
+/// Processes that look and send.
+const SENDERS: usize = 2;
+/// The channels.
+const CHANNELS: usize = 2;
+/// How often a suite fails and recovers, together.
+const ROUNDS: usize = 10;
+/// What webhooks are signed with.
+const SECRET: &str = "hook-secret";
+/// How long all of it may take.
+const PATIENCE: Duration = Duration::from_secs(1_200);
+/// How long nobody is killed at least.
+const CALM: Duration = Duration::from_millis(400);
+
+/// Arguments of `campaign alerts`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign alerts")]
+pub struct AlertsArgs {
+    /// Kills, on each engine.
+    #[arg(long, default_value_t = 100)]
+    kills: usize,
+    /// Messages that must arrive.
+    #[arg(long, default_value_t = 10_000)]
+    alerts: usize,
+    /// How many seconds the receiver is down.
+    #[arg(long, default_value_t = 15)]
+    down: u64,
+    #[command(flatten)]
+    ground: Ground,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct Hunt {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// Kills; none is the part where every message must arrive once.
+    pub kills: usize,
+    /// Messages that must arrive.
+    pub alerts: usize,
+    /// How long the receiver is down.
+    pub down: Duration,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What a hunt did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Kills while messages were queued.
+    pub kills: usize,
+    /// Messages that arrived, each counted once.
+    pub arrived: usize,
+    /// Messages that came again.
+    pub again: usize,
+    /// Messages that were turned away while the receiver was down.
+    pub turned_away: u64,
+    /// What should not have been.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign on the engines that were asked for: with kills, then without.
+pub fn run(args: &AlertsArgs) -> Result<ExitCode> {
+    args.ground.each(|program, engine, seed| {
+        let mut findings = 0;
+        for kills in [args.kills, 0] {
+            let start = Instant::now();
+            let (alerts, down) = (args.alerts, Duration::from_secs(args.down));
+            let program = program.clone();
+            let report = hunt(&Hunt { program, engine, kills, alerts, down, seed })?;
+            say(format!(
+                "{}: {} kills, {} of {alerts} messages arrived, {} came again, {} turned away while the receiver \
+                 was down for {} s, {} violations, {} s",
+                engine.name(),
+                report.kills,
+                report.arrived,
+                report.again,
+                report.turned_away,
+                args.down,
+                report.violations.len(),
+                start.elapsed().as_secs()
+            ));
+            for violation in report.violations.iter().take(20) {
+                say(format!("  violation: {violation}"));
+            }
+            // Kills that nothing came again after have shown little, and so has a receiver that nobody missed.
+            let is_idle = report.kills < kills || report.turned_away == 0;
+            findings += report.violations.len() + usize::from(is_idle);
+        }
+        Ok(findings)
+    })
+}
+
+/// A receiver that is down at times.
+struct Site {
+    receivers: Receivers,
+    is_down: Arc<AtomicBool>,
+    turned_away: Arc<AtomicU64>,
+}
+
+impl Site {
+    fn open() -> Result<Self> {
+        let (is_down, turned_away) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (down, counted) = (is_down.clone(), turned_away.clone());
+        let receivers = Receivers::start_with(move |number, _| {
+            if !down.load(Ordering::SeqCst) {
+                return Refusal::None;
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            if number.is_multiple_of(2) { Refusal::Close } else { Refusal::Status(503, None) }
+        })?;
+        Ok(Self { receivers, is_down, turned_away })
+    }
+}
+
+/// Records runs, kills until there were enough kills, waits until everything was sent, and looks what came.
+pub fn hunt(hunt: &Hunt) -> Result<Report> {
+    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+    let violations = Violations::default();
+    violations.expect("init", &brain.run(&["init"])?);
+    let site = Site::open()?;
+    let channels = json!({ "channels": {
+        "hook": { "kind": "webhook", "url": site.receivers.url("/hook"), "secret_env": "CAMPAIGN_HOOK" },
+        "pager": { "kind": "pagerduty", "url": site.receivers.url("/pagerduty"), "routing_key_env": "CAMPAIGN_PD" },
+    } });
+    // JSON is YAML, too.
+    std::fs::write(brain.home().join("suites.yaml"), channels.to_string())?;
+    let suites = hunt.alerts.div_ceil(CHANNELS * ROUNDS);
+    let mut report = Report::default();
+    let is_recorded = AtomicBool::new(false);
+    std::thread::scope(|scope| -> Result<()> {
+        let recording = scope.spawn(|| {
+            let done = brain.store().and_then(|store| runs::record(store.as_ref(), suites, ROUNDS));
+            is_recorded.store(true, Ordering::SeqCst);
+            done
+        });
+        let done = conduct(hunt, &brain, &site, &violations, &is_recorded, &mut report);
+        recording.join().map_err(|_| anyhow::anyhow!("recording ended in a panic"))??;
+        done
+    })?;
+    brain.settle()?;
+    report.turned_away = site.turned_away.load(Ordering::SeqCst);
+    let taken = site.receivers.taken();
+    check::check(&taken, suites, ROUNDS, SECRET, &violations, &mut report);
+    check::nothing_is_left(brain.store()?.as_ref(), &violations)?;
+    if hunt.kills == 0 && report.again > 0 {
+        violations.add(format!("{} messages came again, and nobody was killed", report.again));
+    }
+    report.violations = violations.into_list();
+    if !report.violations.is_empty() {
+        say(format!("the brain is kept in {}", brain.keep().display()));
+    }
+    Ok(report)
+}
+
+fn sender(brain: &Gbrain, kills: usize) -> Result<Running> {
+    // A lease is waited for after each kill; where nobody is killed, no timeout may be mistaken for one.
+    let lease = if kills > 0 { "6" } else { "60" };
+    let mut command =
+        brain.command(&["autopilot", "--interval", "100ms", "--lease", lease, "--log", "error"]);
+    command.env("CAMPAIGN_HOOK", SECRET).env("CAMPAIGN_PD", "routing-key");
+    Running::start(command, "")
+}
+
+fn conduct(
+    hunt: &Hunt,
+    brain: &Gbrain,
+    site: &Site,
+    violations: &Violations,
+    is_recorded: &AtomicBool,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rng = Rng::with_seed(hunt.seed);
+    let mut crew = (0..SENDERS).map(|_| sender(brain, hunt.kills)).collect::<Result<Vec<_>>>()?;
+    let store = brain.store()?;
+    let begun = Instant::now();
+    let (mut down_until, mut downs) = (None::<Instant>, 0);
+    let (mut next_kill, mut last_kill) = (0, Instant::now());
+    loop {
+        std::thread::sleep(Duration::from_millis(20));
+        let arrived = site.receivers.count();
+        if is_recorded.load(Ordering::SeqCst) && arrived >= hunt.alerts && is_over(store.as_ref())?
+        {
+            break;
+        }
+        if begun.elapsed() > PATIENCE {
+            violations.add(format!("messages are not over after {} s", PATIENCE.as_secs()));
+            break;
+        }
+        // Down at a fifth and at three fifths of the way.
+        if down_until.is_some_and(|until| Instant::now() >= until) {
+            (down_until, downs) = (None, downs + 1);
+            site.is_down.store(false, Ordering::SeqCst);
+        } else if down_until.is_none() && downs < 2 && arrived * 5 >= hunt.alerts * (1 + 2 * downs)
+        {
+            down_until = Some(Instant::now() + hunt.down / 2);
+            site.is_down.store(true, Ordering::SeqCst);
+        }
+        let is_time = arrived >= next_kill || last_kill.elapsed() > CALM * 5;
+        if report.kills < hunt.kills && is_time && last_kill.elapsed() > CALM {
+            let victim = &mut crew[rng.usize(..SENDERS)];
+            violations.calm("a sender that was killed", &victim.strike()?);
+            *victim = sender(brain, hunt.kills)?;
+            report.kills += 1;
+            next_kill = arrived + rng.usize(..=2 * hunt.alerts / hunt.kills.max(1));
+            last_kill = Instant::now();
+        }
+    }
+    for sender in crew {
+        sender.signal("TERM")?;
+        violations.expect("a sender that was told to end", &sender.wait()?);
+    }
+    Ok(())
+}
+
+/// Whether every run was looked at and every message sent.
+fn is_over(store: &dyn Store) -> Result<bool> {
+    let workspace = WorkspaceId::default();
+    let cursor = store.alert_board(&workspace)?.cursor;
+    let is_seen = store.suite_runs_after(&workspace, cursor.run, 1)?.is_empty();
+    Ok(is_seen && store.delivery_counts(&workspace)?.queued == 0)
+}

@@ -1,0 +1,135 @@
+//! Channels from the command line: those that config.json describes, and those of the file of suites.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gbrain_core::alert::Policy;
+use gbrain_core::duration::duration;
+use gbrain_core::id::WorkspaceId;
+use gbrain_eval::alert::{
+    AlertSettings, ChannelBook, Courier, Directory, Errand, Lookout, Raised, SendLimits, Tally,
+    Witness,
+};
+use gbrain_server::AlertTools;
+use gbrain_store::{Store, StoreError};
+use serde_json::Value;
+
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::CliError;
+use crate::home::Home;
+use crate::serving::worker_name;
+
+/// How long a command that was asked for something else begins to send messages, and how long one may take:
+/// five seconds together.
+const ASIDE: Duration = Duration::from_secs(2);
+const ASIDE_EACH: Duration = Duration::from_secs(3);
+
+/// What alerts are raised and sent with.
+pub(crate) fn alert_tools(home: &Home, source: SuiteSource) -> Result<AlertTools, CliError> {
+    let book = channel_book(home, source);
+    Ok(AlertTools { book, settings: alert_settings(home)?, limits: SendLimits::default() })
+}
+
+/// Where channels are looked up: in config.json, and in a file of suites as it is then.
+fn channel_book(home: &Home, source: SuiteSource) -> ChannelBook {
+    let (described, variables) = (home.channels.clone(), home.variables.0);
+    let read = move || {
+        let (file, problem) = match source.read() {
+            Ok(file) => (file, None),
+            Err(error) => (None, Some(error.message)),
+        };
+        Directory::of(&described, file, problem)
+    };
+    ChannelBook { read: Arc::new(read), environment: Arc::new(move |name: &str| variables(name)) }
+}
+
+fn alert_settings(home: &Home) -> Result<AlertSettings, CliError> {
+    let wrong = |key: &str, wanted: &str| {
+        CliError::config(format!("{}: `{key}` takes {wanted}", home.config_path().display()))
+    };
+    let text = |key: &str, wanted: &str| match home.file.get(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(key, wanted)),
+    };
+    let url = text("server.public_url", "an address")?;
+    if url.as_ref().is_some_and(|url| !url.starts_with("https://") && !url.starts_with("http://")) {
+        return Err(wrong("server.public_url", "an address that begins with https:// or http://"));
+    }
+    let mut policy = Policy::default();
+    if let Some(text) = text("alerts.cooldown", "a duration, such as \"4h\"")? {
+        policy.cooldown = duration(&text).map_err(|why| wrong("alerts.cooldown", &why))?;
+    }
+    let with_queries = match home.file.get("alerts.include_query_text") {
+        None => false,
+        Some(Value::Bool(flag)) => *flag,
+        Some(_) => return Err(wrong("alerts.include_query_text", "true or false")),
+    };
+    Ok(AlertSettings { policy, public_url: url, with_queries })
+}
+
+/// Sends what is due once.
+pub(crate) fn deliver(
+    tools: &AlertTools,
+    store: &dyn Store,
+    within: Duration,
+    stop: &AtomicBool,
+    witness: &Witness<'_>,
+) -> Result<Tally, StoreError> {
+    let worker = format!("{}/once", worker_name());
+    let courier = Courier { store, book: &tools.book, worker: &worker, limits: tools.limits };
+    courier.run(Errand::Due(Instant::now() + within), stop, witness)
+}
+
+/// Looks at a run that was just recorded, and sends what it gave if that can be done from here. What can't
+/// stays queued; nothing that goes wrong is the run's fault.
+pub(crate) fn tell_of_run(
+    context: &Context<'_>,
+    store: &dyn Store,
+    source: &SuiteSource,
+    workspace: &WorkspaceId,
+) {
+    let told = told_of_run(context, store, source, workspace);
+    if let Err(error) = told {
+        context.terminal.warn(format!("alerts could not be looked at: {}", error.message));
+    }
+}
+
+fn told_of_run(
+    context: &Context<'_>,
+    store: &dyn Store,
+    source: &SuiteSource,
+    workspace: &WorkspaceId,
+) -> Result<(), CliError> {
+    let mut tools = alert_tools(&context.home, source.clone())?;
+    tools.limits.timeout = ASIDE_EACH;
+    let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
+    let Raised { raised, resolved, queued, problems, .. } =
+        lookout.look(workspace, store.clock()?)?;
+    for problem in problems {
+        context.terminal.warn(problem);
+    }
+    for (word, keys) in [("alert", raised), ("over", resolved)] {
+        keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));
+    }
+    if queued.is_empty() {
+        return Ok(());
+    }
+    let directory = (tools.book.read)();
+    let is_usable = |name: &String| {
+        directory.channel(name).is_ok_and(|channel| tools.book.unset(channel).is_empty())
+    };
+    let tally = match queued.iter().all(is_usable) {
+        true => deliver(&tools, store, ASIDE, &AtomicBool::new(false), &|_, _| ())?,
+        false => Tally::default(),
+    };
+    if tally.sent < queued.len() {
+        let left = queued.len() - tally.sent;
+        context.terminal.remark(format!(
+            "{left} message(s) are queued: `gbrain serve`, `gbrain worker` or `gbrain alerts deliver` sends them"
+        ));
+    }
+    Ok(())
+}

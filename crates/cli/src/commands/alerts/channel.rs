@@ -1,0 +1,83 @@
+//! `gbrain alerts test`.
+
+use std::time::Duration;
+
+use clap::Args;
+use gbrain_core::alert::Message;
+use gbrain_core::alert::channel::Channel;
+use gbrain_core::format::alert::ChannelTested;
+use gbrain_core::search::edit_distance;
+use gbrain_eval::alert::{Directory, Post, Posted, Stamp};
+
+use crate::channels::alert_tools;
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+
+/// How long the receiver may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Arguments of `alerts test`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain alerts test slack\n\n\
+    Sends at once, beside the queue. An incident that it opens at PagerDuty is closed again.\n\n\
+    Exit codes: 0 received, 1 not received.")]
+pub(super) struct TestArgs {
+    /// The channel.
+    channel: String,
+}
+
+/// Sends a word to a channel.
+pub(super) fn test(
+    context: &Context<'_>,
+    args: &TestArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let tools = alert_tools(&context.home, source.clone())?;
+    let directory = (tools.book.read)();
+    let channel = directory
+        .channel(&args.channel)
+        .map_err(|why| CliError::config(why).hint(known(&directory, &args.channel)))?;
+    let workspace = context.home.workspace.as_str();
+    let key = format!("gbrain/{workspace}/test/{}", args.channel);
+    let summary = format!("a test of the channel {} by gbrain", args.channel);
+    let at = format!("{:.0}", context.now);
+    let notice = Message::notice(workspace, &key, summary, at);
+    let post = Post::new(PATIENCE);
+    let send = |message: &Message| {
+        let id = format!("test-{}-{}", std::process::id(), context.now.as_millisecond());
+        let stamp = Stamp { id, written: context.now, now: context.now };
+        post.send(channel, &tools.book, message, &stamp)
+    };
+    let mut posted = send(&notice);
+    if matches!((channel, &posted), (Channel::Pagerduty { .. }, Posted::Received(_))) {
+        posted = send(&Message { action: "resolve".to_owned(), ..notice });
+    }
+    let (received, answer) = match posted {
+        Posted::Received(said) => (true, said),
+        Posted::Later { error, .. } | Posted::Unusable(error) | Posted::Never(error) => {
+            (false, error)
+        }
+    };
+    let (name, kind) = (args.channel.clone(), channel.kind().to_owned());
+    let tested = ChannelTested { channel: name, kind, received, answer };
+    if context.terminal.is_json() {
+        context.terminal.json(&tested);
+    } else {
+        let word = if received { "received" } else { "not received" };
+        context
+            .terminal
+            .line(format!("{} ({}): {word}: {}", tested.channel, tested.kind, tested.answer));
+    }
+    Ok(if received { Exit::Pass } else { Exit::Fail })
+}
+
+fn known(directory: &Directory, name: &str) -> String {
+    let nearest = directory.channels.keys().min_by_key(|known| edit_distance(known, name));
+    match nearest {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => {
+            "describe it under `channels:` of suites.yaml; docs/alerts.md has examples".to_owned()
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `gbrain alerts deliver` and `retry`.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Args;
+use gbrain_core::format::alert::DeliveredBody;
+use gbrain_eval::alert::{Fate, Lookout, Tally};
+use gbrain_store::{Delivery, Requeued};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::asking::interrupted;
+use crate::channels::{alert_tools, deliver};
+use crate::commands::Context;
+use crate::commands::eval::duration;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `alerts deliver`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain alerts deliver\n  gbrain alerts deliver --within 5m --json\n\n\
+    For where nothing is left running: from cron, or after a build. Messages of all workspaces are sent.\n\n\
+    Exit codes: 0 all that was due was received, 1 something was not."
+)]
+pub(super) struct DeliverArgs {
+    /// How long to send at most.
+    #[arg(long, value_name = "DUR", default_value = "1m", value_parser = duration)]
+    within: SignedDuration,
+}
+
+/// Arguments of `alerts retry`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain alerts history --state dead\n  gbrain alerts retry 12")]
+pub(super) struct RetryArgs {
+    /// The number of the message.
+    id: i64,
+}
+
+/// Looks, and sends what is due.
+pub(super) fn deliver_now(
+    context: &Context<'_>,
+    args: &DeliverArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let tools = alert_tools(&context.home, source.clone())?;
+    let mut body = DeliveredBody::default();
+    let lookout = Lookout { store: store.as_ref(), book: &tools.book, settings: &tools.settings };
+    let mut problems = Vec::new();
+    lookout.look_at_all(store.clock()?, &mut |workspace, looked| match looked {
+        Ok(raised) => {
+            body.changed += raised.raised.len() + raised.resolved.len();
+            problems.extend(raised.problems);
+        }
+        Err(error) => problems.push(format!("{workspace}: {error}")),
+    })?;
+    problems.iter().for_each(|problem| context.terminal.warn(problem));
+    let errors = Mutex::new(Vec::new());
+    let witness = |delivery: &Delivery, fate: &Fate| {
+        if let Fate::Later(why) | Fate::Dead(why) = fate {
+            let line = format!("{} to {}: {why}", delivery.id, delivery.channel);
+            errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(line);
+        }
+    };
+    let within = Duration::try_from(args.within).unwrap_or_default();
+    let tally = deliver(&tools, store.as_ref(), within, &interrupted(), &witness)?;
+    let Tally { sent, failed, dead } = tally;
+    let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    body = DeliveredBody { sent, failed, dead, errors, ..body };
+    if context.terminal.is_json() {
+        context.terminal.json(&body);
+    } else {
+        body.errors.iter().for_each(|line| context.terminal.warn(line));
+        let DeliveredBody { changed, sent, failed, dead, errors: _ } = &body;
+        context.terminal.line(format!(
+            "{changed} alert(s) changed; {sent} message(s) sent, {failed} to be tried again, {dead} given up"
+        ));
+    }
+    Ok(if failed + dead == 0 && problems.is_empty() { Exit::Pass } else { Exit::Fail })
+}
+
+/// Queues a message again.
+pub(super) fn retry(context: &Context<'_>, args: &RetryArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    match store.requeue_delivery(workspace, args.id, store.clock()?)? {
+        Requeued::Queued => (),
+        Requeued::NotDead => {
+            return Err(CliError::usage(format!(
+                "there is no message {} in workspace {workspace} that was given up",
+                args.id
+            ))
+            .hint("`gbrain alerts history --state dead` lists them"));
+        }
+        Requeued::Overtaken => {
+            return Err(CliError::conflict(format!(
+                "a later message of the same alert was sent already: message {} would come too late",
+                args.id
+            )));
+        }
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "id": args.id, "state": "queued" }));
+    } else {
+        context.terminal.line(format!("message {} is queued", args.id));
+    }
+    Ok(Exit::Pass)
+}

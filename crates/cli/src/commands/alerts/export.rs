@@ -1,0 +1,64 @@
+//! `gbrain alerts export`.
+
+use clap::{Args, ValueEnum};
+use gbrain_core::alert::export::{grafana, prometheus, ruled};
+use gbrain_core::alert::metrics::document;
+use gbrain_eval::alert::{held_against, reading};
+use serde_json::json;
+
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `alerts export`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain alerts export --format prometheus > gbrain-suites.rules.yml\n  \
+    gbrain alerts export --format grafana > dashboard.json\n  \
+    gbrain alerts export --format metrics > /var/lib/node_exporter/gbrain.prom\n\n\
+    Rules and dashboard are made of the tables that suites are held against, those of all workspaces."
+)]
+pub(super) struct ExportArgs {
+    /// Rules for Prometheus, a dashboard for Grafana, or the numbers as OpenMetrics text.
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Prometheus,
+    Grafana,
+    Metrics,
+}
+
+/// Prints what others read.
+pub(super) fn run(
+    context: &Context<'_>,
+    args: &ExportArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let tables = || -> Result<_, CliError> {
+        let file = source.read()?;
+        Ok(ruled(&held_against(store.as_ref(), file.as_ref())?))
+    };
+    let text = match args.format {
+        Format::Grafana => {
+            context.terminal.json(&grafana(&tables()?));
+            return Ok(Exit::Pass);
+        }
+        Format::Prometheus => prometheus(&tables()?),
+        Format::Metrics => {
+            let now = store.clock()?;
+            let all = store.workspaces()?;
+            let read = all.iter().map(|one| reading(store.as_ref(), &one.id, now));
+            document(&read.collect::<Result<Vec<_>, _>>()?)
+        }
+    };
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "text": text }));
+    } else {
+        context.terminal.out(text);
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,214 @@
+//! `gbrain alerts list`, `show` and `history`.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use gbrain_core::format::alert::{
+    AlertBody, AlertShown, AlertsBody, DeliveriesBody, DeliveryBody, SilenceBody,
+};
+use gbrain_eval::alert::wire;
+use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
+
+use crate::channels::alert_tools;
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+use crate::terminal::table;
+
+/// Messages that are looked through for what keeps them.
+const LOOKED_AT: usize = 1_000;
+/// Messages of an alert that are shown.
+const SHOWN: usize = 20;
+
+/// Arguments of `alerts list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Those that are over, too.
+    #[arg(long)]
+    all: bool,
+}
+
+/// Arguments of `alerts show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain alerts show gbrain/default/weekly/recall@5/all")]
+pub(super) struct ShowArgs {
+    /// Its key, as `gbrain alerts list` shows it.
+    key: String,
+}
+
+/// Arguments of `alerts history`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain alerts history --state dead\n  gbrain alerts history --channel pagerduty"
+)]
+pub(super) struct HistoryArgs {
+    /// Of this alert only.
+    key: Option<String>,
+    /// At most so many.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// queued, sent or dead only.
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<DeliveryState>,
+    /// To this channel only.
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// Messages with lower numbers than this.
+    #[arg(long, value_name = "ID")]
+    before: Option<i64>,
+}
+
+fn state(text: &str) -> Result<DeliveryState, String> {
+    DeliveryState::from_name(text).ok_or_else(|| "queued, sent or dead".to_owned())
+}
+
+/// Lists alerts.
+pub(super) fn list(
+    context: &Context<'_>,
+    args: &ListArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let state = (!args.all).then_some(AlertStatus::Firing);
+    let workspace = &context.home.workspace;
+    let body = wire::alerts(store.as_ref(), workspace, state, store.clock()?)?;
+    if context.terminal.is_json() {
+        context.terminal.json(&body);
+        return Ok(Exit::Pass);
+    }
+    let AlertsBody { alerts, silences, deliveries } = &body;
+    match alerts.is_empty() {
+        true => context.terminal.remark("nothing fires"),
+        false => {
+            let head = ["STATE", "SEVERITY", "SINCE", "TOLD", "KEY", "WHAT"];
+            context.terminal.out(table(&head, alerts.iter().map(row)));
+        }
+    }
+    for SilenceBody { id, key, reason, from: _, until } in silences {
+        context.terminal.line(format!("silence {id}: {key} until {until}: {reason}"));
+    }
+    if deliveries.queued + deliveries.dead > 0 {
+        let oldest = deliveries.oldest_queued.as_ref();
+        let oldest = oldest.map(|since| format!(", the oldest since {since}")).unwrap_or_default();
+        context.terminal.line(format!(
+            "messages: {} queued{oldest}; {} given up (`gbrain alerts history --state dead`)",
+            deliveries.queued, deliveries.dead
+        ));
+    }
+    for problem in stuck(context, store.as_ref(), source)? {
+        context.terminal.warn(problem);
+    }
+    Ok(Exit::Pass)
+}
+
+fn row(alert: &AlertBody) -> Vec<String> {
+    let told = match (&alert.told_at, alert.silenced) {
+        (_, true) => "silenced".to_owned(),
+        (Some(at), false) => at.clone(),
+        (None, false) => "nobody".to_owned(),
+    };
+    let AlertBody { state, severity, since, key, summary, .. } = alert.clone();
+    vec![state, severity, since, told, key, summary]
+}
+
+/// What keeps messages that are queued, by channel.
+pub(crate) fn stuck(
+    context: &Context<'_>,
+    store: &dyn Store,
+    source: &SuiteSource,
+) -> Result<Vec<String>, CliError> {
+    let tools = alert_tools(&context.home, source.clone())?;
+    let directory = (tools.book.read)();
+    let queued = DeliveryFilter { state: Some(DeliveryState::Queued), ..DeliveryFilter::default() };
+    let mut waiting: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
+    for delivery in store.deliveries(&context.home.workspace, &queued, LOOKED_AT)? {
+        waiting.entry(delivery.channel.clone()).or_default().push(delivery);
+    }
+    let why = |(name, messages): (&String, &Vec<Delivery>)| {
+        let count = messages.len();
+        let why = match directory.channel(name) {
+            Err(why) => Some(why),
+            Ok(channel) => match tools.book.unset(channel).first() {
+                Some(variable) => Some(format!("the variable {variable} is not set here")),
+                None => messages.iter().find_map(|one| one.error.clone()),
+            },
+        };
+        Some(format!("{count} message(s) wait for the channel `{name}`: {}", why?))
+    };
+    Ok(waiting.iter().filter_map(why).collect())
+}
+
+/// Shows an alert.
+pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    let all = wire::alerts(store.as_ref(), workspace, None, store.clock()?)?.alerts;
+    let alert = all.into_iter().find(|alert| alert.key == args.key).ok_or_else(|| {
+        CliError::usage(format!("there is no alert `{}` in workspace {workspace}", args.key))
+            .hint("`gbrain alerts list --all` shows those there are")
+    })?;
+    let own = DeliveryFilter { dedup_key: Some(args.key.clone()), ..DeliveryFilter::default() };
+    let deliveries = store.deliveries(workspace, &own, SHOWN)?;
+    let shown = AlertShown { alert, deliveries: deliveries.iter().map(wire::delivery).collect() };
+    if context.terminal.is_json() {
+        context.terminal.json(&shown);
+        return Ok(Exit::Pass);
+    }
+    context.terminal.out(as_text(&shown.alert));
+    tell_deliveries(context, &shown.deliveries);
+    Ok(Exit::Pass)
+}
+
+fn as_text(alert: &AlertBody) -> String {
+    let mut lines = vec![
+        alert.summary.clone(),
+        format!("{} since {}, {}", alert.state, alert.since, alert.severity),
+        format!("owners {}", alert.owners.join(", ")),
+    ];
+    lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {value}")));
+    if alert.failing_count > 0 {
+        lines.push(format!("{} failing cases: {}", alert.failing_count, alert.failing.join(", ")));
+    }
+    if let Some(run) = alert.run {
+        lines.push(format!("`gbrain suites show {run}`"));
+    }
+    if alert.silenced {
+        lines.push("silenced".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Lists messages.
+pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
+    let filter = DeliveryFilter {
+        state: args.state,
+        channel: args.channel.clone(),
+        dedup_key: args.key.clone(),
+        before: args.before,
+    };
+    let store = context.store()?;
+    let found = store.deliveries(&context.home.workspace, &filter, usize::from(args.limit))?;
+    let deliveries: Vec<DeliveryBody> = found.iter().map(wire::delivery).collect();
+    if context.terminal.is_json() {
+        context.terminal.json(&DeliveriesBody { deliveries });
+    } else if deliveries.is_empty() {
+        context.terminal.remark("there are no messages");
+    } else {
+        tell_deliveries(context, &deliveries);
+    }
+    Ok(Exit::Pass)
+}
+
+fn tell_deliveries(context: &Context<'_>, deliveries: &[DeliveryBody]) {
+    if deliveries.is_empty() {
+        return;
+    }
+    let row = |one: &DeliveryBody| {
+        let when = one.ended_at.as_ref().or(one.next_at.as_ref()).cloned().unwrap_or_default();
+        let DeliveryBody { id, channel, key, action, state, attempts, error, .. } = one.clone();
+        let error = error.unwrap_or_default();
+        vec![id.to_string(), channel, action, state, attempts.to_string(), when, key, error]
+    };
+    let head = ["ID", "CHANNEL", "ACTION", "STATE", "TRIES", "ENDED OR NEXT", "KEY", "ERROR"];
+    context.terminal.out(table(&head, deliveries.iter().map(row)));
+}

@@ -1,0 +1,89 @@
+//! `gbrain alerts silence` and `unsilence`.
+
+use clap::Args;
+use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
+use gbrain_eval::alert::wire;
+use gbrain_store::{NewSilence, Silence};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::commands::Context;
+use crate::commands::eval::duration;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `alerts silence`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gbrain alerts silence gbrain/default/weekly/recall@5/all --for 2h --reason \"known, see #12\"\n  \
+    gbrain alerts silence 'gbrain/default/*' --for 30m --reason \"reindexing\"\n\n\
+    What happens is kept; only messages are kept back. What still fires when the silence ends is told then. \
+    That something is over is told at once."
+)]
+pub(super) struct SilenceArgs {
+    /// A key, or the beginning of keys and a `*`.
+    key: String,
+    /// For how long.
+    #[arg(long = "for", value_name = "DUR", value_parser = duration)]
+    how_long: SignedDuration,
+    /// Why.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Arguments of `alerts unsilence`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain alerts unsilence 3")]
+pub(super) struct UnsilenceArgs {
+    /// The number of the silence, as `gbrain alerts list` shows it.
+    id: i64,
+}
+
+/// Keeps messages back.
+pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit, CliError> {
+    let SilenceArgs { key, how_long, reason } = args;
+    let beginning = key.strip_suffix('*').unwrap_or(key);
+    if !"gbrain/".starts_with(beginning) && !beginning.starts_with("gbrain/") {
+        return Err(CliError::usage(format!("{key:?} is the beginning of no key")).hint(
+            "keys are written gbrain/WORKSPACE/SUITE/WHAT; `gbrain alerts list` shows them",
+        ));
+    }
+    if reason.trim().is_empty() {
+        return Err(CliError::usage("--reason is empty: say why, for whoever wonders"));
+    }
+    let store = context.store()?;
+    let starts_at = store.clock()?;
+    let ends_at = starts_at
+        .checked_add(*how_long)
+        .map_err(|_| CliError::usage("--for is longer than time goes on"))?;
+    let (key, reason) = (key.clone(), reason.clone());
+    let record = SilenceRecord { schema_version: ALERT_VERSION, key, reason };
+    let body = json!(record).to_string();
+    let new = NewSilence { starts_at, ends_at, body: body.clone() };
+    let id = store.add_silence(&context.home.workspace, &new)?;
+    let shown = wire::silence(&Silence { id, starts_at, ends_at, body });
+    if context.terminal.is_json() {
+        context.terminal.json(&shown);
+    } else {
+        context.terminal.line(format!("silence {id}: {} until {}", shown.key, shown.until));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Ends a silence.
+pub(super) fn unsilence(context: &Context<'_>, args: &UnsilenceArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    if !store.end_silence(workspace, args.id, store.clock()?)? {
+        return Err(CliError::usage(format!(
+            "there is no silence {} in workspace {workspace} that is not over",
+            args.id
+        ))
+        .hint("`gbrain alerts list` shows those in force"));
+    }
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "id": args.id, "ended": true }));
+    } else {
+        context.terminal.line(format!("silence {} is over", args.id));
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,157 @@
+//! `gbrain alerts`, word by word.
+
+use gbrain_bench::mailbox::{Mailbox, MailboxOptions, encrypting};
+use gbrain_bench::receivers::Refusal;
+use gbrain_core::format::alert::{ChannelTested, SilenceBody};
+use gbrain_core::format::schema::of_body;
+
+use super::*;
+use crate::conforms::assert_conforms;
+
+#[test]
+fn a_channel_is_tested() {
+    let receivers = Receivers::start_with(|_, path| match path {
+        "/hook" => Refusal::Status(403, None),
+        _ => Refusal::None,
+    })
+    .unwrap();
+    let home = failing(Home::sqlite(), &receivers, "");
+    let test = |channel: &str| {
+        let ran = known(&home, &receivers, &["alerts", "test", channel, "--json"]);
+        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        (ran.code, body)
+    };
+    let (code, body) = test("pager");
+    assert_conforms(of_body::<ChannelTested>().as_value(), &body);
+    assert!(code == Some(0) && body["answer"].as_str().unwrap().starts_with("202"), "{body}");
+    assert_eq!(sent(&receivers), ["pagerduty resolve", "pagerduty trigger"], "nothing stays open");
+    let (code, body) = test("chat");
+    assert_eq!((code, &body["answer"]), (Some(0), &json!("200 ok")));
+    let (code, body) = test("hook");
+    assert!(code == Some(1) && body["answer"].as_str().unwrap().contains("status 403"), "{body}");
+    let ran = home.run(&["alerts", "test", "hook"]);
+    assert!(
+        ran.code == Some(1) && ran.stdout.contains("the variable ALERT_HOOK is not set"),
+        "{}",
+        ran.stdout
+    );
+    let ran = home.run(&["alerts", "test", "hok"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean `hook`"), "{}", ran.stderr);
+    assert_eq!(deliveries(&home), [] as [Value; 0], "a test is beside the queue");
+}
+
+/// Through STARTTLS, trusted by the system's own list.
+#[test]
+fn a_mail_is_tested() {
+    let tls = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../eval/tests/it/target/tls");
+    let config = encrypting(&tls.join("server.pem"), &tls.join("server.key")).unwrap();
+    let options =
+        MailboxOptions { tls: Some(config), auth: Some("PLAIN"), ..MailboxOptions::default() };
+    let mailbox = Mailbox::start(options).unwrap();
+    let home = Home::sqlite();
+    let channel = json!({ "channels": { "mail": { "kind": "email", "host": "localhost", "port": mailbox.port(),
+        "username_env": "MAIL_USER", "password_env": "MAIL_PASS", "from": "gbrain@example.com", "to": ["ops@example.com"] } } });
+    std::fs::write(home.path().join("config.json"), channel.to_string()).unwrap();
+    let test = |authorities: &str| {
+        let mut command = home.command(&["alerts", "test", "mail"]);
+        command.env("MAIL_USER", "ada").env("MAIL_PASS", "mail-pass-9");
+        command.env("SSL_CERT_FILE", tls.join(authorities)).env_remove("SSL_CERT_DIR");
+        Ran::of(command.output().unwrap())
+    };
+    let ran = test("ca.pem");
+    assert!(
+        ran.code == Some(0) && ran.stdout.contains("250 2.0.0 taken"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let mail = mailbox.mails().remove(0);
+    assert!(
+        mail.is_encrypted
+            && mail.data.contains("Subject: [gbrain] Notice: a test of the channel mail"),
+        "{mail:?}"
+    );
+    let ran = test("nothing.pem");
+    assert_eq!((ran.code, mailbox.mails().len()), (Some(1), 1), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("mail-pass-9") && !ran.stderr.contains("mail-pass-9"));
+}
+
+#[test]
+fn silences_are_kept_and_ended() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, ", alerts: { notify: [hook] }");
+        let silence =
+            ["alerts", "silence", "gbrain/default/s/*", "--for", "2h", "--reason", "reindexing"];
+        let made = home.json(&silence);
+        assert_conforms(of_body::<SilenceBody>().as_value(), &made);
+        known(&home, &receivers, &["suites", "run", "s"]);
+        assert_eq!(receivers.requests(), 0);
+        let list = home.json(&["alerts", "list"]);
+        assert!(
+            list["alerts"].as_array().unwrap().iter().all(|one| one["silenced"] == true),
+            "{list:#}"
+        );
+        assert_eq!(list["silences"][0]["reason"], "reindexing");
+        assert!(home.ok(&["alerts", "list"]).contains("silenced"));
+        home.ok(&["alerts", "unsilence", &made["id"].to_string()]);
+        known(&home, &receivers, &["alerts", "deliver"]);
+        assert_eq!(
+            sent(&receivers),
+            ["hook trigger", "hook trigger"],
+            "what still fires is told then"
+        );
+        assert_eq!(home.run(&["alerts", "unsilence", "9"]).code, Some(2));
+        for wrong in [["x", "1h", "why"], ["gbrain/*", "1h", " "], ["gbrain/*", "soon", "why"]] {
+            let [key, time, reason] = wrong;
+            let ran = home.run(&["alerts", "silence", key, "--for", time, "--reason", reason]);
+            assert_eq!(ran.code, Some(2), "{wrong:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_given_up_is_queued_again() {
+    for home in Home::both() {
+        let receivers = Receivers::start_with(|number, _| match number {
+            1 => Refusal::Status(400, None),
+            _ => Refusal::None,
+        })
+        .unwrap();
+        let home = failing(home, &receivers, ", alerts: { page: [hook] }");
+        known(&home, &receivers, &["suites", "run", "s"]);
+        let dead = home.json(&["alerts", "history", "--state", "dead"])["deliveries"].clone();
+        let id = dead[0]["id"].to_string();
+        assert!(dead[0]["error"].as_str().unwrap().contains("status 400"), "{dead:#}");
+        assert!(home.ok(&["alerts", "list"]).contains("1 given up"));
+        home.ok(&["alerts", "retry", &id]);
+        assert_eq!(known(&home, &receivers, &["alerts", "deliver"]).code, Some(0));
+        assert_eq!(sent(&receivers), ["hook trigger"]);
+        let ran = home.run(&["alerts", "retry", &id]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("given up"), "{}", ran.stderr);
+        keeps_secrets(&home, &receivers);
+    }
+}
+
+#[test]
+fn rules_dashboard_and_numbers() {
+    let receivers = Receivers::start().unwrap();
+    let home = failing(Home::sqlite(), &receivers, "");
+    home.run(&["suites", "run", "s"]);
+    let export = |format: &str| home.ok(&["alerts", "export", "--format", format]);
+    let rules = export("prometheus");
+    assert!(rules.contains("recall@5\",segment=\"all\"} < 0.92"), "{rules}");
+    assert!(
+        rules.contains("latency_p95_ms\",segment=\"all\"} > 60000"),
+        "the suite's own table: {rules}"
+    );
+    let dashboard: Value = serde_json::from_str(&export("grafana")).unwrap();
+    assert_eq!(dashboard["uid"], "gbrain-suites");
+    let numbers = export("metrics");
+    assert!(numbers.ends_with("# EOF\n"), "{numbers}");
+    assert!(numbers.contains("gbrain_suite_measure{workspace=\"default\",suite=\"s\",measure=\"recall@5\",segment=\"all\"} 0\n"), "{numbers}");
+    assert!(
+        numbers.contains("gbrain_alerts_firing{workspace=\"default\",severity=\"critical\"} 1\n"),
+        "{numbers}"
+    );
+}

@@ -1,0 +1,35 @@
+//! The short form of `cargo xtask campaign alerts`.
+
+use std::time::Duration;
+
+use gbrain_bench::campaign::alerts::{Hunt, hunt};
+use gbrain_bench::campaign::engine::Engine;
+
+fn check(engine: Engine, kills: usize) {
+    let program = env!("CARGO_BIN_EXE_gbrain").into();
+    let (alerts, down) = (200, Duration::from_secs(2));
+    let report = hunt(&Hunt { program, engine, kills, alerts, down, seed: 5 }).unwrap();
+    assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    assert_eq!(report.arrived, alerts, "{report:?}");
+    assert!(report.turned_away > 0, "{report:?}");
+}
+
+#[test]
+fn messages_survive_killed_senders_on_sqlite() {
+    check(Engine::Sqlite, 4);
+}
+
+#[test]
+fn messages_survive_killed_senders_on_postgres() {
+    check(Engine::Postgres, 4);
+}
+
+#[test]
+fn messages_arrive_once_when_nobody_is_killed_on_sqlite() {
+    check(Engine::Sqlite, 0);
+}
+
+#[test]
+fn messages_arrive_once_when_nobody_is_killed_on_postgres() {
+    check(Engine::Postgres, 0);
+}

@@ -1,0 +1,143 @@
+//! What a run from the command line raises and sends.
+
+use gbrain_core::format::alert::{AlertShown, AlertsBody, DeliveriesBody};
+use gbrain_core::format::schema::of_body;
+
+use super::*;
+use crate::conforms::assert_conforms;
+
+#[test]
+fn a_run_raises_sends_and_takes_back() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, "");
+        let ran = known(&home, &receivers, &["suites", "run", "s"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        // recall@5 pages, recall@10 is told as well: two alerts, three channels.
+        let begun = [
+            "chat Alert",
+            "chat Page",
+            "hook trigger",
+            "hook trigger",
+            "pagerduty trigger",
+            "pagerduty trigger",
+        ];
+        assert_eq!(sent(&receivers), begun, "{}", ran.stderr);
+        let list = home.json(&["alerts", "list"]);
+        assert_conforms(of_body::<AlertsBody>().as_value(), &list);
+        let keys: Vec<&Value> =
+            list["alerts"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
+        assert_eq!(keys, ["gbrain/default/s/recall@10/all", "gbrain/default/s/recall@5/all"]);
+        let shown = home.json(&["alerts", "show", "gbrain/default/s/recall@5/all"]);
+        assert_conforms(of_body::<AlertShown>().as_value(), &shown);
+        assert_eq!(
+            (&shown["alert"]["severity"], &shown["alert"]["failing_count"]),
+            (&json!("critical"), &json!(1))
+        );
+        assert!(
+            home.ok(&["alerts", "show", "gbrain/default/s/recall@5/all"])
+                .contains("gbrain suites show 1")
+        );
+        // It goes on, and its cooldown too.
+        known(&home, &receivers, &["suites", "run", "s"]);
+        assert_eq!(receivers.count(), 6);
+        mend(&home);
+        let ran = known(&home, &receivers, &["suites", "run", "s"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("over: gbrain/default/s/recall@5/all"), "{}", ran.stderr);
+        assert_eq!(receivers.count(), 12);
+        assert_eq!(
+            sent(&receivers)
+                .iter()
+                .filter(|one| one.contains("resolve") || one.contains("Recovered"))
+                .count(),
+            6
+        );
+        let history = home.json(&["alerts", "history"]);
+        assert_conforms(of_body::<DeliveriesBody>().as_value(), &history);
+        assert!(deliveries(&home).iter().all(|one| one["state"] == "sent"), "{history:#}");
+        assert!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().is_empty());
+        keeps_secrets(&home, &receivers);
+    }
+}
+
+/// Where secrets are not at hand, messages stay queued, and whoever has them sends them.
+#[test]
+fn what_can_not_be_sent_from_here_is_queued() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, ", alerts: { notify: [hook, gone] }");
+        let ran = home.run(&["suites", "run", "s"]);
+        assert!(ran.stderr.contains("4 message(s) are queued"), "{}", ran.stderr);
+        assert_eq!(receivers.requests(), 0);
+        let list = home.run(&["alerts", "list"]);
+        assert!(
+            list.stderr.contains("ALERT_HOOK is not set") && list.stderr.contains("`gone`"),
+            "{}",
+            list.stderr
+        );
+        let doctor = home.run(&["doctor"]).stdout;
+        assert!(doctor.contains("ALERT_"), "{doctor}");
+        let ran = known(&home, &receivers, &["alerts", "deliver", "--json"]);
+        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(
+            (ran.code, &body["sent"], &body["failed"]),
+            (Some(1), &json!(2), &json!(2)),
+            "{body:#}"
+        );
+        assert!(
+            body["errors"][0].as_str().unwrap().contains("nobody describes the channel `gone`")
+        );
+        assert_eq!(receivers.count(), 2);
+        keeps_secrets(&home, &receivers);
+    }
+}
+
+#[test]
+fn a_suite_that_does_not_run_is_told_of_by_who_looks() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, ", alerts: { notify: [hook], silent_after_days: 0 }");
+        home.ok(&["suites", "enable", "s"]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let ran = known(&home, &receivers, &["autopilot", "--once", "--json"]);
+        let duties: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let is_told = |one: &Value| one["duty"] == "alerts:hook" && one["state"] == "told";
+        assert!(
+            ran.code == Some(0) && duties["duties"].as_array().unwrap().iter().any(is_told),
+            "{duties:#}"
+        );
+        let taken = receivers.taken();
+        assert_eq!(taken[0].body["dedup_key"], "gbrain/default/s/silent");
+        assert!(taken[0].body["summary"].as_str().unwrap().contains("has not run since"));
+    }
+}
+
+/// What is asked is said where somebody allowed it, and links lead to the server that is named.
+#[test]
+fn settings_of_the_home() {
+    let receivers = Receivers::start().unwrap();
+    let home = failing(Home::sqlite(), &receivers, ", alerts: { notify: [hook] }");
+    let config = |text: &str| std::fs::write(home.path().join("config.json"), text).unwrap();
+    config(
+        r#"{"format":"gbrain/1","server":{"public_url":"https://brain.example"},"alerts":{"include_query_text":true,"cooldown":"0s"}}"#,
+    );
+    known(&home, &receivers, &["suites", "run", "s"]);
+    known(&home, &receivers, &["suites", "run", "s"]);
+    let taken = receivers.taken();
+    assert_eq!(taken.len(), 4, "no cooldown");
+    assert_eq!(taken[0].body["queries"], json!([ASKED]));
+    assert_eq!(taken[0].body["link"], "https://brain.example/v1/suite-runs/1");
+    for wrong in [
+        r#"{"alerts":{"cooldown":4}}"#,
+        r#"{"server":{"public_url":"brain"}}"#,
+        r#"{"alerts":{"include_query_text":"yes"}}"#,
+    ] {
+        config(wrong);
+        assert_eq!(home.run(&["alerts", "deliver"]).code, Some(2), "{wrong}");
+    }
+    // Channels of the home beat those of the file.
+    config(&json!({ "channels": { "hook": { "kind": "webhook", "url": receivers.url("/own"), "secret_env": "ALERT_HOOK" } } }).to_string());
+    assert_eq!(known(&home, &receivers, &["alerts", "test", "hook"]).code, Some(0));
+    assert_eq!(receivers.taken().last().unwrap().path, "/own");
+}

@@ -1,0 +1,81 @@
+//! What is read for numbers and rules: the last runs, what fires, what waits; and what suites are held against.
+
+use std::collections::BTreeMap;
+
+use gbrain_core::alert::Severity;
+use gbrain_core::alert::metrics::{Reading, SuiteReading};
+use gbrain_core::format::suite::{SuiteFile, SuiteSummary};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::Suite;
+use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter, SuiteRunInfo};
+use jiff::Timestamp;
+
+use crate::suite::registered;
+
+/// Runs that are looked through for the last of each suite, before suites are asked for one by one.
+const RECENT: usize = 200;
+
+/// What a workspace has to say in numbers.
+pub fn reading(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    now: Timestamp,
+) -> Result<Reading, StoreError> {
+    let mut last: BTreeMap<String, SuiteRunInfo> = BTreeMap::new();
+    for run in store.suite_runs(workspace, &SuiteRunFilter::default(), RECENT)? {
+        last.entry(run.suite.clone()).or_insert(run);
+    }
+    for suite in store.suites(workspace)? {
+        if !last.contains_key(&suite.name) {
+            let own =
+                SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
+            last.extend(store.suite_runs(workspace, &own, 1)?.pop().map(|run| (suite.name, run)));
+        }
+    }
+    let suites = last.into_values().map(|run| {
+        let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+        SuiteReading {
+            suite: run.suite,
+            verdict: run.verdict,
+            at: run.finished_at,
+            measures: summary.map_or_else(Vec::new, |summary| summary.measures),
+        }
+    });
+    let board = store.alert_board(workspace)?;
+    let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing);
+    let counts = store.delivery_counts(workspace)?;
+    let waited = counts.oldest_queued.map(|since| now.duration_since(since).as_secs_f64());
+    Ok(Reading {
+        workspace: workspace.as_str().to_owned(),
+        suites: suites.collect(),
+        firing: firing.filter_map(|one| Severity::from_name(&one.severity)).collect(),
+        queued: counts.queued,
+        dead: counts.dead,
+        oldest_queued: waited.unwrap_or(0.0).max(0.0),
+    })
+}
+
+/// Every suite with its workspace, as it is held against its thresholds: those that are registered, and
+/// those that only a file knows.
+pub fn held_against(
+    store: &dyn Store,
+    file: Option<&SuiteFile>,
+) -> Result<Vec<(String, Suite)>, StoreError> {
+    let mut all: BTreeMap<(String, String), Suite> = BTreeMap::new();
+    for workspace in store.workspaces()? {
+        let name = workspace.id.as_str();
+        for stored in store.suites(&workspace.id)? {
+            if let Ok(suite) = registered(&stored) {
+                all.insert((name.to_owned(), stored.name), suite);
+            }
+        }
+        for entry in file.iter().flat_map(|file| &file.suites) {
+            let own = entry.workspace.as_deref().unwrap_or("default");
+            let (Some(file), true) = (file, own == "*" || own == name) else { continue };
+            if let Ok(suite) = file.standing(entry, name).suite() {
+                all.entry((name.to_owned(), entry.name.clone())).or_insert(suite);
+            }
+        }
+    }
+    Ok(all.into_iter().map(|((workspace, _), suite)| (workspace, suite)).collect())
+}

@@ -1,0 +1,97 @@
+//! Alerts in processes that are left running: runs are looked at once they are recorded and once in a
+//! while, and messages are sent by a thread of its own, so that no receiver holds a schedule up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_eval::alert::{
+    AlertSettings, ChannelBook, Courier, Errand, Fate, Lookout, Raised, SendLimits,
+};
+use gbrain_store::{Delivery, Store, StoreError};
+use jiff::Timestamp;
+
+/// How long a sender whose store does not answer waits before it asks again.
+const RECOVERY: Duration = Duration::from_secs(5);
+
+/// What alerts of all workspaces are raised and sent with.
+#[derive(Clone)]
+pub struct AlertTools {
+    /// Where channels are looked up.
+    pub book: ChannelBook,
+    /// How alerts are told.
+    pub settings: AlertSettings,
+    /// How messages are sent.
+    pub limits: SendLimits,
+}
+
+impl AlertTools {
+    fn lookout<'a>(&'a self, store: &'a dyn Store) -> Lookout<'a> {
+        Lookout { store, book: &self.book, settings: &self.settings }
+    }
+
+    /// Looks at what was recorded in a workspace. What can't be looked at now is looked at later.
+    pub(crate) fn look(&self, store: &dyn Store, workspace: &WorkspaceId, now: Timestamp) {
+        tell(workspace, self.lookout(store).look(workspace, now));
+    }
+
+    /// Looks at every workspace.
+    pub(crate) fn look_at_all(&self, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+        self.lookout(store).look_at_all(now, &mut |workspace, looked| tell(workspace, looked))
+    }
+
+    /// A thread that sends what is queued until it is stopped.
+    pub(crate) fn sender(
+        self,
+        store: Arc<dyn Store>,
+        worker: &str,
+        stop: Arc<AtomicBool>,
+    ) -> JoinHandle<()> {
+        let worker = format!("{worker}/alerts");
+        std::thread::spawn(move || {
+            let courier = Courier {
+                store: store.as_ref(),
+                book: &self.book,
+                worker: &worker,
+                limits: self.limits,
+            };
+            while !stop.load(Ordering::Acquire) {
+                if let Err(error) = courier.run(Errand::Forever, &stop, &witness) {
+                    tracing::warn!(%error, "messages could not be looked up");
+                    std::thread::park_timeout(RECOVERY);
+                }
+            }
+        })
+    }
+}
+
+fn tell(workspace: &WorkspaceId, looked: Result<Raised, StoreError>) {
+    let workspace = workspace.as_str();
+    let Raised { raised, resolved, problems, .. } = match looked {
+        Ok(raised) => raised,
+        Err(error) => {
+            tracing::warn!(workspace, %error, "alerts could not be looked at");
+            return;
+        }
+    };
+    // Not under the name `key`: what has it is not written.
+    raised.iter().for_each(|alert| tracing::warn!(workspace, alert, "an alert"));
+    resolved.iter().for_each(|alert| tracing::info!(workspace, alert, "an alert is over"));
+    problems.iter().for_each(|problem| tracing::warn!(workspace, problem, "alerts"));
+}
+
+fn witness(delivery: &Delivery, fate: &Fate) {
+    let Delivery { workspace, id, channel, dedup_key: alert, attempt, .. } = delivery;
+    let workspace = workspace.as_str();
+    match fate {
+        Fate::Sent => tracing::info!(workspace, id, channel, alert, attempt, "a message was sent"),
+        Fate::Later(why) => {
+            tracing::warn!(workspace, id, channel, alert, attempt, why, "a message is tried again");
+        }
+        Fate::Dead(why) => {
+            tracing::error!(workspace, id, channel, alert, why, "a message was given up");
+        }
+    }
+}
