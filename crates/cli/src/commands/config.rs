@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use gbrain_brain::Brain;
 use gbrain_core::config::{self, ConfigError, KEYS, Key};
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
+use gbrain_eval::calibrate::tell_changed;
 use serde_json::{Value, json};
 
 use crate::commands::Context;
@@ -56,8 +57,12 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
             let key = config::renamed(key).unwrap_or(key);
             let value = checked(key, value)?;
             let brain = context.brain()?;
+            let before = brain.store().config_get(brain.workspace(), key)?;
             brain.store().config_set(brain.workspace(), key, &value)?;
             forget_old(&brain, key)?;
+            if before.as_ref() != Some(&value) {
+                tell_suites(context, &brain, key, &value)?;
+            }
             say(context, key, Some(&value));
         }
         Action::Unset { key } => {
@@ -68,6 +73,9 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
             let brain = context.brain()?;
             let was_set = brain.store().config_unset(brain.workspace(), key)?;
             let had_old = forget_old(&brain, key)?;
+            if was_set {
+                tell_suites(context, &brain, key, "none")?;
+            }
             if !was_set && !had_old {
                 context.terminal.remark(format!("{key} was not set"));
             }
@@ -75,6 +83,19 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
         }
     }
     Ok(Exit::Pass)
+}
+
+/// Suites that wait for another reranker hear of it.
+fn tell_suites(
+    context: &Context<'_>,
+    brain: &Brain,
+    key: &str,
+    model: &str,
+) -> Result<(), CliError> {
+    match key == config::MODEL_RERANK {
+        true => Ok(tell_changed(brain.store(), brain.workspace(), model, "model", context.now)?),
+        false => Ok(()),
+    }
 }
 
 /// Removes a value under the name that a key had; whether there was one.

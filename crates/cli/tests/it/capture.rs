@@ -379,8 +379,11 @@ fn old_captures_go_by_themselves() {
     let old = Timestamp::now().as_millisecond() - 8 * 86_400_000;
     let db = rusqlite::Connection::open(home.path().join("brain.db")).unwrap();
     db.execute("UPDATE eval_candidates SET created_at = ?1", [old]).unwrap();
+    db.execute("UPDATE retrieval_logs SET created_at = ?1", [old]).unwrap();
     home.ok(&["query", "boats"]);
     assert_eq!(exported(&home).len(), 1);
+    let logs = "SELECT count(*) FROM retrieval_logs";
+    assert_eq!(db.query_row(logs, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
 use gbrain_core::format::calibration::{Deployment, ThresholdBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::due::EventKind;
-use gbrain_store::{NewEvent, RerankThreshold, Store, ThresholdStatus};
+use gbrain_store::{NewEvent, RerankThreshold, Store, StoreError, ThresholdStatus};
 use jiff::Timestamp;
 
 use super::{CalibrateError, body};
@@ -36,17 +36,28 @@ pub fn deploy(
     };
     store.edit_threshold(workspace, id, &with)?;
     // Told before: a process that ends in between has a suite run too many, and none too few.
-    let event = NewEvent {
-        kind: EventKind::RerankChanged.name().to_owned(),
-        document: found.model.clone(),
-        version: format!("threshold-{id} {now}"),
-        body: "{}".to_owned(),
-    };
-    store.add_event(workspace, &event, now)?;
+    tell_changed(store, workspace, &found.model, &format!("threshold-{id}"), now)?;
     let least = found.threshold.to_string();
     let settings = [(RERANK_THRESHOLD, &*least), (RERANK_THRESHOLD_MODEL, &*found.model)];
     store.set_threshold_status(workspace, id, ThresholdStatus::Active, &settings, now)?;
     store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))
+}
+
+/// Tells suites that the reranker or its threshold is another now.
+pub fn tell_changed(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    model: &str,
+    what: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let event = NewEvent {
+        kind: EventKind::RerankChanged.name().to_owned(),
+        document: model.to_owned(),
+        version: format!("{what} {now}"),
+        body: "{}".to_owned(),
+    };
+    store.add_event(workspace, &event, now).map(|_| ())
 }
 
 /// What stands in the way of a threshold.

@@ -20,7 +20,7 @@ mod show;
 mod verify;
 
 pub use collect::{Collection, Sources};
-pub use deploy::deploy;
+pub use deploy::{deploy, tell_changed};
 pub use error::CalibrateError;
 pub use passage::{Passage, Passages};
 pub use score::Scoring;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gbrain_core::compare::{Column, Kind, Measured, Role, Row, compare};
+use gbrain_core::config::{OLD_RERANK_THRESHOLD, RERANK_THRESHOLD};
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::gate::{Judged, QueryResult};
@@ -172,7 +173,8 @@ fn with(live: &Settings, config: Option<&str>) -> Result<Settings, CliError> {
     };
     let mut settings = live.clone();
     for (key, value) in object {
-        let name = key.strip_prefix("search.").unwrap_or(&key);
+        let key = if key == RERANK_THRESHOLD { OLD_RERANK_THRESHOLD } else { &key };
+        let name = key.strip_prefix("search.").unwrap_or(key);
         let value = value.as_str().map_or(value.to_string(), str::to_owned);
         settings.set(name, &value).map_err(|error| CliError::usage(error.to_string()))?;
     }

@@ -1,6 +1,10 @@
 //! The whole way: collect, score, verify, deploy, the suite, drift, another model.
 
+use gbrain_core::format::calibration::{CollectedBody, HistoryBody, StandingBody, ThresholdInfo};
+use gbrain_core::format::schema::of_body;
+
 use super::*;
+use crate::conforms::assert_conforms;
 use crate::suites::{measure, run_by, suites};
 
 /// mean - 1 sigma of 0.35, 0.36, ... of so many.
@@ -66,6 +70,9 @@ fn scored(lab: &Lab) {
     let kept = (0..32).filter(|at| 0.35 + f64::from(*at) / 100.0 >= expected(32)).count() + 4;
     assert!((recall - kept as f64 / 36.0).abs() < 1e-9, "{recall}");
     let (_, shown) = lab.json(&["calibrate", "show"]);
+    assert_conforms(of_body::<StandingBody>().as_value(), &shown);
+    assert_conforms(of_body::<ThresholdInfo>().as_value(), &made);
+    assert_conforms(of_body::<CollectedBody>().as_value(), &body);
     assert_eq!(
         (&shown["state"], shown["scores"].as_array().unwrap().len()),
         (&json!("no_threshold"), 48)
@@ -95,7 +102,9 @@ fn tried_and_deployed(lab: &Lab) {
     assert!((get().as_str().unwrap().parse::<f64>().unwrap() - expected(32)).abs() < 1e-9);
     assert_eq!(lab.json(&["config", "get", "rerank.threshold_model"]).1["value"], "jina:m");
     let (_, events) = lab.json(&["events", "list"]);
-    assert_eq!(events["events"][0]["kind"], "rerank.changed", "{events:#}");
+    let events = events["events"].as_array().unwrap();
+    assert!(events.iter().all(|event| event["kind"] == "rerank.changed"), "{events:#?}");
+    assert_eq!(events.len(), 2, "the reranker was set, and its threshold");
 }
 
 fn in_force(lab: &Lab) {
@@ -175,6 +184,7 @@ fn another_model(lab: &Lab) {
     let (code, run) = suite(lab);
     assert_eq!(code, Some(0), "{run:#}");
     let (_, past) = lab.json(&["calibrate", "history"]);
+    assert_conforms(of_body::<HistoryBody>().as_value(), &past);
     let statuses: Vec<&Value> =
         past["thresholds"].as_array().unwrap().iter().map(|one| &one["status"]).collect();
     assert_eq!(statuses, ["active", "active"], "one of each model");
@@ -240,4 +250,28 @@ fn a_threshold_by_hand_is_for_whichever_judges() {
     assert_eq!(lab.run(&["config", "set", "rerank.threshold", "1.5"]).code, Some(2));
     lab.ok(&["config", "unset", "rerank.threshold"]);
     assert_eq!(lab.json(&["calibrate", "show"]).1["state"], "no_threshold");
+}
+
+#[test]
+fn recall_is_kept_at_95_of_100() {
+    let lab = Lab::new(Home::sqlite());
+    harbour(&lab);
+    // Sixty pairs, of which the newest fifty count: 0.45 and on.
+    lab.collect(&judged(60, 0));
+    let (_, made) = lab.json(&["calibrate", "score"]);
+    assert_eq!((&made["n"], &made["min"]), (&json!(50), &json!(0.45)), "{made:#}");
+    let lose = |at: usize| {
+        let path = lab.home().path().join(format!("harbour/good-{at:02}.md"));
+        let text = std::fs::read_to_string(&path).unwrap().replace("0.90", "0.20");
+        std::fs::write(&path, text).unwrap();
+        let dir = lab.home().path().join("harbour");
+        lab.ok(&["import", dir.to_str().unwrap(), "--source", "wiki", "--quiet"]);
+        lab.json(&["calibrate", "verify"])
+    };
+    let (code, tried) = lose(3);
+    assert_eq!((code, &tried["verification"]["hits"]), (Some(0), &json!(19)), "{tried:#}");
+    assert_eq!(tried["verification"]["lost"], 1);
+    let (code, tried) = lose(4);
+    assert_eq!((code, &tried["verification"]["hits"]), (Some(1), &json!(18)), "{tried:#}");
+    assert_eq!(tried["verification"]["failures"], json!(["recall_lost"]));
 }

@@ -89,7 +89,7 @@ fn first_calls(tenant: &Tenant) -> Vec<(&'static str, Call)> {
     let import =
         json!({ "kind": "import", "pages": [{ "slug": "made/0", "content": "A crane." }] });
     let mut calls = vec![
-        ("query", Call::json("POST", "/v1/query", &question)),
+        ("query", Call::json("POST", "/v1/query", &question).header("x-request-id", "first")),
         ("search", Call::json("POST", "/v1/search", &question)),
         ("add_labels", Call::json("POST", "/v1/labels", &json!({ "labels": [label] }))),
         // A capture is stored soon, not at once; a job takes longer.
@@ -101,6 +101,8 @@ fn first_calls(tenant: &Tenant) -> Vec<(&'static str, Call)> {
         calls.push(("put_qrels", put("qrels").body("text/plain", judged.clone())));
         calls.push(("publish_baseline", put("baselines").body("application/json", "{}")));
     }
+    let vote = json!({ "request_id": "first", "vote": "up" });
+    calls.push(("give_feedback", Call::json("POST", "/v1/feedback", &vote)));
     calls.push(("start_run", Call::json("POST", "/v1/runs", &replay)));
     calls.push(("run_events", Call::get("/v1/runs/2/events")));
     calls
