@@ -97,6 +97,10 @@ pub(crate) enum Command {
     Queries(Box<commands::queries::QueriesArgs>),
     /// Events that suites wait for: tell, list.
     Events(commands::events::EventsArgs),
+    /// Why a run of a suite failed, and what to do about it.
+    Triage(commands::triage::TriageArgs),
+    /// Incidents: open, note, resolve, list, show.
+    Incident(Box<commands::incident::IncidentArgs>),
     /// Measure retrieval: export captures, replay, gate, score, compare.
     Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.

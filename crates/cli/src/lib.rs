@@ -111,6 +111,8 @@ pub(crate) fn run_in(
         Command::Suites(args) => commands::suites::run(&context, &args),
         Command::Queries(args) => commands::queries::run(&context, &args),
         Command::Events(args) => commands::events::run(&context, &args),
+        Command::Triage(args) => commands::triage::run(&context, &args),
+        Command::Incident(args) => commands::incident::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),
         Command::Serve(args) => commands::serve::run(&context, &args),

@@ -13,6 +13,7 @@ pub mod cross_modal;
 mod error;
 mod files;
 mod gate;
+pub mod incident;
 mod local;
 pub mod probe;
 mod replay;
@@ -21,6 +22,7 @@ mod selftest;
 mod spread;
 pub mod suite;
 pub mod target;
+pub mod triage;
 mod vectors;
 
 pub use correctness::{Pipeline, judge};

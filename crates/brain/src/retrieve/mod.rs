@@ -42,6 +42,7 @@ use stopwatch::Stopwatch;
 
 pub use expand::Expand;
 pub(crate) use graph::Graph;
+pub(crate) use why_not::excluded_by;
 pub use rerank::{Judged, Rerank, Reranker};
 
 /// Looks at candidates on their way.

@@ -16,6 +16,7 @@ pub mod contradiction;
 pub mod cross_modal;
 pub mod doctor;
 pub mod gate;
+pub mod incident;
 pub mod links;
 pub mod logs;
 pub mod page;
@@ -35,6 +36,7 @@ pub mod stats;
 pub mod suggest;
 pub mod suite;
 pub mod target;
+pub mod triage;
 pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
