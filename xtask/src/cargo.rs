@@ -13,12 +13,17 @@ const ABOUT_THIS_CRATE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
+    without_this_crate(&mut command);
+    command
+}
+
+/// Takes what `cargo run` says of this program out of the environment of another.
+pub(crate) fn without_this_crate(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(is_about_this_crate) {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// Whether `cargo SUBCOMMAND` is installed.

@@ -102,6 +102,7 @@ fn with_postgres(
     let (program, rest) = arguments.split_first().context("which command? e.g. `env`")?;
     let server = postgres::Server::start(programs::find_or_install()?)?;
     let mut command = Command::new(program);
+    cargo::without_this_crate(&mut command);
     command.args(rest).envs(server.variables()).envs(data::variable()?).envs(more);
     exit_code(&mut command)
 }

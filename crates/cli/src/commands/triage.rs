@@ -8,6 +8,7 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
+use gbrain_core::request::Trust;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::triage::{Subject, TriageMeans, find, look};
 use gbrain_store::Store;
@@ -100,6 +101,7 @@ pub(super) fn looked(
         workspace,
         brain: is_local.then_some(&brain),
         again: again.as_deref(),
+        trust: Trust::Trusted,
         may_cost: how.ask,
         progress: &progress,
     };

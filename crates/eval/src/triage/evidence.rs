@@ -6,6 +6,7 @@ use gbrain_brain::Brain;
 use gbrain_core::format::suite::{SuiteRunBody, WireCase};
 use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::request::Trust;
 use gbrain_core::suite::Kind;
 use gbrain_core::suite::case::{DEPTH, Flag};
 use gbrain_core::suite::graph::Faith;
@@ -32,6 +33,8 @@ pub struct TriageMeans<'a> {
     pub brain: Option<&'a Brain>,
     /// Who is asked again; none to look only at what is kept.
     pub again: Option<&'a dyn Ask>,
+    /// Whose eyes it is for: to somebody who may not see a private page, it is not there.
+    pub trust: Trust,
     /// Whether asking may cost something: then models take part.
     pub may_cost: bool,
     /// Told how many cases are done, and of how many.
@@ -131,7 +134,8 @@ impl Known<'_> {
         Ok(match found {
             None => Looked { id, page: None, evidence: own },
             Some((evidence, key)) => {
-                let page = (key.kind == KeyKind::Document).then(|| key.id.clone());
+                let is_named = key.kind == KeyKind::Document && means.trust == Trust::Trusted;
+                let page = is_named.then(|| key.id.clone());
                 Looked { id, page, evidence }
             }
         })

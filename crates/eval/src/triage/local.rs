@@ -8,7 +8,7 @@ use gbrain_core::chunk::texts;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, parse};
+use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, Visibility, parse};
 use gbrain_core::ranking::Arm;
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::stats::percentile;
@@ -79,11 +79,25 @@ impl<'a> Here<'a> {
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
         let pages = self.pages(key)?;
-        let stored = self.means.store.pages(self.means.workspace, &pages)?;
-        match stored.into_iter().flatten().next() {
+        match self.stored(&pages)? {
             None => self.gone(&pages, key, evidence),
+            Some(stored) if !self.is_seen(&stored) => {
+                evidence.presence = Presence::Absent;
+                Ok(())
+            }
             Some(stored) => self.there(query, &stored, evidence),
         }
+    }
+
+    /// The first of some pages that is there.
+    fn stored(&self, pages: &[PageKey]) -> Result<Option<StoredPage>, TriageError> {
+        let stored = self.means.store.pages(self.means.workspace, pages)?;
+        Ok(stored.into_iter().flatten().next())
+    }
+
+    /// Whether whoever reads this may know of a page.
+    fn is_seen(&self, stored: &StoredPage) -> bool {
+        self.means.trust == Trust::Trusted || stored.page.visibility == Visibility::World
     }
 
     /// The pages that a key may name, deleted ones too.
@@ -130,7 +144,8 @@ impl<'a> Here<'a> {
             evidence.notes.push("no page has such a passage".to_owned());
             return Ok(());
         }
-        for page in pages {
+        // Whether a page that is gone was private is not asked: nobody who may not know hears of it.
+        for page in pages.iter().filter(|_| self.means.trust == Trust::Trusted) {
             let history = self.history(page)?;
             let Some(last) = history.last() else { continue };
             // What was deleted after the run is no reason for what it missed.
@@ -142,7 +157,10 @@ impl<'a> Here<'a> {
             evidence.notes.push(format!("it was deleted {when} the run"));
             return Ok(());
         }
-        let Ok(page) = PageKey::parse(&key.id, &SourceId::default()) else { return Ok(()) };
+        let page = PageKey::parse(&key.id, &SourceId::default());
+        let Some(page) = page.ok().filter(|_| self.means.trust == Trust::Trusted) else {
+            return Ok(());
+        };
         let others = self.brain.keys_of_slug(&page.slug)?;
         if others.iter().any(|other| !pages.contains(other)) {
             evidence.notes.push("a page of its name is in another source".to_owned());
@@ -234,9 +252,7 @@ impl<'a> Here<'a> {
         for case in found.take(USUAL) {
             let Some(query) = queries.get(&case.query_id) else { continue };
             let Some(key) = must_find(query).first() else { continue };
-            let pages = self.pages(key)?;
-            let stored = self.means.store.pages(self.means.workspace, &pages)?;
-            let Some(stored) = stored.into_iter().flatten().next() else { continue };
+            let Some(stored) = self.stored(&self.pages(key)?)? else { continue };
             near.extend(self.snapshot.similarity(&query.text, &stored)?);
         }
         near.sort_by(f64::total_cmp);

@@ -9,6 +9,7 @@ pub(crate) mod captures;
 pub(crate) mod compare;
 pub(crate) mod contradictions;
 pub(crate) mod documents;
+pub(crate) mod incidents;
 pub(crate) mod jobs;
 pub(crate) mod labels;
 pub(crate) mod pages;
