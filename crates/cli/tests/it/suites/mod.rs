@@ -17,13 +17,13 @@ use crate::support::{Home, Ran};
 const PATIENT: &str = "thresholds: { all: { latency_p95_ms: { target: 60000, alert: 60000 } } }\n";
 
 /// Writes the file of suites.
-fn suites(home: &Home, text: &str) {
+pub(crate) fn suites(home: &Home, text: &str) {
     std::fs::write(home.path().join("suites.yaml"), format!("{PATIENT}{text}")).unwrap();
 }
 
 /// Takes queries in.
 #[track_caller]
-fn queries(home: &Home, queries: &[Value]) {
+pub(crate) fn queries(home: &Home, queries: &[Value]) {
     let lines: String = queries.iter().map(|query| format!("{query}\n")).collect();
     let path = home.path().join("queries.jsonl");
     std::fs::write(&path, lines).unwrap();
@@ -31,7 +31,7 @@ fn queries(home: &Home, queries: &[Value]) {
 }
 
 /// So many queries, each of which must find the document of its own number.
-fn numbered(count: usize) -> Vec<Value> {
+pub(crate) fn numbered(count: usize) -> Vec<Value> {
     let query = |at: usize| json!({ "id": format!("q{at:03}"), "query": text(at), "source": "github", "expected": [document(at)] });
     (0..count).map(query).collect()
 }
@@ -45,11 +45,11 @@ fn document(at: usize) -> String {
 }
 
 /// Runs a suite with `--json`.
-fn run(home: &Home, args: &[&str]) -> (Ran, Value) {
+pub(crate) fn run(home: &Home, args: &[&str]) -> (Ran, Value) {
     run_by(&|args| home.run(args), args)
 }
 
-fn run_by(by: &dyn Fn(&[&str]) -> Ran, args: &[&str]) -> (Ran, Value) {
+pub(crate) fn run_by(by: &dyn Fn(&[&str]) -> Ran, args: &[&str]) -> (Ran, Value) {
     let args = [&["suites", "run"], args, &["--json"]].concat();
     let ran = by(&args);
     let body = serde_json::from_str(&ran.stdout)
