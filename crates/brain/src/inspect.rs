@@ -48,7 +48,12 @@ impl Snapshot {
         };
         let Some(entry) = entry.filter(|entry| is_same(entry)) else {
             let lost_passages = page.chunks.len();
-            return Ok(Held { is_indexed: false, lost_passages, vectors_fit: None, excluded: None });
+            return Ok(Held {
+                is_indexed: false,
+                lost_passages,
+                vectors_fit: None,
+                excluded: None,
+            });
         };
         let mut lost_passages = 0;
         for chunk in &page.chunks {
@@ -57,8 +62,7 @@ impl Snapshot {
             lost_passages += usize::from(!is_there);
         }
         let may_check = check == VectorCheck::Any || !self.is_model_elsewhere();
-        let is_hidden =
-            filter.trust == Trust::Untrusted && page.visibility == Visibility::Private;
+        let is_hidden = filter.trust == Trust::Untrusted && page.visibility == Visibility::Private;
         let private = || "it is private, and whoever asks may not see it".to_owned();
         Ok(Held {
             is_indexed: true,

@@ -108,10 +108,8 @@ pub struct Ended<'a> {
 pub fn announcement(ended: &Ended<'_>, public_url: Option<&str>) -> Message {
     let Ended { id, title, workspace, suite, owners, run, resolution } = *ended;
     let Resolution { at, author, root_cause, fix, follow_ups } = resolution;
-    let mut figures = vec![
-        ("root cause".to_owned(), root_cause.clone()),
-        ("fix".to_owned(), fix.clone()),
-    ];
+    let mut figures =
+        vec![("root cause".to_owned(), root_cause.clone()), ("fix".to_owned(), fix.clone())];
     figures.extend(follow_ups.iter().map(|one| ("follow-up".to_owned(), one.clone())));
     figures.push(("by".to_owned(), author.clone()));
     let alert = Alert {
@@ -167,7 +165,8 @@ mod tests {
         }))
         .unwrap();
         let names = |named: &[&str], notify: &[&str]| {
-            let owned = |names: &[&str]| names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+            let owned =
+                |names: &[&str]| names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
             told(&owned(named), &owned(notify), &known)
         };
         assert_eq!(names(&[], &[]).unwrap(), ["chat", "mail"], "nobody is woken");

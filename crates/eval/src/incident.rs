@@ -98,9 +98,7 @@ impl Scribe<'_> {
         check("the note", text)?;
         self.readable(id)?;
         let note = IncidentNote { at: self.at(), author: self.author(), text: self.clean(text) };
-        let edit = |incident: &Incident| {
-            edited(incident, |record| record.notes.push(note.clone()))
-        };
+        let edit = |incident: &Incident| edited(incident, |record| record.notes.push(note.clone()));
         let edited = self.store.edit_incident(self.workspace, id, &edit)?;
         edited.ok_or(IncidentProblem::None(id))
     }

@@ -102,15 +102,15 @@ pub fn run(args: &TriageArgs) -> Result<ExitCode> {
     };
     let program = args.program.clone().map_or_else(built_program, Ok)?;
     let begun = Instant::now();
-    let report = survey(&Survey {
-        program,
-        variants: args.variants,
-        seed,
-        only,
-        threads: args.threads,
-    })?;
+    let report =
+        survey(&Survey { program, variants: args.variants, seed, only, threads: args.threads })?;
     tell(&report);
-    say(format!("{} variants, {} drawn again, {} s", report.outcomes.len(), report.redrawn, begun.elapsed().as_secs()));
+    say(format!(
+        "{} variants, {} drawn again, {} s",
+        report.outcomes.len(),
+        report.redrawn,
+        begun.elapsed().as_secs()
+    ));
     Ok(exit(report.findings()))
 }
 
@@ -149,7 +149,8 @@ pub fn survey(survey: &Survey) -> Result<Report> {
 fn drawn(ground: &Ground<'_>, kind: Kind, seed: u64, number: usize) -> (usize, Result<Outcome>) {
     for draw in 0..DRAWS {
         let lot = [seed, number as u64, kind as u64, draw as u64];
-        let mixed = lot.iter().fold(0, |all: u64, one| all.wrapping_mul(1_000_003).wrapping_add(*one));
+        let mixed =
+            lot.iter().fold(0, |all: u64, one| all.wrapping_mul(1_000_003).wrapping_add(*one));
         match tried(ground, kind, &mut Rng::with_seed(mixed)) {
             Ok(None) => (),
             Ok(Some(outcome)) => return (draw, Ok(outcome)),
@@ -221,8 +222,14 @@ fn tell(report: &Report) {
         counts.get(class).map_or_else(String::new, ToString::to_string)
     };
     for (class, counts) in report.classes() {
-        for (at, (what, by)) in [("runs", &counts.runs), ("cases", &counts.cases)].iter().enumerate() {
-            let figures = [format!("{class}, {what}"), counts.all[at].to_string(), counts.right[at].to_string()];
+        for (at, (what, by)) in
+            [("runs", &counts.runs), ("cases", &counts.cases)].iter().enumerate()
+        {
+            let figures = [
+                format!("{class}, {what}"),
+                counts.all[at].to_string(),
+                counts.right[at].to_string(),
+            ];
             let row = figures.into_iter().chain(Class::ALL.iter().map(|class| cell(by, class)));
             table.add_row(row);
         }
@@ -232,20 +239,31 @@ fn tell(report: &Report) {
         let own: Vec<&Outcome> = report.outcomes.iter().filter(|one| one.kind == *kind).collect();
         let right = own.iter().filter(|one| one.is_right()).count();
         let cases: usize = own.iter().map(|one| one.cases.len()).sum();
-        let well = |one: &&Outcome| one.cases.iter().filter(|case| case.class == kind.class()).count();
+        let well =
+            |one: &&Outcome| one.cases.iter().filter(|case| case.class == kind.class()).count();
         let good: usize = own.iter().map(well).sum();
         if !own.is_empty() {
             say(format!("{kind}: {right} of {} runs, {good} of {cases} cases", own.len()));
         }
     }
-    report.outcomes.iter().filter_map(|one| Some((one.kind, one.green.as_ref()?))).for_each(
-        |(kind, green)| say(format!("GREEN: {kind}: {green}")),
-    );
+    report
+        .outcomes
+        .iter()
+        .filter_map(|one| Some((one.kind, one.green.as_ref()?)))
+        .for_each(|(kind, green)| say(format!("GREEN: {kind}: {green}")));
     let wrong = report.outcomes.iter().flat_map(|one| {
-        one.cases.iter().filter(|case| case.class != one.kind.class()).map(move |case| (one.kind, case))
+        one.cases
+            .iter()
+            .filter(|case| case.class != one.kind.class())
+            .map(move |case| (one.kind, case))
     });
     for (kind, case) in wrong.take(TOLD) {
-        say(format!("wrong: {kind} {}: {} because {}", case.id, case.class, case.because.join("; ")));
+        say(format!(
+            "wrong: {kind} {}: {} because {}",
+            case.id,
+            case.class,
+            case.because.join("; ")
+        ));
     }
     report.violations.iter().take(TOLD).for_each(|one| say(format!("violation: {one}")));
 }

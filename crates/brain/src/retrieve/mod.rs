@@ -42,8 +42,8 @@ use stopwatch::Stopwatch;
 
 pub use expand::Expand;
 pub(crate) use graph::Graph;
-pub(crate) use why_not::excluded_by;
 pub use rerank::{Judged, Rerank, Reranker};
+pub(crate) use why_not::excluded_by;
 
 /// Looks at candidates on their way.
 pub type Look<'a> = dyn Fn(&[Candidate]) + 'a;

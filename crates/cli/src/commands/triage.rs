@@ -134,7 +134,8 @@ mod tests {
     /// Whatever triage tells people to type is something that this program understands.
     #[test]
     fn every_command_of_every_mitigation_is_one() {
-        let known = |name: &str| Args::command().get_subcommands().any(|one| one.get_name() == name);
+        let known =
+            |name: &str| Args::command().get_subcommands().any(|one| one.get_name() == name);
         for class in Class::ALL {
             for (target, is_other_model) in [(LOCAL, false), (LOCAL, true), ("prod", false)] {
                 let (workspace, suite, page) = ("team-a", "weekly", Some("wiki::a b"));

@@ -94,8 +94,10 @@ pub struct WireEvidence {
     pub in_vectors: Option<bool>,
     /// How close it is to the query by meaning.
     pub similarity: Option<f64>,
-    /// How close expected documents of this run usually are.
+    /// How close what passing cases of the run found usually is.
     pub usual_similarity: Option<f64>,
+    /// How close the farthest of it is, but for a tenth.
+    pub least_similarity: Option<f64>,
     /// What the reranker said of it.
     pub rerank_score: Option<f64>,
     /// Its place among what the reranker judged.
@@ -206,8 +208,9 @@ impl From<&Evidence> for WireEvidence {
             presence,
             in_words,
             in_vectors,
-            similarity: finite(similarity.map(|(own, _)| own)),
-            usual_similarity: finite(similarity.map(|(_, usual)| usual)),
+            similarity: finite(similarity.map(|one| one.own)),
+            usual_similarity: finite(similarity.map(|one| one.usual)),
+            least_similarity: finite(similarity.map(|one| one.least)),
             rerank_score: finite(rerank_score),
             rerank_rank,
             threshold: finite(threshold),

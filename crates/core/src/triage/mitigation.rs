@@ -122,9 +122,15 @@ mod tests {
 
     #[test]
     fn a_page_is_named_where_one_is_known() {
-        let remedy =
-            Remedy { target: LOCAL, page: Some("wiki::a'b"), smoke: Some("quick"), ..Remedy::default() };
+        let remedy = Remedy {
+            target: LOCAL,
+            page: Some("wiki::a'b"),
+            smoke: Some("quick"),
+            ..Remedy::default()
+        };
         let commands = mitigation(Class::PipelineBug, &remedy).commands.join("\n");
-        assert!(commands.contains(r"history 'wiki::a'\''b'") && commands.contains("suites run quick"));
+        assert!(
+            commands.contains(r"history 'wiki::a'\''b'") && commands.contains("suites run quick")
+        );
     }
 }

@@ -80,6 +80,17 @@ named! {
     }
 }
 
+/// How close something is to a query by meaning, beside what passing cases of the same run found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Similarity {
+    /// Its own.
+    pub own: f64,
+    /// What is usual: the median.
+    pub usual: f64,
+    /// What is still found: the lowest tenth ends here.
+    pub least: f64,
+}
+
 /// What is known of a failing case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
@@ -95,8 +106,8 @@ pub struct Evidence {
     pub in_words: Option<bool>,
     /// Whether meaning had it.
     pub in_vectors: Option<bool>,
-    /// How close it is to the query by meaning, and how close expected documents usually are.
-    pub similarity: Option<(f64, f64)>,
+    /// How close it is to the query by meaning, beside what is found.
+    pub similarity: Option<Similarity>,
     /// What the reranker said of it, if it was asked.
     pub rerank_score: Option<f64>,
     /// Its place among what the reranker judged, from 1.

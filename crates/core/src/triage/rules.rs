@@ -1,6 +1,6 @@
 //! The rules, in the order in which they are asked.
 
-use super::{Class, Evidence, Presence};
+use super::{Class, Evidence, Presence, Similarity};
 
 /// A class with what it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +11,8 @@ pub struct Classified {
     pub because: Vec<String>,
 }
 
-/// Far below what is usual: similarities this much lower are not noise.
-const FAR: f64 = 0.15;
+/// Similarities this much below what is still found are not noise.
+const FAR: f64 = 0.05;
 
 /// The stage that a threshold belongs to.
 const RERANK: &str = "rerank";
@@ -85,17 +85,19 @@ fn threshold(evidence: &Evidence) -> Option<Classified> {
 }
 
 fn drift(evidence: &Evidence) -> Option<Classified> {
-    if !evidence.is_missed {
-        return None;
-    }
     if evidence.presence == Presence::VectorsMissing {
         return because(Class::EmbeddingDrift, "it is there, and its vectors are not");
     }
-    let far = evidence.similarity.map(|(own, usual)| usual - own > FAR);
-    if let (Some((own, usual)), Some(true)) = (evidence.similarity, far)
+    if !evidence.is_missed {
+        return None;
+    }
+    let far = evidence.similarity.as_ref().map(is_far);
+    if let (Some(Similarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
         && evidence.in_vectors != Some(true)
     {
-        let told = format!("its similarity is {own:.2}, where {usual:.2} is usual");
+        let told = format!(
+            "its similarity is {own:.2}, where {usual:.2} is usual and {least:.2} is still found"
+        );
         return because(Class::EmbeddingDrift, told);
     }
     // What is as near as usual was crowded out; what may not be there is not known to be far.
@@ -104,6 +106,11 @@ fn drift(evidence: &Evidence) -> Option<Classified> {
     (is_lost && is_there && far.is_none() && evidence.deeper_rank.is_none()).then(|| {
         because(Class::EmbeddingDrift, "it is there, and neither words nor meaning found it")
     })?
+}
+
+/// Whether something is farther from its query than what is still found.
+fn is_far(similarity: &Similarity) -> bool {
+    similarity.own < similarity.least - FAR
 }
 
 fn ranking(evidence: &Evidence) -> Option<Classified> {
@@ -116,9 +123,10 @@ fn ranking(evidence: &Evidence) -> Option<Classified> {
     if evidence.in_words == Some(true) || evidence.in_vectors == Some(true) {
         return because(Class::Ranking, "it was found, and others are ranked before it");
     }
-    let (own, usual) = evidence.similarity?;
-    let told = format!("it is as near as usual ({own:.2}, {usual:.2} is usual), and others are nearer");
-    (own >= usual - FAR).then(|| because(Class::Ranking, told))?
+    let near = evidence.similarity.filter(|one| !is_far(one))?;
+    let Similarity { own, usual, least: _ } = near;
+    let told = format!("it is near enough ({own:.2}, {usual:.2} is usual), and others are nearer");
+    because(Class::Ranking, told)
 }
 
 fn missing(evidence: &Evidence) -> Vec<String> {
@@ -175,7 +183,9 @@ mod tests {
             check(Evidence { presence, ..whole() }, Class::PipelineBug);
         }
         check(lost(), Class::EmbeddingDrift);
-        check(Evidence { presence: Presence::VectorsMissing, ..whole() }, Class::EmbeddingDrift);
+        let bare = Evidence { presence: Presence::VectorsMissing, ..whole() };
+        check(Evidence { is_missed: false, ..bare.clone() }, Class::EmbeddingDrift);
+        check(bare, Class::EmbeddingDrift);
         check(whole(), Class::Ranking);
         check(Evidence { deeper_rank: Some(17), ..Evidence::default() }, Class::Ranking);
     }
@@ -207,9 +217,10 @@ mod tests {
 
     #[test]
     fn what_is_far_and_what_is_crowded_out() {
-        check(Evidence { similarity: Some((0.1, 0.6)), ..lost() }, Class::EmbeddingDrift);
-        check(Evidence { similarity: Some((0.55, 0.6)), ..lost() }, Class::Ranking);
-        check(Evidence { similarity: Some((0.1, 0.6)), ..whole() }, Class::Ranking);
+        let near = |own| Some(Similarity { own, usual: 0.6, least: 0.4 });
+        check(Evidence { similarity: near(0.1), ..lost() }, Class::EmbeddingDrift);
+        check(Evidence { similarity: near(0.36), ..lost() }, Class::Ranking);
+        check(Evidence { similarity: near(0.1), ..whole() }, Class::Ranking);
         check(Evidence { deeper_rank: Some(40), ..lost() }, Class::Ranking);
     }
 

@@ -105,7 +105,10 @@ fn of_run(run: &SuiteRunBody) -> Vec<(Class, String)> {
     });
     let fallen = run.breaches().filter(|one| one.measure == Measure::RerankRelevance).map(|one| {
         let (value, baseline) = (one.value.unwrap_or(f64::NAN), one.baseline.unwrap_or(f64::NAN));
-        (Class::Threshold, format!("borderline pairs score {value:.3}, and {baseline:.3} when calibrated"))
+        (
+            Class::Threshold,
+            format!("borderline pairs score {value:.3}, and {baseline:.3} when calibrated"),
+        )
     });
     let doubts = run.inconclusive_reasons.iter().filter_map(|reason| of_reason(*reason));
     let falls = run.recalibrate.iter().map(|fall| {
@@ -139,7 +142,9 @@ fn of_reason(reason: Reason) -> Option<(Class, String)> {
         Reason::OverTime => (Class::Infrastructure, "there was no time left for all questions"),
         Reason::Broken => (Class::Infrastructure, "the suite or its target can't be used as it is"),
         Reason::IndexBehind => (Class::Infrastructure, "the index did not hold what was written"),
-        Reason::NoCalibration => (Class::Threshold, "there is no calibration to hold scores against"),
+        Reason::NoCalibration => {
+            (Class::Threshold, "there is no calibration to hold scores against")
+        }
         Reason::StaleCalibration => (Class::Threshold, "another model scores than was calibrated"),
         Reason::NoQueries => (Class::Unknown, "there was nothing to ask"),
         Reason::NoKeys => (Class::Unknown, "a query has nothing that must be found"),
@@ -193,7 +198,8 @@ mod tests {
         let cases = vec![case("a", gone()), case("b", down()), case("c", down())];
         let found = triage(&run(None, Verdict::Fail), cases, &remedy());
         assert_eq!((found.class, found.verdict), (Some(Class::Infrastructure), Verdict::Fail));
-        let ids = |at: usize| found.findings[at].cases.iter().map(|one| &*one.id).collect::<Vec<_>>();
+        let ids =
+            |at: usize| found.findings[at].cases.iter().map(|one| &*one.id).collect::<Vec<_>>();
         assert_eq!((ids(0), ids(1)), (vec!["b", "c"], vec!["a"]));
         let even = vec![case("a", gone()), case("b", down())];
         let found = triage(&run(None, Verdict::Fail), even, &remedy());

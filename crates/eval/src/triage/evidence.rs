@@ -88,9 +88,8 @@ pub fn look(
     if known.logs.is_empty() && run.asked > 0 {
         notes.push("the logs of the run are gone".to_owned());
     }
-    let texts = |id: &str| {
-        known.queries.get(id).filter(|_| shows_queries).map(|query| query.text.clone())
-    };
+    let texts =
+        |id: &str| known.queries.get(id).filter(|_| shows_queries).map(|query| query.text.clone());
     let alert = subject.alert.as_deref();
     let parts = TriageParts { run: subject.run, body: run, alert, triage: &found, notes: &notes };
     Ok(TriageBody::new(&parts, &texts))
@@ -99,9 +98,8 @@ pub fn look(
 /// A suite that is run after something was mended.
 fn smoke(store: &dyn Store, ws: &WorkspaceId) -> Result<Option<String>, StoreError> {
     let suites = store.suites(ws)?;
-    let is_smoke = |one: &&gbrain_store::Suite| {
-        registered(one).is_ok_and(|suite| suite.kind == Kind::Smoke)
-    };
+    let is_smoke =
+        |one: &&gbrain_store::Suite| registered(one).is_ok_and(|suite| suite.kind == Kind::Smoke);
     Ok(suites.iter().find(is_smoke).map(|one| one.name.clone()))
 }
 

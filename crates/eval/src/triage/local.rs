@@ -14,7 +14,7 @@ use gbrain_core::request::{Filter, Trust};
 use gbrain_core::stats::percentile;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
 use gbrain_core::suite::snippet::is_made_up;
-use gbrain_core::triage::{Evidence, Presence};
+use gbrain_core::triage::{Evidence, Presence, Similarity};
 use gbrain_store::{PageFilter, VersionInfo, VersionOp};
 use jiff::Timestamp;
 
@@ -37,8 +37,8 @@ pub(super) struct Here<'a> {
     snapshot: Snapshot,
     /// When the run began.
     began: Timestamp,
-    /// How near expected pages of cases that were found are.
-    usual: Option<f64>,
+    /// How near expected pages of cases that were found are: the median, and where the lowest tenth ends.
+    usual: Option<(f64, f64)>,
     /// The pages of passages, by the ids of these.
     passages: OnceCell<BTreeMap<String, PageKey>>,
     /// Whether the index holds vectors of another model than the one that is wanted.
@@ -108,7 +108,11 @@ impl<'a> Here<'a> {
         let Ok(page) = PageKey::parse(&key.id, &SourceId::default()) else {
             return Ok(Vec::new());
         };
-        if key.id.contains("::") { Ok(vec![page]) } else { Ok(self.brain.keys_of_slug(&page.slug)?) }
+        if key.id.contains("::") {
+            Ok(vec![page])
+        } else {
+            Ok(self.brain.keys_of_slug(&page.slug)?)
+        }
     }
 
     /// Every passage with its page: a passage's id says nothing about where it is.
@@ -193,7 +197,8 @@ impl<'a> Here<'a> {
             evidence.fallbacks.retain(|stage| stage != Arm::Vectors.name());
         }
         let own = self.snapshot.similarity(&query.text, stored)?;
-        evidence.similarity = own.zip(self.usual);
+        evidence.similarity =
+            own.zip(self.usual).map(|(own, (usual, least))| Similarity { own, usual, least });
         Ok(())
     }
 
@@ -224,7 +229,8 @@ impl<'a> Here<'a> {
         let (store, ws) = (self.means.store, self.means.workspace);
         let older = better_before(store, ws, &self.snapshot, &query.text, stored, history)?;
         if let Some(version) = older {
-            let note = format!("version {version} of it fits the query better than the present one");
+            let note =
+                format!("version {version} of it fits the query better than the present one");
             return Ok((Presence::Superseded, Some(note)));
         }
         Ok(match (vectors_fit, self.snapshot.has_model()) {
@@ -236,17 +242,19 @@ impl<'a> Here<'a> {
                 let note = "its vectors are not those that its model makes of it";
                 (Presence::VectorsMissing, Some(note.to_owned()))
             }
-            (None, _) => (Presence::Whole, Some("whose its vectors are was not looked at".to_owned())),
+            (None, _) => {
+                (Presence::Whole, Some("whose its vectors are was not looked at".to_owned()))
+            }
             (Some(true), _) => (Presence::Whole, None),
         })
     }
 
-    /// The median similarity of queries of the run that found their page.
+    /// How similar queries of the run and the pages that they found are.
     fn usual(
         &self,
         run: &SuiteRunBody,
         queries: &BTreeMap<String, CanonicalQuery>,
-    ) -> Result<Option<f64>, TriageError> {
+    ) -> Result<Option<(f64, f64)>, TriageError> {
         let found = run.cases.iter().filter(|case| !case.failing && case.rank.is_some());
         let mut near = Vec::new();
         for case in found.take(USUAL) {
@@ -256,7 +264,8 @@ impl<'a> Here<'a> {
             near.extend(self.snapshot.similarity(&query.text, &stored)?);
         }
         near.sort_by(f64::total_cmp);
-        Ok(if near.len() < FEWEST { None } else { percentile(&near, 0.5) })
+        let at = |share: f64| percentile(&near, share).filter(|_| near.len() >= FEWEST);
+        Ok(at(0.5).zip(at(0.1)))
     }
 
     fn history(&self, page: &PageKey) -> Result<Vec<VersionInfo>, BrainError> {

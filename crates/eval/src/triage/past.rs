@@ -34,9 +34,8 @@ pub(super) fn better_before(
 /// The last version with another text than the present one.
 fn replaced(history: &[VersionInfo]) -> Option<u32> {
     let now = history.last()?;
-    let is_other = |one: &&VersionInfo| {
-        one.op != VersionOp::Delete && one.content_hash != now.content_hash
-    };
+    let is_other =
+        |one: &&VersionInfo| one.op != VersionOp::Delete && one.content_hash != now.content_hash;
     history.iter().rev().find(is_other).map(|one| one.version)
 }
 

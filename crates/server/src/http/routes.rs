@@ -21,8 +21,8 @@ use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
-    ask, captures, compare, contradictions, documents, incidents, jobs, labels, pages, probe, sources, status,
-    suites,
+    ask, captures, compare, contradictions, documents, incidents, jobs, labels, pages, probe,
+    sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 

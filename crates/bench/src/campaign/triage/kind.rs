@@ -14,6 +14,8 @@ pub enum Kind {
     VectorsOfAnother,
     /// New notes are in words that the model does not know.
     NewWords,
+    /// The index holds vectors of a model that is no longer there.
+    ModelGone,
     /// The threshold is above what good notes score.
     ThresholdRaised,
     /// The threshold is above everything for some questions.
@@ -56,6 +58,8 @@ pub enum Kind {
     Distractors,
     /// So many of them that a stage does not even see the note that must be found.
     Crowd,
+    /// A reranker prefers new notes that say what is asked.
+    RerankPrefers,
     /// Hits are cut off that score less than the first.
     CutRatio,
     /// Meaning weighs nothing.
@@ -68,6 +72,7 @@ named! {
         VectorsShuffled = "vectors_shuffled",
         VectorsOfAnother = "vectors_of_another",
         NewWords = "new_words",
+        ModelGone = "model_gone",
         ThresholdRaised = "threshold_raised",
         ThresholdAboveAll = "threshold_above_all",
         PageDeleted = "page_deleted",
@@ -89,6 +94,7 @@ named! {
         EmbedderDown = "embedder_down",
         Distractors = "distractors",
         Crowd = "crowd",
+        RerankPrefers = "rerank_prefers",
         CutRatio = "cut_ratio",
         WeightlessVectors = "weightless_vectors",
     }
@@ -110,7 +116,8 @@ impl Kind {
             Self::VectorsDropped
             | Self::VectorsShuffled
             | Self::VectorsOfAnother
-            | Self::NewWords => Class::EmbeddingDrift,
+            | Self::NewWords
+            | Self::ModelGone => Class::EmbeddingDrift,
             Self::ThresholdRaised | Self::ThresholdAboveAll => Class::Threshold,
             Self::PageDeleted
             | Self::PassagesLost
@@ -129,9 +136,11 @@ impl Kind {
             | Self::SlowStage
             | Self::RerankerDown
             | Self::EmbedderDown => Class::Infrastructure,
-            Self::Distractors | Self::Crowd | Self::CutRatio | Self::WeightlessVectors => {
-                Class::Ranking
-            }
+            Self::Distractors
+            | Self::Crowd
+            | Self::RerankPrefers
+            | Self::CutRatio
+            | Self::WeightlessVectors => Class::Ranking,
         }
     }
 

@@ -47,7 +47,12 @@ impl Models {
         self.fails.store(true, Ordering::Release);
     }
 
-    fn serve(home: &Path, trouble: Trouble, fails: bool, embedder: serde_json::Value) -> Result<Self> {
+    fn serve(
+        home: &Path,
+        trouble: Trouble,
+        fails: bool,
+        embedder: serde_json::Value,
+    ) -> Result<Self> {
         let fails = Arc::new(AtomicBool::new(fails));
         let told = fails.clone();
         let fault = move |_| match trouble {

@@ -8,7 +8,9 @@ use super::kind::Kind;
 use super::models::{Models, Trouble};
 use super::vectors;
 use super::vocabulary::unheard;
-use super::world::{Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page};
+use super::world::{
+    Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page,
+};
 use crate::campaign::process::Gbrain;
 
 /// A brain with a fault.
@@ -41,6 +43,7 @@ impl Plant<'_> {
             Kind::VectorsShuffled => self.vectors(vectors::shuffle_rows)?,
             Kind::VectorsOfAnother => vectors::replace_all(self.home.home(), self.rng)?,
             Kind::NewWords => self.new_words()?,
+            Kind::ModelGone => self.model_gone()?,
             Kind::ThresholdRaised | Kind::ThresholdAboveAll => models = Some(self.threshold(kind)?),
             Kind::PageDeleted => self.each(Self::is_any, &|own, note| {
                 ok(&own.home, &["delete", &key(note), "--quiet"])
@@ -62,18 +65,30 @@ impl Plant<'_> {
             Kind::Hidden => self.each(Self::is_any, &|own, note| {
                 own.put(note, &note.text().replacen("---\n", "---\nvisibility: private\n", 1))
             })?,
-            Kind::WrongType => self.each(|one, _| one.filtered == Filtered::Type, &|own, note| {
-                own.put(note, &note.text().replace(&format!("type: {}", note.kind), "type: draft"))
-            })?,
-            Kind::WrongTags => self.each(|one, _| one.filtered == Filtered::Tag, &|own, note| {
-                own.put(note, &note.text().replace(note.tag, "untagged"))
-            })?,
-            Kind::WrongDate => self.each(|one, _| one.filtered == Filtered::Date, &|own, note| {
-                own.put(note, &note.text().replace("date: 2026-", "date: 1970-"))
-            })?,
+            Kind::WrongType => {
+                self.each(|one, _| one.filtered == Filtered::Type, &|own, note| {
+                    own.put(
+                        note,
+                        &note.text().replace(&format!("type: {}", note.kind), "type: draft"),
+                    )
+                })?
+            }
+            Kind::WrongTags => self
+                .each(|one, _| one.filtered == Filtered::Tag, &|own, note| {
+                    own.put(note, &note.text().replace(note.tag, "untagged"))
+                })?,
+            Kind::WrongDate => self
+                .each(|one, _| one.filtered == Filtered::Date, &|own, note| {
+                    own.put(note, &note.text().replace("date: 2026-", "date: 1970-"))
+                })?,
             Kind::RerankerDown | Kind::EmbedderDown => models = Some(self.models_down(kind)?),
             Kind::Distractors => self.distract(12..30)?,
             Kind::Crowd => self.distract(60..90)?,
+            Kind::RerankPrefers => {
+                self.distract(11..20)?;
+                self.set("models.rerank", "jina:m")?;
+                models = Some(Models::start(self.home.home(), Trouble::None)?);
+            }
             Kind::CutRatio => {
                 let ratio = 0.96 + 0.03 * self.rng.f64();
                 self.set("search.cut_ratio", &format!("{ratio:.3}"))?;
@@ -183,6 +198,15 @@ impl Plant<'_> {
         ok(&self.home, &["reindex", "--quiet"])?;
         models.fail();
         Ok(models)
+    }
+
+    /// The index is made with a model that is then taken away.
+    fn model_gone(&self) -> Result<()> {
+        let models = Models::embedding(self.home.home(), Trouble::None)?;
+        self.home.remove_index()?;
+        ok(&self.home, &["reindex", "--quiet"])?;
+        drop(models);
+        Ok(std::fs::remove_file(self.home.home().join("config.json"))?)
     }
 
     /// Rows of passages are gone, and the index is made of what is left.

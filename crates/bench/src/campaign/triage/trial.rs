@@ -55,7 +55,8 @@ pub struct Ground<'g> {
     pub program: &'g Path,
 }
 
-/// Plants a fault and has it triaged. None if the fault did no harm: fewer than two cases are affected.
+/// Plants a fault and has it triaged. None if the fault did no harm: the suite passes as its thresholds
+/// say, or fewer than two cases are affected.
 pub fn tried(ground: &Ground<'_>, kind: Kind, rng: &mut Rng) -> Result<Option<Outcome>> {
     if kind.is_elsewhere() {
         let home = copy(ground.elsewhere, ground.program)?;
@@ -70,19 +71,21 @@ fn triaged(home: &Gbrain, kind: Kind) -> Result<Option<Outcome>> {
     let run = run_suite(home)?;
     let number = newest(home)?;
     let ran = with_key(home, &["triage", &number, "--json"])?;
-    let body: TriageBody = serde_json::from_value(ran.json()?)
-        .with_context(|| format!("{kind}: {}", ran.stderr))?;
+    let body: TriageBody =
+        serde_json::from_value(ran.json()?).with_context(|| format!("{kind}: {}", ran.stderr))?;
     let said = |(class, case): (Class, &gbrain_core::format::triage::WireTriaged)| Said {
         id: case.query_id.clone(),
         class,
         because: case.because.clone(),
     };
     let cases: Vec<Said> = body.cases().map(said).collect();
-    if cases.len() < 2 {
-        return Ok(None);
-    }
+    // The least share that is no alert is 96 of 100 among the first ten: it is counted here once more.
+    let missed = run.cases.iter().filter(|case| case.rank.is_none()).count();
+    let is_alert = missed * 100 > run.cases.len() * 4;
     let green = match (run.verdict, body.verdict, ran.code) {
-        (Verdict::Pass, ..) => Some("the suite passes".to_owned()),
+        (Verdict::Pass, ..) if is_alert => Some("the suite passes".to_owned()),
+        (Verdict::Pass, ..) => return Ok(None),
+        _ if cases.len() < 2 => return Ok(None),
         (_, Verdict::Pass, _) | (_, _, Some(0)) => Some("triage finds nothing wrong".to_owned()),
         _ => None,
     };

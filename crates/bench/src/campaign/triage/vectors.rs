@@ -98,7 +98,8 @@ fn places(files: &[File], texts: &[String]) -> Result<Vec<Place>> {
 }
 
 fn nearest(files: &[File], vector: &[f32]) -> Option<Place> {
-    let all = files.iter().enumerate().flat_map(|(at, file)| (0..file.documents).map(move |d| (at, d)));
+    let all =
+        files.iter().enumerate().flat_map(|(at, file)| (0..file.documents).map(move |d| (at, d)));
     let cosine = |(at, document): &Place| {
         let (row, inverse) = files[*at].read(*document);
         row.iter().zip(vector).map(|(a, b)| f32::from(*a) * b).sum::<f32>() * inverse

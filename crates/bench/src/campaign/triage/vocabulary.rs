@@ -95,8 +95,8 @@ pub const FILLER: [&str; 12] = [
 /// Words that no model has seen, made from syllables by numbers.
 pub fn unheard(seed: u64) -> [String; 3] {
     const SYLLABLES: [&str; 16] = [
-        "zor", "vex", "plim", "quat", "dren", "ith", "gwu", "mox", "tsy", "bru", "kli", "fna", "oqu",
-        "yrr", "hup", "xal",
+        "zor", "vex", "plim", "quat", "dren", "ith", "gwu", "mox", "tsy", "bru", "kli", "fna",
+        "oqu", "yrr", "hup", "xal",
     ];
     let mut rng = fastrand::Rng::with_seed(seed);
     std::array::from_fn(|_| (0..4).map(|_| SYLLABLES[rng.usize(..SYLLABLES.len())]).collect())

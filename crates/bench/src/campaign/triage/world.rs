@@ -117,11 +117,19 @@ impl Note {
     pub fn text_about(&self, words: &[&str; 3]) -> String {
         let Self { slug, kind, tag, month, is_long, .. } = self;
         let number = slug.rsplit('/').next().unwrap_or(slug);
-        let long = if *is_long { format!("## Before\n\n{}\n\n## Matter\n\n", filler(number)) } else { String::new() };
+        let long = if *is_long {
+            format!("## Before\n\n{}\n\n## Matter\n\n", filler(number))
+        } else {
+            String::new()
+        };
         let [a, b, c] = words;
+        // What a long note is about has a passage of its own.
+        let times = if *is_long { 20 } else { 1 };
+        let matter =
+            format!("It was about the {a} and the {b}, and then about the {c}. ").repeat(times);
         format!(
             "---\ntitle: Entry {number}\ntype: {kind}\ntags: [{tag}]\ndate: 2026-{month:02}-10\n---\n\n\
-             {long}It was about the {a} and the {b}, and then about the {c}.\n"
+             {long}{matter}\n"
         )
     }
 }
@@ -206,7 +214,11 @@ impl World {
         for (style, _, count) in STYLES {
             let sure = self.asked.iter().filter(|one| one.style == style && is_sure(&one.id));
             let own: Vec<Asked> = sure.take(count).cloned().collect();
-            ensure!(own.len() == count, "{} of {count} questions in {style:?} words are found", own.len());
+            ensure!(
+                own.len() == count,
+                "{} of {count} questions in {style:?} words are found",
+                own.len()
+            );
             kept.extend(own);
         }
         let left: Vec<&str> = self
@@ -218,7 +230,10 @@ impl World {
         ok(&self.home, &[&["queries", "retire"], &left[..]].concat())?;
         self.asked = kept;
         let run = run_suite(&self.home)?;
-        ensure!(run.verdict == gbrain_core::gate::Verdict::Pass, "a world that is well does not pass");
+        ensure!(
+            run.verdict == gbrain_core::gate::Verdict::Pass,
+            "a world that is well does not pass"
+        );
         Ok(())
     }
 

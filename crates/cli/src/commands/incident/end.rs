@@ -67,8 +67,7 @@ pub(super) fn resolve(context: &Context<'_>, args: &ResolveArgs) -> Result<Exit,
     let whom = whom(context, store.as_ref(), args.id, &args.tell)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
-    let said =
-        Said { root_cause: &args.root_cause, fix: &args.fix, follow_ups: &args.follow_ups };
+    let said = Said { root_cause: &args.root_cause, fix: &args.fix, follow_ups: &args.follow_ups };
     let scribe = scribe(context, store.as_ref(), &scrubber, &author);
     let incident = scribe.resolve(args.id, &said)?;
     tell(context, store.as_ref(), &incident, &whom)

@@ -16,7 +16,9 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `incident open`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gbrain incident open \"recall fell after the import\" --run 12")]
+#[command(
+    after_help = "Example:\n  gbrain incident open \"recall fell after the import\" --run 12"
+)]
 pub(super) struct OpenArgs {
     /// What it is about.
     title: String,
@@ -85,7 +87,6 @@ pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliEr
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
-    let incident =
-        scribe(context, store.as_ref(), &scrubber, &author).note(args.id, &args.text)?;
+    let incident = scribe(context, store.as_ref(), &scrubber, &author).note(args.id, &args.text)?;
     shown(context, &told(&incident))
 }

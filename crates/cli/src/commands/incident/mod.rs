@@ -15,12 +15,14 @@ use crate::error::{CliError, Exit};
 
 /// Arguments of `incident`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gbrain incident open \"recall fell after the import\" --run 12\n  \
+#[command(
+    after_help = "Examples:\n  gbrain incident open \"recall fell after the import\" --run 12\n  \
     gbrain incident note 1 \"the import stopped half-way\"\n  \
     gbrain incident resolve 1 --root-cause \"the disk was full\" --fix \"imported again\" \\\n    \
     --follow-up \"alert on free space\"\n  gbrain incident list --state open\n\n\
     What is written is scrubbed of personal data. A resolution is queued for the channels of the suites' \
-    file: those that are named, else those that the suite notifies, else all that wake nobody.")]
+    file: those that are named, else those that the suite notifies, else all that wake nobody."
+)]
 pub(crate) struct IncidentArgs {
     #[command(subcommand)]
     action: Action,

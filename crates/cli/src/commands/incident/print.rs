@@ -47,7 +47,13 @@ fn recorded(record: &IncidentRecord) -> String {
     }
     for finding in &record.findings {
         let cases = finding.cases.join(", ");
-        let _ = writeln!(text, "{}: {} cases  {}", finding.class, finding.cases.len(), one_line(&cases));
+        let _ = writeln!(
+            text,
+            "{}: {} cases  {}",
+            finding.class,
+            finding.cases.len(),
+            one_line(&cases)
+        );
         for why in &finding.because {
             let _ = writeln!(text, "  {}", one_line(why));
         }

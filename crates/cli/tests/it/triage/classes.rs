@@ -39,7 +39,10 @@ fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "superseded");
         home.ok(&["restore", "notes/harbour"]);
-        home.put("notes/harbour", "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.");
+        home.put(
+            "notes/harbour",
+            "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
+        );
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "filtered_out");
@@ -103,7 +106,8 @@ fn rivals_and_cuts_are_ranking() {
         brain(&home);
         for at in 0..14 {
             let unlike = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove"][at % 7];
-            let text = format!("Lantern harbour pilot, lantern harbour pilot: {unlike} {at}{unlike}.");
+            let text =
+                format!("Lantern harbour pilot, lantern harbour pilot: {unlike} {at}{unlike}.");
             home.put(&format!("copies/c{at}"), &text);
         }
         let (ran, body) = triaged(&home, &[]);
@@ -138,8 +142,7 @@ fn a_threshold_that_drops_what_is_good_is_told_by_its_scores() {
 
 #[test]
 fn a_model_that_is_down_is_infrastructure() {
-    let provided =
-        Provided::new(Home::sqlite(), |_| String::new(), |_| Fault::Status(503, None));
+    let provided = Provided::new(Home::sqlite(), |_| String::new(), |_| Fault::Status(503, None));
     let home = &provided.home;
     brain(home);
     provided.run(&["config", "set", "models.rerank", "jina:m"]);

@@ -13,7 +13,8 @@ fn answer(question: &Question, misses: usize, total: f64) -> Reply {
     if place < hits.len() {
         hits[place] = Hit::new(format!("doc-{number:03}"), 0.9);
     }
-    let stages = Stages { dense: 20.0, rerank: total - 30.0, hydration: 10.0, total, ..Stages::default() };
+    let stages =
+        Stages { dense: 20.0, rerank: total - 30.0, hydration: 10.0, total, ..Stages::default() };
     Reply { hits, stages, ..Reply::default() }
 }
 

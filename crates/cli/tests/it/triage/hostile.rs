@@ -93,7 +93,11 @@ fn alerts_lead_to_their_runs() {
         check("garbage", 1, "tells of no run");
         check(r#"{"run": 77}"#, 1, "run 77, which is gone");
         raise(home.store().as_ref(), "gbrain/default/other/silent", "{}");
-        refused(&home, &["triage", "gbrain/default/other/silent"], "no run of suite `other` failed");
+        refused(
+            &home,
+            &["triage", "gbrain/default/other/silent"],
+            "no run of suite `other` failed",
+        );
     }
 }
 

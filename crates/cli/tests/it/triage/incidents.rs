@@ -45,13 +45,24 @@ fn from_a_run_to_its_resolution() {
         home.ok(&["delete", "notes/harbour"]);
         let (_, body) = triaged(&home, &[]);
         assert_conforms(of_body::<TriageBody>().as_value(), &body);
-        let open = ["incident", "open", "recall fell, says bob@example.com", "--run", "1", "--author", "eve"];
+        let open = [
+            "incident",
+            "open",
+            "recall fell, says bob@example.com",
+            "--run",
+            "1",
+            "--author",
+            "eve",
+        ];
         let opened = home.json(&open);
         assert_conforms(of_body::<IncidentBody>().as_value(), &opened);
         assert_eq!((&opened["id"], &opened["state"]), (&json!(1), &json!("open")));
         assert_eq!(opened["title"], "recall fell, says [REDACTED]");
         let finding = &opened["record"]["findings"][0];
-        assert_eq!((&finding["class"], &finding["cases"]), (&json!("pipeline_bug"), &json!(["harbour"])));
+        assert_eq!(
+            (&finding["class"], &finding["cases"]),
+            (&json!("pipeline_bug"), &json!(["harbour"]))
+        );
         assert!(!opened.to_string().contains("notes/harbour"), "no name of a page: {opened}");
         let noted = home.json(&["incident", "note", "1", "call 555-867-5309 first"]);
         assert_eq!(noted["record"]["notes"][1]["text"], "call [REDACTED] first");
@@ -75,7 +86,10 @@ fn from_a_run_to_its_resolution() {
         assert_eq!(list["incidents"].as_array().unwrap().len(), 1);
         assert!(home.ok(&["incident", "list"]).contains("pipeline_bug"));
         let shown = home.ok(&["incident", "show", "1"]);
-        assert!(shown.contains("follow-up: ask before deleting") && shown.contains("eve: opened"), "{shown}");
+        assert!(
+            shown.contains("follow-up: ask before deleting") && shown.contains("eve: opened"),
+            "{shown}"
+        );
     }
 }
 
@@ -97,7 +111,9 @@ fn what_is_refused_changes_nothing() {
         refused(&["incident", "note", "2", "x"], "there is no incident 2");
         refused(&["incident", "post", "1"], "still open");
         refused(&["incident", "resolve", "1", "--root-cause", "x", "--fix", "y"], "--follow-up");
-        let end = |fix: &'static str| ["incident", "resolve", "1", "--root-cause", "x", "--fix", fix, "--follow-up", "none"];
+        let end = |fix: &'static str| {
+            ["incident", "resolve", "1", "--root-cause", "x", "--fix", fix, "--follow-up", "none"]
+        };
         refused(&end(" "), "without a fix");
         refused(&[&end("y")[..], &["--channel", "chta"]].concat(), "chat, mail, pd");
         assert_eq!(home.json(&["incident", "show", "1"])["state"], "open");
@@ -119,5 +135,8 @@ fn a_run_of_which_figures_are_left_can_have_an_incident() {
     run(&home, &["s"]);
     home.execute("UPDATE suite_runs SET report = NULL");
     let opened = home.json(&["incident", "open", "x", "--run", "1"]);
-    assert_eq!((&opened["record"]["run"], &opened["record"]["findings"]), (&json!(1), &Value::Null));
+    assert_eq!(
+        (&opened["record"]["run"], &opened["record"]["findings"]),
+        (&json!(1), &Value::Null)
+    );
 }

@@ -53,7 +53,8 @@ fn brain(home: &Home) {
     for (slug, text) in NOTES {
         home.put(slug, text);
     }
-    let find = |id: &str, query: &str, page: &str| json!({ "id": id, "query": query, "expected": [page] });
+    let find =
+        |id: &str, query: &str, page: &str| json!({ "id": id, "query": query, "expected": [page] });
     queries(
         home,
         &[

@@ -12,7 +12,10 @@ use crate::serve::client::{Call, Server, token};
 fn what_an_admin_may_read() {
     for home in Home::both() {
         brain(&home);
-        home.put("notes/harbour", "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.");
+        home.put(
+            "notes/harbour",
+            "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
+        );
         run(&home, &["s"]);
         home.ok(&["incident", "open", "it is hidden", "--run", "1"]);
         let (admin, read) = (token(&home, "admin"), token(&home, "read"));
