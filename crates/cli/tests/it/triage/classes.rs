@@ -34,23 +34,23 @@ fn what_is_well_is_nothing_to_triage() {
 fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
     for home in Home::both() {
         brain(&home);
-        home.ok(&["delete", "notes/harbour"]);
+        home.ok(&["delete", "notes/n1"]);
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "superseded");
-        home.ok(&["restore", "notes/harbour"]);
+        home.ok(&["restore", "notes/n1"]);
         home.put(
-            "notes/harbour",
+            "notes/n1",
             "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
         );
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "filtered_out");
-        home.put("notes/harbour", "Nothing of the kind is said here any more.");
+        home.put("notes/n1", "Nothing of the kind is said here any more.");
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         let commands = body["findings"][0]["commands"].to_string();
-        assert!(commands.contains("history 'notes/harbour'"), "{commands}");
+        assert!(commands.contains("history 'notes/n1'"), "{commands}");
     }
 }
 
@@ -59,7 +59,7 @@ fn filters_that_a_page_contradicts_are_a_pipeline_bug() {
     let home = Home::sqlite();
     brain(&home);
     let filtered = json!({
-        "id": "typed", "query": "apples pears autumn", "expected": ["notes/orchard"],
+        "id": "typed", "query": "apples pears autumn", "expected": ["notes/n4"],
         "filter": { "types": ["recipe"] },
     });
     queries(&home, &[filtered]);
@@ -74,7 +74,7 @@ fn rows_of_passages_that_are_gone_are_a_pipeline_bug() {
     for home in Home::both() {
         brain(&home);
         home.execute(
-            "DELETE FROM chunks WHERE page_id IN (SELECT page_id FROM pages WHERE slug = 'notes/bakery')",
+            "DELETE FROM chunks WHERE page_id IN (SELECT page_id FROM pages WHERE slug = 'notes/n2')",
         );
         std::fs::remove_dir_all(home.path().join("index")).unwrap();
         let (ran, body) = triaged(&home, &[]);
@@ -104,12 +104,14 @@ fn vectors_that_are_gone_are_drift() {
 fn rivals_and_cuts_are_ranking() {
     for home in Home::both() {
         brain(&home);
-        for at in 0..14 {
-            let unlike = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove"][at % 7];
-            let text =
-                format!("Lantern harbour pilot, lantern harbour pilot: {unlike} {at}{unlike}.");
-            home.put(&format!("copies/c{at}"), &text);
-        }
+        let copies = (0..30).map(|at| {
+            let own = format!("amber{at} birch{at} cedar{at} delta{at}");
+            (
+                format!("copies/c{at}"),
+                format!("Lantern harbour pilot: lantern harbour pilot. {own}."),
+            )
+        });
+        import(&home, &copies.collect::<Vec<_>>());
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "ranking", &["harbour"]);
         let evidence = &body["findings"][0]["cases"][0]["evidence"];
@@ -124,8 +126,8 @@ fn a_threshold_that_drops_what_is_good_is_told_by_its_scores() {
         let provided = Provided::new(home, |_| String::new(), |_| Fault::None);
         let home = &provided.home;
         brain(home);
-        home.put("notes/rival", "A lantern harbour physician, and a harbour pilot.");
-        let rival = json!({ "id": "rival", "query": "lantern harbour physician vessel", "expected": ["notes/harbour"] });
+        home.put("notes/n5", "A lantern harbour physician, and a harbour pilot.");
+        let rival = json!({ "id": "rival", "query": "lantern harbour physician vessel", "expected": ["notes/n1"] });
         queries(home, &[rival]);
         provided.run(&["config", "set", "models.rerank", "jina:m"]);
         provided.run(&["config", "set", "search.rerank_threshold", "0.6"]);
@@ -150,5 +152,5 @@ fn a_model_that_is_down_is_infrastructure() {
     assert_eq!(run.code, Some(2), "degraded is no pass: {}", run.stdout);
     let ran = provided.run(&["triage", "1", "--json"]);
     let body: Value = serde_json::from_str(&ran.stdout).unwrap();
-    check(&ran, &body, "infrastructure", &["harbour", "bakery", "meaning"]);
+    check(&ran, &body, "infrastructure", &["bakery", "harbour", "meaning"]);
 }

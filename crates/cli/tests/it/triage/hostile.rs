@@ -8,7 +8,7 @@ use super::*;
 
 fn broken(home: &Home) {
     brain(home);
-    home.ok(&["delete", "notes/harbour"]);
+    home.ok(&["delete", "notes/n1"]);
     run(home, &["s"]);
 }
 
@@ -78,7 +78,7 @@ fn raise(store: &dyn Store, key: &str, body: &str) {
 fn alerts_lead_to_their_runs() {
     for home in Home::both() {
         broken(&home);
-        home.ok(&["restore", "notes/harbour"]);
+        home.ok(&["restore", "notes/n1"]);
         run(&home, &["s"]);
         let key = "gbrain/default/s/recall@5/all";
         let check = |body: &str, run: i64, note: &str| {

@@ -42,7 +42,7 @@ fn from_a_run_to_its_resolution() {
     for home in Home::both() {
         brain(&home);
         suites(&home, CHANNELS);
-        home.ok(&["delete", "notes/harbour"]);
+        home.ok(&["delete", "notes/n1"]);
         let (_, body) = triaged(&home, &[]);
         assert_conforms(of_body::<TriageBody>().as_value(), &body);
         let open = [
@@ -63,7 +63,7 @@ fn from_a_run_to_its_resolution() {
             (&finding["class"], &finding["cases"]),
             (&json!("pipeline_bug"), &json!(["harbour"]))
         );
-        assert!(!opened.to_string().contains("notes/harbour"), "no name of a page: {opened}");
+        assert!(!opened.to_string().contains("notes/n1"), "no name of a page: {opened}");
         let noted = home.json(&["incident", "note", "1", "call 555-867-5309 first"]);
         assert_eq!(noted["record"]["notes"][1]["text"], "call [REDACTED] first");
         let resolved = home.json(&RESOLVE);

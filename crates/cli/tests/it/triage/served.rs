@@ -13,7 +13,7 @@ fn what_an_admin_may_read() {
     for home in Home::both() {
         brain(&home);
         home.put(
-            "notes/harbour",
+            "notes/n1",
             "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
         );
         run(&home, &["s"]);
@@ -29,7 +29,7 @@ fn what_an_admin_may_read() {
         let case = &body["findings"][0]["cases"][0];
         // To somebody over a wire a private page is not there.
         assert_eq!(case["evidence"]["presence"], "absent", "{case:#}");
-        for word in ["private", "notes/harbour", "lantern"] {
+        for word in ["private", "notes/n1", "lantern"] {
             assert!(!reply.whole().contains(word), "{word}: {}", reply.whole());
         }
         let incidents = get("/v1/incidents?state=open", &admin).json();
