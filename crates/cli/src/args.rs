@@ -103,6 +103,10 @@ pub(crate) enum Command {
     Events(commands::events::EventsArgs),
     /// Alerts: what is wrong, who was told, when not to tell.
     Alerts(Box<commands::alerts::AlertsArgs>),
+    /// Why a run of a suite failed, and what to do about it.
+    Triage(commands::triage::TriageArgs),
+    /// Incidents: open, note, resolve, list, show.
+    Incident(Box<commands::incident::IncidentArgs>),
     /// Measure retrieval: export captures, replay, gate, score, compare.
     Eval(Box<commands::eval::EvalArgs>),
     /// Baselines: publish, verify, log, diff, ratchet.

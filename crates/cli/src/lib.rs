@@ -115,6 +115,8 @@ pub(crate) fn run_in(
         Command::Feedback(args) => commands::feedback::run(&context, &args),
         Command::Alerts(args) => commands::alerts::run(&context, &args),
         Command::Events(args) => commands::events::run(&context, &args),
+        Command::Triage(args) => commands::triage::run(&context, &args),
+        Command::Incident(args) => commands::incident::run(&context, &args),
         Command::Reindex(args) => commands::reindex::run(&context, &args),
         Command::Reembed(args) => commands::reembed::run(&context, &args),
         Command::Serve(args) => commands::serve::run(&context, &args),

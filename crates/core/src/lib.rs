@@ -23,6 +23,7 @@ pub mod gate;
 pub mod hash;
 pub mod hook;
 pub mod id;
+pub mod incident;
 pub mod job;
 pub mod link;
 pub mod measure;

@@ -16,6 +16,7 @@ mod error;
 pub mod feedback;
 mod files;
 mod gate;
+pub mod incident;
 mod local;
 pub mod probe;
 mod replay;
@@ -24,6 +25,7 @@ mod selftest;
 mod spread;
 pub mod suite;
 pub mod target;
+pub mod triage;
 mod vectors;
 
 pub use correctness::{Pipeline, judge};

@@ -25,6 +25,7 @@ pub mod schedule;
 pub mod serve;
 pub mod served;
 pub mod tree;
+pub mod triage;
 pub mod violations;
 pub mod vitals;
 pub mod workers;
@@ -36,7 +37,7 @@ use anyhow::Result;
 use clap::Parser;
 
 const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
-     contradictions, schedule, alerts";
+     contradictions, schedule, alerts, triage";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -53,6 +54,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "contradictions" => contradictions::run(&parse(name, args)?),
         "schedule" => schedule::run(&parse(name, args)?),
         "alerts" => alerts::run(&parse(name, args)?),
+        "triage" => triage::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

@@ -43,6 +43,7 @@ use stopwatch::Stopwatch;
 pub use expand::Expand;
 pub(crate) use graph::Graph;
 pub use rerank::{Judged, Rerank, Reranker};
+pub(crate) use why_not::excluded_by;
 
 /// Looks at candidates on their way.
 pub type Look<'a> = dyn Fn(&[Candidate]) + 'a;

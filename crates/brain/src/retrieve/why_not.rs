@@ -146,7 +146,7 @@ impl Retrieval<'_> {
 }
 
 /// The filter that leaves a page out.
-fn excluded_by(filter: &Filter, entry: &PageEntry) -> Option<String> {
+pub(crate) fn excluded_by(filter: &Filter, entry: &PageEntry) -> Option<String> {
     let Filter { sources, types, tags, since, until, trust: _, truth_only: _ } = filter;
     let date = entry.effective_date.map_or_else(|| "none".to_owned(), |date| date.to_string());
     let alone = |filter: Filter| {

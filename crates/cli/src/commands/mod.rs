@@ -14,6 +14,7 @@ pub(crate) mod feedback;
 pub(crate) mod get;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod incident;
 pub(crate) mod init;
 pub(crate) mod jobs;
 pub(crate) mod links;
@@ -36,6 +37,7 @@ pub(crate) mod suites;
 pub(crate) mod targets;
 mod thresholds;
 pub(crate) mod tokens;
+pub(crate) mod triage;
 pub(crate) mod worker;
 pub(crate) mod workspaces;
 

@@ -36,6 +36,7 @@ mod stopping;
 mod suites;
 mod support;
 mod targets;
+mod triage;
 mod trust;
 mod workers;
 mod workflow;

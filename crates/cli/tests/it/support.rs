@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use gbrain_store::{Location, OpenMode, Store};
+use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -102,6 +104,26 @@ impl Home {
     /// The database's URL, on PostgreSQL.
     pub(crate) fn url(&self) -> &str {
         &self.database.as_ref().unwrap().url
+    }
+
+    /// The store, opened in this process.
+    pub(crate) fn store(&self) -> Box<dyn Store> {
+        let location = match &self.database {
+            Some(database) => Location::Postgres(database.url.clone()),
+            None => Location::Sqlite(self.path().join("brain.db")),
+        };
+        gbrain_store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
+    }
+
+    /// Runs a statement on the database, whichever it is.
+    pub(crate) fn execute(&self, sql: &str) {
+        match &self.database {
+            Some(_) => self.sql(sql),
+            None => {
+                let db = rusqlite::Connection::open(self.path().join("brain.db")).unwrap();
+                db.execute_batch(sql).unwrap();
+            }
+        }
     }
 
     /// Runs statements on the database, on PostgreSQL.

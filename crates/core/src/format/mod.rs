@@ -18,6 +18,7 @@ pub mod cross_modal;
 pub mod doctor;
 pub mod feedback;
 pub mod gate;
+pub mod incident;
 pub mod links;
 pub mod logs;
 pub mod page;
@@ -37,6 +38,7 @@ pub mod stats;
 pub mod suggest;
 pub mod suite;
 pub mod target;
+pub mod triage;
 pub mod work;
 
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};

@@ -3,6 +3,7 @@
 use crate::hash::Hash;
 use crate::named;
 use crate::request::RetrievalMode;
+use crate::target::QuestionFilter;
 
 /// A canonical query.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct CanonicalQuery {
     pub difficulty: Difficulty,
     /// How it is asked; the target's own choice if it is not said.
     pub mode: Option<RetrievalMode>,
+    /// Which documents may answer; all if it is not said.
+    pub filter: QuestionFilter,
     /// What kind of question about links it is.
     pub family: Option<Family>,
     /// What must be found.
@@ -179,6 +182,9 @@ impl CanonicalQuery {
             self.difficulty = other.difficulty;
         }
         self.mode = other.mode.or(self.mode);
+        if !other.filter.is_empty() {
+            self.filter = other.filter;
+        }
         self.family = other.family.or(self.family);
         add(&mut self.expected, other.expected);
         add(&mut self.acceptable, other.acceptable);

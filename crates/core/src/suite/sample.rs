@@ -68,6 +68,7 @@ pub(crate) mod tests {
             source: (!source.is_empty()).then(|| source.to_owned()),
             difficulty,
             mode: None,
+            filter: crate::target::QuestionFilter::default(),
             family: None,
             expected: vec![Key { kind: KeyKind::Document, id: id.to_owned() }],
             acceptable: Vec::new(),

@@ -80,6 +80,7 @@ fn question(suite: &Suite, query: &CanonicalQuery, within: Duration) -> Question
         id: Some(query.id.clone()),
         k: suite.depth,
         mode: query.mode,
+        filter: query.filter.clone(),
         rationale: suite.kind == Kind::GraphQa || query.family.is_some(),
         within: Some(within),
         ..Question::new(query.text.clone(), suite.depth)

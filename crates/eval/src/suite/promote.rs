@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use gbrain_core::format::suite::{QueryEntry, RetrievalBody, Signal, WireKey};
+use gbrain_core::format::suite::{FilterEntry, QueryEntry, RetrievalBody, Signal, WireKey};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::{MARKER, Scrubber};
@@ -164,6 +164,7 @@ fn proposal(seen: Seen) -> Proposal {
         source: keys.first().and_then(|page| Some(page.split_once("::")?.0.to_owned())),
         difficulty: Difficulty::default(),
         retrieval_mode: None,
+        filter: FilterEntry::default(),
         family: None,
         expected: keys.first().map(document).into_iter().collect(),
         acceptable: keys.iter().skip(1).map(document).collect(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Snapshot};
-use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use gbrain_core::ranking::{ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, is_of_the_question};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
@@ -65,10 +65,8 @@ impl<'a> LocalAsk<'a> {
             let message = format!("this brain is workspace {own}, not {other}");
             return Err(TargetError::new(TargetErrorKind::Unsupported, message));
         }
-        let QuestionFilter { sources, types, authors: _, states: _, labels, after, before } =
-            &question.filter;
-        let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>();
-        let LocalOptions { settings, now, trust, assistants } = &self.options;
+        let filter = filter_of(&question.filter, self.options.trust);
+        let LocalOptions { settings, now, trust: _, assistants } = &self.options;
         let expands = assistants.is_some() && settings.expand >= 0.5;
         Ok(Request {
             operation: Operation::Query,
@@ -76,15 +74,7 @@ impl<'a> LocalAsk<'a> {
             limit: question.k,
             detail: None,
             mode: question.mode.unwrap_or(RetrievalMode::Hybrid),
-            filter: Filter {
-                sources: sources.map_err(|error| refused(error.to_string()))?,
-                types: types.clone(),
-                tags: labels.iter().map(|label| label.to_lowercase()).collect(),
-                since: *after,
-                until: *before,
-                trust: *trust,
-                truth_only: false,
-            },
+            filter: filter.map_err(|error| refused(error.to_string()))?,
             vectors: true,
             expansion: if expands { Expansion::Wanted } else { Expansion::Off },
             now: question.now.unwrap_or(*now),
@@ -142,6 +132,21 @@ impl<'a> LocalAsk<'a> {
         let entities = ends.into_iter().map(entity).collect::<Result<_, BrainError>>()?;
         Ok(Rationale { edges, entities, evidence: Vec::new() })
     }
+}
+
+/// Which pages may answer a question. The local brain knows neither authors nor states.
+pub(crate) fn filter_of(filter: &QuestionFilter, trust: Trust) -> Result<Filter, IdError> {
+    let QuestionFilter { sources, types, authors: _, states: _, labels, after, before } = filter;
+    let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
+    Ok(Filter {
+        sources,
+        types: types.clone(),
+        tags: labels.iter().map(|label| label.to_lowercase()).collect(),
+        since: *after,
+        until: *before,
+        trust,
+        truth_only: false,
+    })
 }
 
 fn reason(edge: &Edge) -> RationaleEdge {

@@ -27,6 +27,7 @@ use gbrain_llm::Environment;
 use serde_json::Value;
 
 pub use as_target::AsTarget;
+pub(crate) use local::filter_of;
 pub use local::{LocalAsk, LocalOptions};
 
 use remote::Remote;

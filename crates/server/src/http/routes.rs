@@ -21,8 +21,8 @@ use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
 use crate::lanes::Lane;
 use crate::operations::{
-    alerts, ask, captures, compare, contradictions, documents, feedback, jobs, labels, pages,
-    probe, sources, status, suites,
+    alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
+    pages, probe, sources, status, suites,
 };
 use crate::telemetry::metrics::{CONTENT_TYPE as OPENMETRICS, Visible};
 
@@ -60,6 +60,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<format::suite::SuitesBody>(GET, "/v1/suites", "list_suites", "List suites with their last runs.").asks(suites::list),
         endpoint::<format::suite::SuiteRunsBody>(GET, "/v1/suites/{name}/runs", "suite_history", "List the runs of a suite, newest first.").asks(suites::runs),
         endpoint::<format::suite::RecordedSuiteRun>(GET, "/v1/suite-runs/{id}", "show_suite_run", "Show a run of a suite: verdict, measures, cases.").asks(suites::show),
+        endpoint::<format::triage::TriageBody>(GET, "/v1/suite-runs/{id}/triage", "triage_suite_run", "Say why a run of a suite failed, case by case.").scope(Scope::Admin).asks(incidents::triage),
+        endpoint::<format::incident::IncidentsBody>(GET, "/v1/incidents", "list_incidents", "List incidents with their records, newest first.").scope(Scope::Admin).asks(incidents::list),
         endpoint::<format::suite::EventBody>(POST, "/v1/events", "tell_event", "Tell of something that suites wait for.").takes(suites::tell),
 
         endpoint::<format::feedback::FeedbackBody>(POST, "/v1/feedback", "give_feedback", "Say something of an answer: a vote, a comment, a result that is barely relevant.").takes(feedback::give),

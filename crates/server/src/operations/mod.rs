@@ -11,6 +11,7 @@ pub(crate) mod compare;
 pub(crate) mod contradictions;
 pub(crate) mod documents;
 pub(crate) mod feedback;
+pub(crate) mod incidents;
 pub(crate) mod jobs;
 pub(crate) mod labels;
 pub(crate) mod pages;

@@ -38,7 +38,7 @@ pub(crate) struct ListSuiteRuns {
 pub(crate) struct SuiteRunNumber {
     /// Its number.
     #[schemars(range(min = 1))]
-    id: i64,
+    pub(super) id: i64,
 }
 
 /// Something that happened.

@@ -1,7 +1,7 @@
 //! `gbrain queries add`, `edit` and `retire`.
 
 use clap::Args;
-use gbrain_core::format::suite::{QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
+use gbrain_core::format::suite::{FilterEntry, QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::suite::query::{
     CanonicalQuery, Difficulty, End, Family, KeyKind, Origin, QueryState,
@@ -147,6 +147,7 @@ pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliErro
         source: None,
         difficulty: Difficulty::default(),
         retrieval_mode: None,
+        filter: FilterEntry::default(),
         family: None,
         expected: Vec::new(),
         acceptable: Vec::new(),

@@ -33,7 +33,7 @@ pub(crate) fn queries(home: &Home, queries: &[Value]) {
 }
 
 /// So many queries, each of which must find the document of its own number.
-fn numbered(count: usize) -> Vec<Value> {
+pub(crate) fn numbered(count: usize) -> Vec<Value> {
     let query = |at: usize| json!({ "id": format!("q{at:03}"), "query": text(at), "source": "github", "expected": [document(at)] });
     (0..count).map(query).collect()
 }
@@ -47,7 +47,7 @@ fn document(at: usize) -> String {
 }
 
 /// Runs a suite with `--json`.
-fn run(home: &Home, args: &[&str]) -> (Ran, Value) {
+pub(crate) fn run(home: &Home, args: &[&str]) -> (Ran, Value) {
     run_by(&|args| home.run(args), args)
 }
 

@@ -3,6 +3,7 @@
 mod check;
 mod edit;
 mod file;
+mod filter;
 mod listing;
 mod log;
 mod query;
@@ -17,6 +18,7 @@ pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
     ThresholdsEntry, TriggerEntry,
 };
+pub use filter::FilterEntry;
 pub use listing::{
     EventBody, EventsBody, RecordedSuiteRun, SuiteInfo, SuiteRunLine, SuiteRunsBody, SuitesBody,
 };

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::FilterEntry;
 use crate::request::RetrievalMode;
 use crate::suite::query::{
     CanonicalQuery, Difficulty, End, Family, Key, KeyKind, Origin, QueryState, Snippet,
@@ -34,6 +35,9 @@ pub struct QueryEntry {
     /// How it is asked.
     #[serde(default, alias = "mode", skip_serializing_if = "Option::is_none")]
     pub retrieval_mode: Option<RetrievalMode>,
+    /// Which documents may answer.
+    #[serde(default, skip_serializing_if = "FilterEntry::is_empty")]
+    pub filter: FilterEntry,
     /// What kind of question about links it is.
     #[serde(default, alias = "intent", skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
@@ -113,6 +117,9 @@ pub enum QueryError {
     /// A span ends before it starts.
     #[error("a snippet ends before it starts")]
     Span,
+    /// A day is none.
+    #[error("{0:?} is no day; write it as 2026-03-01")]
+    Day(String),
 }
 
 fn version() -> u32 {
@@ -129,6 +136,7 @@ impl QueryEntry {
             source,
             difficulty,
             retrieval_mode,
+            filter,
             family,
             expected,
             acceptable,
@@ -155,6 +163,7 @@ impl QueryEntry {
             source,
             difficulty,
             mode: retrieval_mode,
+            filter: filter.read()?,
             family,
             expected: keys(expected)?,
             acceptable: keys(acceptable)?,
@@ -177,6 +186,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             source,
             difficulty,
             mode,
+            filter,
             family,
             expected,
             acceptable,
@@ -195,6 +205,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             source: source.clone(),
             difficulty: *difficulty,
             retrieval_mode: *mode,
+            filter: FilterEntry::from(filter),
             family: *family,
             expected: keys(expected),
             acceptable: keys(acceptable),
@@ -264,6 +275,7 @@ mod tests {
     fn a_query_there_and_back() {
         let json = r#"{"query": " who owns X? ", "source": "slack", "difficulty": "hard", "mode": "graph",
             "family": "ownership", "expected": ["teams/x", {"kind": "chunk", "id": "c1"}],
+            "filter": {"types": ["team"], "labels": ["x"], "after": "2026-01-02"},
             "expected_snippets": ["owned by", {"text": "x", "start": 1, "end": 2}], "entities": ["teams/x"]}"#;
         let query = read(json).unwrap();
         assert_eq!((&*query.text, query.id.len()), ("who owns X?", 16));
@@ -282,6 +294,8 @@ mod tests {
         refused(r#"{"query": "x", "colour": 1}"#, "colour");
         refused(r#"{"query": "x", "expected": [""]}"#, "no id");
         refused(r#"{"query": "x", "difficulty": "dire"}"#, "dire");
+        refused(r#"{"query": "x", "filter": {"colour": ["red"]}}"#, "colour");
+        refused(r#"{"query": "x", "filter": {"after": "soon"}}"#, "soon");
         refused(r#"{"query": "x", "schema_version": 2}"#, "version 2");
         refused(
             r#"{"query": "x", "expected_snippets": [{"text": "x", "start": 2, "end": 1}]}"#,

@@ -14,6 +14,7 @@ mod rows;
 mod spark;
 mod suite;
 mod table;
+mod triage;
 
 pub use benchmark::benchmark;
 pub use calibration::{calibration, threshold as calibrated};
@@ -24,6 +25,7 @@ pub use gate::gate;
 pub use probe::{autopilot, probe, probe_history};
 pub use replay::replay;
 pub use suite::suite;
+pub use triage::triage;
 
 /// The longest text from outside that a line takes, in characters.
 const LINE: usize = 160;

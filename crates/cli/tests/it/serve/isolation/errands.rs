@@ -113,6 +113,8 @@ impl Caller<'_> {
             "list_suites" => Call::get("/v1/suites"),
             "suite_history" => Call::get("/v1/suites/smoke/runs?limit=1000"),
             "show_suite_run" => Call::get(format!("/v1/suite-runs/{}", self.rng.u8(1..3))),
+            "triage_suite_run" => Call::get(format!("/v1/suite-runs/{}/triage", self.rng.u8(1..3))),
+            "list_incidents" => Call::get("/v1/incidents?limit=1000"),
             "tell_event" => {
                 let event =
                     json!({ "kind": "deploy.finished", "document": self.page(), "version": "1" });

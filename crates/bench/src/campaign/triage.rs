@@ -1,0 +1,269 @@
+//! `campaign triage`: faults of every class, planted in the system itself, and what triage says of them.
+//!
+//! Each variant is a brain of its own (or a target elsewhere) with one fault, drawn by a seed: vectors lost
+//! or swapped in the index's files, a threshold raised before a reranker, rows and pages lost or changed,
+//! stages that fail or take too long, rivals and weights. The program runs the suite and triages the run. Of
+//! each class at least 95 of 100 runs, and 95 of 100 cases, must be called what they are; and nothing that
+//! is wrong may be called well. A variant in which fewer than two cases are affected shows nothing: it is
+//! drawn again, and counted.
+
+pub mod elsewhere;
+pub mod kind;
+pub mod models;
+pub mod plant;
+pub mod trial;
+pub mod vectors;
+pub mod vocabulary;
+pub mod world;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use fastrand::Rng;
+use gbrain_core::triage::Class;
+use gbrain_eval::spread;
+
+use self::kind::{Kind, PLANTED};
+use self::trial::{Ground, Outcome, tried};
+use self::world::World;
+use super::engine::Engine;
+use super::process::built_program;
+use super::{exit, say, seed};
+
+/// The share that must be right.
+const SHARE: f64 = 0.95;
+/// Variants that one world serves.
+const PER_WORLD: usize = 25;
+/// How often a variant is drawn again at most.
+const DRAWS: usize = 20;
+/// As many wrong ones are told.
+const TOLD: usize = 40;
+
+/// Arguments of `campaign triage`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign triage")]
+pub struct TriageArgs {
+    /// Variants of each class.
+    #[arg(long, default_value_t = 100)]
+    variants: usize,
+    /// Repeats a run.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// One kind of fault only.
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Variants at once.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// The program.
+    pub program: PathBuf,
+    /// Variants of each class.
+    pub variants: usize,
+    /// The seed.
+    pub seed: u64,
+    /// One kind only.
+    pub only: Option<Kind>,
+    /// Variants at once.
+    pub threads: usize,
+}
+
+/// What a survey found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Every variant.
+    pub outcomes: Vec<Outcome>,
+    /// Variants that did no harm, and were drawn again.
+    pub redrawn: usize,
+    /// What kept a variant from being made or triaged.
+    pub violations: Vec<String>,
+}
+
+/// Runs the campaign.
+pub fn run(args: &TriageArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let only = match args.kind.as_deref() {
+        None => None,
+        Some(name) => match Kind::from_name(name) {
+            Some(kind) => Some(kind),
+            None => bail!("there is no kind `{name}`"),
+        },
+    };
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let begun = Instant::now();
+    let report =
+        survey(&Survey { program, variants: args.variants, seed, only, threads: args.threads })?;
+    tell(&report);
+    say(format!(
+        "{} variants, {} drawn again, {} s",
+        report.outcomes.len(),
+        report.redrawn,
+        begun.elapsed().as_secs()
+    ));
+    Ok(exit(report.findings()))
+}
+
+/// Plants and triages.
+pub fn survey(survey: &Survey) -> Result<Report> {
+    let elsewhere = elsewhere::template(&survey.program, Engine::Sqlite)?;
+    let mut report = Report::default();
+    let kinds: Vec<Vec<Kind>> = match survey.only {
+        Some(kind) => vec![vec![kind]],
+        None => PLANTED.iter().map(|class| Kind::of(*class)).collect(),
+    };
+    for (part, from) in (0..survey.variants).step_by(PER_WORLD).enumerate() {
+        let world = World::new(&survey.program, survey.seed * 1_000 + part as u64)?;
+        let ground = Ground { world: &world, elsewhere: &elsewhere, program: &survey.program };
+        let until = survey.variants.min(from + PER_WORLD);
+        let wanted: Vec<(usize, Kind)> = kinds
+            .iter()
+            .flat_map(|kinds| (from..until).map(|at| (at, kinds[at % kinds.len()])))
+            .collect();
+        let tried = spread(wanted.len(), survey.threads, |at| {
+            let (number, kind) = wanted[at];
+            drawn(&ground, kind, survey.seed, number)
+        });
+        for (draws, outcome) in tried {
+            report.redrawn += draws;
+            match outcome {
+                Ok(outcome) => report.outcomes.push(outcome),
+                Err(error) => report.violations.push(format!("{error:#}")),
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// Draws a variant until it does harm; how often that took too long, and what came of it.
+fn drawn(ground: &Ground<'_>, kind: Kind, seed: u64, number: usize) -> (usize, Result<Outcome>) {
+    for draw in 0..DRAWS {
+        let lot = [seed, number as u64, kind as u64, draw as u64];
+        let mixed =
+            lot.iter().fold(0, |all: u64, one| all.wrapping_mul(1_000_003).wrapping_add(*one));
+        match tried(ground, kind, &mut Rng::with_seed(mixed)) {
+            Ok(None) => (),
+            Ok(Some(outcome)) => return (draw, Ok(outcome)),
+            Err(error) => return (draw, Err(error.context(format!("{kind} {number}")))),
+        }
+    }
+    (DRAWS, Err(anyhow::anyhow!("{kind} {number}: {DRAWS} draws did no harm")))
+}
+
+impl Report {
+    /// How much is not as it must be.
+    pub fn findings(&self) -> usize {
+        let green = self.outcomes.iter().filter(|one| one.green.is_some()).count();
+        let short = self.classes().into_iter().filter(|(_, counts)| !counts.holds()).count();
+        green + short + self.violations.len()
+    }
+
+    /// Counts by the class that was planted.
+    pub fn classes(&self) -> BTreeMap<Class, Counts> {
+        let mut classes: BTreeMap<Class, Counts> = BTreeMap::new();
+        for outcome in &self.outcomes {
+            classes.entry(outcome.kind.class()).or_default().add(outcome);
+        }
+        classes
+    }
+}
+
+/// What one class was called.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Runs, by what they were called.
+    pub runs: BTreeMap<Class, usize>,
+    /// Cases, by what they were called.
+    pub cases: BTreeMap<Class, usize>,
+    right: [usize; 2],
+    all: [usize; 2],
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        let class = outcome.kind.class();
+        if let Some(called) = outcome.class {
+            *self.runs.entry(called).or_default() += 1;
+        }
+        self.all[0] += 1;
+        self.right[0] += usize::from(outcome.is_right());
+        for case in &outcome.cases {
+            *self.cases.entry(case.class).or_default() += 1;
+            self.all[1] += 1;
+            self.right[1] += usize::from(case.class == class);
+        }
+    }
+
+    /// Whether enough is right, of runs and of cases.
+    pub fn holds(&self) -> bool {
+        let is_enough = |at: usize| self.right[at] as f64 >= SHARE * self.all[at] as f64;
+        is_enough(0) && is_enough(1)
+    }
+}
+
+/// Prints both tables, by class and by kind, and what is wrong.
+fn tell(report: &Report) {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    let called = Class::ALL.iter().map(ToString::to_string);
+    let head = ["planted".to_owned(), "of".to_owned(), "right".to_owned()].into_iter();
+    table.set_header(head.chain(called));
+    let cell = |counts: &BTreeMap<Class, usize>, class: &Class| {
+        counts.get(class).map_or_else(String::new, ToString::to_string)
+    };
+    for (class, counts) in report.classes() {
+        for (at, (what, by)) in
+            [("runs", &counts.runs), ("cases", &counts.cases)].iter().enumerate()
+        {
+            let figures = [
+                format!("{class}, {what}"),
+                counts.all[at].to_string(),
+                counts.right[at].to_string(),
+            ];
+            let row = figures.into_iter().chain(Class::ALL.iter().map(|class| cell(by, class)));
+            table.add_row(row);
+        }
+    }
+    say(table.to_string());
+    for kind in Kind::ALL {
+        let own: Vec<&Outcome> = report.outcomes.iter().filter(|one| one.kind == *kind).collect();
+        let right = own.iter().filter(|one| one.is_right()).count();
+        let cases: usize = own.iter().map(|one| one.cases.len()).sum();
+        let well =
+            |one: &&Outcome| one.cases.iter().filter(|case| case.class == kind.class()).count();
+        let good: usize = own.iter().map(well).sum();
+        if !own.is_empty() {
+            say(format!("{kind}: {right} of {} runs, {good} of {cases} cases", own.len()));
+        }
+    }
+    report
+        .outcomes
+        .iter()
+        .filter_map(|one| Some((one.kind, one.green.as_ref()?)))
+        .for_each(|(kind, green)| say(format!("GREEN: {kind}: {green}")));
+    let wrong = report.outcomes.iter().flat_map(|one| {
+        one.cases
+            .iter()
+            .filter(|case| case.class != one.kind.class())
+            .map(move |case| (one.kind, case))
+    });
+    for (kind, case) in wrong.take(TOLD) {
+        say(format!(
+            "wrong: {kind} {}: {} because {}",
+            case.id,
+            case.class,
+            case.because.join("; ")
+        ));
+    }
+    report.violations.iter().take(TOLD).for_each(|one| say(format!("violation: {one}")));
+}

@@ -1,0 +1,92 @@
+//! `gbrain incident open` and `note`.
+
+use std::sync::Arc;
+
+use clap::Args;
+use gbrain_core::format::incident::IncidentRecord;
+use gbrain_eval::incident::told;
+use gbrain_eval::triage::{TriageError, find};
+use gbrain_store::Store;
+
+use super::{author, found, scribe, shown};
+use crate::capture::scrubber;
+use crate::commands::Context;
+use crate::commands::triage::{HowArgs, looked};
+use crate::error::{CliError, Exit};
+
+/// Arguments of `incident open`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gbrain incident open \"recall fell after the import\" --run 12"
+)]
+pub(super) struct OpenArgs {
+    /// What it is about.
+    title: String,
+    /// The run that shows it: it is triaged, and what was found is kept.
+    #[arg(long, value_name = "RUN", conflicts_with = "alert")]
+    run: Option<i64>,
+    /// The alert that told of it: its run is triaged.
+    #[arg(long, value_name = "KEY")]
+    alert: Option<String>,
+    /// Who opens it [default: the user].
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// Arguments of `incident note`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain incident note 1 \"the import stopped half-way\"")]
+pub(super) struct NoteArgs {
+    /// Its number.
+    id: i64,
+    /// What to write down.
+    text: String,
+    /// Who says so [default: the user].
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+}
+
+/// Opens an incident.
+pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliError> {
+    let store: Arc<dyn Store> = context.store()?.into();
+    let record = record(context, &store, args)?;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let author = author(context, args.author.as_deref());
+    let scribe = scribe(context, store.as_ref(), &scrubber, &author);
+    let id = scribe.open(&args.title, &record)?;
+    scribe.note(id, "opened")?;
+    let incident = found(context, store.as_ref(), id)?;
+    shown(context, &told(&incident))
+}
+
+/// What is known when an incident is opened. A run of which only figures are left can have one too.
+fn record(
+    context: &Context<'_>,
+    store: &Arc<dyn Store>,
+    args: &OpenArgs,
+) -> Result<IncidentRecord, CliError> {
+    let what = args.run.map(|run| run.to_string()).or_else(|| args.alert.clone());
+    let Some(what) = what else { return Ok(IncidentRecord::default()) };
+    match find(store.as_ref(), &context.home.workspace, &what) {
+        Ok(subject) => {
+            let body = looked(context, store, &subject, &args.how, false)?;
+            Ok(IncidentRecord::of_triage(&body))
+        }
+        Err(error @ (TriageError::Purged(_) | TriageError::Unreadable(_))) => {
+            context.terminal.warn(format!("{error}: it is kept without its triage"));
+            Ok(IncidentRecord { run: args.run, alert: args.alert.clone(), ..Default::default() })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Adds a note.
+pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let scrubber = scrubber(&context.home).map_err(CliError::config)?;
+    let author = author(context, args.author.as_deref());
+    let incident = scribe(context, store.as_ref(), &scrubber, &author).note(args.id, &args.text)?;
+    shown(context, &told(&incident))
+}

@@ -1,0 +1,156 @@
+//! A fault of each class in the local brain, on both stores.
+
+use fastrand::Rng;
+use gbrain_bench::campaign::triage::vectors;
+use gbrain_bench::providers::Fault;
+
+use super::*;
+use crate::models::Provided;
+
+/// The one class of a run, with the cases that are of it.
+#[track_caller]
+fn check(ran: &Ran, body: &Value, class: &str, ids: &[&str]) {
+    assert_eq!(ran.code, Some(1), "{body:#}");
+    assert_eq!(body["class"], class, "{body:#}");
+    assert_eq!(cases(body, class), ids, "{body:#}");
+    let finding = &body["findings"][0];
+    let case = &finding["cases"][0];
+    assert!(!case["because"].as_array().unwrap().is_empty(), "{body:#}");
+    assert!(!finding["commands"].as_array().unwrap().is_empty(), "{body:#}");
+}
+
+#[test]
+fn what_is_well_is_nothing_to_triage() {
+    for home in Home::both() {
+        brain(&home);
+        let (ran, body) = triaged(&home, &[]);
+        assert_eq!((ran.code, &body["class"]), (Some(0), &Value::Null), "{body:#}");
+        let text = home.run(&["triage", "1"]);
+        assert!(text.stdout.starts_with("nothing to triage"), "{}", text.stdout);
+    }
+}
+
+#[test]
+fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
+    for home in Home::both() {
+        brain(&home);
+        home.ok(&["delete", "notes/n1"]);
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "superseded");
+        home.ok(&["restore", "notes/n1"]);
+        home.put(
+            "notes/n1",
+            "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
+        );
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "filtered_out");
+        home.put("notes/n1", "Nothing of the kind is said here any more.");
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        let commands = body["findings"][0]["commands"].to_string();
+        assert!(commands.contains("history 'notes/n1'"), "{commands}");
+    }
+}
+
+#[test]
+fn filters_that_a_page_contradicts_are_a_pipeline_bug() {
+    let home = Home::sqlite();
+    brain(&home);
+    let filtered = json!({
+        "id": "typed", "query": "apples pears autumn", "expected": ["notes/n4"],
+        "filter": { "types": ["recipe"] },
+    });
+    queries(&home, &[filtered]);
+    let (ran, body) = triaged(&home, &[]);
+    check(&ran, &body, "pipeline_bug", &["typed"]);
+    let because = body["findings"][0]["cases"][0]["because"].to_string();
+    assert!(because.contains("its type `note` is not asked for"), "{because}");
+}
+
+#[test]
+fn rows_of_passages_that_are_gone_are_a_pipeline_bug() {
+    for home in Home::both() {
+        brain(&home);
+        home.execute(
+            "DELETE FROM chunks WHERE page_id IN (SELECT page_id FROM pages WHERE slug = 'notes/n2')",
+        );
+        std::fs::remove_dir_all(home.path().join("index")).unwrap();
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["bakery"]);
+        assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "chunks_missing");
+    }
+}
+
+#[test]
+fn vectors_that_are_gone_are_drift() {
+    for home in Home::both() {
+        brain(&home);
+        let (ran, body) = triaged(&home, &[]);
+        assert_eq!(ran.code, Some(0), "{body:#}");
+        let lost = [NOTES[2].1.to_owned()];
+        vectors::drop_rows(home.path(), &lost, &mut Rng::with_seed(1)).unwrap();
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "embedding_drift", &["meaning"]);
+        assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "vectors_missing");
+        // What is to be done does it.
+        home.ok(&["reindex"]);
+        assert_eq!(triaged(&home, &[]).0.code, Some(0));
+    }
+}
+
+#[test]
+fn rivals_and_cuts_are_ranking() {
+    for home in Home::both() {
+        brain(&home);
+        let copies = (0..30).map(|at| {
+            let own = format!("amber{at} birch{at} cedar{at} delta{at}");
+            (
+                format!("copies/c{at}"),
+                format!("Lantern harbour pilot: lantern harbour pilot. {own}."),
+            )
+        });
+        import(&home, &copies.collect::<Vec<_>>());
+        let (ran, body) = triaged(&home, &[]);
+        check(&ran, &body, "ranking", &["harbour"]);
+        let evidence = &body["findings"][0]["cases"][0]["evidence"];
+        assert_eq!((&evidence["presence"], &evidence["in_words"]), (&json!("whole"), &json!(true)));
+        assert!(evidence["deeper_rank"].as_u64().unwrap() > 10, "{evidence}");
+    }
+}
+
+#[test]
+fn a_threshold_that_drops_what_is_good_is_told_by_its_scores() {
+    for home in Home::both() {
+        let provided = Provided::new(home, |_| String::new(), |_| Fault::None);
+        let home = &provided.home;
+        brain(home);
+        home.put("notes/n5", "A lantern harbour physician, and a harbour pilot.");
+        let rival = json!({ "id": "rival", "query": "lantern harbour physician vessel", "expected": ["notes/n1"] });
+        queries(home, &[rival]);
+        provided.run(&["config", "set", "models.rerank", "jina:m"]);
+        provided.run(&["config", "set", "search.rerank_threshold", "0.6"]);
+        let run = provided.run(&["suites", "run", "s", "--json"]);
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        let ran = provided.run(&["triage", "1", "--json"]);
+        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((ran.code, &body["class"]), (Some(1), &json!("threshold")), "{body:#}");
+        assert!(cases(&body, "threshold").contains(&"rival".to_owned()), "{body:#}");
+        // What no result reaches lets all through, and is the threshold's matter too.
+        assert!(cases(&body, "threshold").contains(&"meaning".to_owned()), "{body:#}");
+    }
+}
+
+#[test]
+fn a_model_that_is_down_is_infrastructure() {
+    let provided = Provided::new(Home::sqlite(), |_| String::new(), |_| Fault::Status(503, None));
+    let home = &provided.home;
+    brain(home);
+    provided.run(&["config", "set", "models.rerank", "jina:m"]);
+    let run = provided.run(&["suites", "run", "s", "--json"]);
+    assert_eq!(run.code, Some(2), "degraded is no pass: {}", run.stdout);
+    let ran = provided.run(&["triage", "1", "--json"]);
+    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+    check(&ran, &body, "infrastructure", &["bakery", "harbour", "meaning"]);
+}

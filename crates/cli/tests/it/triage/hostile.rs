@@ -1,0 +1,117 @@
+//! What is not there, not ours, or can't be read.
+
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{AlertCursor, AlertState, AlertStatus, Store};
+use jiff::Timestamp;
+
+use super::*;
+
+fn broken(home: &Home) {
+    brain(home);
+    home.ok(&["delete", "notes/n1"]);
+    run(home, &["s"]);
+}
+
+#[track_caller]
+fn refused(home: &Home, args: &[&str], says: &str) {
+    let ran = home.run(args);
+    assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stdout);
+    assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+}
+
+#[test]
+fn runs_and_alerts_that_are_not_there() {
+    for home in Home::both() {
+        broken(&home);
+        refused(&home, &["triage", "99"], "there is no run 99");
+        refused(&home, &["triage", "-1"], "unexpected argument");
+        refused(&home, &["triage", "gbrain/default/s/recall@5/all"], "neither a run nor an alert");
+        home.ok(&["workspaces", "add", "team"]);
+        refused(&home, &["--workspace", "team", "triage", "1"], "there is no run 1");
+        home.execute("DELETE FROM suite_runs");
+        refused(&home, &["triage", "1"], "there is no run 1");
+    }
+}
+
+#[test]
+fn what_is_kept_and_can_not_be_read() {
+    for home in Home::both() {
+        broken(&home);
+        home.execute("UPDATE suite_runs SET report = '{}'");
+        refused(&home, &["triage", "1"], "can't be read");
+        home.execute("UPDATE suite_runs SET report = NULL");
+        refused(&home, &["triage", "1"], "was purged");
+    }
+}
+
+/// Without logs the local brain is asked again, and says as much.
+#[test]
+fn logs_that_were_pruned() {
+    for home in Home::both() {
+        broken(&home);
+        home.execute("DELETE FROM feedback_events; DELETE FROM retrieval_logs");
+        let (ran, body) = triage(&home, &[]);
+        assert_eq!((ran.code, &body["class"]), (Some(1), &json!("pipeline_bug")), "{body:#}");
+        assert_eq!(body["notes"], json!(["the logs of the run are gone"]));
+        home.execute("DELETE FROM canonical_queries");
+        let (ran, body) = triage(&home, &[]);
+        assert_eq!((ran.code, &body["class"]), (Some(1), &json!("unknown")), "{body:#}");
+    }
+}
+
+fn raise(store: &dyn Store, key: &str, body: &str) {
+    let (ws, now) = (WorkspaceId::default(), Timestamp::now());
+    let state = AlertState {
+        dedup_key: key.to_owned(),
+        state: AlertStatus::Firing,
+        severity: "critical".to_owned(),
+        suite: None,
+        since: now,
+        updated_at: now,
+        body: body.to_owned(),
+    };
+    let cursor: AlertCursor = store.alert_board(&ws).unwrap().cursor;
+    assert!(store.raise_alerts(&ws, cursor, 1, &[state], &[], now).unwrap());
+}
+
+#[test]
+fn alerts_lead_to_their_runs() {
+    for home in Home::both() {
+        broken(&home);
+        home.ok(&["restore", "notes/n1"]);
+        run(&home, &["s"]);
+        let key = "gbrain/default/s/recall@5/all";
+        let check = |body: &str, run: i64, note: &str| {
+            raise(home.store().as_ref(), key, body);
+            let (ran, found) = triage_of(&home, key, &[]);
+            assert_eq!((ran.code, &found["run"]), (Some(1), &json!(run)), "{body} {found:#}");
+            assert_eq!(found["alert"], key);
+            assert!(found["notes"].to_string().contains(note), "{found:#}");
+        };
+        check(r#"{"schema_version": 1, "run": 1}"#, 1, "");
+        check("{}", 1, "tells of no run");
+        check("garbage", 1, "tells of no run");
+        check(r#"{"run": 77}"#, 1, "run 77, which is gone");
+        raise(home.store().as_ref(), "gbrain/default/other/silent", "{}");
+        refused(
+            &home,
+            &["triage", "gbrain/default/other/silent"],
+            "no run of suite `other` failed",
+        );
+    }
+}
+
+#[test]
+fn queries_are_shown_to_whoever_asks_for_them_only() {
+    let home = Home::sqlite();
+    broken(&home);
+    let shown = |flags: &[&str]| {
+        let args = [&["triage", "1"], flags].concat();
+        home.run(&args).stdout
+    };
+    for flags in [&[][..], &["--json"]] {
+        let text = shown(flags);
+        assert!(text.contains("harbour") && !text.contains("lantern harbour"), "{text}");
+        assert!(shown(&[flags, &["--show-queries"]].concat()).contains("lantern harbour pilot"));
+    }
+}

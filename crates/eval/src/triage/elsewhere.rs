@@ -1,0 +1,39 @@
+//! A target elsewhere: whether it has a document at all can only be asked.
+
+use gbrain_core::suite::case::DEPTH;
+use gbrain_core::suite::query::CanonicalQuery;
+use gbrain_core::target::Question;
+use gbrain_core::triage::{Evidence, Presence};
+
+use super::TriageMeans;
+use super::evidence::must_find;
+
+/// Asks for a document by its own words: those that its highlight must show, and its id. What these find
+/// is there. What literal words of it do not find is not; of an id alone nobody can say that.
+pub(super) fn known(
+    means: &TriageMeans<'_>,
+    query: &CanonicalQuery,
+    is_it: &dyn Fn(&str) -> bool,
+    evidence: &mut Evidence,
+) {
+    let Some(ask) = means.again.filter(|_| evidence.is_missed && evidence.error.is_none()) else {
+        return;
+    };
+    let snippets = query.snippets.iter().map(|one| one.text.as_str());
+    let ids = must_find(query).iter().map(|key| key.id.as_str()).filter(|id| is_it(id));
+    let mut is_asked_by_words = false;
+    for (text, is_literal) in snippets.map(|text| (text, true)).chain(ids.map(|id| (id, false))) {
+        let Ok(answer) = ask.ask(&Question::new(text, DEPTH)) else { return };
+        if answer.documents().iter().any(|one| is_it(one)) {
+            evidence.presence = Presence::Whole;
+            evidence.notes.push("asked for by its own words, it is found".to_owned());
+            return;
+        }
+        is_asked_by_words |= is_literal;
+    }
+    // Where it is found deeper down, it is there.
+    if is_asked_by_words && evidence.deeper_rank.is_none() {
+        evidence.presence = Presence::Absent;
+        evidence.notes.push("asked for by its own words, it is not found either".to_owned());
+    }
+}

@@ -1,0 +1,316 @@
+//! The local brain: whether a page is there, whole, visible and with its vectors.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use gbrain_brain::{Brain, BrainError, Held, Snapshot, VectorCheck};
+use gbrain_core::chunk::texts;
+use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::hash::Hash;
+use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, Visibility, parse};
+use gbrain_core::ranking::Arm;
+use gbrain_core::request::{Filter, Trust};
+use gbrain_core::stats::percentile;
+use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
+use gbrain_core::suite::snippet::is_made_up;
+use gbrain_core::triage::{Evidence, Presence, Similarity};
+use gbrain_store::{PageFilter, VersionInfo, VersionOp};
+use jiff::Timestamp;
+
+use super::evidence::must_find;
+use super::past::better_before;
+use super::{TriageError, TriageMeans};
+use crate::target::filter_of;
+
+/// As many cases that were found say what is usual.
+const USUAL: usize = 50;
+/// Fewer say nothing.
+const FEWEST: usize = 3;
+/// Pages that are read together.
+const BATCH: usize = 200;
+
+/// The brain as it is now.
+pub(super) struct Here<'a> {
+    means: &'a TriageMeans<'a>,
+    brain: &'a Brain,
+    snapshot: Snapshot,
+    /// When the run began.
+    began: Timestamp,
+    /// How near expected pages of cases that were found are: the median, and where the lowest tenth ends.
+    usual: Option<(f64, f64)>,
+    /// The pages of passages, by the ids of these.
+    passages: OnceCell<BTreeMap<String, PageKey>>,
+    /// Whether the index holds vectors of another model than the one that is wanted.
+    pub(super) is_other_model: bool,
+}
+
+impl<'a> Here<'a> {
+    pub(super) fn new(
+        means: &'a TriageMeans<'a>,
+        brain: &'a Brain,
+        run: &SuiteRunBody,
+        queries: &BTreeMap<String, CanonicalQuery>,
+    ) -> Result<Self, TriageError> {
+        let snapshot = brain.snapshot(&|_, _| ())?;
+        let is_other_model = !brain.vector_report()?.is_settled();
+        let began = run.started_at.parse().unwrap_or(Timestamp::MAX);
+        let passages = OnceCell::new();
+        let mut here =
+            Self { means, brain, snapshot, began, usual: None, passages, is_other_model };
+        here.usual = here.usual(run, queries)?;
+        Ok(here)
+    }
+
+    /// The documents that a key may name.
+    pub(super) fn documents(&self, key: &Key) -> Result<Vec<String>, TriageError> {
+        let pages = self.pages(key)?;
+        if pages.is_empty() {
+            return Ok(vec![key.id.clone()]);
+        }
+        Ok(pages.iter().map(ToString::to_string).collect())
+    }
+
+    /// What is known of something that must be found.
+    pub(super) fn known(
+        &self,
+        query: &CanonicalQuery,
+        key: &Key,
+        evidence: &mut Evidence,
+    ) -> Result<(), TriageError> {
+        let pages = self.pages(key)?;
+        match self.stored(&pages)? {
+            None => self.gone(&pages, key, evidence),
+            Some(stored) if !self.is_seen(&stored) => {
+                evidence.presence = Presence::Absent;
+                Ok(())
+            }
+            Some(stored) => self.there(query, &stored, evidence),
+        }
+    }
+
+    /// The first of some pages that is there.
+    fn stored(&self, pages: &[PageKey]) -> Result<Option<StoredPage>, TriageError> {
+        let stored = self.means.store.pages(self.means.workspace, pages)?;
+        Ok(stored.into_iter().flatten().next())
+    }
+
+    /// Whether whoever reads this may know of a page.
+    fn is_seen(&self, stored: &StoredPage) -> bool {
+        self.means.trust == Trust::Trusted || stored.page.visibility == Visibility::World
+    }
+
+    /// The pages that a key may name, deleted ones too.
+    fn pages(&self, key: &Key) -> Result<Vec<PageKey>, TriageError> {
+        if key.kind != KeyKind::Document {
+            return Ok(self.passages()?.get(&key.id).cloned().into_iter().collect());
+        }
+        let Ok(page) = PageKey::parse(&key.id, &SourceId::default()) else {
+            return Ok(Vec::new());
+        };
+        if key.id.contains("::") {
+            Ok(vec![page])
+        } else {
+            Ok(self.brain.keys_of_slug(&page.slug)?)
+        }
+    }
+
+    /// Every passage with its page: a passage's id says nothing about where it is.
+    fn passages(&self) -> Result<&BTreeMap<String, PageKey>, TriageError> {
+        if let Some(known) = self.passages.get() {
+            return Ok(known);
+        }
+        let (store, ws) = (self.means.store, self.means.workspace);
+        let mut all = BTreeMap::new();
+        let mut after = None;
+        loop {
+            let infos = store.list(ws, &PageFilter::default(), after.as_ref(), BATCH)?;
+            let Some(last) = infos.last() else { break };
+            after = Some(last.key.clone());
+            let keys: Vec<PageKey> = infos.into_iter().map(|info| info.key).collect();
+            for stored in store.pages(ws, &keys)?.into_iter().flatten() {
+                let key = stored.page.key;
+                all.extend(stored.page.chunks.iter().map(|one| (one.id(&key), key.clone())));
+            }
+        }
+        Ok(self.passages.get_or_init(|| all))
+    }
+
+    /// What is known of a page that is not there.
+    fn gone(
+        &self,
+        pages: &[PageKey],
+        key: &Key,
+        evidence: &mut Evidence,
+    ) -> Result<(), TriageError> {
+        evidence.presence = Presence::Absent;
+        if key.kind != KeyKind::Document {
+            evidence.notes.push("no page has such a passage".to_owned());
+            return Ok(());
+        }
+        // Whether a page that is gone was private is not asked: nobody who may not know hears of it.
+        for page in pages.iter().filter(|_| self.means.trust == Trust::Trusted) {
+            let history = self.history(page)?;
+            let Some(last) = history.last() else { continue };
+            // What was deleted after the run is no reason for what it missed.
+            evidence.presence = match self.is_after(last) {
+                true => Presence::Unknown,
+                false => Presence::Superseded,
+            };
+            let when = if self.is_after(last) { "after" } else { "before" };
+            evidence.notes.push(format!("it was deleted {when} the run"));
+            return Ok(());
+        }
+        let page = PageKey::parse(&key.id, &SourceId::default());
+        let Some(page) = page.ok().filter(|_| self.means.trust == Trust::Trusted) else {
+            return Ok(());
+        };
+        let others = self.brain.keys_of_slug(&page.slug)?;
+        if others.iter().any(|other| !pages.contains(other)) {
+            evidence.notes.push("a page of its name is in another source".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What is known of a page that is there.
+    fn there(
+        &self,
+        query: &CanonicalQuery,
+        stored: &StoredPage,
+        evidence: &mut Evidence,
+    ) -> Result<(), TriageError> {
+        let history = self.history(&stored.page.key)?;
+        if history.first().is_some_and(|first| self.is_after(first)) {
+            evidence.presence = Presence::Absent;
+            evidence.notes.push("it was written after the run".to_owned());
+            return Ok(());
+        }
+        if history.last().is_some_and(|last| self.is_after(last)) {
+            evidence.notes.push("it was changed after the run".to_owned());
+        }
+        let filter = filter_of(&query.filter, Trust::Untrusted).unwrap_or_default();
+        let (presence, note) = self.presence(query, stored, &history, &filter)?;
+        evidence.presence = presence;
+        evidence.notes.extend(note);
+        // A model that is not here did not fail: its vectors are those of another one.
+        if !self.snapshot.has_model() {
+            evidence.fallbacks.retain(|stage| stage != Arm::Vectors.name());
+        }
+        let own = self.snapshot.similarity(&query.text, stored)?;
+        evidence.similarity =
+            own.zip(self.usual).map(|(own, (usual, least))| Similarity { own, usual, least });
+        Ok(())
+    }
+
+    fn presence(
+        &self,
+        query: &CanonicalQuery,
+        stored: &StoredPage,
+        history: &[VersionInfo],
+        filter: &Filter,
+    ) -> Result<(Presence, Option<String>), TriageError> {
+        if let Some(note) = lost(query, stored, history) {
+            return Ok((Presence::ChunksMissing, Some(note)));
+        }
+        let check = if self.means.may_cost { VectorCheck::Any } else { VectorCheck::Own };
+        let held = self.snapshot.inspect(stored, filter, check)?;
+        let Held { is_indexed, lost_passages, vectors_fit, excluded } = held;
+        if !is_indexed {
+            let note = "the index does not hold it as the store has it";
+            return Ok((Presence::ChunksMissing, Some(note.to_owned())));
+        }
+        if lost_passages > 0 {
+            let note = format!("the index has lost {lost_passages} of its passages");
+            return Ok((Presence::ChunksMissing, Some(note)));
+        }
+        if let Some(why) = excluded {
+            return Ok((Presence::FilteredOut, Some(why)));
+        }
+        let (store, ws) = (self.means.store, self.means.workspace);
+        let older = better_before(store, ws, &self.snapshot, &query.text, stored, history)?;
+        if let Some(version) = older {
+            let note =
+                format!("version {version} of it fits the query better than the present one");
+            return Ok((Presence::Superseded, Some(note)));
+        }
+        Ok(match (vectors_fit, self.snapshot.has_model()) {
+            (_, false) => {
+                let note = "the index holds vectors of a model that is not here";
+                (Presence::VectorsMissing, Some(note.to_owned()))
+            }
+            (Some(false), _) => {
+                let note = "its vectors are not those that its model makes of it";
+                (Presence::VectorsMissing, Some(note.to_owned()))
+            }
+            (None, _) => {
+                (Presence::Whole, Some("whose its vectors are was not looked at".to_owned()))
+            }
+            (Some(true), _) => (Presence::Whole, None),
+        })
+    }
+
+    /// How similar queries of the run and the pages that they found are.
+    fn usual(
+        &self,
+        run: &SuiteRunBody,
+        queries: &BTreeMap<String, CanonicalQuery>,
+    ) -> Result<Option<(f64, f64)>, TriageError> {
+        let found = run.cases.iter().filter(|case| !case.failing && case.rank.is_some());
+        let mut near = Vec::new();
+        for case in found.take(USUAL) {
+            let Some(query) = queries.get(&case.query_id) else { continue };
+            let Some(key) = must_find(query).first() else { continue };
+            let Some(stored) = self.stored(&self.pages(key)?)? else { continue };
+            near.extend(self.snapshot.similarity(&query.text, &stored)?);
+        }
+        near.sort_by(f64::total_cmp);
+        let at = |share: f64| percentile(&near, share).filter(|_| near.len() >= FEWEST);
+        Ok(at(0.5).zip(at(0.1)))
+    }
+
+    fn history(&self, page: &PageKey) -> Result<Vec<VersionInfo>, BrainError> {
+        Ok(self.means.store.history(self.means.workspace, page)?)
+    }
+
+    fn is_after(&self, version: &VersionInfo) -> bool {
+        version.created_at > self.began
+    }
+}
+
+/// What a page has lost in the store, in words.
+fn lost(query: &CanonicalQuery, stored: &StoredPage, history: &[VersionInfo]) -> Option<String> {
+    let page = &stored.page;
+    let left = page.chunks.len();
+    let written = history.iter().rev().find(|one| one.op != VersionOp::Delete);
+    let made = written.map_or(left, |one| one.chunks as usize).max(made_anew(stored));
+    if left < made || left == 0 {
+        return Some(format!("the store has {left} of its {made} passages"));
+    }
+    let is_other = texts(&page.content, &page.chunks)
+        .into_iter()
+        .zip(&page.chunks)
+        .any(|(text, chunk)| Hash::of(text.as_bytes()) != chunk.hash);
+    if is_other {
+        return Some("its passages are not those of its text".to_owned());
+    }
+    // What must be shown is of the one page that must be found.
+    let is_lost = must_find(query).len() == 1
+        && query.snippets.iter().any(|snippet| is_made_up(&snippet.text, &page.content));
+    is_lost.then(|| "its text does not hold what must be shown of it".to_owned())
+}
+
+/// How many passages its text makes now, if those that are kept are some of them: one that an older
+/// program cut differently has lost nothing. Chats are kept as they were rendered, and are not read again.
+fn made_anew(stored: &StoredPage) -> usize {
+    let page = &stored.page;
+    let format = match page.kind {
+        PageKind::Markdown => Format::Markdown,
+        PageKind::Text => Format::Text,
+        PageKind::Chat => return 0,
+    };
+    let input =
+        PageInput { key: page.key.clone(), file_name: None, content: &page.content, format };
+    let Ok(anew) = parse(input) else { return 0 };
+    let is_kept = |hash: &Hash| anew.chunks.iter().any(|one| one.hash == *hash);
+    if page.chunks.iter().all(|one| is_kept(&one.hash)) { anew.chunks.len() } else { 0 }
+}

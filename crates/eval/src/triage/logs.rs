@@ -1,0 +1,68 @@
+//! What the logs of a run say of a case: what each stage had before it, scores, the threshold.
+
+use std::collections::BTreeMap;
+
+use gbrain_core::format::suite::{RerankedId, RetrievalBody};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::target::{Judgement, StageIds};
+use gbrain_core::triage::Evidence;
+use gbrain_store::{RetrievalFilter, Store, StoreError, Traffic};
+
+/// What is logged of one question.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Logged {
+    /// What the stages had; none where the target did not tell.
+    pub(super) stages: Option<StageIds>,
+    /// The threshold that was in force.
+    pub(super) threshold: Option<f64>,
+    /// Whether it let everything through.
+    pub(super) is_bypassed: bool,
+}
+
+/// The logs of a run, by the ids of queries. What can't be read is not there.
+pub(super) fn logs(
+    store: &dyn Store,
+    ws: &WorkspaceId,
+    key: &str,
+) -> Result<BTreeMap<String, Logged>, StoreError> {
+    let own = RetrievalFilter {
+        traffic: Some(Traffic::Experiment(key.to_owned())),
+        ..RetrievalFilter::default()
+    };
+    let read = |log: gbrain_store::RetrievalLog| {
+        let body: RetrievalBody = serde_json::from_str(log.fields.body.as_deref()?).ok()?;
+        let id = body.query_id.clone()?;
+        let is_bypassed = body.threshold_applied == Some(false);
+        let threshold = log.fields.rerank_threshold;
+        Some((id, Logged { stages: stages(body), threshold, is_bypassed }))
+    };
+    Ok(store.retrieval_logs(ws, &own)?.into_iter().filter_map(read).collect())
+}
+
+fn stages(body: RetrievalBody) -> Option<StageIds> {
+    let RetrievalBody { lexical_ids, vector_ids, rerank_ids, .. } = body;
+    if lexical_ids.is_none() && vector_ids.is_none() && rerank_ids.is_none() {
+        return None;
+    }
+    let judged = rerank_ids.unwrap_or_default().into_iter();
+    Some(StageIds {
+        lexical: lexical_ids.unwrap_or_default(),
+        vector: vector_ids.unwrap_or_default(),
+        rerank: judged.map(|RerankedId { id, score }| Judgement { document: id, score }).collect(),
+    })
+}
+
+/// What stages say of something that must be found. One that had nothing at all was not asked.
+pub(super) fn staged(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+    let had = |ids: &[String]| match ids {
+        [] => None,
+        ids => Some(ids.iter().any(|id| is_it(id))),
+    };
+    evidence.in_words = had(&stages.lexical);
+    evidence.in_vectors = had(&stages.vector);
+    let place = stages.rerank.iter().position(|one| is_it(&one.document));
+    if let Some(at) = place {
+        evidence.rerank_rank = Some(at + 1);
+        evidence.rerank_score = stages.rerank[at].score;
+    }
+}

@@ -1,0 +1,65 @@
+//! What a page was before: whether an older text of it answers a query that the present one does not.
+
+use std::collections::BTreeSet;
+
+use gbrain_brain::{BrainError, Snapshot};
+use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::page::{Page, StoredPage};
+use gbrain_core::text::QueryTerms;
+use gbrain_store::{Store, VersionInfo, VersionOp};
+
+/// So much nearer in meaning is an older text that was taken away.
+const NEARER: f64 = 0.15;
+/// So much more of a query's words has one.
+const MORE: f64 = 0.3;
+
+/// The newest older version whose text fits a query better than the present one, if there is one.
+pub(super) fn better_before(
+    store: &dyn Store,
+    ws: &WorkspaceId,
+    snapshot: &Snapshot,
+    query: &str,
+    stored: &StoredPage,
+    history: &[VersionInfo],
+) -> Result<Option<u32>, BrainError> {
+    let key = &stored.page.key;
+    let Some(older) = replaced(history) else { return Ok(None) };
+    let Some(before) = page_at(store, ws, key, older)? else { return Ok(None) };
+    let now = fit(snapshot, query, &stored.page);
+    let then = fit(snapshot, query, &before);
+    let is_better = then.0 - now.0 > NEARER || then.1 - now.1 >= MORE;
+    Ok(is_better.then_some(older))
+}
+
+/// The last version with another text than the present one.
+fn replaced(history: &[VersionInfo]) -> Option<u32> {
+    let now = history.last()?;
+    let is_other =
+        |one: &&VersionInfo| one.op != VersionOp::Delete && one.content_hash != now.content_hash;
+    history.iter().rev().find(is_other).map(|one| one.version)
+}
+
+fn page_at(
+    store: &dyn Store,
+    ws: &WorkspaceId,
+    key: &PageKey,
+    version: u32,
+) -> Result<Option<Page>, BrainError> {
+    Ok(store.page_at_version(ws, key, version)?.map(|stored| stored.page))
+}
+
+/// How near a text is to a query, by meaning and by the share of the query's words that it has.
+fn fit(snapshot: &Snapshot, query: &str, page: &Page) -> (f64, f64) {
+    let meaning = snapshot.similarity_anew(query, page).unwrap_or(0.0);
+    let stems = |text: &str| -> BTreeSet<String> {
+        let mut stems = BTreeSet::new();
+        gbrain_core::text::analyse(text, &mut |token| {
+            stems.insert(token.stem.to_owned());
+        });
+        stems
+    };
+    let has = stems(&page.content);
+    let terms = QueryTerms::of(query).terms;
+    let found = terms.iter().filter(|term| has.contains(&term.stem)).count();
+    (meaning, found as f64 / terms.len().max(1) as f64)
+}

@@ -1,0 +1,79 @@
+//! What is triaged: a run by its number, or the run that an alert tells of.
+
+use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::gate::Verdict;
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{AlertState, Store, SuiteRunFilter};
+use serde_json::Value;
+
+use super::TriageError;
+
+/// A run to triage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// Its number.
+    pub run: i64,
+    /// What is kept of it.
+    pub body: SuiteRunBody,
+    /// The alert that was asked about.
+    pub alert: Option<String>,
+    /// What a reader should know of the choice.
+    pub notes: Vec<String>,
+}
+
+/// The run of a number, or of an alert's key.
+pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, TriageError> {
+    if let Ok(number) = what.parse() {
+        return Ok(Subject {
+            run: number,
+            body: body(store, ws, number)?,
+            alert: None,
+            notes: Vec::new(),
+        });
+    }
+    let board = store.alert_board(ws)?;
+    let state = board.states.iter().find(|state| state.dedup_key == what);
+    let state = state.ok_or_else(|| TriageError::NoAlert(what.to_owned()))?;
+    let (run, notes) = match run_of(state) {
+        // A run that was pruned since is not the one to look at.
+        Some(run) if store.suite_run(ws, run)?.is_some() => (run, Vec::new()),
+        told => {
+            let run = newest_failing(store, ws, state)?;
+            let why = match told {
+                Some(gone) => format!("the alert tells of run {gone}, which is gone"),
+                None => "the alert tells of no run".to_owned(),
+            };
+            (run, vec![format!("{why}; this is the newest run of its suite that failed")])
+        }
+    };
+    Ok(Subject { run, body: body(store, ws, run)?, alert: Some(what.to_owned()), notes })
+}
+
+fn body(store: &dyn Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRunBody, TriageError> {
+    let found = store.suite_run(ws, run)?.ok_or(TriageError::NoRun(run))?;
+    let report = found.report.ok_or(TriageError::Purged(run))?;
+    serde_json::from_str(&report).map_err(|_| TriageError::Unreadable(run))
+}
+
+/// The run that an alert tells of, if what is kept of it can be read.
+fn run_of(state: &AlertState) -> Option<i64> {
+    let body: Value = serde_json::from_str(&state.body).ok()?;
+    body["run"].as_i64().or_else(|| body["alert"]["run"].as_i64())
+}
+
+fn newest_failing(
+    store: &dyn Store,
+    ws: &WorkspaceId,
+    state: &AlertState,
+) -> Result<i64, TriageError> {
+    let named = || state.dedup_key.strip_prefix(&format!("gbrain/{ws}/"))?.split('/').next();
+    let suite = state.suite.as_deref().or_else(named).unwrap_or_default().to_owned();
+    let filter = SuiteRunFilter {
+        suite: Some(suite.clone()),
+        verdict: Some(Verdict::Fail),
+        ..SuiteRunFilter::default()
+    };
+    let runs = store.suite_runs(ws, &filter, 1)?;
+    let key = || state.dedup_key.clone();
+    runs.first().map(|run| run.id).ok_or_else(|| TriageError::NoFailingRun { key: key(), suite })
+}
