@@ -163,6 +163,25 @@ const STEPS: &[Step] = &[
             "--selftest",
         ],
     ),
+    step(
+        "What people really ask, with what must be found: the canonical queries of a suite",
+        &["queries", "import", "CORPUS/queries.jsonl", "--quiet"],
+    ),
+    step(
+        "Measure it, here or against any retrieval API",
+        &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"],
+    ),
+    step(
+        "Lose a page, as a broken import would",
+        &["delete", "concepts/charge-floor", "--source", "wiki"],
+    ),
+    refused(
+        "The suite alerts, and names the case",
+        &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"],
+    ),
+    refused("Triage says why, and what to do about it", &["triage", "2"]),
+    step("Do it", &["restore", "concepts/charge-floor", "--source", "wiki"]),
+    step("Well again", &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"]),
     step("Is everything well?", &["doctor"]),
 ];
 
