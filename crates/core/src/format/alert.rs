@@ -51,7 +51,7 @@ pub struct AlertRecord {
     pub failing: Vec<String>,
     /// How many cases fail.
     pub failing_count: usize,
-    /// When it was last told.
+    /// When a message about it was last queued.
     pub told_at: Option<String>,
     /// Whether there is something to tell that was kept back.
     pub held: bool,
@@ -98,7 +98,7 @@ pub struct AlertBody {
     pub since: String,
     /// When it was last looked at.
     pub updated_at: String,
-    /// When somebody was last told.
+    /// When a message about it was last queued.
     pub told_at: Option<String>,
     /// Whether a silence keeps it back now.
     pub silenced: bool,

@@ -96,7 +96,8 @@ impl Lookout<'_> {
         for run in &runs {
             // One that was pruned since says nothing any more.
             if let Some(whole) = self.store.suite_run(workspace, run.id)? {
-                round.apply(self.judged(workspace, &whole, &round.board(), now))?;
+                let stored = suites.iter().find(|one| one.name == run.suite);
+                round.apply(self.judged(workspace, &whole, stored, &round.board(), now))?;
             }
         }
         if is_last {
@@ -123,13 +124,16 @@ impl Lookout<'_> {
         &self,
         workspace: &WorkspaceId,
         run: &SuiteRun,
+        stored: Option<&StoredSuite>,
         board: &Board<'_>,
         now: Timestamp,
     ) -> Vec<Change> {
         let SuiteRunInfo { id, suite, .. } = &run.info;
         let policy = &self.settings.policy;
         let Some(mut body) = body_of(run) else {
-            let whose = (workspace.as_str(), suite.as_str(), &[][..]);
+            let owners = stored.and_then(|one| Some(registered(one).ok()?.owners));
+            let owners = owners.unwrap_or_default();
+            let whose = (workspace.as_str(), suite.as_str(), owners.as_slice());
             return vec![unreadable(whose, *id, board, policy, now)];
         };
         // Where it lies says whose it is.

@@ -80,7 +80,7 @@ pub(super) fn list(
     match alerts.is_empty() {
         true => context.terminal.remark("nothing fires"),
         false => {
-            let head = ["STATE", "SEVERITY", "SINCE", "TOLD", "KEY", "WHAT"];
+            let head = ["STATE", "SEVERITY", "SINCE", "LAST MESSAGE", "KEY", "WHAT"];
             context.terminal.out(table(&head, alerts.iter().map(row)));
         }
     }
@@ -105,7 +105,7 @@ fn row(alert: &AlertBody) -> Vec<String> {
     let told = match (&alert.told_at, alert.silenced) {
         (_, true) => "silenced".to_owned(),
         (Some(at), false) => at.clone(),
-        (None, false) => "nobody".to_owned(),
+        (None, false) => "none".to_owned(),
     };
     let AlertBody { state, severity, since, key, summary, .. } = alert.clone();
     vec![state, severity, since, told, key, summary]
