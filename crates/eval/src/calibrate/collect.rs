@@ -29,6 +29,8 @@ use crate::suite::stored;
 
 /// Results of a low-rated answer that somebody is to look at.
 const LOOK_AT: usize = 3;
+/// What is not among so many results of a query is far from it.
+const FAR: usize = 20;
 /// The longest text of a passage, in bytes.
 const LONGEST: usize = 100_000;
 
@@ -180,7 +182,7 @@ impl Collection<'_> {
     }
 
     /// What canonical queries must find as relevant pairs, and for each as irrelevant what another one must
-    /// find: no key of it, and not among its results.
+    /// find: no key of it, and not among its first results.
     fn canonical(&self) -> Result<Vec<Fresh>, CalibrateError> {
         let all = stored(self.store, self.workspace)?;
         let asked = all.iter().filter(|one| one.state == QueryState::Active);
@@ -190,7 +192,8 @@ impl Collection<'_> {
             let is_key = |document: &str| is_key(query, document);
             let best = results.iter().find(|one| is_key(&one.document));
             let passage = best.and_then(|one| self.passages.passage(one));
-            let seen: BTreeSet<String> = results.into_iter().map(|one| one.document).collect();
+            let near = results.into_iter().take(FAR);
+            let seen: BTreeSet<String> = near.map(|one| one.document).collect();
             found.push((query, passage, seen));
         }
         let mut fresh = Vec::new();
