@@ -101,21 +101,19 @@ fn vectors_that_are_gone_are_drift() {
 }
 
 #[test]
-fn rivals_and_cuts_are_ranking() {
+fn rivals_are_ranking() {
     for home in Home::both() {
         brain(&home);
         let copies = (0..30).map(|at| {
             let own = format!("amber{at} birch{at} cedar{at} delta{at}");
-            (
-                format!("copies/c{at}"),
-                format!("Lantern harbour pilot: lantern harbour pilot. {own}."),
-            )
+            (format!("copies/c{at}"), format!("Physician automobile vessel. {own}."))
         });
         import(&home, &copies.collect::<Vec<_>>());
         let (ran, body) = triaged(&home, &[]);
-        check(&ran, &body, "ranking", &["harbour"]);
+        check(&ran, &body, "ranking", &["meaning"]);
         let evidence = &body["findings"][0]["cases"][0]["evidence"];
-        assert_eq!((&evidence["presence"], &evidence["in_words"]), (&json!("whole"), &json!(true)));
+        let had = (&evidence["in_words"], &evidence["in_vectors"]);
+        assert_eq!((&evidence["presence"], had), (&json!("whole"), (&json!(false), &json!(true))));
         assert!(evidence["deeper_rank"].as_u64().unwrap() > 10, "{evidence}");
     }
 }
