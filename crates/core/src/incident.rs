@@ -56,8 +56,8 @@ pub fn check_resolution(resolution: &Resolution) -> Result<(), IncidentError> {
     if follow_ups.iter().all(|one| one.trim().is_empty()) {
         return Err(IncidentError::Unsaid("follow-ups, or `none` said as one"));
     }
-    let all = said.iter().map(|(text, _)| *text).chain(follow_ups);
-    all.map(|text| check("the resolution", text)).collect()
+    let mut all = said.iter().map(|(text, _)| *text).chain(follow_ups);
+    all.try_for_each(|text| check("the resolution", text))
 }
 
 /// Who is told that an incident is over: those that were named, else those that the suite tells of every

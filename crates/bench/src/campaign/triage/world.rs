@@ -286,7 +286,7 @@ fn note(at: usize, rng: &mut Rng) -> Note {
         kind: KINDS[rng.usize(..KINDS.len())],
         tag: TAGS[rng.usize(..TAGS.len())],
         month: rng.u8(2..=11),
-        is_long: at % 3 == 0,
+        is_long: at.is_multiple_of(3),
     }
 }
 
