@@ -50,7 +50,7 @@ impl From<FeedbackError> for Fault {
             FeedbackError::Unknown => Self::not_found(message).hint(
                 "answers are logged while capture is on, a moment after they are given; `served.request_id` names them",
             ),
-            _ => Self::usage(message),
+            _ => Self::new("input", message),
         }
     }
 }

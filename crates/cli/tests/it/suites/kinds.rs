@@ -172,6 +172,13 @@ fn every_kind(provided: &Provided, who: &str, has_links: bool) {
     });
 }
 
+/// What a page says that only links lead to: a reranker reads texts, and not links.
+fn about(page: &str) -> String {
+    let owned = SERVICES.iter().filter(|(_, team, _)| *team == page);
+    let names: Vec<String> = owned.map(|(name, _, _)| name.replace('-', " ")).collect();
+    format!("Who owns {}: this one.", names.join(" and "))
+}
+
 #[test]
 fn against_the_local_brain() {
     for home in Home::both() {
@@ -186,8 +193,9 @@ fn against_the_local_brain() {
         let notes = home.path().join("notes/notion");
         for (name, team, needs) in SERVICES {
             let title = name.replace('-', " ");
+            let needed = needs.trim_start_matches("services/").replace('-', " ");
             let text = format!(
-                "---\ntitle: {title}\ntype: service\nowned_by: {team}\ndepends_on: {needs}\n---\n\nA service.\n"
+                "---\ntitle: {title}\ntype: service\nowned_by: {team}\ndepends_on: {needs}\n---\n\nIt depends on {needed}.\n"
             );
             std::fs::create_dir_all(notes.join("services")).unwrap();
             std::fs::write(notes.join(format!("services/{name}.md")), text).unwrap();
@@ -197,7 +205,7 @@ fn against_the_local_brain() {
             let title = page.rsplit('/').next().unwrap().replace('-', " ");
             std::fs::write(
                 notes.join(format!("{page}.md")),
-                format!("---\ntitle: {title}\n---\n\nIt is there.\n"),
+                format!("---\ntitle: {title}\n---\n\n{}\n", about(page)),
             )
             .unwrap();
         }

@@ -25,7 +25,9 @@ fn runs_and_alerts_that_are_not_there() {
         broken(&home);
         refused(&home, &["triage", "99"], "there is no run 99");
         refused(&home, &["triage", "-1"], "unexpected argument");
-        refused(&home, &["triage", "gbrain/default/s/recall@5/all"], "neither a run nor an alert");
+        refused(&home, &["triage", "gbrain/default/t/recall@5/all"], "neither a run nor an alert");
+        // Running the suite raised one.
+        assert_eq!(home.run(&["triage", "gbrain/default/s/recall@5/all"]).code, Some(1));
         home.ok(&["workspaces", "add", "team"]);
         refused(&home, &["--workspace", "team", "triage", "1"], "there is no run 1");
         home.execute("DELETE FROM suite_runs");
