@@ -26,6 +26,9 @@ use crate::serving::worker_name;
 const ASIDE: Duration = Duration::from_secs(2);
 const ASIDE_EACH: Duration = Duration::from_secs(3);
 
+/// Longer than anybody waits.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// What alerts are raised and sent with.
 pub(crate) fn alert_tools(home: &Home, source: SuiteSource) -> Result<AlertTools, CliError> {
     let book = channel_book(home, source);
@@ -80,7 +83,8 @@ pub(crate) fn deliver(
 ) -> Result<Tally, StoreError> {
     let worker = format!("{}/once", worker_name());
     let courier = Courier { store, book: &tools.book, worker: &worker, limits: tools.limits };
-    courier.run(Errand::Due(Instant::now() + within), stop, witness)
+    let until = Instant::now().checked_add(within).unwrap_or_else(|| Instant::now() + LONGEST);
+    courier.run(Errand::Due(until), stop, witness)
 }
 
 /// Looks at a run that was just recorded, and sends what it gave if that can be done from here. What can't

@@ -87,8 +87,14 @@ pub(crate) fn named(home: &Home, name: &str) -> Result<TargetSettings, CliError>
     if name == LOCAL {
         return Ok(TargetSettings::local());
     }
-    match home.targets.get(name) {
-        Some(value) => Ok(read_target(name, value)?),
+    let described = match home.targets.get(name) {
+        Some(value) => Some(value.clone()),
+        None => {
+            SuiteSource::new(home, None).read()?.and_then(|file| file.targets.get(name).cloned())
+        }
+    };
+    match described {
+        Some(value) => Ok(read_target(name, &value)?),
         None => {
             let known = home.targets.keys().map(String::as_str).chain([LOCAL]);
             let nearest = known.min_by_key(|known| edit_distance(known, name)).unwrap_or(LOCAL);

@@ -11,6 +11,7 @@ use gbrain_core::fault::{Fault, chain};
 use gbrain_core::format::feedback::{BorderlineComment, FeedbackBody, FeedbackInput, Vote};
 use gbrain_core::format::suite::{RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::request::Trust;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::case::is_meant;
 use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic};
@@ -60,6 +61,7 @@ pub fn say(
     store: &dyn Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
+    trust: Trust,
     input: &FeedbackInput,
     now: Timestamp,
 ) -> Result<FeedbackBody, FeedbackError> {
@@ -71,7 +73,7 @@ pub fn say(
     if comment.is_some_and(|comment| comment.len() > LONGEST) {
         return Err(FeedbackError::Long);
     }
-    let log = find(store, workspace, request_id.as_deref(), *log)?;
+    let log = find(store, workspace, trust, request_id.as_deref(), *log)?;
     let mut words = Vec::new();
     let mut word = |signal: Signal, score, comment| {
         words.push(NewFeedback { signal_type: signal.name().to_owned(), score, comment });
@@ -108,10 +110,12 @@ pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackE
     found.ok_or(FeedbackError::Unknown)
 }
 
-/// The newest retrieval of a name, or the one of a number.
+/// The newest retrieval of a name, or the one of a number. What the owner was answered is the owner's: to
+/// anybody else it is not there.
 fn find(
     store: &dyn Store,
     workspace: &WorkspaceId,
+    trust: Trust,
     request_id: Option<&str>,
     log: Option<i64>,
 ) -> Result<RetrievalLog, FeedbackError> {
@@ -121,10 +125,15 @@ fn find(
     let filter = RetrievalFilter {
         id: log,
         request_id: request_id.map(str::to_owned),
+        traffic: Some(Traffic::Live),
         limit: Some(1),
         ..RetrievalFilter::default()
     };
-    store.retrieval_logs(workspace, &filter)?.into_iter().next().ok_or(FeedbackError::Unknown)
+    let is_theirs = |one: &RetrievalLog| {
+        trust == Trust::Trusted || one.fields.user_id.as_deref() != Some(OWNER)
+    };
+    let found = store.retrieval_logs(workspace, &filter)?.into_iter().next();
+    found.filter(is_theirs).ok_or(FeedbackError::Unknown)
 }
 
 /// The result that is meant, by its whole name.

@@ -3,9 +3,10 @@
 //! Any number of processes may look: what is due is claimed in the store, so one of them does it, and
 //! another goes on if that one is killed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
+use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use gbrain_core::gate::Verdict;
@@ -14,6 +15,7 @@ use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::probe::{KIND, Kept, Probes};
 use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
@@ -29,34 +31,31 @@ pub struct Autopilot {
     pub alerts: AlertTools,
 }
 
-/// A thread that looks until it is stopped.
+/// Threads that look until they are stopped: one for what is quickly done, one for probes, which ask models
+/// and take their time, one that sends.
 pub(crate) struct Pilot {
     stop: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<()>,
-    sender: std::thread::JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Pilot {
     /// Starts looking, at once and then now and then.
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let Probes { store, worker, .. } = &autopilot.probes;
-        let sender = autopilot.alerts.clone().sender(store.clone(), worker, stop.clone());
-        let thread = std::thread::spawn(move || {
-            while !stopped.load(Ordering::Acquire) {
-                look(&autopilot, &stopped, metrics.as_ref());
-                // Whoever stops it wakes it.
-                std::thread::park_timeout(autopilot.every);
-            }
-        });
-        Self { stop, thread, sender }
+        let Autopilot { probes, every, alerts } = autopilot;
+        let store = probes.store.clone();
+        let sender = alerts.clone().sender(store.clone(), &probes.worker, stop.clone());
+        let looking = now_and_then(every, &stop, move |_| look(store.as_ref(), &alerts));
+        let probing =
+            now_and_then(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
+        Self { stop, threads: vec![looking, probing, sender] }
     }
 
     /// Tells the threads to let go of what it has at hand.
     pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
-        let threads = [&self.thread, &self.sender].map(|thread| thread.thread().clone());
+        let threads: Vec<Thread> =
+            self.threads.iter().map(|thread| thread.thread().clone()).collect();
         move || {
             stop.store(true, Ordering::Release);
             threads.iter().for_each(Thread::unpark);
@@ -67,26 +66,45 @@ impl Pilot {
     /// run out.
     pub(crate) fn stop(self, until: Instant) {
         self.teller()();
-        if wait_for(vec![self.thread, self.sender], until) > 0 {
+        if wait_for(self.threads, until) > 0 {
             tracing::warn!("what was under way could not be let go in time");
         }
     }
 }
 
-fn look(autopilot: &Autopilot, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) {
-    let Autopilot { probes, every: _, alerts } = autopilot;
-    // Suites first: looking at them only queues what is due.
-    let fired = probes.store.clock().and_then(|now| {
-        schedule(probes.store.as_ref(), now, &mut |workspace, scheduled| {
-            fire(workspace, &scheduled)
-        })
+/// A thread that does something at once and then now and then. What goes wrong in one turn does not end it.
+fn now_and_then(
+    every: Duration,
+    stop: &Arc<AtomicBool>,
+    work: impl Fn(&Arc<AtomicBool>) -> Vec<StoreError> + Send + 'static,
+) -> JoinHandle<()> {
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        while !stop.load(Ordering::Acquire) {
+            match catch_unwind(AssertUnwindSafe(|| work(&stop))) {
+                Ok(errors) => errors.iter().for_each(|error| {
+                    tracing::warn!(%error, "what is due could not be looked up");
+                }),
+                Err(_) => tracing::error!("looking what is due ended in a panic"),
+            }
+            // Whoever stops it wakes it.
+            std::thread::park_timeout(every);
+        }
+    })
+}
+
+/// Suites first: looking at them only queues what is due.
+fn look(store: &dyn Store, alerts: &AlertTools) -> Vec<StoreError> {
+    let fired = store.clock().and_then(|now| {
+        schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
     });
-    let raised = probes.store.clock();
-    let raised = raised.and_then(|now| alerts.look_at_all(probes.store.as_ref(), now));
+    let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
+    [fired.err(), raised.err()].into_iter().flatten().collect()
+}
+
+fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {
     let looked = tick(probes, stop, &mut |workspace, tended| tell(workspace, &tended, metrics));
-    for error in [fired.err(), raised.err(), looked.err()].into_iter().flatten() {
-        tracing::warn!(%error, "what is due could not be looked up");
-    }
+    looked.err().into_iter().collect()
 }
 
 fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {

@@ -2,6 +2,7 @@
 
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
+use gbrain_core::request::Trust;
 use gbrain_eval::feedback::{last, say};
 
 use crate::capture::scrubber;
@@ -61,7 +62,8 @@ pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, Cl
         borderline: borderline.clone(),
     };
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let kept = say(store.as_ref(), &context.home.workspace, &scrubber, &input, context.now)?;
+    let trust = Trust::Trusted;
+    let kept = say(store.as_ref(), &context.home.workspace, &scrubber, trust, &input, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {

@@ -53,7 +53,7 @@ pub(crate) struct HowArgs {
 pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
     let store: Arc<dyn Store> = context.store()?.into();
     let subject = find(store.as_ref(), &context.home.workspace, &args.what)?;
-    let body = looked(context, &store, &subject, &args.how, args.show_queries)?;
+    let body = looked(context, &store, &subject, &args.how, (Trust::Trusted, args.show_queries))?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
@@ -72,7 +72,7 @@ pub(super) fn looked(
     store: &Arc<dyn Store>,
     subject: &Subject,
     how: &HowArgs,
-    shows_queries: bool,
+    (trust, shows_queries): (Trust, bool),
 ) -> Result<TriageBody, CliError> {
     let workspace = &context.home.workspace;
     let source = SuiteSource::new(&context.home, how.file.as_deref());
@@ -101,7 +101,7 @@ pub(super) fn looked(
         workspace,
         brain: is_local.then_some(&brain),
         again: again.as_deref(),
-        trust: Trust::Trusted,
+        trust,
         may_cost: how.ask,
         progress: &progress,
     };

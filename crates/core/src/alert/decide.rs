@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Alert, Severity, Subject, dedup_key};
 use crate::format::suite::{SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
+use crate::suite::report::Reason;
 use crate::suite::threshold::Status;
 
 /// Ids of failing cases that a message tells.
@@ -240,14 +241,27 @@ fn is_meant(pattern: &str, key: &str) -> bool {
 /// Whether a run shows that an alert is over: what it is about was measured and is not past its alert.
 fn is_well(looked: &Looked<'_>, subject: &Subject) -> bool {
     match subject {
-        Subject::Measure(measure, segment) => looked.run.measures.iter().any(|one| {
-            let is_it = one.measure == *measure && one.segment == *segment;
-            is_it && matches!(one.status, Status::Ok | Status::Warn)
-        }),
+        Subject::Measure(measure, segment) => {
+            let mut measures = looked.run.measures.iter();
+            is_whole(looked.run)
+                && measures.any(|one| {
+                    let is_it = one.measure == *measure && one.segment == *segment;
+                    is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
+                })
+        }
         Subject::Run => looked.run.verdict != Verdict::Inconclusive,
         Subject::Silent => true,
-        Subject::Recalibrate => !looked.recalibrate,
+        Subject::Recalibrate => !looked.recalibrate && looked.run.verdict != Verdict::Inconclusive,
     }
+}
+
+/// Whether a run measured what it was to measure. What is left when slow or broken answers are missing
+/// looks better than it is.
+fn is_whole(run: &SuiteRunBody) -> bool {
+    let is_part = |reason: &Reason| {
+        matches!(reason, Reason::OverTime | Reason::Errors | Reason::Cancelled | Reason::Degraded)
+    };
+    !run.inconclusive_reasons.iter().any(is_part)
 }
 
 fn of_breach(looked: &Looked<'_>, breach: &WireMeasure) -> Alert {

@@ -156,6 +156,12 @@ impl Suite {
         if self.max_duration < SignedDuration::from_secs(1) {
             return wrong("it needs at least a second".to_owned());
         }
+        if self.max_duration > SignedDuration::from_hours(24 * 7) {
+            return wrong("it takes at most a week".to_owned());
+        }
+        if self.triggers.iter().filter_map(Trigger::cursor).any(|cursor| cursor.len() > 200) {
+            return wrong("a schedule takes at most 195 bytes".to_owned());
+        }
         if !(super::case::DEPTH..=100).contains(&self.depth) {
             return wrong(
                 "k is 10 to 100: fewer results would hide what is at ranks 6 to 10".to_owned(),
@@ -260,6 +266,13 @@ mod tests {
         check(&|suite| suite.triggers.push(Trigger::Ci), "names the trigger `ci` twice");
         check(&|suite| suite.sample = Sample::Total(0), "1 to 10000 queries");
         check(&|suite| suite.max_duration = SignedDuration::ZERO, "at least a second");
+        check(&|suite| suite.max_duration = SignedDuration::MAX, "at most a week");
+        let minutes: Vec<String> = (0..60).map(|minute| minute.to_string()).collect();
+        let long = format!("{} {} * * *", minutes.join(","), minutes[..24].join(","));
+        check(
+            &|suite| suite.triggers = vec![Trigger::Cron(long.parse().unwrap())],
+            "at most 195 bytes",
+        );
         check(&|suite| suite.depth = 5, "ranks 6 to 10");
         check(&|suite| suite.concurrency = 0, "concurrency");
         check(&|suite| suite.drops = 0, "drops");

@@ -223,8 +223,15 @@ impl Courier<'_> {
             Ok(channel) => channel,
             Err(why) => return Ok(Posted::Unusable(why)),
         };
-        let stamp =
-            Stamp { id: name(delivery), written: delivery.created_at, now: self.store.clock()? };
+        let now = self.store.clock()?;
+        // Somebody else may have it by now: what they send next must not be overtaken.
+        let needed = SignedDuration::try_from(self.limits.timeout).unwrap_or_default();
+        let is_ours = delivery.lease_until.is_some_and(|until| until.duration_since(now) >= needed);
+        if !is_ours {
+            let error = "its lease ran out before it could be sent".to_owned();
+            return Ok(Posted::Later { error, after: None });
+        }
+        let stamp = Stamp { id: name(delivery), written: delivery.created_at, now };
         Ok(post.send(channel, self.book, &message, &stamp))
     }
 

@@ -228,7 +228,8 @@ impl Collection<'_> {
         let key = |query: &str, chunk: &str| (CanonicalQuery::text_hash(query), chunk.to_owned());
         let mut believed: BTreeMap<(Hash, String), PairOrigin> =
             known.iter().map(|pair| (key(&pair.query, &pair.chunk), pair.origin)).collect();
-        let mut new = Vec::new();
+        // Of two that are the same pair the last is meant, and one is written.
+        let mut new = BTreeMap::new();
         for Fresh { query, passage, label, origin } in fresh {
             let Passage { document, chunk, text } = passage;
             let believed = believed.entry(key(&query, &chunk)).or_insert(origin);
@@ -241,8 +242,10 @@ impl Collection<'_> {
             let query_hash = CanonicalQuery::text_hash(&query);
             let body = PairBody { schema_version: PAIR_VERSION, query, text, origin };
             let (chunk_id, label, body) = (chunk, label.name().to_owned(), super::json(&body));
-            new.push(NewPair { query_hash, chunk_id, document, label, body });
+            let name = (query_hash, chunk_id.clone());
+            new.insert(name, NewPair { query_hash, chunk_id, document, label, body });
         }
+        let new: Vec<NewPair> = new.into_values().collect();
         let put = self.store.put_pairs(self.workspace, &new, self.now)?;
         let count = |kind| put.iter().filter(|one| one.kind == kind).count();
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;

@@ -5,6 +5,7 @@ use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
 use gbrain_core::format::calibration::{Deployment, ThresholdBody};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::due::EventKind;
+use gbrain_core::target::LOCAL;
 use gbrain_store::{NewEvent, RerankThreshold, Store, StoreError, ThresholdStatus};
 use jiff::Timestamp;
 
@@ -63,7 +64,9 @@ pub fn tell_changed(
 /// What stands in the way of a threshold.
 fn in_the_way(found: &RerankThreshold, reranker: Option<&str>, now: Timestamp) -> Vec<Obstacle> {
     let body = body(found);
-    let tried = body.verification.as_ref().map(|trial| Tried {
+    // A trial elsewhere says nothing of what is set here.
+    let own = body.verification.as_ref().filter(|trial| trial.target == LOCAL);
+    let tried = own.map(|trial| Tried {
         passed: trial.passed,
         // A time that can't be read is long ago.
         at: trial.at.parse().unwrap_or(Timestamp::UNIX_EPOCH),

@@ -29,7 +29,8 @@ pub use verify::{Trial, record, trial_settings};
 
 use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label, Refusal};
 use gbrain_core::format::calibration::{PairBody, ThresholdBody, ThresholdInfo};
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::Visibility;
 use gbrain_store::{RerankThreshold, Store, StoreError, ThresholdStatus};
 
 /// As many thresholds of the past are looked at.
@@ -48,6 +49,24 @@ pub fn pairs(
         body.pair(pair.id, &pair.document, &pair.chunk_id, &pair.label)
     });
     Ok(read.collect())
+}
+
+/// The same without those of pages that have become private: a reranker is somebody else.
+pub fn pairs_to_send(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    label: Option<Label>,
+    limit: usize,
+) -> Result<Vec<CalibrationPair>, StoreError> {
+    let mut kept = Vec::new();
+    for pair in pairs(store, workspace, label, limit)? {
+        let page = PageKey::parse(&pair.document, &SourceId::default()).ok();
+        let found = store.pages(workspace, page.as_slice())?.into_iter().flatten().next();
+        if found.is_none_or(|stored| stored.page.visibility == Visibility::World) {
+            kept.push(pair);
+        }
+    }
+    Ok(kept)
 }
 
 /// The threshold that was put in force last, of whichever model.

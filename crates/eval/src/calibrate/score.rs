@@ -17,7 +17,7 @@ use gbrain_store::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CalibrateError, in_force, newest, pairs};
+use super::{CalibrateError, in_force, newest, pairs_to_send};
 use crate::spread::spread;
 use crate::suite::Scorer;
 
@@ -74,12 +74,12 @@ impl Scoring<'_> {
 
     /// The newest pairs of each label.
     fn pairs(&self) -> Result<Vec<CalibrationPair>, CalibrateError> {
-        let mut all = pairs(self.store, self.workspace, Some(Label::Borderline), MOST)?;
+        let mut all = pairs_to_send(self.store, self.workspace, Some(Label::Borderline), MOST)?;
         if all.is_empty() {
             return Err(CalibrateError::NoPairs);
         }
         for label in [Label::Relevant, Label::Irrelevant] {
-            all.extend(pairs(self.store, self.workspace, Some(label), MOST)?);
+            all.extend(pairs_to_send(self.store, self.workspace, Some(label), MOST)?);
         }
         Ok(all)
     }

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 
 use super::collect::is_key;
 use super::{CalibrateError, body};
-use crate::suite::{Asking, stored, unverifiable};
+use crate::suite::{Asked, Asking, stored, unverifiable};
 use crate::target::Ask;
 
 /// The longest trial: as long as the suite of that name may take.
@@ -100,6 +100,14 @@ impl Trial<'_> {
             }
         }
         trial.failures = verify(&trial.verified());
+        let is_judged = |one: &Asked<'_>| {
+            let stages = one.answer.as_ref().ok().and_then(|answer| answer.stages.as_ref());
+            stages.is_some_and(|stages| !stages.rerank.is_empty())
+        };
+        if self.target.name() == LOCAL && !asked.is_empty() && !asked.iter().any(is_judged) {
+            trial.failures.push(VerifyFailure::Bypassed);
+            note(&mut trial.notes, "the reranker judged nothing");
+        }
         trial.passed = trial.failures.is_empty();
         Ok(trial)
     }

@@ -28,7 +28,7 @@ mod suites;
 mod tests;
 pub mod wire;
 
-pub(crate) use ask::Asking;
+pub(crate) use ask::{Asked, Asking};
 pub use book::{FindTarget, TargetBook, local};
 pub use conduct::Conductor;
 pub use facts::{Checked, unverifiable};

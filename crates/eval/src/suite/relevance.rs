@@ -12,7 +12,7 @@ use gbrain_llm::{Asker, Desk, ModelError, ModelRef, Spending, Task};
 use gbrain_store::{RerankThreshold, Store, StoreError};
 
 use super::suites::KIND;
-use crate::calibrate::{in_force, pairs};
+use crate::calibrate::{in_force, pairs_to_send};
 
 /// Scores of a query's passages, in their order, or why there are none.
 pub type Score<'a> = dyn Fn(&str, &[&str]) -> Result<Vec<f64>, String> + Sync + 'a;
@@ -90,7 +90,7 @@ pub fn borderline(
     workspace: &WorkspaceId,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
-    pairs(store, workspace, Some(Label::Borderline), limit.min(MOST))
+    pairs_to_send(store, workspace, Some(Label::Borderline), limit.min(MOST))
 }
 
 /// The borderline pairs to score, at most so many, and what they scored when the calibration in force was
@@ -128,12 +128,14 @@ fn baseline(
     old.and_then(|old| gbrain_core::stats::mean(&old)).unwrap_or(active.mean)
 }
 
-/// Scores the borderline pairs, and holds their mean against the calibration that is in force.
+/// Scores the borderline pairs, and holds their mean against the calibration that is in force. No call begins
+/// when `is_over` says so.
 pub fn rescore(
     store: &dyn Store,
     workspace: &WorkspaceId,
     scorer: Option<&Scorer<'_>>,
     limit: usize,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<Relevance, StoreError> {
     let mut found =
         Relevance { scores: Vec::new(), value: None, doubts: Vec::new(), notes: Vec::new() };
@@ -157,6 +159,10 @@ pub fn rescore(
     };
     let mut scores = Vec::new();
     for pair in pairs {
+        if is_over() {
+            doubt(Reason::OverTime, "no time was left for all borderline pairs".to_owned());
+            break;
+        }
         match (scorer.score)(&pair.query, &[&pair.text]).as_deref() {
             Ok([score]) if (0.0..=1.0).contains(score) => scores.push((pair, *score)),
             Ok(_) => doubt(Reason::Errors, format!("pair {} has no score", pair.id)),

@@ -1,6 +1,6 @@
 //! One run, from the queries to the record.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::format::suite::{SuiteRunBody, SuiteRunParts, SuiteSummary};
@@ -81,7 +81,9 @@ pub fn run(
     let relevance = match suite.kind {
         Kind::RerankCalibration => {
             let (Sample::Total(pairs) | Sample::PerSource { count: pairs, .. }) = &suite.sample;
-            Some(rescore(means.store, means.workspace, means.scorer.as_ref(), *pairs)?)
+            let is_over = || Instant::now() >= until || means.stop.load(Ordering::Acquire);
+            let scorer = means.scorer.as_ref();
+            Some(rescore(means.store, means.workspace, scorer, *pairs, &is_over)?)
         }
         _ => None,
     };
@@ -95,10 +97,20 @@ pub fn run(
     };
     let (asked, ended) = asking.all(&drawn);
     let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
-    let judged = asked.iter().map(|one| judge(one.query, why, &one.answer, means.facts));
+    let is_timed = means.target.is_timed();
+    let judged = asked.iter().map(|one| {
+        let mut case = judge(one.query, why, &one.answer, means.facts);
+        let is_told = one.answer.as_ref().is_ok_and(|answer| answer.timings.total_ms.is_some());
+        // What was saved long ago took no time now.
+        case.total_ms = case.total_ms.filter(|_| is_timed || is_told);
+        case
+    });
     let cases = judged.collect();
     let found = Found { asked, cases, ended, relevance, unreadable };
-    keep_logs(means, suite, occasion, &found, started)?;
+    // A run that was called off begins again, and has logs of its own.
+    if found.ended != Ended::Cancelled {
+        keep_logs(means, suite, occasion, &found, started)?;
+    }
     told(means, suite, occasion, &drawn, found, started)
 }
 

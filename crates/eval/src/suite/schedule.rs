@@ -72,14 +72,21 @@ pub fn schedule(
     now: Timestamp,
     told: &mut dyn FnMut(&WorkspaceId, Scheduled),
 ) -> Result<(), StoreError> {
-    let workspaces = store.workspaces_with_suites()?;
-    for workspace in &workspaces {
-        spread_out(store, workspace, now)?;
+    let mut first: Result<(), StoreError> = Ok(());
+    // What goes wrong in one workspace keeps nobody from the next.
+    let mut done = |looked: Result<(), StoreError>| {
+        if first.is_ok() {
+            first = looked;
+        }
+    };
+    for workspace in &store.workspaces_with_suites()? {
+        done(spread_out(store, workspace, now));
     }
     for workspace in store.workspaces_with_suites()? {
-        Look::new(store, &workspace, now)?.all(&mut |scheduled| told(&workspace, scheduled))?;
+        let look = Look::new(store, &workspace, now);
+        done(look.and_then(|look| look.all(&mut |scheduled| told(&workspace, scheduled))));
     }
-    Ok(())
+    first
 }
 
 /// Switches a suite on; whether there is one. Its triggers begin at this moment: what was before is no
@@ -166,17 +173,20 @@ impl<'a> Look<'a> {
     }
 
     fn all(&self, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
+        let mut first: Result<(), StoreError> = Ok(());
         for stored in self.store.suites(self.workspace)?.iter().filter(|suite| suite.enabled) {
-            match registered(stored) {
-                Ok(suite) => self.suite(&suite, told)?,
+            let looked = match registered(stored) {
+                Ok(suite) => self.suite(&suite, told),
                 Err(error) => {
                     let why = error.to_string();
-                    self.tell_broken(stored, &why)?;
+                    let kept = self.tell_broken(stored, &why);
                     told(Scheduled::Broken { suite: stored.name.clone(), why });
+                    kept
                 }
-            }
+            };
+            first = first.and(looked);
         }
-        Ok(())
+        first
     }
 
     /// A suite that can't be read says so once, as a run.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{RecvTimeoutError, Sender, bounded, unbounded};
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use gbrain_core::target::{Program, TargetError, TargetErrorKind};
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ use super::patience::cancelled;
 const LONGEST_LINE: u64 = super::http::LARGEST_ANSWER;
 /// The last lines of a program's errors, which say why it ended.
 const LAST_LINES: usize = 3;
+/// Messages that wait for a program that does not read.
+const MOST_WAITING: usize = 1_024;
 /// How long a program may take to end by itself.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// How often somebody's wish to stop is looked at.
@@ -115,7 +117,7 @@ impl Running {
             return Err(TargetError::new(TargetErrorKind::Unreachable, "it has no pipes"));
         };
         let shared = Arc::new(Shared::default());
-        let (lines, outgoing) = unbounded::<Vec<u8>>();
+        let (lines, outgoing) = bounded::<Vec<u8>>(MOST_WAITING);
         // A program that does not read must not hold up whoever asks.
         std::thread::spawn(move || {
             for line in outgoing {
@@ -225,8 +227,8 @@ impl Drop for Running {
 impl Shared {
     fn tell(&self, message: &Value) {
         if let Some(lines) = &*lock(&self.lines) {
-            // If nobody reads any more, whoever waits is told so by the reader.
-            let _ = lines.send(line(message));
+            // If nobody reads any more, whoever waits is told so by the reader, or by the clock.
+            let _ = lines.try_send(line(message));
         }
     }
 

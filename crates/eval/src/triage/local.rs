@@ -19,7 +19,7 @@ use gbrain_store::{PageFilter, VersionInfo, VersionOp};
 use jiff::Timestamp;
 
 use super::evidence::must_find;
-use super::past::better_before;
+use super::past::Past;
 use super::{TriageError, TriageMeans};
 use crate::target::filter_of;
 
@@ -81,18 +81,27 @@ impl<'a> Here<'a> {
         let pages = self.pages(key)?;
         match self.stored(&pages)? {
             None => self.gone(&pages, key, evidence),
-            Some(stored) if !self.is_seen(&stored) => {
-                evidence.presence = Presence::Absent;
-                Ok(())
-            }
             Some(stored) => self.there(query, &stored, evidence),
         }
     }
 
-    /// The first of some pages that is there.
+    /// The first of some pages that is there, for whoever reads this.
     fn stored(&self, pages: &[PageKey]) -> Result<Option<StoredPage>, TriageError> {
         let stored = self.means.store.pages(self.means.workspace, pages)?;
-        Ok(stored.into_iter().flatten().next())
+        Ok(stored.into_iter().flatten().find(|one| self.is_seen(one)))
+    }
+
+    /// Whether texts may be embedded: a model elsewhere costs something.
+    fn may_embed(&self) -> bool {
+        self.means.may_cost || !self.snapshot.is_model_elsewhere()
+    }
+
+    /// How near a page is to a query; none where nobody may ask.
+    fn similarity(&self, query: &str, stored: &StoredPage) -> Result<Option<f64>, TriageError> {
+        if !self.may_embed() {
+            return Ok(None);
+        }
+        Ok(self.snapshot.similarity(query, stored)?)
     }
 
     /// Whether whoever reads this may know of a page.
@@ -196,7 +205,7 @@ impl<'a> Here<'a> {
         if !self.snapshot.has_model() {
             evidence.fallbacks.retain(|stage| stage != Arm::Vectors.name());
         }
-        let own = self.snapshot.similarity(&query.text, stored)?;
+        let own = self.similarity(&query.text, stored)?;
         evidence.similarity =
             own.zip(self.usual).map(|(own, (usual, least))| Similarity { own, usual, least });
         Ok(())
@@ -226,8 +235,13 @@ impl<'a> Here<'a> {
         if let Some(why) = excluded {
             return Ok((Presence::FilteredOut, Some(why)));
         }
-        let (store, ws) = (self.means.store, self.means.workspace);
-        let older = better_before(store, ws, &self.snapshot, &query.text, stored, history)?;
+        let past = Past {
+            store: self.means.store,
+            workspace: self.means.workspace,
+            model: self.may_embed().then_some(&self.snapshot),
+            trust: self.means.trust,
+        };
+        let older = past.better_before(&query.text, stored, history)?;
         if let Some(version) = older {
             let note =
                 format!("version {version} of it fits the query better than the present one");
@@ -261,7 +275,7 @@ impl<'a> Here<'a> {
             let Some(query) = queries.get(&case.query_id) else { continue };
             let Some(key) = must_find(query).first() else { continue };
             let Some(stored) = self.stored(&self.pages(key)?)? else { continue };
-            near.extend(self.snapshot.similarity(&query.text, &stored)?);
+            near.extend(self.similarity(&query.text, &stored)?);
         }
         near.sort_by(f64::total_cmp);
         let at = |share: f64| percentile(&near, share).filter(|_| near.len() >= FEWEST);

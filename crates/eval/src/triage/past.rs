@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use gbrain_brain::{BrainError, Snapshot};
-use gbrain_core::id::{PageKey, WorkspaceId};
-use gbrain_core::page::{Page, StoredPage};
+use gbrain_core::id::WorkspaceId;
+use gbrain_core::page::{Page, StoredPage, Visibility};
+use gbrain_core::request::Trust;
 use gbrain_core::text::QueryTerms;
 use gbrain_store::{Store, VersionInfo, VersionOp};
 
@@ -13,44 +14,47 @@ const NEARER: f64 = 0.15;
 /// So much more of a query's words has one.
 const MORE: f64 = 0.3;
 
-/// The newest older version whose text fits a query better than the present one, if there is one.
-pub(super) fn better_before(
-    store: &dyn Store,
-    ws: &WorkspaceId,
-    snapshot: &Snapshot,
-    query: &str,
-    stored: &StoredPage,
-    history: &[VersionInfo],
-) -> Result<Option<u32>, BrainError> {
-    let key = &stored.page.key;
-    let Some(older) = replaced(history) else { return Ok(None) };
-    let Some(before) = page_at(store, ws, key, older)? else { return Ok(None) };
-    let now = fit(snapshot, query, &stored.page);
-    let then = fit(snapshot, query, &before);
-    let is_better = then.0 - now.0 > NEARER || then.1 - now.1 >= MORE;
-    Ok(is_better.then_some(older))
+/// Where older texts are, and who may hear of them.
+pub(super) struct Past<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) workspace: &'a WorkspaceId,
+    /// What tells how near texts are in meaning; none where it may not be asked.
+    pub(super) model: Option<&'a Snapshot>,
+    pub(super) trust: Trust,
 }
 
-/// The last version with another text than the present one.
-fn replaced(history: &[VersionInfo]) -> Option<u32> {
-    let now = history.last()?;
-    let is_other =
-        |one: &&VersionInfo| one.op != VersionOp::Delete && one.content_hash != now.content_hash;
-    history.iter().rev().find(is_other).map(|one| one.version)
-}
+impl Past<'_> {
+    /// The newest older version whose text fits a query better than the present one, if there is one.
+    pub(super) fn better_before(
+        &self,
+        query: &str,
+        stored: &StoredPage,
+        history: &[VersionInfo],
+    ) -> Result<Option<u32>, BrainError> {
+        let Some(older) = self.replaced(history) else { return Ok(None) };
+        let before = self.store.page_at_version(self.workspace, &stored.page.key, older)?;
+        let Some(before) = before.map(|stored| stored.page) else { return Ok(None) };
+        let now = fit(self.model, query, &stored.page);
+        let then = fit(self.model, query, &before);
+        let is_better = then.0 - now.0 > NEARER || then.1 - now.1 >= MORE;
+        Ok(is_better.then_some(older))
+    }
 
-fn page_at(
-    store: &dyn Store,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    version: u32,
-) -> Result<Option<Page>, BrainError> {
-    Ok(store.page_at_version(ws, key, version)?.map(|stored| stored.page))
+    /// The last version with another text than the present one that whoever reads this may know of.
+    fn replaced(&self, history: &[VersionInfo]) -> Option<u32> {
+        let now = history.last()?;
+        let is_other = |one: &&VersionInfo| {
+            one.op != VersionOp::Delete
+                && one.content_hash != now.content_hash
+                && (self.trust == Trust::Trusted || one.visibility == Visibility::World)
+        };
+        history.iter().rev().find(is_other).map(|one| one.version)
+    }
 }
 
 /// How near a text is to a query, by meaning and by the share of the query's words that it has.
-fn fit(snapshot: &Snapshot, query: &str, page: &Page) -> (f64, f64) {
-    let meaning = snapshot.similarity_anew(query, page).unwrap_or(0.0);
+fn fit(model: Option<&Snapshot>, query: &str, page: &Page) -> (f64, f64) {
+    let meaning = model.and_then(|model| model.similarity_anew(query, page)).unwrap_or(0.0);
     let stems = |text: &str| -> BTreeSet<String> {
         let mut stems = BTreeSet::new();
         gbrain_core::text::analyse(text, &mut |token| {

@@ -33,7 +33,11 @@ impl Mail {
         let domain = from.rsplit('@').next().unwrap_or("localhost");
         let date = jiff::fmt::rfc2822::to_string(&at.to_zoned(jiff::tz::TimeZone::UTC))
             .unwrap_or_else(|_| at.to_string());
-        let is_plain = text.is_ascii() && text.lines().all(|line| line.len() <= LINE);
+        // A bare CR is the end of a line to some servers, and a dot behind it the end of the mail.
+        let is_odd = |c: char| c.is_control() && c != '\n' && c != '\t';
+        let is_plain = text.is_ascii()
+            && !text.contains(is_odd)
+            && text.lines().all(|line| line.len() <= LINE);
         let (encoding, body) = match is_plain {
             true => ("7bit", text.clone()),
             false => ("base64", folded(&base64(text.as_bytes()))),
@@ -87,6 +91,16 @@ mod tests {
             MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\
             Content-Transfer-Encoding: 7bit\r\nAuto-Submitted: auto-generated\r\n\r\none\r\n..\r\ntwo\r\n";
         assert_eq!(mail("it fell", "one\n.\ntwo\n").data(), expected);
+    }
+
+    /// Some servers take a bare CR for the end of a line, and would read the rest as commands.
+    #[test]
+    fn nothing_in_a_text_ends_the_mail() {
+        for text in ["x\r.\rRCPT TO:<eve@example.com>", "a\0b", "bell\u{7}"] {
+            let data = mail("x", text).data();
+            assert!(data.contains("base64\r\n"), "{data:?}");
+        }
+        assert!(mail("x", "one\ttwo\n").data().contains("7bit"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A conversation with a mail server: a line, and what it says to it.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -14,12 +14,48 @@ use super::{Login, MailFailure, MailFailureKind, MailServer, Protection};
 
 /// The longest answer that is read.
 const LARGEST: usize = 64 << 10;
-/// As much of a server's own words as a message takes.
-const QUOTED: usize = 300;
 
 enum Wire {
-    Plain(TcpStream),
-    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Plain(Timed),
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+/// A connection with an end: every read and write has what is left of the time. Encryption reads as often as
+/// it likes for one answer, so a limit of each read alone would be none.
+struct Timed {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Timed {
+    fn left(&self) -> std::io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        // Not `WouldBlock`, which encryption takes for a reason to ask again.
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+/// A socket says `WouldBlock` of a time that is up.
+fn timed_out(error: std::io::Error) -> std::io::Error {
+    if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.stream.set_read_timeout(Some(self.left()?))?;
+        self.stream.read(buffer).map_err(timed_out)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.left()?))?;
+        self.stream.write(bytes).map_err(timed_out)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 /// What a server said: a code and its words.
@@ -33,7 +69,6 @@ pub(super) struct Conversation {
     wire: Option<Wire>,
     /// What was read and not looked at yet.
     read: Vec<u8>,
-    until: Instant,
     /// What the server offers, in capitals.
     offers: Vec<String>,
 }
@@ -41,7 +76,7 @@ pub(super) struct Conversation {
 impl Said {
     fn text(&self) -> String {
         let text = format!("{} {}", self.code, self.lines.join(" "));
-        on_one_line(&text).chars().take(QUOTED).collect()
+        on_one_line(&text)
     }
 
     /// The failure that it is, at some step.
@@ -87,12 +122,13 @@ impl Conversation {
                 "a password is not sent over a connection that is not encrypted; set `tls`";
             return Err(MailFailure::new(MailFailureKind::Insecure, message));
         }
+        let stream = Timed { stream, until };
         let wire = match server.protection {
             Protection::Tls => encrypted(server, stream)?,
             Protection::StartTls | Protection::None => Wire::Plain(stream),
         };
         let (read, offers) = (Vec::new(), Vec::new());
-        let mut talk = Self { wire: Some(wire), read, until, offers };
+        let mut talk = Self { wire: Some(wire), read, offers };
         talk.listen()?.expect(220, "the connection")?;
         Ok(talk)
     }
@@ -173,16 +209,10 @@ impl Conversation {
     /// A line, and what is said to it.
     fn say(&mut self, line: &str) -> Result<Said, MailFailure> {
         let text = format!("{line}\r\n");
-        let left = self.left()?;
         let sent = match self.wire.as_mut() {
-            Some(Wire::Plain(stream)) => {
-                let set = stream.set_write_timeout(Some(left));
-                set.and_then(|()| stream.write_all(text.as_bytes()))
-            }
+            Some(Wire::Plain(stream)) => stream.write_all(text.as_bytes()),
             Some(Wire::Tls(stream)) => {
-                let set = stream.sock.set_write_timeout(Some(left));
-                let set = set.and_then(|()| stream.sock.set_read_timeout(Some(left)));
-                set.and_then(|()| stream.write_all(text.as_bytes())).and_then(|()| stream.flush())
+                stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
             }
             None => Err(ErrorKind::NotConnected.into()),
         };
@@ -215,15 +245,9 @@ impl Conversation {
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
             let mut piece = [0; 4096];
-            let left = self.left()?;
             let read = match self.wire.as_mut() {
-                Some(Wire::Plain(stream)) => {
-                    stream.set_read_timeout(Some(left)).and_then(|()| stream.read(&mut piece))
-                }
-                Some(Wire::Tls(stream)) => {
-                    let set = stream.sock.set_read_timeout(Some(left));
-                    set.and_then(|()| stream.read(&mut piece))
-                }
+                Some(Wire::Plain(stream)) => stream.read(&mut piece),
+                Some(Wire::Tls(stream)) => stream.read(&mut piece),
                 None => Err(ErrorKind::NotConnected.into()),
             };
             match read.map_err(|error| broken(&error))? {
@@ -234,11 +258,6 @@ impl Conversation {
                 return Err(broken(&ErrorKind::InvalidData.into()));
             }
         }
-    }
-
-    fn left(&self) -> Result<Duration, MailFailure> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(late()) } else { Ok(left) }
     }
 }
 
@@ -278,7 +297,7 @@ fn resolved(
     told.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(|_| late())
 }
 
-fn encrypted(server: &MailServer, stream: TcpStream) -> Result<Wire, MailFailure> {
+fn encrypted(server: &MailServer, stream: Timed) -> Result<Wire, MailFailure> {
     let failed = |why: String| MailFailure::new(MailFailureKind::Insecure, why);
     let roots = match &server.authorities {
         Some(roots) => roots.clone(),

@@ -20,6 +20,9 @@ use rustls::RootCertStore;
 use crate::secret::Secret;
 use conversation::Conversation;
 
+/// As much of a server's own words as a message takes.
+const QUOTED: usize = 300;
+
 /// Whether a connection is encrypted, and from when on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
@@ -91,8 +94,10 @@ impl MailServer {
     pub fn send(&self, mail: &Mail, within: Duration) -> Result<String, MailFailure> {
         let until = Instant::now() + within;
         let sent = self.converse(mail, until);
-        sent.map_err(|failure| MailFailure { message: self.hide(failure.message), ..failure })
-            .map(|said| self.hide(said))
+        // Hidden before it is cut: half a secret would not be known again.
+        let shown = |text: String| self.hide(text).chars().take(QUOTED).collect::<String>();
+        sent.map_err(|failure| MailFailure { message: shown(failure.message), ..failure })
+            .map(shown)
     }
 
     fn converse(&self, mail: &Mail, until: Instant) -> Result<String, MailFailure> {

@@ -1,6 +1,7 @@
 //! Jobs that run suites. The run is recorded with the job's end, in one transaction and under the lease:
 //! a due run has one result, whoever began it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
 use gbrain_core::fault::Fault;
@@ -14,7 +15,7 @@ use gbrain_eval::suite::{
 use jiff::Timestamp;
 
 use super::measure::Measured;
-use super::worker::{Done, Held};
+use super::worker::{Done, Held, is_passing};
 use crate::house::SuiteTools;
 
 /// Runs a suite. Whatever keeps it from running is recorded as a run with that reason.
@@ -52,7 +53,14 @@ fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
             &format!("it was begun {times} times, and its process died each time"),
         );
     }
-    conducted(held, &suite, order)
+    // What another attempt would meet too is told as a run, and so is what nobody thought of.
+    match catch_unwind(AssertUnwindSafe(|| conducted(held, &suite, order))) {
+        Ok(Err(fault)) if !is_passing(&fault) && !held.going.is_halted() => {
+            unmade(&suite, &fault.message)
+        }
+        Ok(made) => made,
+        Err(_) => unmade(&suite, "the run ended in a panic"),
+    }
 }
 
 fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::format::incident::IncidentRecord;
+use gbrain_core::request::Trust;
 use gbrain_eval::incident::told;
 use gbrain_eval::triage::{TriageError, find};
 use gbrain_store::Store;
@@ -71,7 +72,8 @@ fn record(
     let Some(what) = what else { return Ok(IncidentRecord::default()) };
     match find(store.as_ref(), &context.home.workspace, &what) {
         Ok(subject) => {
-            let body = looked(context, store, &subject, &args.how, false)?;
+            // Records are read over a wire too.
+            let body = looked(context, store, &subject, &args.how, (Trust::Untrusted, false))?;
             Ok(IncidentRecord::of_triage(&body))
         }
         Err(error @ (TriageError::Purged(_) | TriageError::Unreadable(_))) => {

@@ -86,10 +86,14 @@ fn callers_over_a_wire_are_logged_under_their_own_name() {
             let reply = send(Call::json("POST", "/v1/feedback", &body));
             assert_eq!(reply.status, status, "{body}: {reply:?}");
         };
-        check(json!({ "request_id": "mine-1", "borderline": "secret" }), 400);
+        check(json!({ "request_id": "mine-1", "borderline": "secret" }), 422);
         check(json!({ "request_id": "nobody", "vote": "up" }), 404);
-        check(json!({ "request_id": "mine-1" }), 400);
-        check(json!({ "vote": "up" }), 400);
+        check(json!({ "request_id": "mine-1" }), 422);
+        check(json!({ "vote": "up" }), 422);
+        // The owner's answers are not there, whatever is in them.
+        check(json!({ "log": local.id, "borderline": "secret" }), 404);
+        check(json!({ "log": local.id, "borderline": "nothing/such" }), 404);
+        check(json!({ "log": local.id, "vote": "up" }), 404);
         check(json!({ "request_id": "mine-1", "vote": "sideways" }), 400);
         let until = format!("{}", Timestamp::now());
         let pruned = send(Call::new("DELETE", format!("/v1/captures?until={until}")));

@@ -104,6 +104,26 @@ fn what_was_not_measured_is_not_over() {
     assert_eq!(board.iter().filter(|known| known.is_firing).count(), 3);
 }
 
+/// What is left when slow or broken answers are missing looks better than it is.
+#[test]
+fn a_part_of_a_run_takes_nothing_back() {
+    for reason in [Reason::OverTime, Reason::Errors, Reason::Cancelled, Reason::Degraded] {
+        let mut board = Vec::new();
+        step(&mut board, &run(3, 0), &[], now());
+        let mut part = run(0, 0);
+        part.verdict = Verdict::Inconclusive;
+        part.inconclusive_reasons = vec![reason];
+        step(&mut board, &part, &[], later(1));
+        let firing = board.iter().filter(|known| known.is_firing).count();
+        assert_eq!(firing, 3, "{reason}: both measures, and the run");
+    }
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &[], now());
+    let mut few = run(0, 0);
+    few.measures.iter_mut().for_each(|measure| measure.decides = false);
+    assert_eq!(step(&mut board, &few, &[], later(1)), Vec::<String>::new());
+}
+
 #[test]
 fn an_error_is_told_as_such() {
     let mut board = Vec::new();

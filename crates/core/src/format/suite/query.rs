@@ -12,6 +12,9 @@ use crate::suite::query::{
 /// The version of [`QueryEntry`].
 pub const QUERY_VERSION: u32 = 1;
 
+/// The longest text, as logs keep it.
+const LONGEST: usize = 51_200;
+
 /// A canonical query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -108,6 +111,9 @@ pub enum QueryError {
     /// It asks nothing.
     #[error("the query is empty")]
     Empty,
+    /// It can't be kept.
+    #[error("a query takes up to {LONGEST} bytes, and no NUL")]
+    Text,
     /// Another version.
     #[error("version {0} of a query is not known here; this gbrain reads version {QUERY_VERSION}")]
     Version(u32),
@@ -153,6 +159,9 @@ impl QueryEntry {
         let text = query.trim().to_owned();
         if text.is_empty() {
             return Err(QueryError::Empty);
+        }
+        if text.len() > LONGEST || text.contains('\0') {
+            return Err(QueryError::Text);
         }
         let id = id.unwrap_or_else(|| CanonicalQuery::text_hash(&text).short());
         let keys =
@@ -291,6 +300,8 @@ mod tests {
         };
         refused(r#"{"query": " "}"#, "empty");
         refused(r#"{}"#, "query");
+        refused(r#"{"query": "a\u0000b"}"#, "no NUL");
+        refused(&format!(r#"{{"query": "{}"}}"#, "x".repeat(51_201)), "51200 bytes");
         refused(r#"{"query": "x", "colour": 1}"#, "colour");
         refused(r#"{"query": "x", "expected": [""]}"#, "no id");
         refused(r#"{"query": "x", "difficulty": "dire"}"#, "dire");

@@ -8,6 +8,9 @@ use crate::target::{IdRule, Rationale, RationaleEdge, RationaleEntity, TargetErr
 use super::value::{chunk, list, must, number, one, text};
 use super::{EdgePaths, EntityPaths, RationalePaths};
 
+/// More reasons than anybody reads; every one is compared with the others.
+const MOST_EDGES: usize = 1_000;
+
 impl RationalePaths {
     /// None if the target does not tell; no edges if it tells that there are none.
     pub(super) fn read(
@@ -42,6 +45,10 @@ impl EdgePaths {
         edges: &[&Value],
         ids: &IdRule,
     ) -> Result<Vec<RationaleEdge>, TargetError> {
+        if edges.len() > MOST_EDGES {
+            let message = format!("{} edges; at most {MOST_EDGES} are read", edges.len());
+            return Err(TargetError::malformed(message));
+        }
         let mut all = Vec::new();
         for edge in edges {
             let edge = RationaleEdge {

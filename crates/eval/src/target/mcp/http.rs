@@ -32,6 +32,8 @@ struct Session {
 pub(super) struct Streamable {
     caller: Caller,
     session: Mutex<Option<Session>>,
+    /// Held by whoever greets: one does, and the others wait for what comes of it.
+    greeting: Mutex<()>,
     next: AtomicU64,
 }
 
@@ -48,14 +50,16 @@ impl Streamable {
         surroundings: &Surroundings,
     ) -> Result<Self, TargetError> {
         let caller = Caller::open(address, limits, surroundings)?;
-        Ok(Self { caller, session: Mutex::default(), next: AtomicU64::new(1) })
+        let next = AtomicU64::new(1);
+        Ok(Self { caller, session: Mutex::default(), greeting: Mutex::default(), next })
     }
 
-    /// The session, begun if there is none.
+    /// The session, begun if there is none. What is kept is never held over a call: a server may forget
+    /// us in the middle of the greeting.
     fn session(&self, timeout: Duration) -> Result<Session, Missed> {
-        let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = &*kept {
-            return Ok(session.clone());
+        let _turn = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = self.kept() {
+            return Ok(session);
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let greeting = message::request(id, "initialize", &message::greeting());
@@ -64,8 +68,12 @@ impl Streamable {
         let protocol = result["protocolVersion"].as_str().unwrap_or(message::PROTOCOL).to_owned();
         let session = Session { id: posted.session, protocol };
         self.post(&session, &message::initialized(), None, timeout)?;
-        *kept = Some(session.clone());
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
         Ok(session)
+    }
+
+    fn kept(&self) -> Option<Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn forget(&self) {
@@ -138,7 +146,7 @@ impl Exchange for Streamable {
             let request = message::request(id, method, &params);
             match self.post(&session, &request, Some(id), timeout) {
                 Ok(posted) => return Ok(message::result(&posted.answer.unwrap_or_default())?),
-                Err(missed) if is_last || !self.is_forgotten() => return Err(missed),
+                Err(missed) if is_last || self.kept().is_some() => return Err(missed),
                 Err(_) => (),
             }
         }
@@ -147,12 +155,6 @@ impl Exchange for Streamable {
 
     fn hide(&self, text: String) -> String {
         self.caller.hide(text)
-    }
-}
-
-impl Streamable {
-    fn is_forgotten(&self) -> bool {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 }
 

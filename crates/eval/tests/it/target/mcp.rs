@@ -75,6 +75,8 @@ enum Odd {
     Streams,
     /// It forgets its session once.
     Forgets,
+    /// It forgets its session in the middle of the greeting, always.
+    Absent,
     /// It refuses for a while.
     Busy,
     /// It sends what is no JSON.
@@ -117,6 +119,9 @@ fn server(odd: Odd) -> Listener {
             let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
             let extra = format!("mcp-session-id: s{session}\r\n");
             return respond(stream, 200, &extra, &answer.to_string());
+        }
+        if odd == Odd::Absent {
+            return respond(stream, 404, "", "");
         }
         if odd == Odd::Forgets && message["method"] == "tools/call" && *session == 1 {
             return respond(stream, 404, "", "");
@@ -186,6 +191,7 @@ fn every_failure_of_one_over_http_has_its_kind() {
     };
     check(Odd::Garbage, TargetErrorKind::Malformed);
     check(Odd::Denies, TargetErrorKind::Denied);
+    check(Odd::Absent, TargetErrorKind::BadRequest);
     check(Odd::Hangs, TargetErrorKind::Timeout);
     check(Odd::Busy, TargetErrorKind::Unavailable);
     let server = server(Odd::Busy);
