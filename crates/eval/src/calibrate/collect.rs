@@ -228,8 +228,7 @@ impl Collection<'_> {
         let key = |query: &str, chunk: &str| (CanonicalQuery::text_hash(query), chunk.to_owned());
         let mut believed: BTreeMap<(Hash, String), PairOrigin> =
             known.iter().map(|pair| (key(&pair.query, &pair.chunk), pair.origin)).collect();
-        // Of two that are the same pair the last is meant, and one is written.
-        let mut new = BTreeMap::new();
+        let mut new: Vec<NewPair> = Vec::new();
         for Fresh { query, passage, label, origin } in fresh {
             let Passage { document, chunk, text } = passage;
             let believed = believed.entry(key(&query, &chunk)).or_insert(origin);
@@ -242,10 +241,16 @@ impl Collection<'_> {
             let query_hash = CanonicalQuery::text_hash(&query);
             let body = PairBody { schema_version: PAIR_VERSION, query, text, origin };
             let (chunk_id, label, body) = (chunk, label.name().to_owned(), super::json(&body));
-            let name = (query_hash, chunk_id.clone());
-            new.insert(name, NewPair { query_hash, chunk_id, document, label, body });
+            let pair = NewPair { query_hash, chunk_id, document, label, body };
+            // Of two that are the same pair the last is meant, and one is written.
+            let same = |one: &&mut NewPair| {
+                one.query_hash == pair.query_hash && one.chunk_id == pair.chunk_id
+            };
+            match new.iter_mut().find(same) {
+                Some(known) => *known = pair,
+                None => new.push(pair),
+            }
         }
-        let new: Vec<NewPair> = new.into_values().collect();
         let put = self.store.put_pairs(self.workspace, &new, self.now)?;
         let count = |kind| put.iter().filter(|one| one.kind == kind).count();
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
