@@ -116,9 +116,14 @@ fn spread_out(store: &dyn Store, from: &WorkspaceId, now: Timestamp) -> Result<(
             continue;
         }
         for other in store.workspaces()? {
-            if store.suite(&other.id, &suite.name)?.is_none()
-                && store.put_suite(&other.id, &suite.name, &suite.spec, now)? == WriteKind::Added
-            {
+            let is_new = match store.suite(&other.id, &suite.name)? {
+                None => {
+                    store.put_suite(&other.id, &suite.name, &suite.spec, now)? == WriteKind::Added
+                }
+                // One that nobody has switched since it was given: whoever gave it did not get further.
+                Some(there) => !there.enabled && there.updated_at == there.created_at,
+            };
+            if is_new {
                 enable(store, &other.id, &suite.name, now)?;
             }
         }

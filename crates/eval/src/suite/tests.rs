@@ -430,6 +430,17 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     look(&mut seen, at("2026-03-04T00:00:00Z"));
     look(&mut seen, at("2026-03-08T02:00:00Z"));
     assert_eq!(seen, ["default", "team-a"]);
+    // Whoever gave it to this one died before it was on.
+    let half = WorkspaceId::new("team-b").unwrap();
+    room.store.add_workspace(&half, now).unwrap();
+    room.store.put_suite(&half, "all", spec, now).unwrap();
+    let is_on = || room.store.suite(&half, "all").unwrap().unwrap().enabled;
+    look(&mut seen, at("2026-03-09T00:00:00Z"));
+    assert!(is_on());
+    // What somebody switched off stays so.
+    room.store.disable_suite(&half, "all", at("2026-03-10T00:00:00Z")).unwrap();
+    look(&mut seen, at("2026-03-11T00:00:00Z"));
+    assert!(!is_on());
 }
 
 #[test]
