@@ -4,6 +4,7 @@
 //! their end, and the last line is the number of tests by outcome. A run without any test is a
 //! failure: it would otherwise look like success when a filter has a typo.
 
+use std::env;
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -32,6 +33,9 @@ const NEXTEST: [&str; 7] =
 const LIBTEST: [&str; 5] = ["test", "--workspace", "--locked", "--no-fail-fast", "--"];
 const DOCTEST: [&str; 6] = ["test", "--doc", "--workspace", "--locked", "--no-fail-fast", "--"];
 
+/// How many tests nextest runs at once.
+const THREADS: &str = "NEXTEST_TEST_THREADS";
+
 /// A program that runs tests, and how to read its counts.
 struct Runner {
     name: &'static str,
@@ -58,6 +62,11 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
         command.args(filters).envs(server.variables()).envs(data.clone()).envs(python.clone());
+        // Many tests wait for something: one more than there are cores keeps these busy.
+        if env::var_os(THREADS).is_none() {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            command.env(THREADS, (cores + 1).to_string());
+        }
         let finished = timed(runner.name, || tee::run(&mut command))?;
         total += (runner.counts)(&finished.output);
         if !finished.status.success() {

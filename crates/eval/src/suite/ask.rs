@@ -50,8 +50,11 @@ impl Asking<'_> {
                 let _ = refusal.set(error.clone());
             }
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, queries.len());
-            // A question that was called off was not asked.
-            let is_off = matches!(&answer, Err(error) if error.kind == TargetErrorKind::Cancelled);
+            // A question that was called off was not asked, and neither was one that the suite's own time cut
+            // short: the target did not miss it.
+            let is_cut = Instant::now() >= self.until;
+            let is_off = matches!(&answer, Err(error) if error.kind == TargetErrorKind::Cancelled
+                || (is_cut && error.kind == TargetErrorKind::Timeout));
             (!is_off).then_some(Asked { query, at: when, answer })
         });
         let asked: Vec<Asked<'q>> = asked.into_iter().flatten().collect();
