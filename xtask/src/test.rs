@@ -62,10 +62,10 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
         command.args(filters).envs(server.variables()).envs(data.clone()).envs(python.clone());
-        // Many tests wait for something: one more than there are cores keeps these busy.
+        // Many tests wait for something: two more than there are cores keep these busy.
         if env::var_os(THREADS).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            command.env(THREADS, (cores + 1).to_string());
+            command.env(THREADS, (cores + 2).to_string());
         }
         let finished = timed(runner.name, || tee::run(&mut command))?;
         total += (runner.counts)(&finished.output);
