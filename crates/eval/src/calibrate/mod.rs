@@ -27,6 +27,8 @@ pub use score::Scoring;
 pub use show::{history, stand};
 pub use verify::{Trial, record, trial_settings};
 
+use std::collections::BTreeSet;
+
 use gbrain_core::calibrate::{CalibrationPair, CalibrationStatus, Label, Refusal};
 use gbrain_core::format::calibration::{PairBody, ThresholdBody, ThresholdInfo};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
@@ -58,15 +60,16 @@ pub fn pairs_to_send(
     label: Option<Label>,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
-    let mut kept = Vec::new();
-    for pair in pairs(store, workspace, label, limit)? {
-        let page = PageKey::parse(&pair.document, &SourceId::default()).ok();
-        let found = store.pages(workspace, page.as_slice())?.into_iter().flatten().next();
-        if found.is_none_or(|stored| stored.page.visibility == Visibility::World) {
-            kept.push(pair);
-        }
-    }
-    Ok(kept)
+    let mut all = pairs(store, workspace, label, limit)?;
+    let page = |pair: &CalibrationPair| PageKey::parse(&pair.document, &SourceId::default()).ok();
+    let keys: Vec<PageKey> = all.iter().filter_map(page).collect();
+    let stored = store.pages(workspace, &keys)?.into_iter().flatten();
+    let private: BTreeSet<PageKey> = stored
+        .filter(|stored| stored.page.visibility == Visibility::Private)
+        .map(|stored| stored.page.key)
+        .collect();
+    all.retain(|pair| !page(pair).is_some_and(|key| private.contains(&key)));
+    Ok(all)
 }
 
 /// The threshold that was put in force last, of whichever model.

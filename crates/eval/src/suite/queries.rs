@@ -1,6 +1,6 @@
 //! Canonical queries in the store: read whole, and taken in scrubbed, each text once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gbrain_core::format::suite::{QueryEntry, QueryError};
 use gbrain_core::hash::Hash;
@@ -97,27 +97,30 @@ pub fn take_in(
     now: Timestamp,
 ) -> Result<Vec<Taken>, QueryProblem> {
     let known = stored(store, ws)?;
-    let candidates: Vec<Hash> = known
+    let candidates: BTreeSet<Hash> = known
         .iter()
         .filter(|one| one.state == QueryState::Candidate)
         .map(|one| CanonicalQuery::text_hash(&one.text))
         .collect();
     let mut texts: BTreeMap<Hash, CanonicalQuery> =
         known.into_iter().map(|one| (CanonicalQuery::text_hash(&one.text), one)).collect();
-    let mut order = Vec::new();
+    let mut ids: BTreeMap<String, Hash> =
+        texts.iter().map(|(hash, one)| (one.id.clone(), *hash)).collect();
+    let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
     for (at, mut entry) in entries.into_iter().enumerate() {
         entry.query = anonymous(&scrubber.scrub(&entry.query).text);
         let query = entry.read().map_err(|source| QueryProblem::Query { at: at + 1, source })?;
         let hash = CanonicalQuery::text_hash(&query.text);
-        if texts.iter().any(|(other, one)| *other != hash && one.id == query.id) {
+        if ids.get(&query.id).is_some_and(|other| *other != hash) {
             return Err(QueryProblem::Id(query.id));
         }
         let joined = match texts.remove(&hash) {
             Some(there) => there.join(query),
             None => query,
         };
+        ids.insert(joined.id.clone(), hash);
         texts.insert(hash, joined);
-        if !order.contains(&hash) {
+        if seen.insert(hash) {
             order.push(hash);
         }
     }
