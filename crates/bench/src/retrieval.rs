@@ -1,7 +1,6 @@
 //! A retrieval API on loopback, in each of the shapes that targets know, with faults.
 //!
-//! What it answers is decided by a function of what was asked, and what goes wrong by a function of the
-//! request's number. It says how long its stages took as it is told to, and takes a fixed time if it is
+//! What it answers is decided by a function of what was asked, and what goes wrong by another. It says how long its stages took as it is told to, and takes a fixed time if it is
 //! asked to. A shape is known by its path and body: one server speaks all of them.
 //!
 //! Deliberately absent: TLS, any retrieval of its own.
@@ -154,8 +153,8 @@ pub enum Fault {
 
 /// What is answered to a question.
 pub type Answers = dyn Fn(&Question) -> Reply + Send + Sync;
-/// What goes wrong with the request of a number, from 1.
-pub type Faults = dyn Fn(u64) -> Fault + Send + Sync;
+/// What goes wrong with a question.
+pub type Faults = dyn Fn(&Question) -> Fault + Send + Sync;
 
 /// The server; it stops when it is dropped.
 pub struct RetrievalServer {
@@ -177,7 +176,7 @@ impl RetrievalServer {
     /// A server that answers what `answers` decides, with the faults of `faults`.
     pub fn start(
         answers: impl Fn(&Question) -> Reply + Send + Sync + 'static,
-        faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
+        faults: impl Fn(&Question) -> Fault + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         Self::start_with(Duration::ZERO, CONNECTIONS, answers, faults)
     }
@@ -187,7 +186,7 @@ impl RetrievalServer {
         delay: Duration,
         connections: usize,
         answers: impl Fn(&Question) -> Reply + Send + Sync + 'static,
-        faults: impl Fn(u64) -> Fault + Send + Sync + 'static,
+        faults: impl Fn(&Question) -> Fault + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             answers: Box::new(answers),
@@ -234,7 +233,7 @@ impl Shared {
         let question = understood(incoming);
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(question.clone());
         let body = || shaped(&question, (self.answers)(&question)).to_string();
-        let body = match (self.faults)(incoming.number) {
+        let body = match (self.faults)(&question) {
             Fault::None => body(),
             Fault::Slow(time) => {
                 std::thread::sleep(time);

@@ -49,7 +49,9 @@ pub fn plant(home: Gbrain, kind: Kind, rng: &mut Rng) -> Result<Asking> {
     let fault = fault(kind, rng);
     let stages = stages(kind, rng);
     let answers = move |question: &Question| answer(question, stages);
-    let faults = move |number: u64| if number % every == after { fault } else { Fault::None };
+    let faults = move |question: &Question| {
+        if question.number % every == after { fault } else { Fault::None }
+    };
     let server = RetrievalServer::start(answers, faults)?;
     let api = SHAPES[rng.usize(..SHAPES.len())];
     let url = server.url();

@@ -144,11 +144,12 @@ fn nothing_that_goes_wrong_is_green() {
         queries(&home, &numbered(100));
         // One of a hundred goes wrong for good: no alert, and no pass.
         let bad = move |question: &Question| answer(question, 0);
-        let server = RetrievalServer::start(
-            bad,
-            move |number| if number == 7 { fault } else { Fault::None },
-        )
-        .unwrap();
+        let server =
+            RetrievalServer::start(
+                bad,
+                move |question| if question.number == 7 { fault } else { Fault::None },
+            )
+            .unwrap();
         staged(&home, &server, "lightfast-v1", 100);
         let (ran, body) = run(&home, &["prod"]);
         assert_eq!(ran.code, Some(code), "{fault:?}: {body:#}");

@@ -21,7 +21,7 @@ fn answer(question: &Question, misses: usize, total: f64) -> Reply {
 fn serving(home: &Home, misses: usize, total: f64, fault: Fault) -> RetrievalServer {
     let server = RetrievalServer::start(
         move |question| answer(question, misses, total),
-        move |number| if number % 4 == 1 { fault } else { Fault::None },
+        move |question| if question.number % 4 == 1 { fault } else { Fault::None },
     )
     .unwrap();
     let text = format!(

@@ -69,7 +69,7 @@ fn a_later_attempt_may_succeed() {
     for fault in
         [Fault::Status(500, None), Fault::Status(429, Some(0)), Fault::Hang(Duration::from_secs(1))]
     {
-        let server = server(move |number| if number < 3 { fault } else { Fault::None });
+        let server = server(move |question| if question.number < 3 { fault } else { Fault::None });
         let limits = json!({ "timeout_seconds": 0.3, "attempts": 3 });
         let ask = target(settings("lightfast-v1", &server.url(), limits));
         let answer = ask.ask(&Question::new("a", 5)).unwrap();
@@ -82,7 +82,9 @@ fn a_later_attempt_may_succeed() {
 #[test]
 fn a_wait_that_is_asked_for_is_kept() {
     let server =
-        server(|number| if number == 1 { Fault::Status(429, Some(1)) } else { Fault::None });
+        server(
+            |question| if question.number == 1 { Fault::Status(429, Some(1)) } else { Fault::None },
+        );
     let ask = target(settings("lightfast-v1", &server.url(), json!({})));
     let started = Instant::now();
     ask.ask(&Question::new("a", 5)).unwrap();

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::conformance::conforms;
 use super::{SECRET, reply, target, try_target, world};
-use crate::retrieval::{ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
+use crate::retrieval::{self, ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
 
 pub(super) const APIS: [&str; 4] =
     ["lightfast-internal", "lightfast-v1", "lightfast-2026", "custom"];
 
-pub(super) fn server(faults: impl Fn(u64) -> Fault + Send + Sync + 'static) -> RetrievalServer {
+pub(super) fn server(
+    faults: impl Fn(&retrieval::Question) -> Fault + Send + Sync + 'static,
+) -> RetrievalServer {
     RetrievalServer::start(|question| reply(&question.text), faults).unwrap()
 }
 
