@@ -11,3 +11,4 @@ pub mod mailbox;
 pub mod providers;
 pub mod receivers;
 pub mod retrieval;
+pub mod tls;

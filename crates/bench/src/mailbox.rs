@@ -6,11 +6,8 @@
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A mail that was taken.
@@ -26,18 +23,6 @@ pub struct Mail {
     pub is_encrypted: bool,
     /// Who its sender was shown to be: what came with AUTH, as it came.
     pub login: Vec<String>,
-}
-
-/// What a mailbox encrypts with: a certificate and its key, as PEM.
-pub fn encrypting(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
-    let chain = CertificateDer::pem_file_iter(chain)?.collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_file(key)?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
-    Ok(Arc::new(config))
 }
 
 /// How a mailbox is.

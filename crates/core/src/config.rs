@@ -17,6 +17,8 @@ pub enum Kind {
     Model,
     /// A number from 0 to 1.
     Share,
+    /// A number of days, at least 1.
+    Days,
 }
 
 /// A setting as `config list` shows it.
@@ -70,6 +72,8 @@ keys! {
         "the second of three models that score an output";
     MODEL_SLOT_C = "models.eval.cross_modal.slot_c": Model, "",
         "the third of three models that score an output";
+    SUITES_RETENTION_DAYS = "suites.retention_days": Days, "",
+        "after how many days reports of suites, logs of what they asked and events go; figures stay; none keeps all";
     PROBE_ENABLED = "autopilot.nightly_quality_probe.enabled": Flag, "false",
         "whether the nightly probe of quality runs; it asks models, which costs money";
     PROBE_MAX_USD = "autopilot.nightly_quality_probe.max_usd": Usd, "5.00",
@@ -112,6 +116,11 @@ pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
+/// A number of days, as it is stored.
+pub fn days(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|days| (1..=36_500).contains(days))
+}
+
 /// Checks a value, and says how it is stored.
 pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
     let Some(key) = find(name) else {
@@ -131,6 +140,7 @@ pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
             let is_share = value.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
             (is_share, "a number from 0 to 1")
         }
+        Kind::Days => (days(value).is_some(), "a number of days, from 1 to 36500"),
     };
     if !is_good {
         return Err(ConfigError::Value { key: key.name, value: value.to_owned(), wanted });
@@ -161,6 +171,9 @@ mod tests {
             (MODEL_JUDGE, "gpt-5"),
             (RERANK_THRESHOLD, "NaN"),
             (RERANK_THRESHOLD, "1.01"),
+            (SUITES_RETENTION_DAYS, "0"),
+            (SUITES_RETENTION_DAYS, "-1"),
+            (SUITES_RETENTION_DAYS, "36501"),
         ] {
             assert!(check(key, value).is_err(), "{key} {value:?}");
         }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use gbrain_core::fault::message_in;
+use rustls::pki_types::CertificateDer;
 use serde_json::Value;
 
 use crate::retry::retry_after;
@@ -36,7 +37,8 @@ pub struct ClientOptions {
     pub kept: usize,
     /// The largest answer, in bytes.
     pub largest: u64,
-    /// The only certificate authorities to trust, as PEM; those that are known everywhere otherwise.
+    /// The only certificate authorities to trust, as PEM; otherwise those that `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR` name, or those that are known everywhere.
     pub authorities: Option<Vec<u8>>,
 }
 
@@ -136,8 +138,10 @@ impl Client {
     pub fn new(options: ClientOptions) -> Result<Self, String> {
         let ClientOptions { timeout, kept, largest, authorities } = options;
         let mut tls = ureq::tls::TlsConfig::builder();
-        if let Some(pem) = authorities {
-            tls = tls.root_certs(roots(&pem)?);
+        match authorities {
+            Some(pem) => tls = tls.root_certs(roots(&pem)?),
+            None if is_named() => tls = tls.root_certs(named()),
+            None => (),
         }
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(timeout))
@@ -222,6 +226,19 @@ fn head_of(response: &ureq::http::Response<ureq::Body>) -> Head {
     };
     let headers = response.headers().iter().filter_map(header).collect();
     Head { status: response.status().as_u16(), headers }
+}
+
+/// Whether the environment names the authorities to trust, as it does for other programs.
+fn is_named() -> bool {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// The authorities that the environment names; where they can't be read, nobody is trusted.
+fn named() -> ureq::tls::RootCerts {
+    let certificates = rustls_native_certs::load_native_certs().certs;
+    let certificate = |der: &CertificateDer<'_>| ureq::tls::Certificate::from_der(der).to_owned();
+    let certificates: Vec<_> = certificates.iter().map(certificate).collect();
+    ureq::tls::RootCerts::new_with_certs(&certificates)
 }
 
 fn roots(pem: &[u8]) -> Result<ureq::tls::RootCerts, String> {

@@ -14,8 +14,8 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, schedule};
-use gbrain_store::{Store, StoreError};
+use gbrain_eval::suite::{Scheduled, retain, schedule};
+use gbrain_store::{Store, StoreError, SuiteHistory};
 
 use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
@@ -99,7 +99,13 @@ fn look(store: &dyn Store, alerts: &AlertTools) -> Vec<StoreError> {
         schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
     });
     let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
-    [fired.err(), raised.err()].into_iter().flatten().collect()
+    let kept = store.clock().and_then(|now| {
+        retain(store, now, &mut |workspace, SuiteHistory { runs, logs, events }| {
+            let workspace = workspace.as_str();
+            tracing::info!(workspace, runs, logs, events, "what suites left long ago is erased");
+        })
+    });
+    [fired.err(), raised.err(), kept.err()].into_iter().flatten().collect()
 }
 
 fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {

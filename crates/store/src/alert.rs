@@ -153,6 +153,17 @@ pub enum Requeued {
     Overtaken,
 }
 
+/// What became of a wish not to send a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dropped {
+    /// It is given up.
+    Dropped,
+    /// There is no message of this number that is queued.
+    NotQueued,
+    /// Somebody is sending it.
+    OnTheWay,
+}
+
 /// What became of an attempt to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryEnd {

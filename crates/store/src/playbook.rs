@@ -84,9 +84,6 @@ pub trait Playbook {
         which: Stirring,
     ) -> Result<Option<Stirred>>;
 
-    /// Erases events that were told before `until`, and says how many. Told again, they are news.
-    fn prune_events(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
-
     /// Records a run that is no job; its number. None if its key is recorded already.
     fn add_suite_run(
         &self,
@@ -128,8 +125,24 @@ pub trait Playbook {
         limit: usize,
     ) -> Result<Vec<SuiteRunInfo>>;
 
-    /// Erases runs that were recorded before `until`, and says how many. Their numbers are not used again.
-    fn prune_suite_runs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
+    /// How much [`prune_suite_history`](Self::prune_suite_history) would erase.
+    fn count_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+    ) -> Result<SuiteHistory>;
+
+    /// Erases what suites left behind before `until`: of runs what `parts` says, their logs with what was
+    /// said of them, and events, which are news if they are told again. Numbers are not used again. The
+    /// last run of a suite stays, and so does what somebody waits for: runs that were not looked at for
+    /// alerts, events that a suite that is on was not fired by yet.
+    fn prune_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+    ) -> Result<SuiteHistory>;
 
     /// Keeps canonical queries, all or none; what became of them, in order. One of the same text is there
     /// once: `known` says which stays.
@@ -207,9 +220,6 @@ pub trait Playbook {
 
     /// What was said of logged retrievals, in the order of `logs`, each by number.
     fn feedback(&self, ws: &WorkspaceId, logs: &[i64]) -> Result<Vec<Vec<Feedback>>>;
-
-    /// Erases retrievals that were asked before `until` with what was said of them, and says how many.
-    fn prune_retrieval_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
 
     /// Erases retrievals of live traffic that were asked before `until` with what was said of them, and says
     /// how many. Those of runs stay, and so do those of the user `except`.
@@ -322,6 +332,15 @@ pub trait Playbook {
 
     /// Queues a message again that was given up, unless one behind it has passed it for good.
     fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued>;
+
+    /// Gives a message up that is queued and that nobody is sending. The next one passes it.
+    fn drop_delivery(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<Dropped>;
 
     /// Messages, newest first, at most `limit`.
     fn deliveries(

@@ -179,7 +179,7 @@ pub struct SuiteRunInfo {
 pub struct SuiteRun {
     /// All but the report.
     pub info: SuiteRunInfo,
-    /// Its cases (JSON); none if it named a page that was purged.
+    /// Its cases (JSON); none if it named a page that was purged, or was kept long enough.
     pub report: Option<String>,
 }
 
@@ -196,4 +196,27 @@ pub struct SuiteRunFilter {
     pub until: Option<Timestamp>,
     /// With a lower number than this.
     pub before: Option<i64>,
+}
+
+/// What the cursor of a trigger begins with that follows events that were told.
+pub const TOLD: &str = "told:";
+
+/// What of old runs is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunParts {
+    /// Their reports, with what was asked. Figures stay.
+    Reports,
+    /// All of them.
+    All,
+}
+
+/// What suites left behind, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SuiteHistory {
+    /// Runs.
+    pub runs: u64,
+    /// Logs of what they asked.
+    pub logs: u64,
+    /// Events that they were told of.
+    pub events: u64,
 }

@@ -9,7 +9,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_eval::alert::{Fate, Lookout};
 use gbrain_eval::autopilot::{Tended, tick};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, retain, schedule};
 use gbrain_server::AlertTools;
 use gbrain_store::Store;
 use jiff::SignedDuration;
@@ -67,6 +67,7 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
     told(&autopilot.alerts, store.as_ref(), &mut duties)?;
+    retain(store.as_ref(), store.clock()?, &mut |_, _| ())?;
     tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
         duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
     })?;

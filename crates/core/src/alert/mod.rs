@@ -20,7 +20,7 @@ pub mod metrics;
 mod sign;
 
 pub use decide::{
-    Board, Change, Known, Looked, Policy, decide, released, silent, unreadable, withdrawn,
+    Board, Change, Known, Looked, Policy, closed, decide, released, silent, unreadable, withdrawn,
 };
 pub use message::{Message, email, pagerduty, slack, webhook};
 pub use sign::{signature, signed};

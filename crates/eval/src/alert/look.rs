@@ -1,6 +1,8 @@
 //! Looking: what recorded runs and silence change, kept in one transaction with the messages about it.
 
-use gbrain_core::alert::{Board, Change, Looked, released, silent, unreadable, withdrawn};
+use gbrain_core::alert::{
+    Board, Change, Known, Looked, closed, released, silent, unreadable, withdrawn,
+};
 use gbrain_core::alert::{Subject, decide};
 use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::id::WorkspaceId;
@@ -79,6 +81,30 @@ impl Lookout<'_> {
         }
         raised.problems.push("others looked at the same time, and it is left to them".to_owned());
         Ok(raised)
+    }
+
+    /// Takes an alert back by hand, and tells those who were told of it; none if it does not fire.
+    pub fn close(
+        &self,
+        workspace: &WorkspaceId,
+        key: &str,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Option<Raised>, StoreError> {
+        let directory = (self.book.read)();
+        loop {
+            let board = self.store.alert_board(workspace)?;
+            let mut round = Round::new(self, workspace, &directory, &board, &[], now)?;
+            let fires = |one: &&Known| one.is_firing && one.alert.key == key;
+            let Some(known) = round.board().known.iter().find(fires) else { return Ok(None) };
+            let change = closed(known, reason, now);
+            round.apply(vec![change])?;
+            let (states, messages, raised) = round.end();
+            let seen = board.cursor;
+            if self.store.raise_alerts(workspace, seen, seen.run, &states, &messages, now)? {
+                return Ok(Some(raised));
+            }
+        }
     }
 
     /// One batch; whether it was the last. None if somebody else looked meanwhile.

@@ -10,7 +10,7 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_store::{
-    AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, Store,
+    AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, RunParts, Store,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -307,7 +307,8 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
     let expected =
         ["chat trigger gone/run", "chat resolve gone/run", &format!("chat trigger {RECALL}")];
     assert_eq!(told, expected, "figures alone will do where the rest is gone");
-    room.store.prune_suite_runs(&room.workspace, room.now + SignedDuration::from_hours(1)).unwrap();
+    let later = room.now + SignedDuration::from_hours(1);
+    room.store.prune_suite_history(&room.workspace, later, RunParts::All).unwrap();
     assert_eq!(room.look(), Raised::default());
     room.run(100);
     room.look();

@@ -13,7 +13,7 @@ use gbrain_core::suite::report::Reason;
 use gbrain_core::target::LOCAL;
 use gbrain_store::{
     Advance, Backlog, Due, NewJob, Stirred, Stirring, Store, StoreError, Suite as StoredSuite,
-    SuiteCursor, WriteKind,
+    SuiteCursor, TOLD, WriteKind,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,7 @@ impl Source {
     fn cursor(self, kind: EventKind) -> String {
         match self {
             Self::Feed(_) => format!("event:{kind}"),
-            Self::Told => format!("told:{kind}"),
+            Self::Told => format!("{TOLD}{kind}"),
         }
     }
 }

@@ -48,9 +48,9 @@ pub enum TriageError {
         /// The suite.
         suite: String,
     },
-    /// A page that the run named was purged, and the run with it.
-    #[error("what is kept of run {0} are its figures: a page that it named was purged")]
-    Purged(i64),
+    /// The run's cases are gone: a page that it named was purged, or it was kept long enough.
+    #[error("only the figures of run {0} are left: its cases were purged or pruned")]
+    Gone(i64),
     /// What is kept can't be read.
     #[error("what is kept of run {0} can't be read")]
     Unreadable(i64),
@@ -74,7 +74,7 @@ impl From<TriageError> for Fault {
             TriageError::NoFailingRun { .. } => {
                 Self::not_found(message).hint("`gbrain suites history` lists runs")
             }
-            TriageError::Purged(_) => {
+            TriageError::Gone(_) => {
                 Self::not_found(message).hint("run the suite again: `gbrain suites run NAME`")
             }
             TriageError::Unreadable(_) => {

@@ -51,7 +51,7 @@ pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, 
 
 fn body(store: &dyn Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRunBody, TriageError> {
     let found = store.suite_run(ws, run)?.ok_or(TriageError::NoRun(run))?;
-    let report = found.report.ok_or(TriageError::Purged(run))?;
+    let report = found.report.ok_or(TriageError::Gone(run))?;
     serde_json::from_str(&report).map_err(|_| TriageError::Unreadable(run))
 }
 

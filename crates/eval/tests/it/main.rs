@@ -16,7 +16,9 @@ mod providers;
 #[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/receivers.rs"]
 mod receivers;
-#[expect(unreachable_pub, dead_code, reason = "shared with the library of gbrain-bench")]
+#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/retrieval.rs"]
 mod retrieval;
 mod target;
+#[path = "../../../bench/src/tls.rs"]
+mod tls;

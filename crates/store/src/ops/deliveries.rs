@@ -17,24 +17,46 @@ use crate::{Result, row};
 const ROWS: &str = "SELECT workspace_id, id, channel, dedup_key, action, state, attempt, \
      run_after, worker, lease_until, created_at, ended_at, error, payload FROM alert_deliveries \
      WHERE workspace_id = $1";
+/// Whether no earlier message of the same channel and key waits.
+macro_rules! is_next {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM alert_deliveries AS earlier WHERE earlier.state = 'queued' \
+         AND earlier.workspace_id = alert_deliveries.workspace_id \
+         AND earlier.channel = alert_deliveries.channel \
+         AND earlier.dedup_key = alert_deliveries.dedup_key AND earlier.id < alert_deliveries.id)"
+    };
+}
+
 /// What a sender may take at the moment `$1`.
-const CLAIMABLE: &str = "state = 'queued' AND run_after <= $1 \
-     AND (lease_until IS NULL OR lease_until <= $1) AND NOT EXISTS (SELECT 1 \
-     FROM alert_deliveries AS earlier WHERE earlier.state = 'queued' \
-     AND earlier.workspace_id = alert_deliveries.workspace_id \
-     AND earlier.channel = alert_deliveries.channel \
-     AND earlier.dedup_key = alert_deliveries.dedup_key AND earlier.id < alert_deliveries.id)";
+const CLAIMABLE: &str = concat!(
+    "state = 'queued' AND run_after <= $1 AND (lease_until IS NULL OR lease_until <= $1) AND ",
+    is_next!()
+);
 /// How many messages of a workspace somebody is sending.
 const ON_THE_WAY: &str = "SELECT count(*) FROM alert_deliveries AS held \
      WHERE held.state = 'queued' AND held.workspace_id = alert_deliveries.workspace_id \
      AND held.lease_until > $1";
-const CLAIM: &str = "UPDATE alert_deliveries SET attempt = attempt + 1, worker = $3, \
-     lease_until = $4 WHERE workspace_id = $1 AND id = $2";
+/// Looks once more whether it is the next: an earlier one may have been queued again since.
+const CLAIM: &str = concat!(
+    "UPDATE alert_deliveries SET attempt = attempt + 1, worker = $3, lease_until = $4 \
+     WHERE workspace_id = $1 AND id = $2 AND ",
+    is_next!()
+);
 /// Whose message it is. The first four parameters of what a sender says.
 const FENCE: &str = "WHERE workspace_id = $1 AND id = $2 AND worker = $3 AND attempt = $4 \
      AND state = 'queued' AND lease_until IS NOT NULL";
+const DROP: &str = "UPDATE alert_deliveries SET state = 'dead', ended_at = $3, error = $4, \
+     lease_until = NULL WHERE workspace_id = $1 AND id = $2 AND state = 'queued' \
+     AND (lease_until IS NULL OR lease_until <= $3)";
+const QUEUED: &str = "SELECT id FROM alert_deliveries \
+     WHERE workspace_id = $1 AND id = $2 AND state = 'queued'";
 const REQUEUE: &str = "UPDATE alert_deliveries SET state = 'queued', ended_at = NULL, \
      run_after = $3 WHERE workspace_id = $1 AND id = $2 AND state = 'dead'";
+/// Keeps senders from those behind one that was given up, to the end of the transaction.
+const HOLD_LATER: &str = "UPDATE alert_deliveries SET run_after = run_after \
+     WHERE workspace_id = $1 AND state = 'queued' AND id > $2 AND EXISTS (SELECT 1 \
+     FROM alert_deliveries AS dead WHERE dead.workspace_id = $1 AND dead.id = $2 \
+     AND dead.channel = alert_deliveries.channel AND dead.dedup_key = alert_deliveries.dedup_key)";
 /// Messages behind one that was given up that were sent, or that somebody is sending.
 const OVERTAKEN: &str = "SELECT later.id FROM alert_deliveries AS dead JOIN alert_deliveries AS later \
      ON later.workspace_id = dead.workspace_id AND later.channel = dead.channel \
@@ -127,7 +149,10 @@ pub(super) fn claim(
     let (worker, until) = (claim.worker.as_str(), claim.lease_until.as_millisecond());
     let mut claimed = Vec::with_capacity(ids.len());
     for id in ids {
-        session.execute(CLAIM, &[ws.into(), id.into(), worker.into(), until.into()])?;
+        let params = [ws.into(), id.into(), worker.into(), until.into()];
+        if session.execute(CLAIM, &params)? == 0 {
+            continue;
+        }
         let sql = format!("{ROWS} AND id = $2");
         claimed.extend(first(session, &sql, &[ws.into(), id.into()], delivery)?);
     }
@@ -179,6 +204,7 @@ pub(super) fn requeue(
     now: Timestamp,
 ) -> Result<Requeued> {
     workspaces::ledger(session, ws)?;
+    session.execute(HOLD_LATER, &[ws.into(), id.into()])?;
     let is_overtaken = first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
     if is_overtaken.is_some() {
         return Ok(Requeued::Overtaken);
@@ -188,6 +214,24 @@ pub(super) fn requeue(
         0 => Requeued::NotDead,
         _ => Requeued::Queued,
     })
+}
+
+/// What became of the wish.
+pub(super) fn drop(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: i64,
+    why: &str,
+    now: Timestamp,
+) -> Result<Dropped> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(&[why])?;
+    let params = [ws.into(), id.into(), now.as_millisecond().into(), why.into()];
+    if session.execute(DROP, &params)? > 0 {
+        return Ok(Dropped::Dropped);
+    }
+    let queued = first(session, QUEUED, &params[..2], |row| row.int(0))?;
+    Ok(queued.map_or(Dropped::NotQueued, |_| Dropped::OnTheWay))
 }
 
 pub(super) fn list(

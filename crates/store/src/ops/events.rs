@@ -3,7 +3,7 @@
 use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
-use super::{captures, counters, workspaces, write};
+use super::{counters, workspaces, write};
 use crate::driver::{Session, collect, first};
 use crate::suite::{EventReceipt, NewEvent, Stirred, Stirring, SuiteEvent};
 use crate::{Result, row};
@@ -28,7 +28,6 @@ const OTHER_LINKS: &str = "c.op = 'purge' \
              AND o.version = c.version - 1 \
          EXCEPT SELECT link_type, direction, target, since, until FROM links n \
          WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version)";
-const PRUNE: &str = "DELETE FROM suite_events WHERE workspace_id = $1 AND at < $2";
 
 pub(super) fn add(
     session: &mut dyn Session,
@@ -99,9 +98,4 @@ pub(super) fn stirred(
         Ok(Some(Stirred { first, last, up_to: Generation(up_to) }))
     })?;
     Ok(found.flatten())
-}
-
-pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
 }

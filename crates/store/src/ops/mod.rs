@@ -16,6 +16,7 @@ mod forget;
 mod incidents;
 mod jobs;
 mod judging;
+mod kept;
 mod labels;
 mod leases;
 mod load;

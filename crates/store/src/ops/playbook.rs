@@ -6,7 +6,8 @@ use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
 use super::{
-    alerts, calibration, deliveries, events, incidents, queries, retrievals, suite_runs, suites,
+    alerts, calibration, deliveries, events, incidents, kept, queries, retrievals, suite_runs,
+    suites,
 };
 use crate::Result;
 use crate::alert::*;
@@ -99,10 +100,6 @@ impl<D: Driver> Playbook for D {
         self.read(Scope::Workspace(ws), |session| events::stirred(session, ws, after, which))
     }
 
-    fn prune_events(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-        self.write_beside(ws, |session| events::prune(session, ws, until))
-    }
-
     fn add_suite_run(
         &self,
         ws: &WorkspaceId,
@@ -148,9 +145,23 @@ impl<D: Driver> Playbook for D {
         self.read(Scope::Workspace(ws), |session| suite_runs::after(session, ws, id, limit))
     }
 
-    fn prune_suite_runs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-        let pruned = self.write_beside(ws, |session| suite_runs::prune(session, ws, until))?;
-        if pruned > 0 {
+    fn count_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+    ) -> Result<SuiteHistory> {
+        self.read(Scope::Workspace(ws), |session| kept::count(session, ws, until, parts))
+    }
+
+    fn prune_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+    ) -> Result<SuiteHistory> {
+        let pruned = self.write_beside(ws, |session| kept::prune(session, ws, until, parts))?;
+        if pruned != SuiteHistory::default() {
             self.scrub()?;
         }
         Ok(pruned)
@@ -223,14 +234,6 @@ impl<D: Driver> Playbook for D {
 
     fn feedback(&self, ws: &WorkspaceId, logs: &[i64]) -> Result<Vec<Vec<Feedback>>> {
         self.read(Scope::Workspace(ws), |session| retrievals::feedback(session, ws, logs))
-    }
-
-    fn prune_retrieval_logs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-        let pruned = self.write_beside(ws, |session| retrievals::prune(session, ws, until))?;
-        if pruned > 0 {
-            self.scrub()?;
-        }
-        Ok(pruned)
     }
 
     fn prune_live_logs(
@@ -372,6 +375,16 @@ impl<D: Driver> Playbook for D {
 
     fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued> {
         self.write_beside(ws, |session| deliveries::requeue(session, ws, id, now))
+    }
+
+    fn drop_delivery(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<Dropped> {
+        self.write_beside(ws, |session| deliveries::drop(session, ws, id, why, now))
     }
 
     fn deliveries(

@@ -21,7 +21,6 @@ const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
      AND f.retrieval_log_id = retrieval_logs.id AND f.signal_type";
 /// Holds the retrieval to the end of the transaction, so that it is not pruned under what is said of it.
 const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
-const PRUNE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2";
 const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
      AND experiment_id IS NULL AND (user_id IS NULL OR user_id <> $3 OR $3 IS NULL)";
 
@@ -176,11 +175,6 @@ pub(super) fn feedback(
         Ok(())
     })?;
     Ok(said)
-}
-
-pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
 }
 
 pub(super) fn prune_live(

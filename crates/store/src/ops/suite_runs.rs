@@ -25,7 +25,6 @@ macro_rules! info {
 const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace_id = $1");
 const GET: &str =
     concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
-const PRUNE: &str = "DELETE FROM suite_runs WHERE workspace_id = $1 AND finished_at < $2";
 
 /// The number of the run that has a key.
 pub(super) fn recorded(
@@ -149,11 +148,6 @@ pub(super) fn after(
     workspaces::ledger(session, ws)?;
     let sql = format!("{LIST} AND id > $2 ORDER BY id LIMIT $3");
     collect(session, &sql, &[ws.into(), id.into(), limit.into()], info)
-}
-
-pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
 }
 
 fn info(row: &dyn Columns) -> Result<SuiteRunInfo> {

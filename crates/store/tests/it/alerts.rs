@@ -2,8 +2,8 @@
 
 use gbrain_store::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, Delivery, DeliveryAction, DeliveryClaim,
-    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, Incident, IncidentState, Lease,
-    NewDelivery, Requeued, Silence, Store, StoreError,
+    DeliveryCounts, DeliveryEnd, DeliveryFilter, DeliveryState, Dropped, Incident, IncidentState,
+    Lease, NewDelivery, Requeued, Silence, Store, StoreError,
 };
 
 use crate::database::Database;
@@ -17,6 +17,8 @@ on_both_engines! {
     messages_of_a_key_keep_their_order,
     a_dead_message_lets_the_next_pass,
     a_dead_message_is_queued_again_unless_it_was_passed,
+    a_message_is_dropped_unless_somebody_sends_it,
+    nothing_passes_a_message_that_is_queued_again,
     a_sender_may_leave_channels_alone,
     a_sender_that_lost_its_message_is_not_heard,
     workspaces_share_a_sender,
@@ -182,6 +184,57 @@ fn a_dead_message_is_queued_again_unless_it_was_passed(db: &Database) {
     assert_eq!(again(1, 7), Requeued::Overtaken, "somebody sends the one behind it");
     assert!(end(&*store, &second, &DeliveryEnd::Sent, 7));
     assert_eq!(again(1, 8), Requeued::Overtaken);
+    assert_sound(&*store);
+}
+
+fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
+    let store = db.open();
+    store.add_workspace(&other(), at(0)).unwrap();
+    store
+        .add_deliveries(&ws(), &["1", "2"].map(|text| message("pager", "k", text)), at(1))
+        .unwrap();
+    let drop = |id, second| store.drop_delivery(&ws(), id, "gone", at(second)).unwrap();
+    let sent = send(&*store, "w", 9, 2).remove(0);
+    assert_eq!(drop(1, 3), Dropped::OnTheWay);
+    assert_eq!(drop(1, 12), Dropped::Dropped, "its sender let the lease run out");
+    assert!(!end(&*store, &sent, &DeliveryEnd::Sent, 13), "and is not heard any more");
+    assert_eq!(drop(1, 14), Dropped::NotQueued);
+    assert_eq!(drop(9, 14), Dropped::NotQueued);
+    assert_eq!(store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(), Dropped::NotQueued);
+    let filter = DeliveryFilter { state: Some(DeliveryState::Dead), ..DeliveryFilter::default() };
+    let dead = store.deliveries(&ws(), &filter, 9).unwrap().remove(0);
+    assert_eq!((dead.id, dead.error.as_deref(), dead.ended_at), (1, Some("gone"), Some(at(12))));
+    assert_eq!(ids(&send(&*store, "w", 9, 15)), [2], "the next one passes it");
+    assert_sound(&*store);
+}
+
+/// Whoever queues a message again and whoever sends the one behind it may meet at any moment.
+fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
+    let (store, others) = (db.open(), db.open());
+    for round in 0..60_i64 {
+        let (key, now) = (round.to_string(), 10 * round);
+        let pair = ["1", "2"].map(|text| message("pager", &key, text));
+        let new = store.add_deliveries(&ws(), &pair, at(now)).unwrap();
+        let taken = |store: &dyn Store, second| {
+            let mut taken = send(store, "w", 1_000, second);
+            taken.retain(|message| message.dedup_key == key);
+            taken
+        };
+        assert!(end(&*store, &taken(&*store, now)[0], &dead(), now));
+        let (again, sent) = std::thread::scope(|scope| {
+            let sender = scope.spawn(|| ids(&taken(&*others, now + 1)));
+            let again = store.requeue_delivery(&ws(), new[0], at(now + 1)).unwrap();
+            (again, sender.join().unwrap())
+        });
+        match again {
+            Requeued::Queued if sent.is_empty() => {
+                assert_eq!(ids(&taken(&*store, now + 1)), new[..1], "round {round}");
+            }
+            Requeued::Queued => assert_eq!(sent, new[..1], "round {round}: it was passed"),
+            Requeued::Overtaken => assert_eq!(sent, new[1..], "round {round}"),
+            Requeued::NotDead => panic!("round {round}: it was given up"),
+        }
+    }
     assert_sound(&*store);
 }
 

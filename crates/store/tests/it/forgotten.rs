@@ -10,7 +10,7 @@ use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_store::RunKind;
 use gbrain_store::{
     CaptureFilter, DeliveryFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter,
-    PageVersion, QueryFilter, QueryState, RetrievalFilter, Store, SuiteRunFilter, open,
+    PageVersion, QueryFilter, QueryState, RetrievalFilter, RunParts, Store, SuiteRunFilter, open,
 };
 
 use crate::database::{Database, client};
@@ -171,11 +171,9 @@ fn a_forgotten_filter_changes_nothing_of_others() {
     store.delete_label(&other, 1).unwrap();
     store.disable_suite(&other, "p0 of default", at(9)).unwrap();
     store.remove_suite(&other, "p0 of default").unwrap();
-    store.prune_events(&other, at(99)).unwrap();
-    store.prune_suite_runs(&other, at(99)).unwrap();
+    store.prune_suite_history(&other, at(99), RunParts::All).unwrap();
     store.set_query_state(&other, 1, QueryState::Active, at(9)).unwrap();
     store.delete_query(&other, 1).unwrap();
-    store.prune_retrieval_logs(&other, at(99)).unwrap();
     store.delete_pair(&other, 1).unwrap();
     store.prune_deliveries(&other, at(99)).unwrap();
     store.end_silence(&other, 1, at(2)).unwrap();

@@ -26,6 +26,7 @@ mod fixture;
 mod forgotten;
 mod jobs;
 mod judgements;
+mod kept;
 mod leases;
 mod limits;
 mod listing;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gbrain_store::{
     CaptureFilter, Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter,
-    RetrievalLog, Store, StoreError, Traffic,
+    RetrievalLog, RunParts, Store, StoreError, Traffic,
 };
 
 use crate::captures::capture;
@@ -17,7 +17,6 @@ on_both_engines! {
     a_retrieval_comes_back_as_it_was,
     retrievals_are_found,
     feedback_comes_later_too,
-    old_retrievals_are_pruned_with_what_was_said,
     live_ones_are_pruned_alone,
     captures_and_logs_go_together,
     threads_log_at_once,
@@ -121,20 +120,6 @@ fn feedback_comes_later_too(db: &Database) {
     assert_eq!(store.add_feedback(&ws(), 1, &bare, at(3)).unwrap(), Some(4), "no number is lost");
 }
 
-fn old_retrievals_are_pruned_with_what_was_said(db: &Database) {
-    let store = db.open();
-    let logs: Vec<_> = (0..5).map(|n| retrieval("q", n)).collect();
-    store.add_retrieval_logs(&ws(), &logs, at(5)).unwrap();
-    assert_eq!(store.prune_retrieval_logs(&ws(), at(3)).unwrap(), 3);
-    assert_eq!(ids(&*store, &RetrievalFilter::default()), [5, 4]);
-    let words = store.feedback(&ws(), &[1, 2, 3, 4, 5]).unwrap();
-    assert_eq!(words.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 0, 2, 2]);
-    assert_eq!(store.prune_retrieval_logs(&ws(), at(3)).unwrap(), 0);
-    let next = store.add_retrieval_logs(&ws(), &[retrieval("q", 9)], at(9)).unwrap();
-    assert_eq!(next, [6]);
-    assert_sound(&*store);
-}
-
 fn live(query: &str, second: i64) -> NewRetrievalLog {
     let mut log = retrieval(query, second);
     log.fields.experiment_id = None;
@@ -184,7 +169,7 @@ fn threads_log_at_once(db: &Database) {
                     // What is said of a retrieval and its pruning may meet.
                     store.add_feedback(&ws(), ids[0], &said("user_vote", 1.0), at(9)).unwrap();
                     if thread == 0 {
-                        store.prune_retrieval_logs(&ws(), at(0)).unwrap();
+                        store.prune_suite_history(&ws(), at(0), RunParts::All).unwrap();
                     }
                 }
             });

@@ -4,7 +4,7 @@ use gbrain_core::capture::FailureReason;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
-use gbrain_store::{AnswerKind, DeliveryEnd, RunKind, Settlement};
+use gbrain_store::{AnswerKind, DeliveryEnd, RunKind, RunParts, Settlement, SuiteHistory};
 use gbrain_store::{
     CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
     StoreError, open,
@@ -334,9 +334,8 @@ fn the_playbook_works_for_a_tenant() {
         assert!(store.end_delivery(&message.workspace, message.id, &lease, &end, at(9)).unwrap());
     }
     store.purge_page(&other(), &key("b"), at(10)).unwrap();
-    assert_eq!(store.prune_suite_runs(&other(), at(99)).unwrap(), 4);
-    assert_eq!(store.prune_retrieval_logs(&other(), at(99)).unwrap(), 3);
-    assert_eq!(store.prune_events(&other(), at(99)).unwrap(), 3);
+    let erased = store.prune_suite_history(&other(), at(99), RunParts::All).unwrap();
+    assert_eq!(erased, SuiteHistory { runs: 4, logs: 3, events: 3 });
     assert_eq!(store.prune_deliveries(&other(), at(99)).unwrap(), 3);
     assert_eq!(store.suite_runs_after(&ws(), 0, 99).unwrap().len(), 3);
 }

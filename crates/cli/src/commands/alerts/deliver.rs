@@ -1,4 +1,4 @@
-//! `gbrain alerts deliver` and `retry`.
+//! `gbrain alerts deliver`, `retry` and `drop`.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use gbrain_core::format::alert::DeliveredBody;
 use gbrain_eval::alert::{Fate, Lookout, Tally};
-use gbrain_store::{Delivery, Requeued};
+use gbrain_store::{Delivery, Dropped, Requeued};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -36,6 +36,20 @@ pub(super) struct DeliverArgs {
 pub(super) struct RetryArgs {
     /// The number of the message.
     id: i64,
+}
+
+/// Arguments of `alerts drop`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gbrain alerts history --state queued\n  gbrain alerts drop 12 --reason \"the channel is gone\"\n\n\
+    The message is given up, and the next one of its alert passes it. `gbrain alerts retry` queues it again."
+)]
+pub(super) struct DropArgs {
+    /// The number of the message.
+    id: i64,
+    /// Why.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
 }
 
 /// Looks, and sends what is due.
@@ -101,10 +115,36 @@ pub(super) fn retry(context: &Context<'_>, args: &RetryArgs) -> Result<Exit, Cli
             )));
         }
     }
-    if context.terminal.is_json() {
-        context.terminal.json(&json!({ "id": args.id, "state": "queued" }));
-    } else {
-        context.terminal.line(format!("message {} is queued", args.id));
-    }
+    say(context, args.id, "queued", "queued");
     Ok(Exit::Pass)
+}
+
+/// Gives a message up.
+pub(super) fn drop(context: &Context<'_>, args: &DropArgs) -> Result<Exit, CliError> {
+    let why = format!("dropped by hand: {}", super::reason(&args.reason)?);
+    let store = context.store()?;
+    let (workspace, id) = (&context.home.workspace, args.id);
+    match store.drop_delivery(workspace, id, &why, store.clock()?)? {
+        Dropped::Dropped => (),
+        Dropped::NotQueued => {
+            return Err(CliError::usage(format!(
+                "there is no message {id} in workspace {workspace} that is queued"
+            ))
+            .hint("`gbrain alerts history --state queued` lists them"));
+        }
+        Dropped::OnTheWay => {
+            return Err(CliError::conflict(format!("message {id} is being sent right now"))
+                .hint("try again in a minute: if it was not received it is queued again"));
+        }
+    }
+    say(context, id, "dead", "given up");
+    Ok(Exit::Pass)
+}
+
+fn say(context: &Context<'_>, id: i64, state: &str, word: &str) {
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "id": id, "state": state }));
+    } else {
+        context.terminal.line(format!("message {id} is {word}"));
+    }
 }

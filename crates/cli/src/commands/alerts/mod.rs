@@ -1,6 +1,7 @@
 //! `gbrain alerts`: what is wrong, who was told, and when not to tell.
 
 mod channel;
+mod close;
 mod deliver;
 mod export;
 mod list;
@@ -52,6 +53,10 @@ enum Action {
     Export(export::ExportArgs),
     /// Queue a message again that was given up.
     Retry(deliver::RetryArgs),
+    /// Give a message up that is queued.
+    Drop(deliver::DropArgs),
+    /// Take an alert back by hand, and tell those who were told of it.
+    Close(close::CloseArgs),
     /// Look at what was recorded, and send what is due, once.
     Deliver(deliver::DeliverArgs),
 }
@@ -68,6 +73,16 @@ pub(crate) fn run(context: &Context<'_>, args: &AlertsArgs) -> Result<Exit, CliE
         Action::Unsilence(args) => silence::unsilence(context, args),
         Action::Export(args) => export::run(context, args, &source),
         Action::Retry(args) => deliver::retry(context, args),
+        Action::Drop(args) => deliver::drop(context, args),
+        Action::Close(args) => close::close(context, args, &source),
         Action::Deliver(args) => deliver::deliver_now(context, args, &source),
+    }
+}
+
+/// A reason, which must say something.
+fn reason(text: &str) -> Result<&str, CliError> {
+    match text.trim() {
+        "" => Err(CliError::usage("--reason is empty: say why, for whoever wonders")),
+        reason => Ok(reason),
     }
 }

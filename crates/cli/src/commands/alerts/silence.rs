@@ -47,15 +47,13 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
             "keys are written gbrain/WORKSPACE/SUITE/WHAT; `gbrain alerts list` shows them",
         ));
     }
-    if reason.trim().is_empty() {
-        return Err(CliError::usage("--reason is empty: say why, for whoever wonders"));
-    }
+    let reason = super::reason(reason)?;
     let store = context.store()?;
     let starts_at = store.clock()?;
     let ends_at = starts_at
         .checked_add(*how_long)
         .map_err(|_| CliError::usage("--for is longer than time goes on"))?;
-    let (key, reason) = (key.clone(), reason.clone());
+    let (key, reason) = (key.clone(), reason.to_owned());
     let record = SilenceRecord { schema_version: ALERT_VERSION, key, reason };
     let body = json!(record).to_string();
     let new = NewSilence { starts_at, ends_at, body: body.clone() };

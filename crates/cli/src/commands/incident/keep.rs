@@ -76,7 +76,7 @@ fn record(
             let body = looked(context, store, &subject, &args.how, (Trust::Untrusted, false))?;
             Ok(IncidentRecord::of_triage(&body))
         }
-        Err(error @ (TriageError::Purged(_) | TriageError::Unreadable(_))) => {
+        Err(error @ (TriageError::Gone(_) | TriageError::Unreadable(_))) => {
             context.terminal.warn(format!("{error}: it is kept without its triage"));
             Ok(IncidentRecord { run: args.run, alert: args.alert.clone(), ..Default::default() })
         }

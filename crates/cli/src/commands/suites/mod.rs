@@ -4,6 +4,7 @@ mod create;
 mod file;
 mod list;
 mod past;
+mod prune;
 mod run;
 mod switch;
 mod validate;
@@ -55,6 +56,8 @@ enum Action {
     History(past::HistoryArgs),
     /// Show a run.
     Show(past::ShowArgs),
+    /// Erase what suites left behind long ago.
+    Prune(prune::PruneArgs),
     /// Print the JSON Schema of the file.
     Schema,
 }
@@ -71,6 +74,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SuitesArgs) -> Result<Exit, CliE
         Action::Disable(args) => switch::disable(context, args),
         Action::History(args) => past::history(context, args),
         Action::Show(args) => past::show(context, args),
+        Action::Prune(args) => prune::run(context, args),
         Action::Schema => {
             context.terminal.json(&of_input::<SuiteFile>());
             Ok(Exit::Pass)

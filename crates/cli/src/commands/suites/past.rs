@@ -81,7 +81,7 @@ fn row(run: &SuiteRunLine) -> Vec<String> {
     ]
 }
 
-/// Shows a run. It exits as the run did.
+/// Shows a run.
 pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
@@ -98,7 +98,9 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     }
     match &whole.run {
         None => {
-            context.terminal.line("a page that this run named was purged; its figures are left")
+            let figures = whole.summary.as_run(format!("{:.3}", found.info.finished_at));
+            context.terminal.out(text::suite(&figures, &|_| None));
+            context.terminal.remark("only figures are left: its cases were purged or pruned");
         }
         Some(run) => {
             let queries = stored(store.as_ref(), workspace)?;

@@ -1,7 +1,8 @@
 //! `gbrain alerts`, word by word.
 
-use gbrain_bench::mailbox::{Mailbox, MailboxOptions, encrypting};
+use gbrain_bench::mailbox::{Mailbox, MailboxOptions};
 use gbrain_bench::receivers::Refusal;
+use gbrain_bench::tls::{encrypting, front};
 use gbrain_core::format::alert::{ChannelTested, SilenceBody};
 use gbrain_core::format::schema::of_body;
 
@@ -76,6 +77,32 @@ fn a_mail_is_tested() {
     assert!(!ran.stdout.contains("mail-pass-9") && !ran.stderr.contains("mail-pass-9"));
 }
 
+/// Receivers inside of a company have certificates of its own authority.
+#[test]
+fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
+    let tls = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../eval/tests/it/target/tls");
+    let config = encrypting(&tls.join("server.pem"), &tls.join("server.key")).unwrap();
+    let receivers = Receivers::start().unwrap();
+    let behind = receivers.url("").trim_start_matches("http://").parse().unwrap();
+    let home = Home::sqlite();
+    let url = format!("https://localhost:{}/hook", front(behind, config).unwrap());
+    let channel = json!({ "channels": { "hook": { "kind": "webhook", "url": url, "secret_env": "ALERT_HOOK" } } });
+    std::fs::write(home.path().join("config.json"), channel.to_string()).unwrap();
+    let test = |authorities: Option<&str>| {
+        let mut command = knowing(&home, &receivers, &["alerts", "test", "hook"]);
+        command.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
+        command.envs(authorities.map(|name| ("SSL_CERT_FILE", tls.join(name))));
+        Ran::of(command.output().unwrap())
+    };
+    for stranger in [None, Some("nothing.pem"), Some("server.key")] {
+        let ran = test(stranger);
+        assert_eq!((ran.code, receivers.requests()), (Some(1), 0), "{stranger:?}: {}", ran.stdout);
+    }
+    let ran = test(Some("ca.pem"));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(sent(&receivers), ["hook notice"]);
+}
+
 #[test]
 fn silences_are_kept_and_ended() {
     for home in Home::both() {
@@ -130,6 +157,54 @@ fn what_was_given_up_is_queued_again() {
         let ran = home.run(&["alerts", "retry", &id]);
         assert!(ran.code == Some(2) && ran.stderr.contains("given up"), "{}", ran.stderr);
         keeps_secrets(&home, &receivers);
+    }
+}
+
+#[test]
+fn what_is_queued_can_be_dropped() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, ", alerts: { page: [hook] }");
+        // Nobody knows the secret here, so it waits.
+        home.run(&["suites", "run", "s"]);
+        let id = deliveries(&home)[0]["id"].to_string();
+        let drop = |reason: &str| home.run(&["alerts", "drop", &id, "--reason", reason]);
+        assert_eq!(drop(" ").code, Some(2), "somebody will wonder");
+        let dropped = home.json(&["alerts", "drop", &id, "--reason", "the channel is gone"]);
+        assert_eq!(dropped["state"], "dead");
+        assert_eq!(deliveries(&home)[0]["error"], "dropped by hand: the channel is gone");
+        let ran = drop("again");
+        assert!(ran.code == Some(2) && ran.stderr.contains("queued"), "{}", ran.stderr);
+        known(&home, &receivers, &["alerts", "deliver"]);
+        assert_eq!(receivers.requests(), 0);
+        home.ok(&["alerts", "retry", &id]);
+        known(&home, &receivers, &["alerts", "deliver"]);
+        assert_eq!(sent(&receivers), ["hook trigger"]);
+    }
+}
+
+#[test]
+fn an_alert_is_closed_by_hand() {
+    for home in Home::both() {
+        let receivers = Receivers::start().unwrap();
+        let home = failing(home, &receivers, ", alerts: { notify: [hook] }");
+        let key = "gbrain/default/s/recall@5/all";
+        let close = |home: &Home| home.run(&["alerts", "close", key, "--reason", "it is planned"]);
+        assert_eq!(close(&home).code, Some(2), "it does not fire");
+        known(&home, &receivers, &["suites", "run", "s"]);
+        assert_eq!(home.run(&["alerts", "close", key, "--reason", " "]).code, Some(2));
+        let closed = close(&home);
+        assert!(closed.code == Some(0) && closed.stdout.contains("queued for hook"), "{closed:?}");
+        known(&home, &receivers, &["alerts", "deliver"]);
+        let over = receivers.taken().into_iter().find(|one| one.body["action"] == "resolve");
+        let over = over.expect("those who were told are told").body;
+        assert_eq!(over["dedup_key"], key);
+        assert!(over["summary"].as_str().unwrap().ends_with("closed by hand: it is planned"));
+        let firing = home.json(&["alerts", "list"])["alerts"].to_string();
+        assert!(!firing.contains(key) && firing.contains("recall@10"), "the others go on");
+        // What is wrong is told again by whoever measures it.
+        known(&home, &receivers, &["suites", "run", "s"]);
+        assert!(home.json(&["alerts", "list"])["alerts"].to_string().contains(key));
     }
 }
 

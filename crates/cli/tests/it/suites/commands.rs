@@ -1,8 +1,11 @@
 //! Files, queries and events through the program.
 
+use gbrain_core::format::schema::of_body;
+use gbrain_core::format::suite::SuitePruneBody;
 use serde_json::json;
 
 use super::*;
+use crate::conforms::assert_conforms;
 use crate::support::demo_home;
 
 #[test]
@@ -204,4 +207,61 @@ fn an_event_is_told_once() {
         assert_eq!(home.json(&["events", "list"])["events"].as_array().unwrap().len(), 3);
         assert_eq!(home.run(&["events", "emit", "tea.ready"]).code, Some(2));
     }
+}
+
+#[test]
+fn what_runs_leave_behind_is_erased() {
+    for home in Home::both() {
+        let home = demo_home(home);
+        suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+        home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
+        for _ in 0..3 {
+            assert_eq!(run(&home, &["s"]).0.code, Some(0));
+        }
+        home.ok(&["events", "emit", "deploy.finished"]);
+        let prune = |more: &[&str]| home.json(&[&["suites", "prune"], more].concat());
+        let figures =
+            |body: &Value| [&body["runs"], &body["logs"], &body["events"]].map(Value::as_u64);
+        let dry = prune(&["--older-than", "0d", "--dry-run"]);
+        assert_conforms(of_body::<SuitePruneBody>().as_value(), &dry);
+        assert_eq!(figures(&dry), [2, 2, 1].map(Some));
+        assert_eq!(figures(&prune(&["--older-than", "1d"])), [0, 0, 0].map(Some));
+        assert_eq!(figures(&prune(&["--older-than", "0d"])), [2, 2, 1].map(Some));
+        let first = home.run(&["suites", "show", "1"]);
+        assert!(first.stdout.contains("recall@5") && first.stderr.contains("figures"), "{first:?}");
+        assert_eq!(home.json(&["suites", "show", "1"])["run"], Value::Null);
+        assert!(home.json(&["suites", "show", "3"])["run"].is_object(), "the last one stays");
+        let ran = home.run(&["triage", "1"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("figures of run 1"), "{}", ran.stderr);
+        assert_eq!(figures(&prune(&["--older-than", "0d", "--runs"])), [2, 0, 0].map(Some));
+        assert_eq!(home.json(&["suites", "history"])["runs"].as_array().unwrap().len(), 1);
+        for wrong in ["soon", "-1d", "99999999999d"] {
+            assert_eq!(
+                home.run(&["suites", "prune", "--older-than", wrong]).code,
+                Some(2),
+                "{wrong}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_older_than_is_kept_goes_by_itself() {
+    let home = demo_home(Home::sqlite());
+    suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+    home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
+    for _ in 0..2 {
+        run(&home, &["s"]);
+    }
+    let database = rusqlite::Connection::open(home.path().join("brain.db")).unwrap();
+    let month = "UPDATE suite_runs SET finished_at = finished_at - 31 * 86400000";
+    assert_eq!(database.execute(month, []).unwrap(), 2);
+    drop(database);
+    home.ok(&["autopilot", "--once"]);
+    assert!(home.json(&["suites", "show", "1"])["run"].is_object(), "nobody asked for it");
+    assert_eq!(home.run(&["config", "set", "suites.retention_days", "0"]).code, Some(2));
+    home.ok(&["config", "set", "suites.retention_days", "30"]);
+    home.ok(&["autopilot", "--once"]);
+    assert_eq!(home.json(&["suites", "show", "1"])["run"], Value::Null);
+    assert!(home.json(&["suites", "show", "2"])["run"].is_object());
 }

@@ -92,8 +92,31 @@ pub struct RecordedSuiteRun {
     pub id: i64,
     /// Its figures.
     pub summary: SuiteSummary,
-    /// The run; null if a page that it named was purged.
+    /// The run; null if a page that it named was purged, or if only its figures are kept any more.
     pub run: Option<SuiteRunBody>,
+}
+
+/// The version of [`SuitePruneBody`].
+pub const SUITE_PRUNE_VERSION: u32 = 1;
+
+/// What `suites prune --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SuitePruneBody {
+    /// The version.
+    pub schema_version: u32,
+    /// Whether it was only counted.
+    pub dry_run: bool,
+    /// What was recorded before this.
+    #[schemars(extend("format" = "date-time"))]
+    pub before: String,
+    /// Whether figures went with reports.
+    pub whole_runs: bool,
+    /// How many runs.
+    pub runs: u64,
+    /// How many logs of what they asked.
+    pub logs: u64,
+    /// How many events.
+    pub events: u64,
 }
 
 /// Events that suites wait for.

@@ -9,7 +9,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use super::*;
-use crate::mailbox::{Mailbox, MailboxOptions, encrypting};
+use crate::mailbox::{Mailbox, MailboxOptions};
+use crate::tls::encrypting;
 
 fn file(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/target/tls").join(name)

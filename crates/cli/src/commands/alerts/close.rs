@@ -1,0 +1,54 @@
+//! `gbrain alerts close`.
+
+use clap::Args;
+use gbrain_eval::alert::Lookout;
+use serde_json::json;
+
+use crate::channels::alert_tools;
+use crate::commands::Context;
+use crate::commands::suites::SuiteSource;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `alerts close`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    gbrain alerts close gbrain/default/old-suite/recall@5/all --reason \"the suite is gone\"\n\n\
+    For what no run will take back: a suite that was removed or renamed. What is still wrong fires again \
+    with the next run that measures it; `gbrain alerts silence` keeps messages back meanwhile.")]
+pub(super) struct CloseArgs {
+    /// Its key, as `gbrain alerts list` shows it.
+    key: String,
+    /// Why.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Takes an alert back.
+pub(super) fn close(
+    context: &Context<'_>,
+    args: &CloseArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let CloseArgs { key, reason } = args;
+    let reason = super::reason(reason)?;
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    let tools = alert_tools(&context.home, source.clone())?;
+    let lookout = Lookout { store: store.as_ref(), book: &tools.book, settings: &tools.settings };
+    let closed = lookout.close(workspace, key, reason, store.clock()?)?.ok_or_else(|| {
+        CliError::usage(format!("there is no alert `{key}` in workspace {workspace} that fires"))
+            .hint("`gbrain alerts list` shows those that do")
+    })?;
+    closed.problems.iter().for_each(|problem| context.terminal.warn(problem));
+    let told = closed.queued;
+    if context.terminal.is_json() {
+        context.terminal.json(&json!({ "key": key, "state": "resolved", "told": told }));
+    } else {
+        let told = match told.is_empty() {
+            true => "nobody was told of it".to_owned(),
+            false => format!("queued for {}", told.join(", ")),
+        };
+        context.terminal.line(format!("{key} is closed; {told}"));
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,62 @@
+//! `gbrain suites prune`: erases what suites left behind long ago.
+
+use clap::Args;
+use gbrain_core::format::suite::{SUITE_PRUNE_VERSION, SuitePruneBody};
+use gbrain_store::{RunParts, SuiteHistory};
+use jiff::SignedDuration;
+
+use crate::commands::Context;
+use crate::commands::eval::duration;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `suites prune`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gbrain suites prune --older-than 90d --dry-run\n  \
+    gbrain suites prune --older-than 90d\n  gbrain suites prune --older-than 730d --runs  (figures, too)\n\n\
+    Reports of runs, logs of what they asked and events go; figures stay, and so does what somebody still \
+    waits for: the last run of a suite, runs that were not looked at for alerts, events that a suite was not \
+    fired by yet. To have it done by itself: gbrain config set suites.retention_days 90")]
+pub(super) struct PruneArgs {
+    /// Erase what was recorded longer ago than this (90d, 12h, 0d).
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    older_than: SignedDuration,
+    /// Erase whole runs, with their figures.
+    #[arg(long)]
+    runs: bool,
+    /// Only count.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Erases what is old, or counts it.
+pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
+    let workspace = &context.home.workspace;
+    let until = store
+        .clock()?
+        .checked_sub(args.older_than)
+        .map_err(|_| CliError::usage("--older-than lies before the beginning of time"))?;
+    let parts = if args.runs { RunParts::All } else { RunParts::Reports };
+    let SuiteHistory { runs, logs, events } = match args.dry_run {
+        true => store.count_suite_history(workspace, until, parts)?,
+        false => store.prune_suite_history(workspace, until, parts)?,
+    };
+    if context.terminal.is_json() {
+        context.terminal.json(&SuitePruneBody {
+            schema_version: SUITE_PRUNE_VERSION,
+            dry_run: args.dry_run,
+            before: format!("{until:.3}"),
+            whole_runs: args.runs,
+            runs,
+            logs,
+            events,
+        });
+        return Ok(Exit::Pass);
+    }
+    let verb = if args.dry_run { "would erase" } else { "erased" };
+    let of_runs = if args.runs { "run(s)" } else { "report(s) of runs" };
+    context.terminal.line(format!(
+        "{verb} {runs} {of_runs}, {logs} log(s) and {events} event(s) from before {until:.3}"
+    ));
+    Ok(Exit::Pass)
+}
