@@ -3,7 +3,6 @@
 //!
 //! Deliberately absent: handing a mail on to anybody.
 
-use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
