@@ -16,6 +16,7 @@ pub(crate) struct Home {
 }
 
 /// What a command gave.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

@@ -83,7 +83,7 @@ fn logs_go_with_their_runs(db: &Database) {
     assert_eq!(erased, SuiteHistory { runs: 2, logs: 2, events: 0 });
     let left = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
     let left: Vec<i64> = left.into_iter().map(|log| log.id).collect();
-    assert_eq!(left, [5, 4, 2], "of the last run, live, and new");
+    assert_eq!(left, [5, 2, 4], "new, of the last run, and live");
     let words = store.feedback(&ws(), &[1, 2]).unwrap();
     assert_eq!(words.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2]);
     let next = store.add_retrieval_logs(&ws(), &[retrieval("q", 9)], at(9)).unwrap();

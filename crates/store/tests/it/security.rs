@@ -334,8 +334,14 @@ fn the_playbook_works_for_a_tenant() {
         assert!(store.end_delivery(&message.workspace, message.id, &lease, &end, at(9)).unwrap());
     }
     store.purge_page(&other(), &key("b"), at(10)).unwrap();
+    let seen = store.alert_board(&other()).unwrap().cursor;
+    assert!(store.raise_alerts(&other(), seen, 99, &[], &[], at(11)).unwrap());
     let erased = store.prune_suite_history(&other(), at(99), RunParts::All).unwrap();
-    assert_eq!(erased, SuiteHistory { runs: 4, logs: 3, events: 3 });
+    assert_eq!(
+        erased,
+        SuiteHistory { runs: 1, logs: 3, events: 3 },
+        "the last of each suite stays"
+    );
     assert_eq!(store.prune_deliveries(&other(), at(99)).unwrap(), 3);
     assert_eq!(store.suite_runs_after(&ws(), 0, 99).unwrap().len(), 3);
 }

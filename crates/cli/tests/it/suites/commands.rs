@@ -247,21 +247,22 @@ fn what_runs_leave_behind_is_erased() {
 
 #[test]
 fn what_is_older_than_is_kept_goes_by_itself() {
-    let home = demo_home(Home::sqlite());
-    suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
-    home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
-    for _ in 0..2 {
-        run(&home, &["s"]);
+    for home in Home::both() {
+        let home = demo_home(home);
+        suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+        home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
+        for _ in 0..2 {
+            run(&home, &["s"]);
+        }
+        home.execute(
+            "UPDATE suite_runs SET finished_at = finished_at - CAST(31 * 86400 AS BIGINT) * 1000",
+        );
+        home.ok(&["autopilot", "--once"]);
+        assert!(home.json(&["suites", "show", "1"])["run"].is_object(), "nobody asked for it");
+        assert_eq!(home.run(&["config", "set", "suites.retention_days", "0"]).code, Some(2));
+        home.ok(&["config", "set", "suites.retention_days", "30"]);
+        home.ok(&["autopilot", "--once"]);
+        assert_eq!(home.json(&["suites", "show", "1"])["run"], Value::Null);
+        assert!(home.json(&["suites", "show", "2"])["run"].is_object());
     }
-    let database = rusqlite::Connection::open(home.path().join("brain.db")).unwrap();
-    let month = "UPDATE suite_runs SET finished_at = finished_at - 31 * 86400000";
-    assert_eq!(database.execute(month, []).unwrap(), 2);
-    drop(database);
-    home.ok(&["autopilot", "--once"]);
-    assert!(home.json(&["suites", "show", "1"])["run"].is_object(), "nobody asked for it");
-    assert_eq!(home.run(&["config", "set", "suites.retention_days", "0"]).code, Some(2));
-    home.ok(&["config", "set", "suites.retention_days", "30"]);
-    home.ok(&["autopilot", "--once"]);
-    assert_eq!(home.json(&["suites", "show", "1"])["run"], Value::Null);
-    assert!(home.json(&["suites", "show", "2"])["run"].is_object());
 }

@@ -42,7 +42,7 @@ fn what_is_kept_and_can_not_be_read() {
         home.execute("UPDATE suite_runs SET report = '{}'");
         refused(&home, &["triage", "1"], "can't be read");
         home.execute("UPDATE suite_runs SET report = NULL");
-        refused(&home, &["triage", "1"], "was purged");
+        refused(&home, &["triage", "1"], "were purged or pruned");
     }
 }
 
