@@ -24,8 +24,8 @@ use serde_json::json;
 use super::engine::Engine;
 use super::ground::Ground;
 use super::process::{Gbrain, Running};
-use super::say;
 use super::violations::Violations;
+use super::{HASTE, is_behind, say};
 use crate::receivers::{Receivers, Refusal};
 
 /// Processes that look and send.
@@ -229,7 +229,9 @@ fn conduct(
             site.is_down.store(true, Ordering::SeqCst);
         }
         let is_time = arrived >= next_kill || last_kill.elapsed() > CALM * 5;
-        if report.kills < hunt.kills && is_time && last_kill.elapsed() > CALM {
+        let is_behind = is_behind((report.kills, hunt.kills), (arrived, hunt.alerts));
+        let calm = if is_behind { CALM / HASTE } else { CALM };
+        if report.kills < hunt.kills && is_time && last_kill.elapsed() > calm {
             let victim = &mut crew[rng.usize(..SENDERS)];
             violations.calm("a sender that was killed", &victim.strike()?);
             *victim = sender(brain, hunt.kills)?;

@@ -24,8 +24,8 @@ use serde_json::json;
 use super::engine::Engine;
 use super::ground::Ground;
 use super::process::{Gbrain, Running};
-use super::say;
 use super::violations::Violations;
+use super::{HASTE, is_behind, say};
 
 /// Processes that look and run.
 const SCHEDULERS: usize = 2;
@@ -115,9 +115,13 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let mut crew = (0..SCHEDULERS).map(|_| look(&brain)).collect::<Result<Vec<_>>>()?;
     let store = brain.store()?;
     let (mut report, begun) = (Report::default(), Instant::now());
+    let mut done = 0;
     loop {
-        std::thread::sleep(Duration::from_millis(rng.u64(..CALM_MILLIS)));
-        if recorded(store.as_ref(), &workspace)?.len() >= hunt.runs {
+        let is_behind = is_behind((report.kills, hunt.kills), (done, hunt.runs));
+        let calm = if is_behind { CALM_MILLIS / u64::from(HASTE) } else { CALM_MILLIS };
+        std::thread::sleep(Duration::from_millis(rng.u64(..calm)));
+        done = recorded(store.as_ref(), &workspace)?.len();
+        if done >= hunt.runs {
             break;
         }
         if begun.elapsed() > PATIENCE {

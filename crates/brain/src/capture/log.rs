@@ -3,6 +3,8 @@
 //! It holds no more of a person than the capture does: the query and the slugs are scrubbed, and who asked is
 //! a kind of caller, a job or a subagent.
 
+use std::collections::HashMap;
+
 use gbrain_core::capture::{CapturePolicy, Observed, Scrubbing};
 use gbrain_core::format::Served;
 use gbrain_core::format::suite::{RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody};
@@ -21,8 +23,12 @@ use crate::Snapshot;
 /// Who asked, where it was the owner at the keyboard.
 pub const OWNER: &str = "local";
 
-/// As many ids are kept of a stage.
-const IDS: usize = 50;
+/// As many ids are kept of a stage as were asked for, between these: what stands further down is nobody's
+/// answer, and every name costs whoever stores it.
+const IDS: (usize, usize) = (10, 50);
+
+/// As many names are remembered.
+const NAMES: usize = 20_000;
 
 /// What the stages saw of a page, by numbers: names are looked up later, on nobody's time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,25 +86,52 @@ impl Traced {
     }
 }
 
+/// Names of pages without personal data, as they were made before: stages see the same pages again and
+/// again, and what a number names does not change.
+#[derive(Debug, Default)]
+pub(super) struct Names(HashMap<PageId, String>);
+
+impl Names {
+    fn of(&mut self, page: PageId, made: impl FnOnce() -> Option<String>) -> Option<String> {
+        if let Some(name) = self.0.get(&page) {
+            return Some(name.clone());
+        }
+        let name = made()?;
+        // One that forgets all now and then needs no order.
+        if self.0.len() >= NAMES {
+            self.0.clear();
+        }
+        self.0.insert(page, name.clone());
+        Some(name)
+    }
+}
+
 /// The row that is logged.
 pub(super) fn row(
     policy: &CapturePolicy,
     scrubbing: &Scrubbing,
     traced: Traced,
     snapshot: &Snapshot,
+    names: &mut Names,
 ) -> NewRetrievalLog {
     let Traced { request_id, at, mode, timings, threshold, sights } = traced;
     let observed = scrubbing.observed();
-    let name = |page: PageId| {
-        let entry = snapshot.view.entry(page, observed.request.filter.trust).ok()??;
-        Some(named(policy, &entry.key))
+    // What an answer was made of, whoever asked may see.
+    let mut name = |page: PageId| {
+        names.of(page, || {
+            let entry = snapshot.view.entry(page, observed.request.filter.trust).ok()??;
+            Some(named(policy, &entry.key))
+        })
     };
     let body = RetrievalBody {
         threshold_applied: threshold.map(|_| !observed.degraded.iter().any(is_bypass)),
         ..body(policy, observed, &timings)
     };
     let body = match sights {
-        Some(sights) => with_stages(body, sights, &name),
+        Some(sights) => {
+            let most = observed.request.limit.clamp(IDS.0, IDS.1);
+            with_stages(body, sights, most, &mut name)
+        }
         None => body,
     };
     let fields = RetrievalFields {
@@ -155,19 +188,21 @@ fn body(policy: &CapturePolicy, observed: &Observed, timings: &Timings) -> Retri
 fn with_stages(
     body: RetrievalBody,
     sights: Vec<Sight>,
-    name: &dyn Fn(PageId) -> Option<String>,
+    most: usize,
+    name: &mut dyn FnMut(PageId) -> Option<String>,
 ) -> RetrievalBody {
-    let ranked = |rank: &dyn Fn(&Sight) -> Option<usize>| -> Vec<String> {
+    let mut ranked = |rank: &dyn Fn(&Sight) -> Option<usize>| -> Vec<String> {
         let mut found: Vec<(usize, PageId)> =
             sights.iter().filter_map(|sight| Some((rank(sight)?, sight.page))).collect();
         found.sort();
-        found.into_iter().take(IDS).filter_map(|(_, page)| name(page)).collect()
+        found.into_iter().take(most).filter_map(|(_, page)| name(page)).collect()
     };
-    let judged = sights.iter().filter_map(|sight| Some((sight.page, sight.judged?))).take(IDS);
+    let (lexical_ids, vector_ids) = (ranked(&|sight| sight.words), ranked(&|sight| sight.vectors));
+    let judged = sights.iter().filter_map(|sight| Some((sight.page, sight.judged?))).take(most);
     let judged = judged.filter_map(|(page, score)| Some(RerankedId { id: name(page)?, score }));
     RetrievalBody {
-        lexical_ids: Some(ranked(&|sight| sight.words)),
-        vector_ids: Some(ranked(&|sight| sight.vectors)),
+        lexical_ids: Some(lexical_ids),
+        vector_ids: Some(vector_ids),
         rerank_ids: Some(judged.collect()),
         ..body
     }

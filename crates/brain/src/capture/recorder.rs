@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Brain, Snapshot};
 
-use super::log::{self, Traced};
+use super::log::{self, Names, Traced};
 use super::{Became, CaptureOptions, Watch};
 
 /// How many rows go into one transaction.
@@ -67,7 +67,7 @@ impl Recorder {
     pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
         let (queue, items) = bounded(options.queue);
         let keeper = Arc::new(Keeper { brain, options, counters: Counters::default() });
-        let mut worker = Worker { keeper: keeper.clone(), reported: 0 };
+        let mut worker = Worker { keeper: keeper.clone(), reported: 0, names: Names::default() };
         let worker = std::thread::spawn(move || worker.run(&items));
         Self { queue: RwLock::new(Some(queue)), keeper, worker }
     }
@@ -144,6 +144,8 @@ struct Worker {
     keeper: Arc<Keeper>,
     /// How many overflows are kept as failures.
     reported: u64,
+    /// What pages are called in logs.
+    names: Names,
 }
 
 impl Worker {
@@ -152,7 +154,7 @@ impl Worker {
         let mut tidied = Instant::now();
         loop {
             match items.recv_timeout(TIDY) {
-                Ok(first) => self.keeper.store(gather(items, first)),
+                Ok(first) => self.keeper.store(gather(items, first), &mut self.names),
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -183,10 +185,10 @@ impl Keeper {
         self.prune();
     }
 
-    fn store(&self, batch: Vec<Item>) {
+    fn store(&self, batch: Vec<Item>, names: &mut Names) {
         let mut rows = Vec::with_capacity(batch.len());
         for item in batch {
-            match self.rows(item) {
+            match self.rows(item, names) {
                 Ok(row) => rows.push(row),
                 Err(detail) => self.fail(FailureReason::ScrubberException, 1, &detail),
             }
@@ -195,18 +197,22 @@ impl Keeper {
             return;
         }
         let count = rows.len();
+        let is_logged: Vec<bool> = rows.iter().map(|(_, log)| log.is_some()).collect();
         let (captures, logs): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let all: Vec<NewRetrievalLog> = logs.iter().flatten().cloned().collect();
-        match self.add(&captures, &all) {
-            Ok(()) => self.count_stored(count),
-            Err(error) if count == 1 => self.fail_by(&error),
-            // One bad row fails them all: each for itself.
-            Err(_) => captures.iter().zip(&logs).for_each(|(capture, log)| {
-                match self.add(std::slice::from_ref(capture), log.as_slice()) {
-                    Ok(()) => self.count_stored(1),
-                    Err(error) => self.fail_by(&error),
-                }
-            }),
+        let logs: Vec<NewRetrievalLog> = logs.into_iter().flatten().collect();
+        match self.add(&captures, &logs) {
+            Ok(()) => return self.count_stored(count),
+            Err(error) if count == 1 => return self.fail_by(&error),
+            Err(_) => (),
+        }
+        // One bad row fails them all: each for itself.
+        let mut logs = logs.chunks(1);
+        for (capture, is_logged) in captures.iter().zip(is_logged) {
+            let own = is_logged.then(|| logs.next()).flatten().unwrap_or_default();
+            match self.add(std::slice::from_ref(capture), own) {
+                Ok(()) => self.count_stored(1),
+                Err(error) => self.fail_by(&error),
+            }
         }
     }
 
@@ -216,16 +222,21 @@ impl Keeper {
     }
 
     /// A scrubber that fails or panics keeps nothing.
-    fn rows(&self, item: Item) -> Result<Rows, String> {
+    fn rows(&self, item: Item, names: &mut Names) -> Result<Rows, String> {
         let policy = self.options.policy.as_ref().map_err(Clone::clone)?;
-        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_rows(policy, item)));
+        let made = catch_unwind(AssertUnwindSafe(|| self.scrubbed_rows(policy, item, names)));
         made.unwrap_or_else(|_| Err("the scrubber panicked".to_owned()))
     }
 
-    fn scrubbed_rows(&self, policy: &CapturePolicy, item: Item) -> Result<Rows, String> {
+    fn scrubbed_rows(
+        &self,
+        policy: &CapturePolicy,
+        item: Item,
+        names: &mut Names,
+    ) -> Result<Rows, String> {
         let Item { observed, traced, snapshot } = item;
         let scrubbing = policy.scrub(observed);
-        let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot));
+        let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot, names));
         let Some(request) = scrubbing.replayed_request() else {
             return Ok((policy.row(scrubbing, None), log));
         };

@@ -52,7 +52,9 @@ pub(super) fn add(
         .zip(logs)
         .flat_map(|(id, log)| log.feedback.iter().map(|feedback| (*id, feedback)))
         .collect();
-    say(session, ws, &said, now)?;
+    if !said.is_empty() {
+        say(session, ws, &said, now)?;
+    }
     Ok(ids)
 }
 
