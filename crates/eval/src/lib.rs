@@ -17,6 +17,7 @@ pub mod feedback;
 mod files;
 mod gate;
 pub mod incident;
+pub mod keep;
 mod local;
 pub mod probe;
 mod replay;

@@ -47,6 +47,8 @@ pub struct ClientOptions {
 pub struct Client {
     agent: ureq::Agent,
     largest: u64,
+    /// Why nobody can be trusted.
+    distrust: Option<String>,
 }
 
 /// What came before the body.
@@ -138,10 +140,14 @@ impl Client {
     pub fn new(options: ClientOptions) -> Result<Self, String> {
         let ClientOptions { timeout, kept, largest, authorities } = options;
         let mut tls = ureq::tls::TlsConfig::builder();
-        match authorities {
-            Some(pem) => tls = tls.root_certs(roots(&pem)?),
-            None if is_named() => tls = tls.root_certs(named()),
-            None => (),
+        let mut distrust = None;
+        if let Some(pem) = authorities {
+            tls = tls.root_certs(roots(&pem)?);
+        } else if let Some(place) = named_place() {
+            match named() {
+                Some(roots) => tls = tls.root_certs(roots),
+                None => distrust = Some(format!("no certificate can be read where {place}")),
+            }
         }
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(timeout))
@@ -153,7 +159,7 @@ impl Client {
             .proxy(None)
             .tls_config(tls.build())
             .build();
-        Ok(Self { agent: config.into(), largest })
+        Ok(Self { agent: config.into(), largest, distrust })
     }
 
     /// Calls, and reads the answer. What was sent of `secrets` shows in no message. A time limit of its
@@ -179,6 +185,9 @@ impl Client {
         secrets: &[Secret],
         read: &mut dyn FnMut(&Head, &mut dyn Read) -> std::io::Result<T>,
     ) -> Result<T, Failure> {
+        if let Some(why) = self.distrust.as_ref().filter(|_| call.url.starts_with("https:")) {
+            return Err(Failure::new(FailureKind::NoConnection, why.clone()));
+        }
         let hide = |text: String| secrets.iter().fold(text, |text, secret| secret.hide_in(&text));
         let sent = self.request(call, timeout);
         let mut response = sent.map_err(|error| unsent(&error, &hide))?;
@@ -228,17 +237,21 @@ fn head_of(response: &ureq::http::Response<ureq::Body>) -> Head {
     Head { status: response.status().as_u16(), headers }
 }
 
-/// Whether the environment names the authorities to trust, as it does for other programs.
-fn is_named() -> bool {
-    ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some())
+/// Where the environment names the authorities to trust, as it does for other programs.
+fn named_place() -> Option<String> {
+    let named = |name: &str| {
+        let place = std::env::var(name).ok().filter(|place| !place.is_empty())?;
+        Some(format!("{name} says: {place}"))
+    };
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().find_map(named)
 }
 
-/// The authorities that the environment names; where they can't be read, nobody is trusted.
-fn named() -> ureq::tls::RootCerts {
+/// The authorities that it names; none if none can be read.
+fn named() -> Option<ureq::tls::RootCerts> {
     let certificates = rustls_native_certs::load_native_certs().certs;
     let certificate = |der: &CertificateDer<'_>| ureq::tls::Certificate::from_der(der).to_owned();
     let certificates: Vec<_> = certificates.iter().map(certificate).collect();
-    ureq::tls::RootCerts::new_with_certs(&certificates)
+    (!certificates.is_empty()).then(|| ureq::tls::RootCerts::new_with_certs(&certificates))
 }
 
 fn roots(pem: &[u8]) -> Result<ureq::tls::RootCerts, String> {

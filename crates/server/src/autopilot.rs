@@ -13,9 +13,10 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
+use gbrain_eval::keep::{LetGo, let_go};
 use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, retain, schedule};
-use gbrain_store::{Store, StoreError, SuiteHistory};
+use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
@@ -31,8 +32,11 @@ pub struct Autopilot {
     pub alerts: AlertTools,
 }
 
+/// How often it is looked at what was kept long enough.
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// Threads that look until they are stopped: one for what is quickly done, one for probes, which ask models
-/// and take their time, one that sends.
+/// and take their time, one that lets go of what is old, one that sends.
 pub(crate) struct Pilot {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -45,10 +49,12 @@ impl Pilot {
         let Autopilot { probes, every, alerts } = autopilot;
         let store = probes.store.clone();
         let sender = alerts.clone().sender(store.clone(), &probes.worker, stop.clone());
+        let kept = store.clone();
+        let tidying = now_and_then(HOUR, &stop, move |_| tidy(kept.as_ref()));
         let looking = now_and_then(every, &stop, move |_| look(store.as_ref(), &alerts));
         let probing =
             now_and_then(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
-        Self { stop, threads: vec![looking, probing, sender] }
+        Self { stop, threads: vec![looking, probing, tidying, sender] }
     }
 
     /// Tells the threads to let go of what it has at hand.
@@ -99,13 +105,23 @@ fn look(store: &dyn Store, alerts: &AlertTools) -> Vec<StoreError> {
         schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
     });
     let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
-    let kept = store.clock().and_then(|now| {
-        retain(store, now, &mut |workspace, SuiteHistory { runs, logs, events }| {
+    [fired.err(), raised.err()].into_iter().flatten().collect()
+}
+
+/// Lets go of what was kept long enough.
+fn tidy(store: &dyn Store) -> Vec<StoreError> {
+    let mut errors = Vec::new();
+    let mut tell = |workspace: &WorkspaceId, let_go| match let_go {
+        Ok(gone) if gone == LetGo::default() => (),
+        Ok(LetGo { jobs, messages, suites }) => {
             let workspace = workspace.as_str();
-            tracing::info!(workspace, runs, logs, events, "what suites left long ago is erased");
-        })
-    });
-    [fired.err(), raised.err(), kept.err()].into_iter().flatten().collect()
+            let (runs, logs, events) = (suites.runs, suites.logs, suites.events);
+            tracing::info!(workspace, jobs, messages, runs, logs, events, "old things are erased");
+        }
+        Err(error) => errors.push(error),
+    };
+    let looked = store.clock().and_then(|now| let_go(store, now, &mut tell));
+    errors.into_iter().chain(looked.err()).collect()
 }
 
 fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {

@@ -15,7 +15,6 @@ use gbrain_eval::suite::TargetBook;
 use gbrain_index::Models;
 use gbrain_llm::Desk;
 use gbrain_store::{JobFilter, Store};
-use jiff::{SignedDuration, Timestamp};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -26,8 +25,6 @@ use crate::telemetry::traces::Tracer;
 
 /// How many answers are read as they are sent, at most.
 const STREAMS: usize = 2;
-/// How long jobs that ended are kept.
-const KEPT_JOBS: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// The models of a workspace of a store: one behind an address is paid by whom it works for.
 pub type ModelsOf =
@@ -177,16 +174,6 @@ impl House {
         }
     }
 
-    /// Lets jobs and messages go that ended long ago.
-    pub fn prune_jobs(&self) {
-        let Ok(until) = Timestamp::now().checked_sub(KEPT_JOBS) else { return };
-        // A store that can't do it now is asked again by the next sweep.
-        for workspace in self.store.workspaces().unwrap_or_default() {
-            let _ = self.store.prune_jobs(&workspace.id, until);
-            let _ = self.store.prune_deliveries(&workspace.id, until);
-        }
-    }
-
     /// The models that help with a workspace's queries. They are kept, with their connections, for as long
     /// as its settings name the same ones.
     pub(crate) fn assistants(
@@ -310,7 +297,8 @@ impl House {
     pub(crate) fn in_dir(dir: &std::path::Path) -> Self {
         let location = gbrain_store::Location::Sqlite(dir.join("brain.db"));
         let mode = gbrain_store::OpenMode::Init;
-        let store = gbrain_store::open(&location, mode, Timestamp::now()).expect("a new database");
+        let store =
+            gbrain_store::open(&location, mode, jiff::Timestamp::now()).expect("a new database");
         let software = gbrain_brain::capture::software();
         let options = HouseOptions {
             index_dir: dir.join("index"),

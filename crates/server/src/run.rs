@@ -223,7 +223,6 @@ impl Sweeper {
             while !stopped.load(Ordering::Acquire) {
                 std::thread::park_timeout(SWEEP);
                 house.close_idle(IDLE);
-                house.prune_jobs();
             }
         });
         Self { stop, thread }

@@ -125,6 +125,9 @@ pub trait Playbook {
         limit: usize,
     ) -> Result<Vec<SuiteRunInfo>>;
 
+    /// Forgets how far a trigger was fired; whether it was known.
+    fn forget_cursor(&self, ws: &WorkspaceId, suite: &str, trigger: &str) -> Result<bool>;
+
     /// How much [`prune_suite_history`](Self::prune_suite_history) would erase.
     fn count_suite_history(
         &self,
@@ -134,14 +137,16 @@ pub trait Playbook {
     ) -> Result<SuiteHistory>;
 
     /// Erases what suites left behind before `until`: of runs what `parts` says, their logs with what was
-    /// said of them, and events, which are news if they are told again. Numbers are not used again. The
-    /// last run of a suite stays, and so does what somebody waits for: runs that were not looked at for
-    /// alerts, events that a suite that is on was not fired by yet.
+    /// said of them, and events, which are news if they are told again; at most so many of each, so that
+    /// nobody waits long. Numbers are not used again. The last run of a suite stays, and so does what
+    /// somebody waits for: runs that were not looked at for alerts, events that a suite that is on was not
+    /// fired by yet, and for a day logs of a run that is not recorded.
     fn prune_suite_history(
         &self,
         ws: &WorkspaceId,
         until: Timestamp,
         parts: RunParts,
+        most: usize,
     ) -> Result<SuiteHistory>;
 
     /// Keeps canonical queries, all or none; what became of them, in order. One of the same text is there

@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use gbrain_core::capture::{CapturePolicy, Observed, Scrubbing};
 use gbrain_core::format::Served;
 use gbrain_core::format::suite::{RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody};
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::ranking::{
     ALL_BELOW, Arm, Degraded, RERANK, RERANK_THRESHOLD, Ranking, is_of_the_question,
 };
-use gbrain_core::request::{Caller, Request};
+use gbrain_core::request::{Caller, Request, Trust};
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{LOCAL, Timings};
 use gbrain_store::{NewRetrievalLog, RetrievalFields};
@@ -26,9 +27,6 @@ pub const OWNER: &str = "local";
 /// As many ids are kept of a stage as were asked for, between these: what stands further down is nobody's
 /// answer, and every name costs whoever stores it.
 const IDS: (usize, usize) = (10, 50);
-
-/// As many names are remembered.
-const NAMES: usize = 20_000;
 
 /// What the stages saw of a page, by numbers: names are looked up later, on nobody's time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,22 +84,28 @@ impl Traced {
     }
 }
 
-/// Names of pages without personal data, as they were made before: stages see the same pages again and
-/// again, and what a number names does not change.
+/// Names of pages without personal data, for rows that are made together: stages see the same pages again
+/// and again. They are those of one corpus, as one kind of caller may see it.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashMap<PageId, String>);
+pub(super) struct Names {
+    of: Option<(Hash, Trust)>,
+    known: HashMap<PageId, String>,
+}
 
 impl Names {
-    fn of(&mut self, page: PageId, made: impl FnOnce() -> Option<String>) -> Option<String> {
-        if let Some(name) = self.0.get(&page) {
+    fn begin(&mut self, corpus: Hash, trust: Trust) {
+        if self.of != Some((corpus, trust)) {
+            self.of = Some((corpus, trust));
+            self.known.clear();
+        }
+    }
+
+    fn name(&mut self, page: PageId, made: impl FnOnce() -> Option<String>) -> Option<String> {
+        if let Some(name) = self.known.get(&page) {
             return Some(name.clone());
         }
         let name = made()?;
-        // One that forgets all now and then needs no order.
-        if self.0.len() >= NAMES {
-            self.0.clear();
-        }
-        self.0.insert(page, name.clone());
+        self.known.insert(page, name.clone());
         Some(name)
     }
 }
@@ -116,10 +120,11 @@ pub(super) fn row(
 ) -> NewRetrievalLog {
     let Traced { request_id, at, mode, timings, threshold, sights } = traced;
     let observed = scrubbing.observed();
-    // What an answer was made of, whoever asked may see.
+    let trust = observed.request.filter.trust;
+    names.begin(snapshot.view.corpus().root, trust);
     let mut name = |page: PageId| {
-        names.of(page, || {
-            let entry = snapshot.view.entry(page, observed.request.filter.trust).ok()??;
+        names.name(page, || {
+            let entry = snapshot.view.entry(page, trust).ok()??;
             Some(named(policy, &entry.key))
         })
     };

@@ -67,7 +67,7 @@ impl Recorder {
     pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
         let (queue, items) = bounded(options.queue);
         let keeper = Arc::new(Keeper { brain, options, counters: Counters::default() });
-        let mut worker = Worker { keeper: keeper.clone(), reported: 0, names: Names::default() };
+        let mut worker = Worker { keeper: keeper.clone(), reported: 0 };
         let worker = std::thread::spawn(move || worker.run(&items));
         Self { queue: RwLock::new(Some(queue)), keeper, worker }
     }
@@ -144,8 +144,6 @@ struct Worker {
     keeper: Arc<Keeper>,
     /// How many overflows are kept as failures.
     reported: u64,
-    /// What pages are called in logs.
-    names: Names,
 }
 
 impl Worker {
@@ -154,7 +152,7 @@ impl Worker {
         let mut tidied = Instant::now();
         loop {
             match items.recv_timeout(TIDY) {
-                Ok(first) => self.keeper.store(gather(items, first), &mut self.names),
+                Ok(first) => self.keeper.store(gather(items, first)),
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -185,10 +183,11 @@ impl Keeper {
         self.prune();
     }
 
-    fn store(&self, batch: Vec<Item>, names: &mut Names) {
+    fn store(&self, batch: Vec<Item>) {
+        let mut names = Names::default();
         let mut rows = Vec::with_capacity(batch.len());
         for item in batch {
-            match self.rows(item, names) {
+            match self.rows(item, &mut names) {
                 Ok(row) => rows.push(row),
                 Err(detail) => self.fail(FailureReason::ScrubberException, 1, &detail),
             }

@@ -9,9 +9,10 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_eval::alert::{Fate, Lookout};
 use gbrain_eval::autopilot::{Tended, tick};
-use gbrain_eval::suite::{Scheduled, retain, schedule};
+use gbrain_eval::keep::{LetGo, let_go};
+use gbrain_eval::suite::{Scheduled, schedule};
 use gbrain_server::AlertTools;
-use gbrain_store::Store;
+use gbrain_store::{Store, StoreError};
 use jiff::SignedDuration;
 
 use crate::asking::interrupted;
@@ -67,7 +68,9 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
     told(&autopilot.alerts, store.as_ref(), &mut duties)?;
-    retain(store.as_ref(), store.clock()?, &mut |_, _| ())?;
+    let_go(store.as_ref(), store.clock()?, &mut |workspace, gone| {
+        duties.extend(kept(workspace.as_str().to_owned(), gone));
+    })?;
     tick(&autopilot.probes, &interrupted(), &mut |workspace, tended| {
         duties.push(on_the_wire(workspace.as_str().to_owned(), tended));
     })?;
@@ -116,6 +119,17 @@ fn told(
     })?;
     duties.extend(tried.into_inner().unwrap_or_else(PoisonError::into_inner));
     Ok(())
+}
+
+/// What was let go; nothing where there was nothing.
+fn kept(workspace: String, gone: Result<LetGo, StoreError>) -> Option<AutopilotDuty> {
+    let (state, error) = match gone {
+        Ok(gone) if gone == LetGo::default() => return None,
+        Ok(_) => ("erased", None),
+        Err(error) => ("broken", Some(error.to_string())),
+    };
+    let (duty, state) = ("retention".to_owned(), state.to_owned());
+    Some(AutopilotDuty { workspace, duty, state, report: None, error })
 }
 
 fn queued(workspace: String, scheduled: Scheduled) -> AutopilotDuty {

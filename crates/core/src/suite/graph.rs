@@ -6,6 +6,8 @@
 //! of one that does not, either end counts. Reasons are faithful if every edge exists as it is claimed, is
 //! of an allowed kind, and cites a passage that says so. More than two steps are too far.
 
+use std::collections::HashSet;
+
 use super::query::{End, Family};
 use crate::named;
 use crate::target::{Rationale, RationaleEdge};
@@ -132,42 +134,39 @@ fn is_one_of(kind: &str, kinds: &[&str]) -> bool {
 
 /// How many steps the reasons take: from the best of what the question is about to the furthest edge. What
 /// it is about are the entities that the target names, but for the answer; where it names none, whichever
-/// end is nearest to all edges.
+/// end is nearest to all edges. What is too far is not walked to its end: a target may say what it likes.
 fn steps(rationale: Option<&Rationale>, answers: &[String]) -> usize {
     let Some(rationale) = rationale else { return 0 };
     let mut ends: Vec<&str> =
         rationale.edges.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]).collect();
     ends.sort_unstable();
     ends.dedup();
-    let is_asked_about = |end: &&str| {
-        rationale.entities.iter().any(|entity| entity.id == **end)
-            && !is_named(end, Some(rationale), answers)
-    };
+    let entities: HashSet<&str> = rationale.entities.iter().map(|one| one.id.as_str()).collect();
+    let is_asked_about =
+        |end: &&str| entities.contains(end) && !is_named(end, Some(rationale), answers);
     let named: Vec<&str> = ends.iter().copied().filter(is_asked_about).collect();
     let starts = if named.is_empty() { &ends } else { &named };
     starts.iter().map(|start| furthest(&rationale.edges, start)).min().unwrap_or(0)
 }
 
 /// The number of the step that takes the last edge, walking from one end in either direction; one more
-/// than any for edges that can't be reached.
+/// than may be taken for edges that are further away or can't be reached.
 fn furthest(edges: &[RationaleEdge], start: &str) -> usize {
-    let mut reached = vec![start];
+    let mut reached = HashSet::from([start]);
     let mut left: Vec<&RationaleEdge> = edges.iter().collect();
-    let mut steps = 0;
-    while !left.is_empty() {
+    for steps in 0..=MOST_HOPS {
+        if left.is_empty() {
+            return steps;
+        }
         let is_near = |edge: &&RationaleEdge| {
-            reached.contains(&edge.from.as_str()) || reached.contains(&edge.to.as_str())
+            [&edge.from, &edge.to].iter().any(|end| reached.contains(end.as_str()))
         };
         let (near, far): (Vec<&RationaleEdge>, Vec<&RationaleEdge>) =
             left.into_iter().partition(is_near);
-        if near.is_empty() {
-            return usize::MAX;
-        }
         reached.extend(near.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]));
         left = far;
-        steps += 1;
     }
-    steps
+    MOST_HOPS + 1
 }
 
 #[cfg(test)]
@@ -192,6 +191,16 @@ mod tests {
         let entities = ["routing team".to_owned()];
         let wanted = Wanted { family: Family::Ownership, entities: &entities, end: None };
         judge(Some(&rationale), &wanted, &|_| fact)
+    }
+
+    /// A target that says too much is judged as soon as it is too far.
+    #[test]
+    fn a_long_chain_is_too_far() {
+        let chain =
+            (0..1_000).map(|at| edge(&format!("n{at}"), "OWNED_BY", &format!("n{}", at + 1)));
+        let judged = judged(chain.collect(), Fact::Holds);
+        assert_eq!(judged.faith, Faith::Unfaithful);
+        assert_eq!(judged.problems, ["the reasons take more than 2 steps"]);
     }
 
     /// "What depends on Y" is answered by where edges start, "what does Y depend on" by where they end: an
@@ -256,7 +265,7 @@ mod tests {
         assert_eq!(about(chain(3), &[]), 2);
         assert_eq!(about(Vec::new(), &[]), 0);
         let apart = [chain(1), vec![edge("a", "owned_by", "b")]].concat();
-        assert_eq!(about(apart, &["n0"]), usize::MAX);
+        assert_eq!(about(apart, &["n0"]), MOST_HOPS + 1);
         let star: Vec<_> = (0..30).map(|at| edge(&format!("n{at}"), "owned_by", "t1")).collect();
         assert_eq!(judged(star, Fact::Holds).faith, Faith::Faithful);
         assert_eq!(judged(chain(30), Fact::Holds).faith, Faith::Unfaithful);

@@ -308,7 +308,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
         ["chat trigger gone/run", "chat resolve gone/run", &format!("chat trigger {RECALL}")];
     assert_eq!(told, expected, "figures alone will do where the rest is gone");
     let later = room.now + SignedDuration::from_hours(1);
-    room.store.prune_suite_history(&room.workspace, later, RunParts::All).unwrap();
+    room.store.prune_suite_history(&room.workspace, later, RunParts::All, 1_000).unwrap();
     assert_eq!(room.look(), Raised::default());
     room.run(100);
     room.look();

@@ -21,7 +21,6 @@ mod past;
 mod promote;
 mod queries;
 mod relevance;
-mod retain;
 mod run;
 mod schedule;
 mod suites;
@@ -39,7 +38,6 @@ pub use queries::{
     AllQueries, QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in,
 };
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
-pub use retain::retain;
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
 pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
 pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key, stand_in};

@@ -6,6 +6,8 @@
 //!
 //! Deliberately absent: whether something is due ([`gbrain_core::suite::due`]), and running it.
 
+use std::collections::BTreeMap;
+
 use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::{self, EventKind, Pending, Trigger};
@@ -13,7 +15,7 @@ use gbrain_core::suite::report::Reason;
 use gbrain_core::target::LOCAL;
 use gbrain_store::{
     Advance, Backlog, Due, NewJob, Stirred, Stirring, Store, StoreError, Suite as StoredSuite,
-    SuiteCursor, TOLD, WriteKind,
+    SuiteCursor, SuiteRunFilter, SuiteRunInfo, TOLD, WriteKind,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,9 @@ pub const ATTEMPTS: u32 = 20;
 
 /// So many events are looked at together.
 const EVENTS: usize = 1_000;
+
+/// Who runs what nobody asked for, and tells of what can't be run.
+const SCHEDULER: &str = "scheduler";
 
 /// A suite that is for every workspace.
 const EVERYWHERE: &str = "*";
@@ -79,9 +84,7 @@ pub fn schedule(
             first = looked;
         }
     };
-    for workspace in &store.workspaces_with_suites()? {
-        done(spread_out(store, workspace, now));
-    }
+    done(spread_out(store, now));
     for workspace in store.workspaces_with_suites()? {
         let look = Look::new(store, &workspace, now);
         done(look.and_then(|look| look.all(&mut |scheduled| told(&workspace, scheduled))));
@@ -110,21 +113,32 @@ pub fn enable(
 }
 
 /// Gives the suites that are for every workspace to those that do not have them yet.
-fn spread_out(store: &dyn Store, from: &WorkspaceId, now: Timestamp) -> Result<(), StoreError> {
-    for suite in store.suites(from)?.into_iter().filter(|suite| suite.enabled) {
-        if !registered(&suite).is_ok_and(|read| read.workspace == EVERYWHERE) {
-            continue;
+fn spread_out(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+    // Whoever was given one has it for every workspace, too: each is looked at once.
+    let mut everywhere: BTreeMap<String, StoredSuite> = BTreeMap::new();
+    for workspace in store.workspaces_with_suites()? {
+        for suite in store.suites(&workspace)?.into_iter().filter(|suite| suite.enabled) {
+            if registered(&suite).is_ok_and(|read| read.workspace == EVERYWHERE) {
+                everywhere.entry(suite.name.clone()).or_insert(suite);
+            }
         }
-        for other in store.workspaces()? {
-            let is_new = match store.suite(&other.id, &suite.name)? {
-                None => {
-                    store.put_suite(&other.id, &suite.name, &suite.spec, now)? == WriteKind::Added
-                }
+    }
+    if everywhere.is_empty() {
+        return Ok(());
+    }
+    for workspace in store.workspaces()? {
+        let there = store.suites(&workspace.id)?;
+        for (name, suite) in &everywhere {
+            let is_new = match there.iter().find(|one| one.name == *name) {
+                None => store.put_suite(&workspace.id, name, &suite.spec, now)? == WriteKind::Added,
                 // One that nobody has switched since it was given: whoever gave it did not get further.
-                Some(there) => !there.enabled && there.updated_at == there.created_at,
+                Some(there) => {
+                    let is_as_given = there.updated_at == there.created_at;
+                    !there.enabled && is_as_given && there.hash == suite.hash
+                }
             };
             if is_new {
-                enable(store, &other.id, &suite.name, now)?;
+                enable(store, &workspace.id, name, now)?;
             }
         }
     }
@@ -194,10 +208,18 @@ impl<'a> Look<'a> {
         first
     }
 
-    /// A suite that can't be read says so once, as a run.
+    /// A suite that can't be read says so as a run, once until it ran again.
     fn tell_broken(&self, stored: &StoredSuite, why: &str) -> Result<(), StoreError> {
-        let key = run_key(&stored.name, &format!("broken@{}", stored.hash.short()));
-        let occasion = Occasion { key: &key, trigger: "scheduler", doubt: None };
+        let own = SuiteRunFilter { suite: Some(stored.name.clone()), ..SuiteRunFilter::default() };
+        let last = self.store.suite_runs(self.workspace, &own, 1)?.pop();
+        let is_told =
+            |run: &SuiteRunInfo| run.trigger == SCHEDULER && run.started_at >= stored.updated_at;
+        if last.as_ref().is_some_and(is_told) {
+            return Ok(());
+        }
+        let after = last.map_or(0, |run| run.id);
+        let key = run_key(&stored.name, &format!("broken@{}@{after}", stored.hash.short()));
+        let occasion = Occasion { key: &key, trigger: SCHEDULER, doubt: None };
         let reason = (Reason::Broken, why);
         let body = broken(&stand_in(&stored.name), self.workspace, &occasion, reason, self.now);
         record(self.store, self.workspace, &body, self.now)?;
@@ -206,6 +228,7 @@ impl<'a> Look<'a> {
 
     fn suite(&self, suite: &Suite, told: &mut dyn FnMut(Scheduled)) -> Result<(), StoreError> {
         self.begin(suite)?;
+        self.forget_others(suite)?;
         for trigger in &suite.triggers {
             match trigger {
                 Trigger::Manual | Trigger::Ci => (),
@@ -244,6 +267,22 @@ impl<'a> Look<'a> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Triggers that a suite has no more wait for nothing, and begin anew if they come back.
+    fn forget_others(&self, suite: &Suite) -> Result<(), StoreError> {
+        let of_trigger = |trigger: &Trigger| match trigger {
+            Trigger::Event(kind) => {
+                Source::of(suite, *kind).into_iter().map(|source| source.cursor(*kind)).collect()
+            }
+            trigger => trigger.cursor().into_iter().collect::<Vec<_>>(),
+        };
+        let wanted: Vec<String> = suite.triggers.iter().flat_map(of_trigger).collect();
+        let own = self.cursors.iter().filter(|cursor| cursor.suite == suite.name);
+        for cursor in own.filter(|cursor| !wanted.contains(&cursor.trigger)) {
+            self.store.forget_cursor(self.workspace, &suite.name, &cursor.trigger)?;
         }
         Ok(())
     }
@@ -382,7 +421,7 @@ impl<'a> Look<'a> {
             job: NewJob {
                 kind: KIND.to_owned(),
                 spec: super::json(&job),
-                created_by: "scheduler".to_owned(),
+                created_by: SCHEDULER.to_owned(),
                 max_attempts: ATTEMPTS,
                 key: Some(key.clone()),
                 group: Some(group(&suite.name)),

@@ -437,7 +437,19 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     let is_on = || room.store.suite(&half, "all").unwrap().unwrap().enabled;
     look(&mut seen, at("2026-03-09T00:00:00Z"));
     assert!(is_on());
-    // What somebody switched off stays so.
+    // One of the same name that says something else is its workspace's own.
+    let own = WorkspaceId::new("team-c").unwrap();
+    room.store.add_workspace(&own, now).unwrap();
+    room.store.put_suite(&own, "all", &spec.replace("@a", "@c"), now).unwrap();
+    look(&mut seen, at("2026-03-09T00:00:00Z"));
+    assert!(!room.store.suite(&own, "all").unwrap().unwrap().enabled);
+    // What somebody switched off stays so, also if it was off before.
+    let unasked = WorkspaceId::new("team-d").unwrap();
+    room.store.add_workspace(&unasked, now).unwrap();
+    room.store.put_suite(&unasked, "all", spec, now).unwrap();
+    room.store.disable_suite(&unasked, "all", at("2026-03-09T00:00:00Z")).unwrap();
+    look(&mut seen, at("2026-03-09T00:00:00Z"));
+    assert!(!room.store.suite(&unasked, "all").unwrap().unwrap().enabled);
     room.store.disable_suite(&half, "all", at("2026-03-10T00:00:00Z")).unwrap();
     look(&mut seen, at("2026-03-11T00:00:00Z"));
     assert!(!is_on());
@@ -453,7 +465,49 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     for _ in 0..2 {
         schedule(room.store.as_ref(), now, &mut |_, _| ()).unwrap();
     }
-    let runs = room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
+    let all = || room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
+    let runs = all();
     assert_eq!((runs.len(), runs[0].verdict), (1, Verdict::Inconclusive));
     assert!(runs[0].summary.contains("no owners"), "{}", runs[0].summary);
+    // It was mended, ran, and broke again in the same way.
+    let later = now + SignedDuration::from_hours(1);
+    let mended = r#"{"name":"odd","type":"smoke","owners":["@a"]}"#;
+    room.store.put_suite(&room.workspace, "odd", mended, later).unwrap();
+    let well = room.run(&Fake::default(), &suite(Kind::Smoke), "a run of another suite");
+    let well = SuiteRunBody { suite: "odd".to_owned(), key: "ran".to_owned(), ..well };
+    record(room.store.as_ref(), &room.workspace, &well, later).unwrap().unwrap();
+    room.store.put_suite(&room.workspace, "odd", spec, later).unwrap();
+    for _ in 0..2 {
+        schedule(room.store.as_ref(), later, &mut |_, _| ()).unwrap();
+    }
+    let triggers: Vec<String> = all().into_iter().map(|run| run.trigger).collect();
+    assert_eq!(
+        triggers.iter().filter(|trigger| *trigger == "scheduler").count(),
+        2,
+        "{triggers:?}"
+    );
+}
+
+/// A trigger that was taken away waits for nothing, and makes up for nothing if it comes back.
+#[test]
+fn a_trigger_that_is_gone_is_forgotten() {
+    let now = at("2026-03-03T00:00:00Z");
+    let room = Room::with_suite(r#"[{"event":"knowledge.persisted"}]"#, "prod", now);
+    let cursors = || -> Vec<String> {
+        let all = room.store.suite_cursors(&room.workspace).unwrap();
+        all.into_iter().map(|cursor| cursor.trigger).collect()
+    };
+    assert_eq!(cursors(), ["told:knowledge.persisted"]);
+    let spec = room.store.suite(&room.workspace, "checks").unwrap().unwrap().spec;
+    let put = |spec: &str| {
+        room.store.put_suite(&room.workspace, "checks", spec, now).unwrap();
+    };
+    put(&spec.replace(r#"{"event":"knowledge.persisted"}"#, r#"{"cron":"0 2 * * 0"}"#));
+    let minute = |minutes: i64| now + SignedDuration::from_mins(minutes);
+    assert_eq!(fired(&room, minute(1)), []);
+    assert_eq!(cursors(), ["cron:0 2 * * 0"]);
+    room.tell("1", minute(2));
+    put(&spec);
+    assert_eq!(fired(&room, minute(60)), []);
+    assert_eq!(fired(&room, minute(90)), [], "it begins when it comes back");
 }

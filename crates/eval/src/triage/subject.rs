@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::TriageError;
 
+/// So many failing runs are looked through for one that has its cases.
+const LOOKED_AT: usize = 20;
+
 /// A run to triage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
@@ -35,12 +38,12 @@ pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, 
     let state = board.states.iter().find(|state| state.dedup_key == what);
     let state = state.ok_or_else(|| TriageError::NoAlert(what.to_owned()))?;
     let (run, notes) = match run_of(state) {
-        // A run that was pruned since is not the one to look at.
-        Some(run) if store.suite_run(ws, run)?.is_some() => (run, Vec::new()),
+        // A run whose cases are gone is not the one to look at.
+        Some(run) if has_cases(store, ws, run)? => (run, Vec::new()),
         told => {
             let run = newest_failing(store, ws, state)?;
             let why = match told {
-                Some(gone) => format!("the alert tells of run {gone}, which is gone"),
+                Some(gone) => format!("the alert tells of run {gone}, whose cases are gone"),
                 None => "the alert tells of no run".to_owned(),
             };
             (run, vec![format!("{why}; this is the newest run of its suite that failed")])
@@ -73,7 +76,17 @@ fn newest_failing(
         verdict: Some(Verdict::Fail),
         ..SuiteRunFilter::default()
     };
-    let runs = store.suite_runs(ws, &filter, 1)?;
-    let key = || state.dedup_key.clone();
-    runs.first().map(|run| run.id).ok_or_else(|| TriageError::NoFailingRun { key: key(), suite })
+    let runs = store.suite_runs(ws, &filter, LOOKED_AT)?;
+    let newest = runs.first().map(|run| run.id);
+    for run in runs {
+        if has_cases(store, ws, run.id)? {
+            return Ok(run.id);
+        }
+    }
+    newest.ok_or_else(|| TriageError::NoFailingRun { key: state.dedup_key.clone(), suite })
+}
+
+/// Whether more is kept of a run than its figures.
+fn has_cases(store: &dyn Store, ws: &WorkspaceId, run: i64) -> Result<bool, TriageError> {
+    Ok(store.suite_run(ws, run)?.is_some_and(|run| run.report.is_some()))
 }

@@ -16,9 +16,10 @@ mod providers;
 #[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/receivers.rs"]
 mod receivers;
-#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
+#[expect(unreachable_pub, dead_code, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/retrieval.rs"]
 mod retrieval;
 mod target;
+#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/tls.rs"]
 mod tls;

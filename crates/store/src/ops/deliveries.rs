@@ -204,6 +204,8 @@ pub(super) fn requeue(
     now: Timestamp,
 ) -> Result<Requeued> {
     workspaces::ledger(session, ws)?;
+    // Held to the end of the transaction: none is added behind it, and none queued again, meanwhile.
+    counters::take(session, ws, "alert_deliveries", 0)?;
     session.execute(HOLD_LATER, &[ws.into(), id.into()])?;
     let is_overtaken = first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
     if is_overtaken.is_some() {

@@ -43,10 +43,11 @@ pub(super) fn page(
     let mut params = in_texts(ws, key).to_vec();
     params.push(RunKind::QualityProbe.name().into());
     session.execute(FORGET_RUNS, &params)?;
-    session.execute(FORGET_REPORTS, &params[..3])?;
+    // Logs before runs, as whoever prunes goes through them: nobody waits for somebody who waits for him.
     for log in collect(session, FORGET_LOGS, &params[..3], |row| row.int(0))? {
         session.execute(FORGET_COMMENTS, &[ws.into(), log.into()])?;
     }
+    session.execute(FORGET_REPORTS, &params[..3])?;
     let passages = collect(session, PASSAGES, &[ws.into(), id.0.into()], |row| row.text(0))?;
     let names = Names::new(key, passages);
     forget_those(session, ws, QUERIES, 0, FORGET_QUERY, &names)?;

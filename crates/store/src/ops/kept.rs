@@ -1,17 +1,16 @@
 //! How long is kept what suites leave behind: runs, logs of what they asked, events that they were told of.
 //!
 //! Nothing goes that somebody still waits for: the last run of a suite, runs that nobody has looked at for
-//! alerts, events that a suite that is on was not fired by yet. Figures of runs are small and stay, unless
-//! whole runs are to go.
+//! alerts, events that a suite that is on was not fired by yet, logs of a run that is under way. Figures of
+//! runs are small and stay, unless whole runs are to go.
 
 use gbrain_core::id::WorkspaceId;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{captures, workspaces};
-use crate::Result;
 use crate::driver::{Session, Value, first};
-use crate::row;
 use crate::suite::{RunParts, SuiteHistory, TOLD};
+use crate::{Result, row};
 
 /// Runs that may go. The workspace is `$1` and the moment `$2`, here and below.
 const OLD: &str = "finished_at < $2 \
@@ -19,27 +18,51 @@ const OLD: &str = "finished_at < $2 \
      AND id < (SELECT max(newest.id) FROM suite_runs AS newest \
          WHERE newest.workspace_id = $1 AND newest.suite = suite_runs.suite)";
 /// Events that nobody waits for any more.
-const OLD_EVENTS: &str = "suite_events WHERE workspace_id = $1 AND at < $2 \
+const OLD_EVENTS: &str = "at < $2 \
      AND NOT EXISTS (SELECT 1 FROM suite_cursors AS waiting JOIN suites \
          ON suites.workspace_id = waiting.workspace_id AND suites.name = waiting.suite \
          WHERE waiting.workspace_id = $1 AND suites.enabled \
          AND waiting.trigger LIKE $3 AND waiting.at < suite_events.id)";
+/// Logs are written before their run is recorded; after so long nobody will record it.
+const UNRECORDED: SignedDuration = SignedDuration::from_hours(24);
 
 fn old_runs(parts: RunParts) -> String {
-    let has_some = match parts {
-        RunParts::Reports => " AND report IS NOT NULL",
-        RunParts::All => "",
-    };
-    format!("suite_runs WHERE workspace_id = $1 AND {OLD}{has_some}")
+    match parts {
+        RunParts::Reports => format!("{OLD} AND report IS NOT NULL"),
+        RunParts::All => OLD.to_owned(),
+    }
 }
 
-/// Logs of suites whose run may go, or was never recorded.
+/// Logs of runs that may go, and of those that were never recorded.
 fn old_logs() -> String {
     format!(
-        "retrieval_logs WHERE workspace_id = $1 AND created_at < $2 AND experiment_id IS NOT NULL \
-         AND experiment_id NOT IN (SELECT key FROM suite_runs \
-             WHERE workspace_id = $1 AND key IS NOT NULL AND NOT ({OLD}))"
+        "created_at < $2 AND experiment_id IS NOT NULL AND (experiment_id IN (SELECT key \
+             FROM suite_runs WHERE workspace_id = $1 AND {OLD}) \
+         OR created_at < $3 AND experiment_id NOT IN (SELECT key \
+             FROM suite_runs WHERE workspace_id = $1 AND key IS NOT NULL))"
     )
+}
+
+/// What may go of one table.
+struct Old<'a> {
+    table: &'static str,
+    condition: String,
+    params: Vec<Value<'a>>,
+}
+
+/// Logs first: which of them may go is known by the runs that may.
+fn old(ws: &WorkspaceId, until: Timestamp, parts: RunParts) -> [Old<'_>; 3] {
+    let of = |table, condition: String, third: Option<Value<'static>>| {
+        let mut params: Vec<Value<'_>> = vec![ws.into(), captures::reached(until).into()];
+        params.extend(third);
+        Old { table, condition, params }
+    };
+    let unrecorded = until.checked_sub(UNRECORDED).unwrap_or(Timestamp::MIN);
+    [
+        of("retrieval_logs", old_logs(), Some(captures::reached(unrecorded).into())),
+        of("suite_runs", old_runs(parts), None),
+        of("suite_events", OLD_EVENTS.to_owned(), Some(format!("{TOLD}%").into())),
+    ]
 }
 
 /// How much may go.
@@ -50,41 +73,39 @@ pub(super) fn count(
     parts: RunParts,
 ) -> Result<SuiteHistory> {
     workspaces::ledger(session, ws)?;
-    let params = params(ws, until);
-    let mut count = |rows: &str, params: &[Value<'_>]| -> Result<u64> {
-        let sql = format!("SELECT count(*) FROM {rows}");
-        Ok(first(session, &sql, params, |row| row::natural(row, 0))?.unwrap_or(0))
-    };
-    Ok(SuiteHistory {
-        logs: count(&old_logs(), &params[..2])?,
-        runs: count(&old_runs(parts), &params[..2])?,
-        events: count(OLD_EVENTS, &params)?,
+    each(old(ws, until, parts), |Old { table, condition, params }| {
+        let sql = format!("SELECT count(*) FROM {table} WHERE workspace_id = $1 AND {condition}");
+        Ok(first(session, &sql, &params, |row| row::natural(row, 0))?.unwrap_or(0))
     })
 }
 
-/// Lets it go; how much it was.
+/// Lets at most so many of each go; how many it were.
 pub(super) fn prune(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     until: Timestamp,
     parts: RunParts,
+    most: usize,
 ) -> Result<SuiteHistory> {
     workspaces::ledger(session, ws)?;
-    let params = params(ws, until);
-    let erase_runs = match parts {
-        RunParts::Reports => format!(
-            "UPDATE suite_runs SET report = NULL WHERE workspace_id = $1 AND {OLD} AND report IS NOT NULL"
-        ),
-        RunParts::All => format!("DELETE FROM {}", old_runs(parts)),
-    };
-    // Logs first: which of them may go is known by the runs that may.
-    Ok(SuiteHistory {
-        logs: session.execute(&format!("DELETE FROM {}", old_logs()), &params[..2])?,
-        runs: session.execute(&erase_runs, &params[..2])?,
-        events: session.execute(&format!("DELETE FROM {OLD_EVENTS}"), &params)?,
+    each(old(ws, until, parts), |Old { table, condition, mut params }| {
+        let erase = match (table, parts) {
+            ("suite_runs", RunParts::Reports) => format!("UPDATE {table} SET report = NULL"),
+            _ => format!("DELETE FROM {table}"),
+        };
+        params.push(most.into());
+        let last = params.len();
+        let sql = format!(
+            "{erase} WHERE workspace_id = $1 AND id IN (SELECT id FROM {table} \
+             WHERE workspace_id = $1 AND {condition} ORDER BY id LIMIT ${last})"
+        );
+        session.execute(&sql, &params)
     })
 }
 
-fn params(ws: &WorkspaceId, until: Timestamp) -> [Value<'_>; 3] {
-    [ws.into(), captures::reached(until).into(), format!("{TOLD}%").into()]
+fn each(
+    [logs, runs, events]: [Old<'_>; 3],
+    mut work: impl FnMut(Old<'_>) -> Result<u64>,
+) -> Result<SuiteHistory> {
+    Ok(SuiteHistory { logs: work(logs)?, runs: work(runs)?, events: work(events)? })
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::Result;
 use crate::alert::*;
 use crate::calibration::*;
-use crate::driver::{Driver, Scope};
+use crate::driver::{Driver, Scope, Session};
 use crate::incident::{Incident, IncidentState};
 use crate::job::Lease;
 use crate::playbook::Playbook;
@@ -145,6 +145,10 @@ impl<D: Driver> Playbook for D {
         self.read(Scope::Workspace(ws), |session| suite_runs::after(session, ws, id, limit))
     }
 
+    fn forget_cursor(&self, ws: &WorkspaceId, suite: &str, trigger: &str) -> Result<bool> {
+        self.write_beside(ws, |session| suites::forget_cursor(session, ws, suite, trigger))
+    }
+
     fn count_suite_history(
         &self,
         ws: &WorkspaceId,
@@ -159,8 +163,10 @@ impl<D: Driver> Playbook for D {
         ws: &WorkspaceId,
         until: Timestamp,
         parts: RunParts,
+        most: usize,
     ) -> Result<SuiteHistory> {
-        let pruned = self.write_beside(ws, |session| kept::prune(session, ws, until, parts))?;
+        let prune = |session: &mut dyn Session| kept::prune(session, ws, until, parts, most);
+        let pruned = self.write_beside(ws, prune)?;
         if pruned != SuiteHistory::default() {
             self.scrub()?;
         }
@@ -355,9 +361,15 @@ impl<D: Driver> Playbook for D {
             if share == 0 {
                 break;
             }
-            claimed.extend(self.write_beside(ws, |session| {
+            let taken = self.write_beside(ws, |session| {
                 deliveries::claim(session, ws, skip_locked, claim, share, now)
-            })?);
+            });
+            match taken {
+                Ok(taken) => claimed.extend(taken),
+                Err(error) if claimed.is_empty() => return Err(error),
+                // What was taken is sent; who can't be asked now is asked the next time.
+                Err(_) => break,
+            }
         }
         Ok(claimed)
     }

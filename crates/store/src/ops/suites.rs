@@ -23,7 +23,7 @@ const LIST: &str = "SELECT name, spec, hash, enabled, created_at, updated_at FRO
 const WITH_SUITES: &str =
     "SELECT DISTINCT workspace_id FROM suites WHERE enabled ORDER BY workspace_id";
 const SWITCH: &str = "UPDATE suites SET enabled = $3, \
-     updated_at = CASE WHEN enabled = $3 THEN updated_at ELSE $4 END \
+     updated_at = CASE WHEN enabled AND enabled = $3 THEN updated_at ELSE $4 END \
      WHERE workspace_id = $1 AND name = $2";
 const REMOVE: &str = "DELETE FROM suites WHERE workspace_id = $1 AND name = $2";
 /// Changes nothing, and holds the row to the end of the transaction.
@@ -32,6 +32,8 @@ const HOLD: &str = "UPDATE suites SET enabled = enabled WHERE workspace_id = $1 
 const CURSORS: &str = "SELECT suite, trigger, at FROM suite_cursors WHERE workspace_id = $1 \
      ORDER BY suite, trigger";
 const FORGET_CURSORS: &str = "DELETE FROM suite_cursors WHERE workspace_id = $1 AND suite = $2";
+const FORGET_CURSOR: &str = "DELETE FROM suite_cursors \
+     WHERE workspace_id = $1 AND suite = $2 AND trigger = $3";
 const BEGIN: &str = "INSERT INTO suite_cursors (workspace_id, suite, trigger, at) \
      VALUES ($1, $2, $3, $4) ON CONFLICT (workspace_id, suite, trigger) DO NOTHING";
 const ADVANCE: &str = "UPDATE suite_cursors SET at = $4 \
@@ -66,6 +68,18 @@ pub(super) fn put(
             None => {}
         }
     }
+}
+
+/// Whether it was known.
+pub(super) fn forget_cursor(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    suite: &str,
+    trigger: &str,
+) -> Result<bool> {
+    workspaces::ledger(session, ws)?;
+    refuse_nul(&[suite, trigger])?;
+    Ok(session.execute(FORGET_CURSOR, &[ws.into(), suite.into(), trigger.into()])? > 0)
 }
 
 pub(super) fn get(

@@ -171,7 +171,7 @@ fn a_forgotten_filter_changes_nothing_of_others() {
     store.delete_label(&other, 1).unwrap();
     store.disable_suite(&other, "p0 of default", at(9)).unwrap();
     store.remove_suite(&other, "p0 of default").unwrap();
-    store.prune_suite_history(&other, at(99), RunParts::All).unwrap();
+    store.prune_suite_history(&other, at(99), RunParts::All, 1_000).unwrap();
     store.set_query_state(&other, 1, QueryState::Active, at(9)).unwrap();
     store.delete_query(&other, 1).unwrap();
     store.delete_pair(&other, 1).unwrap();

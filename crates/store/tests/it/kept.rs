@@ -43,7 +43,8 @@ fn runs(store: &dyn Store) -> (Vec<i64>, Vec<i64>) {
 fn runs_are_let_go(db: &Database) {
     let store = db.open();
     recorded(&*store, 6);
-    let prune = |second, parts| store.prune_suite_history(&ws(), at(second), parts).unwrap().runs;
+    let prune =
+        |second, parts| store.prune_suite_history(&ws(), at(second), parts, 1_000).unwrap().runs;
     assert_eq!(prune(99, RunParts::All), 0, "nobody has looked at them for alerts");
     looked_at(&*store, 3);
     assert_eq!(prune(2, RunParts::Reports), 2);
@@ -79,11 +80,17 @@ fn logs_go_with_their_runs(db: &Database) {
         asked_by(Some("never recorded"), 9),
     ];
     store.add_retrieval_logs(&ws(), &logs, at(9)).unwrap();
-    let erased = store.prune_suite_history(&ws(), at(5), RunParts::Reports).unwrap();
-    assert_eq!(erased, SuiteHistory { runs: 2, logs: 2, events: 0 });
-    let left = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
-    let left: Vec<i64> = left.into_iter().map(|log| log.id).collect();
-    assert_eq!(left, [5, 2, 4], "new, of the last run, and live");
+    let erased = store.prune_suite_history(&ws(), at(5), RunParts::Reports, 1_000).unwrap();
+    assert_eq!(erased, SuiteHistory { runs: 2, logs: 1, events: 0 });
+    let left = || -> Vec<i64> {
+        let left = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
+        left.into_iter().map(|log| log.id).collect()
+    };
+    assert_eq!(left(), [5, 2, 4, 3], "of the last run, live, and of one that may be under way");
+    let after_a_day = at(24 * 3600 + 5);
+    let erased = store.prune_suite_history(&ws(), after_a_day, RunParts::Reports, 1_000).unwrap();
+    assert_eq!(erased, SuiteHistory { runs: 0, logs: 1, events: 0 });
+    assert_eq!(left(), [5, 2, 4], "nobody will record it");
     let words = store.feedback(&ws(), &[1, 2]).unwrap();
     assert_eq!(words.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2]);
     let next = store.add_retrieval_logs(&ws(), &[retrieval("q", 9)], at(9)).unwrap();
@@ -108,7 +115,7 @@ fn events_stay_while_somebody_waits_for_them(db: &Database) {
     moved("waits", "event:knowledge.persisted", None, 0);
     moved("is off", "told:knowledge.persisted", None, 0);
     let prune =
-        |second| store.prune_suite_history(&ws(), at(second), RunParts::All).unwrap().events;
+        |second| store.prune_suite_history(&ws(), at(second), RunParts::All, 1_000).unwrap().events;
     assert_eq!(prune(99), 0, "the other one is on, too");
     store.disable_suite(&ws(), "is off", at(6)).unwrap();
     assert_eq!(prune(2), 1);
@@ -135,7 +142,7 @@ fn what_is_counted_is_erased(db: &Database) {
         let counted = store.count_suite_history(&ws(), at(second), parts).unwrap();
         assert_ne!(counted, SuiteHistory::default());
         assert_eq!(store.count_suite_history(&ws(), at(second), parts).unwrap(), counted);
-        assert_eq!(store.prune_suite_history(&ws(), at(second), parts).unwrap(), counted);
+        assert_eq!(store.prune_suite_history(&ws(), at(second), parts, 1_000).unwrap(), counted);
         let left = store.count_suite_history(&ws(), at(second), parts).unwrap();
         assert_eq!(left, SuiteHistory::default());
     }

@@ -1,6 +1,7 @@
 //! Logged retrievals and what was said of them.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_store::{
@@ -155,9 +156,10 @@ fn captures_and_logs_go_together(db: &Database) {
 
 fn threads_log_at_once(db: &Database) {
     let store = db.open();
+    let pruned = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for thread in 0..8 {
-            let store = &store;
+            let (store, pruned) = (&store, &pruned);
             scope.spawn(move || {
                 for n in 0..5 {
                     let batch: Vec<_> =
@@ -165,17 +167,21 @@ fn threads_log_at_once(db: &Database) {
                     let ids = store.add_retrieval_logs(&ws(), &batch, at(9)).unwrap();
                     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
                     let found = store.feedback(&ws(), &ids).unwrap();
-                    assert!(found.iter().all(|words| words.len() == 2));
-                    // What is said of a retrieval and its pruning may meet.
+                    // Its pruning and what is said of a retrieval may meet: it has all of it or nothing.
+                    assert!(found.iter().all(|words| matches!(words.len(), 0 | 2)));
                     store.add_feedback(&ws(), ids[0], &said("user_vote", 1.0), at(9)).unwrap();
                     if thread == 0 {
-                        store.prune_suite_history(&ws(), at(0), RunParts::All).unwrap();
+                        let erase =
+                            store.prune_suite_history(&ws(), at(200_000), RunParts::All, 10);
+                        pruned.fetch_add(erase.unwrap().logs, Ordering::Relaxed);
                     }
                 }
             });
         }
     });
-    assert_eq!(ids(&*store, &RetrievalFilter::default()).len(), 400);
+    let pruned = pruned.into_inner();
+    assert_eq!(ids(&*store, &RetrievalFilter::default()).len() as u64, 400 - pruned);
+    assert_eq!(pruned, 50);
     assert_sound(&*store);
 }
 

@@ -94,9 +94,14 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
         command.envs(authorities.map(|name| ("SSL_CERT_FILE", tls.join(name))));
         Ran::of(command.output().unwrap())
     };
-    for stranger in [None, Some("nothing.pem"), Some("server.key")] {
+    for (stranger, why) in [
+        (None, "certificate"),
+        (Some("nothing.pem"), "SSL_CERT_FILE says"),
+        (Some("server.key"), "SSL_CERT_FILE says"),
+    ] {
         let ran = test(stranger);
         assert_eq!((ran.code, receivers.requests()), (Some(1), 0), "{stranger:?}: {}", ran.stdout);
+        assert!(ran.stdout.contains(why), "{stranger:?}: {}", ran.stdout);
     }
     let ran = test(Some("ca.pem"));
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);

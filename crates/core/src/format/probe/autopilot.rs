@@ -19,10 +19,11 @@ pub struct AutopilotLook {
 pub struct AutopilotDuty {
     /// Whose it is.
     pub workspace: String,
-    /// Which: `quality_probe`, `suite:` and its name, or `alerts`, with the channel that a message was for.
+    /// Which: `quality_probe`, `suite:` and its name, `alerts`, with the channel that a message was for, or
+    /// `retention`.
     pub duty: String,
     /// `ran`, `queued` (for a server or a worker to run, or to be sent again), `told` (a message was received),
-    /// `not_due`, `stopped` or `broken`.
+    /// `erased` (what was kept long enough), `not_due`, `stopped` or `broken`.
     pub state: String,
     /// What it found, if it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +44,7 @@ impl AutopilotLook {
     pub fn exit_code(&self) -> u8 {
         let code = |duty: &AutopilotDuty| match &duty.report {
             Some(report) => report.event.outcome.exit_code(),
-            None if matches!(duty.state.as_str(), "not_due" | "queued" | "told") => 0,
+            None if matches!(duty.state.as_str(), "not_due" | "queued" | "told" | "erased") => 0,
             None => 2,
         };
         self.duties.iter().map(code).max().unwrap_or(0)

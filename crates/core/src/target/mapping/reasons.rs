@@ -74,6 +74,11 @@ impl EntityPaths {
                 aliases: list(entity, self.aliases.as_ref(), text)?,
             })
         };
-        self.entities.find(answer).into_iter().map(entity).collect()
+        let entities = self.entities.find(answer);
+        if entities.len() > MOST_EDGES {
+            let message = format!("{} entities; at most {MOST_EDGES} are read", entities.len());
+            return Err(TargetError::malformed(message));
+        }
+        entities.into_iter().map(entity).collect()
     }
 }

@@ -37,7 +37,7 @@ impl Room {
         let location = Location::Sqlite(dir.path().join("brain.db"));
         let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::now()).unwrap();
         let limits = SendLimits {
-            timeout: Duration::from_millis(1500),
+            timeout: Duration::from_secs(3),
             poll: Duration::from_millis(50),
             ..SendLimits::default()
         };
