@@ -14,6 +14,7 @@ on_both_engines! {
     logs_go_with_their_runs,
     events_stay_while_somebody_waits_for_them,
     what_is_counted_is_erased,
+    whoever_prunes_waits_for_nobody_who_waits_for_him,
 }
 
 /// Runs of two suites, one a second.
@@ -146,4 +147,43 @@ fn what_is_counted_is_erased(db: &Database) {
         let left = store.count_suite_history(&ws(), at(second), parts).unwrap();
         assert_eq!(left, SuiteHistory::default());
     }
+}
+
+/// Pages are purged, runs recorded and looked at, and all of it pruned, at the same time.
+fn whoever_prunes_waits_for_nobody_who_waits_for_him(db: &Database) {
+    let store = db.open();
+    const ROUNDS: i64 = 30;
+    let names: Vec<String> = (0..ROUNDS).map(|n| format!("page{n}")).collect();
+    let pages: Vec<_> = names.iter().map(|name| plain(name, "text")).collect();
+    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    let about = |name: &str| format!("{{\"cases\":[\"default::{name}\"]}}");
+    let recorded = |n: i64| {
+        let (key, report) = (format!("run {n}"), about(&names[n as usize]));
+        let mut log = asked_by(Some(&key), n);
+        log.fields.body = Some(report.clone());
+        store.add_retrieval_logs(&ws(), &vec![log; 20], at(n)).unwrap();
+        let run = gbrain_store::NewSuiteRun { report, ..new_run("s", Some(&key)) };
+        store.add_suite_run(&ws(), &run, at(n)).unwrap().unwrap()
+    };
+    (0..ROUNDS / 2).for_each(|n| looked_at(&*store, recorded(n)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| (ROUNDS / 2..ROUNDS).for_each(|n| looked_at(&*store, recorded(n))));
+        scope.spawn(|| {
+            for name in &names {
+                store.purge_page(&ws(), &key(name), at(40)).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for n in 0..ROUNDS {
+                store.prune_suite_history(&ws(), at(n), RunParts::Reports, 7).unwrap();
+                store.prune_suite_history(&ws(), at(n), RunParts::All, 3).unwrap();
+            }
+        });
+    });
+    while store.prune_suite_history(&ws(), at(100_000), RunParts::All, 7).unwrap()
+        != SuiteHistory::default()
+    {}
+    assert_eq!(runs(&*store).0, [ROUNDS]);
+    assert_eq!(store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap().len(), 20);
+    assert_sound(&*store);
 }
