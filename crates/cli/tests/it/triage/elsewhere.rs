@@ -25,7 +25,7 @@ fn serving(home: &Home, misses: usize, total: f64, fault: Fault) -> RetrievalSer
     )
     .unwrap();
     let text = format!(
-        "targets: {{ prod: {{ kind: http, api: lightfast-v1, url: '{}', timeout_seconds: 1, attempts: 1 }} }}\n\
+        "targets: {{ prod: {{ kind: http, api: lightfast-v1, url: '{}', timeout_seconds: 5, attempts: 1 }} }}\n\
          suites: [{{ name: s, type: regression, target: prod, owners: ['@a'], concurrency: 8 }}]\n",
         server.url()
     );

@@ -8,7 +8,7 @@ use gbrain_eval::target::Ask;
 use serde_json::{Map, Value, json};
 
 use super::conformance::conforms;
-use super::{target, world};
+use super::{patience, target, world};
 
 /// The program that answers, with the file of what it answers; gone with the directory.
 pub(super) fn program(kind: &str, fault: &str) -> (tempfile::TempDir, Vec<String>) {
@@ -70,7 +70,8 @@ fn answers_may_come_in_any_order() {
 #[test]
 fn every_failure_has_its_kind() {
     let check = |fault: &str, kind: TargetErrorKind, words: &str| {
-        let (_dir, ask) = command(fault, json!({ "timeout_seconds": 2, "attempts": 1 }));
+        let timeout = patience(kind, 2.0);
+        let (_dir, ask) = command(fault, json!({ "timeout_seconds": timeout, "attempts": 1 }));
         let error = ask.ask(&question()).unwrap_err();
         assert_eq!(error.kind, kind, "{fault}: {error}");
         assert!(error.message.contains(words), "{fault}: {error}");

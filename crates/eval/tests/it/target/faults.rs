@@ -18,9 +18,8 @@ use crate::retrieval::Fault;
 fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
     for api in APIS {
         let server = server(move |_| fault);
-        // Only who waits for nothing need not wait long.
         let is_late = matches!(fault, Fault::Hang(_) | Fault::Drip(_));
-        let timeout = if is_late { 0.3 } else { 5.0 };
+        let timeout = if is_late { 0.3 } else { 20.0 };
         let limits = json!({ "timeout_seconds": timeout, "attempts": 2, "deadline_seconds": 20 });
         let ask = target(settings(api, &server.url(), limits));
         let started = Instant::now();
@@ -28,7 +27,7 @@ fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
         let about = format!("{api} with {fault:?}: {error}");
         assert_eq!((error.kind, server.requests()), (kind, requests), "{about}");
         assert!(!error.to_string().contains(SECRET), "{about}");
-        assert!(started.elapsed() < Duration::from_secs(8), "{about}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(15), "{about}: {:?}", started.elapsed());
     }
 }
 
@@ -70,15 +69,15 @@ fn an_answer_that_is_too_large_is_not_read_to_its_end() {
 #[test]
 fn a_later_attempt_may_succeed() {
     for fault in
-        [Fault::Status(500, None), Fault::Status(429, Some(0)), Fault::Hang(Duration::from_secs(1))]
+        [Fault::Status(500, None), Fault::Status(429, Some(0)), Fault::Hang(Duration::from_secs(2))]
     {
         let server = server(move |question| if question.number < 3 { fault } else { Fault::None });
-        let limits = json!({ "timeout_seconds": 0.3, "attempts": 3 });
+        let limits = json!({ "timeout_seconds": 1, "attempts": 3 });
         let ask = target(settings("lightfast-v1", &server.url(), limits));
         let answer = ask.ask(&Question::new("a", 5)).unwrap();
         assert_eq!((answer.attempts, server.requests()), (3, 3), "{fault:?}");
         // Only the good attempt counts.
-        assert!(answer.latency_ms < 300.0, "{fault:?}: {}", answer.latency_ms);
+        assert!(answer.latency_ms < 1_000.0, "{fault:?}: {}", answer.latency_ms);
     }
 }
 

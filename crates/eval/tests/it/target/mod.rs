@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gbrain_core::format::target::read_target;
-use gbrain_core::target::{Question, TargetError};
+use gbrain_core::target::{Question, TargetError, TargetErrorKind};
 use gbrain_eval::target::{Ask, Surroundings, open};
 use serde_json::Value;
 
@@ -72,4 +72,9 @@ fn world() -> Vec<Expected> {
         }
     };
     TEXTS.iter().map(expected).collect()
+}
+
+/// How many seconds to wait for a failure: where none is waited for, long enough for the busiest machine.
+fn patience(kind: TargetErrorKind, short: f64) -> f64 {
+    if kind == TargetErrorKind::Timeout { short } else { 60.0 }
 }
