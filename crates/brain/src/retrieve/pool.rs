@@ -21,11 +21,14 @@ const COUNTED: usize = 10;
 pub(super) struct Pool {
     candidates: Vec<Candidate>,
     places: FxHashMap<PageId, usize>,
+    /// Whether traces say in words what was done.
+    has_words: bool,
 }
 
 impl Retrieval<'_> {
     pub(super) fn pool(&self, found: &ArmResults) -> Result<Vec<Candidate>, BrainError> {
-        let mut pool = Pool::default();
+        let has_words = self.ask.explain || self.ask.why_not.is_some();
+        let mut pool = Pool { has_words, ..Pool::default() };
         for (at, words) in found.words.iter().enumerate() {
             let entry = self.view.entry(words.page, self.request.filter.trust)?;
             let Some(entry) = entry else { continue };
@@ -121,7 +124,8 @@ impl Pool {
             let (key, title) = (entry.key.clone(), entry.title.clone());
             let candidate = Candidate::new(entry.id, key, title, entry.kind);
             let effective_date = entry.effective_date;
-            self.candidates.push(Candidate { effective_date, ..candidate });
+            let has_words = self.has_words;
+            self.candidates.push(Candidate { effective_date, has_words, ..candidate });
         }
         &mut self.candidates[place]
     }

@@ -65,6 +65,8 @@ pub struct Candidate {
     pub original: f64,
     /// What every stage did to it.
     pub trace: Vec<TraceStep>,
+    /// Whether the trace says it in words, too. Words are dear, and few ask for them.
+    pub has_words: bool,
 }
 
 impl Candidate {
@@ -84,7 +86,13 @@ impl Candidate {
             score: 0.0,
             original: 0.0,
             trace: Vec::new(),
+            has_words: true,
         }
+    }
+
+    /// What is said in words, where anybody asked for them.
+    fn words(&self, note: impl FnOnce() -> String) -> String {
+        if self.has_words { note() } else { String::new() }
     }
 
     /// Takes what an arm says of it, and notes it in the trace.
@@ -97,7 +105,8 @@ impl Candidate {
     ) {
         self.arms.push(ArmEntry { arm, rank, score });
         let stage = arm.name();
-        self.trace.push(TraceStep { stage, rank, score: Some(score), note: note() });
+        let note = self.words(note);
+        self.trace.push(TraceStep { stage, rank, score: Some(score), note });
     }
 
     /// Takes what a variant of the query says of it in an arm, and notes it in the trace. The best
@@ -107,12 +116,8 @@ impl Candidate {
             Some(entry) => entry.share = entry.share.max(share),
             None => self.variants.push(VariantEntry { arm, share }),
         }
-        self.trace.push(TraceStep {
-            stage: EXPANSION,
-            rank: None,
-            score: Some(share),
-            note: note(),
-        });
+        let note = self.words(note);
+        self.trace.push(TraceStep { stage: EXPANSION, rank: None, score: Some(share), note });
     }
 
     /// The best that variants gave it in an arm; 0 where they gave nothing.
@@ -150,7 +155,7 @@ pub fn settle(
 ) {
     sort(candidates);
     for (at, candidate) in candidates.iter_mut().enumerate() {
-        let (score, note) = (Some(candidate.score), note(candidate));
+        let (score, note) = (Some(candidate.score), candidate.words(|| note(candidate)));
         candidate.trace.push(TraceStep { stage, rank: Some(at + 1), score, note });
     }
 }
