@@ -87,40 +87,52 @@ pub(crate) fn deliver(
     courier.run(Errand::Due(until), stop, witness)
 }
 
-/// Looks at a run that was just recorded, and sends what it gave if that can be done from here. What can't
-/// stays queued; nothing that goes wrong is the run's fault.
+/// Looks at a run that was just recorded; what that changed. Nothing that goes wrong is the run's fault.
+pub(crate) fn look_at_run(
+    context: &Context<'_>,
+    store: &dyn Store,
+    source: &SuiteSource,
+    workspace: &WorkspaceId,
+) -> Raised {
+    let looked = || -> Result<Raised, CliError> {
+        let tools = alert_tools(&context.home, source.clone())?;
+        let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
+        Ok(lookout.look(workspace, store.clock()?)?)
+    };
+    looked().unwrap_or_else(|error| {
+        context.terminal.warn(format!("alerts could not be looked at: {}", error.message));
+        Raised::default()
+    })
+}
+
+/// Tells what a look gave, and sends it if that can be done from here. What can't stays queued.
 pub(crate) fn tell_of_run(
     context: &Context<'_>,
     store: &dyn Store,
     source: &SuiteSource,
-    workspace: &WorkspaceId,
+    raised: &Raised,
 ) {
-    let told = told_of_run(context, store, source, workspace);
-    if let Err(error) = told {
-        context.terminal.warn(format!("alerts could not be looked at: {}", error.message));
-    }
-}
-
-fn told_of_run(
-    context: &Context<'_>,
-    store: &dyn Store,
-    source: &SuiteSource,
-    workspace: &WorkspaceId,
-) -> Result<(), CliError> {
-    let mut tools = alert_tools(&context.home, source.clone())?;
-    tools.limits.timeout = ASIDE_EACH;
-    let lookout = Lookout { store, book: &tools.book, settings: &tools.settings };
-    let Raised { raised, resolved, queued, problems, .. } =
-        lookout.look(workspace, store.clock()?)?;
-    for problem in problems {
-        context.terminal.warn(problem);
-    }
+    let Raised { raised, resolved, queued, problems, runs: _ } = raised;
+    problems.iter().for_each(|problem| context.terminal.warn(problem));
     for (word, keys) in [("alert", raised), ("over", resolved)] {
         keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));
     }
+    if let Err(error) = sent(context, store, source, queued) {
+        context.terminal.warn(format!("messages could not be sent: {}", error.message));
+    }
+}
+
+fn sent(
+    context: &Context<'_>,
+    store: &dyn Store,
+    source: &SuiteSource,
+    queued: &[String],
+) -> Result<(), CliError> {
     if queued.is_empty() {
         return Ok(());
     }
+    let mut tools = alert_tools(&context.home, source.clone())?;
+    tools.limits.timeout = ASIDE_EACH;
     let directory = (tools.book.read)();
     let is_usable = |name: &String| {
         directory.channel(name).is_ok_and(|channel| tools.book.unset(channel).is_empty())

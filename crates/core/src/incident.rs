@@ -118,6 +118,7 @@ pub fn announcement(ended: &Ended<'_>, public_url: Option<&str>) -> Message {
         severity: Severity::Info,
         workspace: workspace.to_owned(),
         suite: suite.to_owned(),
+        target: None,
         owners: owners.to_vec(),
         summary: format!("incident {id} is resolved: {title}"),
         run,

@@ -85,6 +85,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
                 store: store.as_ref(),
                 workspace: &workspace,
                 target: target.as_ref(),
+                elsewhere: false,
                 facts: &unverifiable,
                 scorer: None,
                 scrubber: &Scrubber::default(),

@@ -98,7 +98,8 @@ pub struct Looked<'a> {
     pub recalibrate: bool,
 }
 
-/// What a run changes. Alerts of its suite that it says nothing about stay as they are.
+/// What a run changes. Alerts of its suite that it says nothing about stay as they are, and so do all where
+/// it asked somebody else than the suite's own target, or somebody stopped it.
 pub fn decide(
     looked: &Looked<'_>,
     board: &Board<'_>,
@@ -106,6 +107,9 @@ pub fn decide(
     now: Timestamp,
 ) -> Vec<Change> {
     let run = looked.run;
+    if !run.counts() {
+        return Vec::new();
+    }
     let raised: Vec<Alert> = run
         .breaches()
         .map(|breach| of_breach(looked, breach))
@@ -116,19 +120,31 @@ pub fn decide(
         raised.iter().map(|alert| raise(alert.clone(), board, policy, now)).collect();
     let is_own =
         |known: &&Known| known.alert.suite == run.suite && known.alert.workspace == run.workspace;
-    let over = board.known.iter().filter(is_own).filter(|known| {
-        known.is_firing
-            && !raised.iter().any(|alert| alert.key == known.alert.key)
-            && is_well(looked, &known.alert.subject)
+    let others = board.known.iter().filter(is_own).filter(|known| {
+        known.is_firing && !raised.iter().any(|alert| alert.key == known.alert.key)
     });
-    changes.extend(over.map(|known| resolve(known, now)));
+    changes.extend(others.filter_map(|known| {
+        let (summary, figures) = well(looked, &known.alert.subject)?;
+        let (run, target, owners) = (Some(looked.id), Some(run.target.clone()), run.owners.clone());
+        let alert = Alert { run, target, owners, figures, ..over(known, summary) };
+        Some(resolve(&Known { alert, ..known.clone() }, now))
+    }));
     changes
+}
+
+/// What was last heard of a suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// The number of its last run, and when that was recorded.
+    pub ran: Option<(i64, Timestamp)>,
+    /// When it was last switched on or written anew.
+    pub changed: Timestamp,
 }
 
 /// What silence changes: a suite that should have run and has not for so many days.
 pub fn silent(
     run: (&str, &str, &[String]),
-    last: Option<Timestamp>,
+    heard: &Heard,
     days: u32,
     board: &Board<'_>,
     policy: &Policy,
@@ -136,28 +152,26 @@ pub fn silent(
 ) -> Option<Change> {
     let (workspace, suite, owners) = run;
     let longest = SignedDuration::from_hours(24 * i64::from(days));
-    let is_silent = last.is_none_or(|last| now.duration_since(last) > longest);
+    let ran = heard.ran.filter(|(_, at)| *at >= heard.changed);
+    let last = ran.map_or(heard.changed, |(_, at)| at);
+    let is_silent = now.duration_since(last) > longest;
     let key = dedup_key(workspace, suite, &Subject::Silent);
     let known = board.known.iter().find(|known| known.alert.key == key && known.is_firing);
+    let changed = format!("it was switched on or changed at {:.0}", heard.changed);
     if !is_silent {
-        return known.map(|known| resolve(known, now));
+        let known = known?;
+        let summary = match ran {
+            Some((_, at)) => format!("suite {suite} of {workspace} ran at {at:.0}"),
+            None => format!("suite {suite} of {workspace} is waited for anew: {changed}"),
+        };
+        let alert = Alert { run: ran.map(|(id, _)| id), ..over(known, summary) };
+        return Some(resolve(&Known { alert, ..known.clone() }, now));
     }
-    let since = last.map_or_else(|| "it was enabled".to_owned(), |last| format!("{last:.0}"));
-    let alert = Alert {
-        key,
-        subject: Subject::Silent,
-        severity: Severity::Error,
-        workspace: workspace.to_owned(),
-        suite: suite.to_owned(),
-        owners: owners.to_vec(),
-        summary: format!(
-            "suite {suite} of {workspace} has not run since {since}, for more than {days} days"
-        ),
-        run: None,
-        figures: Vec::new(),
-        failing: Vec::new(),
-        failing_count: 0,
-    };
+    let since = ran.map_or(changed, |(_, at)| format!("{at:.0}"));
+    let summary = format!(
+        "suite {suite} of {workspace} has not run since {since}, for more than {days} days"
+    );
+    let alert = bare((workspace, suite, owners), Subject::Silent, Severity::Error, summary);
     Some(raise(alert, board, policy, now))
 }
 
@@ -191,9 +205,13 @@ pub fn released(board: &Board<'_>, now: Timestamp) -> Vec<Change> {
     board.known.iter().filter(may_be_told).map(|known| Change::Raise(told(known))).collect()
 }
 
-/// Takes an alert back that nothing is looked at for any more: its suite is not on.
+/// Takes back that a suite does not run: nobody waits for it any more.
 pub fn withdrawn(known: &Known, now: Timestamp) -> Change {
-    resolve(known, now)
+    let Alert { suite, workspace, .. } = &known.alert;
+    let summary = format!(
+        "suite {suite} of {workspace} is not waited for any more: it is off, gone, or names no days"
+    );
+    resolve(&Known { alert: over(known, summary), ..known.clone() }, now)
 }
 
 /// Takes an alert back because somebody says so, and why. What is still wrong is raised again by the next
@@ -202,6 +220,12 @@ pub fn closed(known: &Known, reason: &str, now: Timestamp) -> Change {
     let summary = format!("{}; closed by hand: {reason}", known.alert.summary);
     let alert = Alert { summary, ..known.alert.clone() };
     resolve(&Known { alert, ..known.clone() }, now)
+}
+
+/// An alert as it ends: what is well, and nothing of what was not.
+fn over(known: &Known, summary: String) -> Alert {
+    let (run, figures, failing, failing_count) = (None, Vec::new(), Vec::new(), 0);
+    Alert { summary, run, figures, failing, failing_count, ..known.alert.clone() }
 }
 
 fn resolve(known: &Known, now: Timestamp) -> Change {
@@ -217,26 +241,38 @@ impl Board<'_> {
 
 /// The alert that a run gives of which nothing can be read.
 pub fn unreadable(
-    (workspace, suite, owners): (&str, &str, &[String]),
+    whose: (&str, &str, &[String]),
     run: i64,
     board: &Board<'_>,
     policy: &Policy,
     now: Timestamp,
 ) -> Change {
-    let alert = Alert {
-        key: dedup_key(workspace, suite, &Subject::Run),
-        subject: Subject::Run,
-        severity: Severity::Warning,
+    let summary = format!("{} could not say: what is kept of run {run} can't be read", whose.1);
+    let alert = bare(whose, Subject::Run, Severity::Warning, summary);
+    raise(Alert { run: Some(run), ..alert }, board, policy, now)
+}
+
+/// An alert that no run tells of.
+fn bare(
+    (workspace, suite, owners): (&str, &str, &[String]),
+    subject: Subject,
+    severity: Severity,
+    summary: String,
+) -> Alert {
+    Alert {
+        key: dedup_key(workspace, suite, &subject),
+        subject,
+        severity,
         workspace: workspace.to_owned(),
         suite: suite.to_owned(),
+        target: None,
         owners: owners.to_vec(),
-        summary: format!("{suite} could not say: what is kept of run {run} can't be read"),
-        run: Some(run),
+        summary,
+        run: None,
         figures: Vec::new(),
         failing: Vec::new(),
         failing_count: 0,
-    };
-    raise(alert, board, policy, now)
+    }
 }
 
 fn is_meant(pattern: &str, key: &str) -> bool {
@@ -246,47 +282,66 @@ fn is_meant(pattern: &str, key: &str) -> bool {
     }
 }
 
-/// Whether a run shows that an alert is over: what it is about was measured and is not past its alert.
-fn is_well(looked: &Looked<'_>, subject: &Subject) -> bool {
+/// What a run shows to be well of what an alert is about, in a line and in figures; none if it does not: what
+/// was not measured is not over.
+fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, String)>)> {
+    let run = looked.run;
+    let has_verdict = run.verdict != Verdict::Inconclusive;
+    let said = |is_so: bool, summary: String| is_so.then_some((summary, Vec::new()));
     match subject {
         Subject::Measure(measure, segment) => {
-            let mut measures = looked.run.measures.iter();
-            is_whole(looked.run)
-                && measures.any(|one| {
-                    let is_it = one.measure == *measure && one.segment == *segment;
-                    is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
-                })
+            let is_well = |one: &&WireMeasure| {
+                let is_it = one.measure == *measure && one.segment == *segment;
+                is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
+            };
+            let found = run.measures.iter().filter(|_| is_whole(run)).find(is_well)?;
+            Some(measured(run, found, "within"))
         }
-        Subject::Run => looked.run.verdict != Verdict::Inconclusive,
-        Subject::Silent => true,
-        Subject::Recalibrate => !looked.recalibrate && looked.run.verdict != Verdict::Inconclusive,
+        Subject::Run => {
+            said(has_verdict, format!("{} has a verdict again: {}", run.suite, run.verdict))
+        }
+        Subject::Silent => {
+            let Looked { run: SuiteRunBody { suite, workspace, finished_at, .. }, .. } = looked;
+            said(true, format!("suite {suite} of {workspace} ran at {finished_at}"))
+        }
+        Subject::Recalibrate => {
+            let steady = format!("{}: recall and precision do not fall week after week", run.suite);
+            said(has_verdict && !looked.recalibrate, steady)
+        }
     }
 }
 
 /// Whether a run measured what it was to measure. What is left when slow or broken answers are missing
 /// looks better than it is.
 fn is_whole(run: &SuiteRunBody) -> bool {
-    let is_part = |reason: &Reason| {
-        matches!(reason, Reason::OverTime | Reason::Errors | Reason::Cancelled | Reason::Degraded)
-    };
+    let is_part =
+        |reason: &Reason| matches!(reason, Reason::OverTime | Reason::Errors | Reason::Degraded);
     !run.inconclusive_reasons.iter().any(is_part)
 }
 
 fn of_breach(looked: &Looked<'_>, breach: &WireMeasure) -> Alert {
     let subject = Subject::Measure(breach.measure, breach.segment.clone());
     let severity = if breach.pages { Severity::Critical } else { Severity::Error };
-    let value = printed(breach);
-    let limit = breach.alert.clone().unwrap_or_default();
-    let summary = format!(
-        "{} {} is {value} (n = {}), past its alert of {limit}",
-        looked.run.suite,
-        subject.name(),
-        breach.n
-    );
-    let mut figures = vec![("value".to_owned(), value), ("n".to_owned(), breach.n.to_string())];
-    figures.extend(breach.target.clone().map(|target| ("target".to_owned(), target)));
-    figures.push(("alert".to_owned(), limit));
+    let (summary, figures) = measured(looked.run, breach, "past");
     alert(looked, subject, severity, summary, figures)
+}
+
+/// A measure and where it stands, in a line and in figures.
+fn measured(
+    run: &SuiteRunBody,
+    one: &WireMeasure,
+    stands: &str,
+) -> (String, Vec<(String, String)>) {
+    let value = printed(one);
+    let limit = one.alert.clone().unwrap_or_default();
+    let summary = format!(
+        "{} {}/{} is {value} (n = {}), {stands} its alert of {limit}",
+        run.suite, one.measure, one.segment, one.n
+    );
+    let mut figures = vec![("value".to_owned(), value), ("n".to_owned(), one.n.to_string())];
+    figures.extend(one.target.clone().map(|target| ("target".to_owned(), target)));
+    figures.push(("alert".to_owned(), limit));
+    (summary, figures)
 }
 
 fn printed(measure: &WireMeasure) -> String {
@@ -326,20 +381,15 @@ fn alert(
     summary: String,
     figures: Vec<(String, String)>,
 ) -> Alert {
-    let SuiteRunBody { suite, workspace, owners, cases, .. } = looked.run;
+    let SuiteRunBody { suite, workspace, owners, cases, target, .. } = looked.run;
     let failing = || cases.iter().filter(|case| case.failing);
     Alert {
-        key: dedup_key(workspace, suite, &subject),
-        subject,
-        severity,
-        workspace: workspace.clone(),
-        suite: suite.clone(),
-        owners: owners.clone(),
-        summary,
+        target: Some(target.clone()),
         run: Some(looked.id),
         figures,
         failing: failing().take(TOLD).map(|case| case.query_id.clone()).collect(),
         failing_count: failing().count(),
+        ..bare((workspace, suite, owners), subject, severity, summary)
     }
 }
 

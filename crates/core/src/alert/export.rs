@@ -13,9 +13,6 @@ pub const BASELINE: &str = "gbrain_suite_measure_baseline";
 /// The metric of when a suite last ran.
 pub const LAST_RUN: &str = "gbrain_suite_last_run_timestamp_seconds";
 
-/// Days without a run that a rule allows where no suite says how many.
-const SILENT_DAYS: u32 = 8;
-
 /// A table, and the suites that are held against it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ruled {
@@ -23,19 +20,53 @@ pub struct Ruled {
     pub suites: Option<(String, Vec<String>)>,
     /// The table.
     pub thresholds: Thresholds,
-    /// After how many days without a run somebody is told.
-    pub silent_after_days: Option<u32>,
+}
+
+/// Suites of a workspace that are told of after so many days without a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited {
+    /// Whose.
+    pub workspace: String,
+    /// Which.
+    pub suites: Vec<String>,
+    /// How many.
+    pub days: u32,
+}
+
+/// A suite as rules are made for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// Whose.
+    pub workspace: String,
+    /// The suite.
+    pub suite: Suite,
+    /// Whether its triggers fire: nobody waits for one that is off.
+    pub is_on: bool,
+}
+
+/// Suites that say after how many days without a run somebody is told, and that are on.
+pub fn awaited(suites: &[Held]) -> Vec<Awaited> {
+    let mut rows: Vec<Awaited> = Vec::new();
+    for Held { workspace, suite, is_on: _ } in suites.iter().filter(|held| held.is_on) {
+        let Some(days) = suite.alerts.silent_after_days else { continue };
+        match rows.iter_mut().find(|row| row.days == days && row.workspace == *workspace) {
+            Some(row) => row.suites.push(suite.name.clone()),
+            None => {
+                let (workspace, suites) = (workspace.clone(), vec![suite.name.clone()]);
+                rows.push(Awaited { workspace, suites, days });
+            }
+        }
+    }
+    rows
 }
 
 /// Suites by the tables that they are held against: one for all of them if there is only one table, else
 /// one for each table and workspace.
-pub fn ruled(suites: &[(String, Suite)]) -> Vec<Ruled> {
+pub fn ruled(suites: &[Held]) -> Vec<Ruled> {
     let mut rows: Vec<Ruled> = Vec::new();
-    for (workspace, Suite { name, thresholds, alerts, .. }) in suites {
-        let silent = alerts.silent_after_days;
+    for Held { workspace, suite: Suite { name, thresholds, .. }, is_on: _ } in suites {
         let is_it = |row: &&mut Ruled| {
             row.thresholds == *thresholds
-                && row.silent_after_days == silent
                 && row.suites.as_ref().is_some_and(|(own, _)| own == workspace)
         };
         match rows.iter_mut().find(is_it).and_then(|row| row.suites.as_mut()) {
@@ -43,16 +74,10 @@ pub fn ruled(suites: &[(String, Suite)]) -> Vec<Ruled> {
             None => rows.push(Ruled {
                 suites: Some((workspace.clone(), vec![name.clone()])),
                 thresholds: thresholds.clone(),
-                silent_after_days: silent,
             }),
         }
     }
-    let is_one_table = |first: &Ruled| {
-        let is_same = |row: &Ruled| {
-            row.thresholds == first.thresholds && row.silent_after_days == first.silent_after_days
-        };
-        rows.iter().all(is_same)
-    };
+    let is_one_table = |first: &Ruled| rows.iter().all(|row| row.thresholds == first.thresholds);
     match rows.first() {
         None => vec![Ruled::default()],
         Some(first) if is_one_table(first) => vec![Ruled { suites: None, ..first.clone() }],
@@ -64,12 +89,16 @@ impl Ruled {
     /// What picks its series, behind other labels.
     fn matchers(&self) -> Option<String> {
         let (workspace, names) = self.suites.as_ref()?;
-        Some(format!("workspace=\"{workspace}\",suite=~\"{}\"", names.join("|")))
+        Some(matchers(workspace, names))
     }
 }
 
+fn matchers(workspace: &str, suites: &[String]) -> String {
+    format!("workspace=\"{workspace}\",suite=~\"{}\"", suites.join("|"))
+}
+
 /// Rules for Prometheus, as YAML.
-pub fn prometheus(tables: &[Ruled]) -> String {
+pub fn prometheus(tables: &[Ruled], awaited: &[Awaited]) -> String {
     let mut text = String::from("groups:\n");
     for (at, table) in tables.iter().enumerate() {
         let number = if at == 0 { String::new() } else { format!("-{}", at + 1) };
@@ -82,19 +111,21 @@ pub fn prometheus(tables: &[Ruled]) -> String {
                 text.push_str(&rule(table, *measure, &format!("mode:{mode}"), threshold));
             }
         }
-        text.push_str(&silent(table));
+    }
+    if !awaited.is_empty() {
+        text.push_str("  - name: gbrain-suites-silent\n    rules:\n");
+        text.extend(awaited.iter().map(silent));
     }
     text
 }
 
-fn silent(table: &Ruled) -> String {
-    let days = table.silent_after_days.unwrap_or(SILENT_DAYS);
-    let which = table.matchers().map(|which| format!("{{{which}}}")).unwrap_or_default();
+fn silent(Awaited { workspace, suites, days }: &Awaited) -> String {
+    let which = matchers(workspace, suites);
     format!(
-        "      - alert: GbrainSuiteSilent\n        expr: 'time() - {LAST_RUN}{which} > {}'\n        labels:\n          \
+        "      - alert: GbrainSuiteSilent\n        expr: 'time() - {LAST_RUN}{{{which}}} > {}'\n        labels:\n          \
          severity: error\n        annotations:\n          summary: 'suite {{{{ $labels.suite }}}} of \
          {{{{ $labels.workspace }}}} has not run for {days} days'\n",
-        u64::from(days) * 86_400
+        u64::from(*days) * 86_400
     )
 }
 
@@ -210,7 +241,41 @@ mod tests {
 
     #[test]
     fn rules_of_the_table() {
-        insta::assert_snapshot!(prometheus(&[Ruled::default()]));
+        let awaited = Awaited { workspace: "a".to_owned(), suites: vec!["x".to_owned()], days: 8 };
+        insta::assert_snapshot!(prometheus(&[Ruled::default()], &[awaited]));
+    }
+
+    fn held(workspace: &str, suite: Suite) -> Held {
+        Held { workspace: workspace.to_owned(), suite, is_on: true }
+    }
+
+    /// Nobody is told of the silence of a suite that names no days, or that is off.
+    #[test]
+    fn silence_is_told_of_where_it_is_asked_for() {
+        let suite = |name: &str, days: Option<u32>| {
+            let mut suite = Suite::new(name, crate::suite::Kind::Smoke, vec!["@a".to_owned()]);
+            suite.alerts.silent_after_days = days;
+            suite
+        };
+        let mut all = vec![
+            held("a", suite("w", Some(8))),
+            held("a", suite("x", Some(8))),
+            held("a", suite("y", Some(2))),
+            held("a", suite("free", None)),
+            Held { is_on: false, ..held("a", suite("off", Some(8))) },
+        ];
+        let rules = prometheus(&ruled(&all), &awaited(&all));
+        for expected in [
+            r#"_seconds{workspace="a",suite=~"w|x"} > 691200'"#,
+            r#"_seconds{workspace="a",suite=~"y"} > 172800'"#,
+        ] {
+            assert!(rules.contains(expected), "{rules}");
+        }
+        assert!(!rules.contains("free") && !rules.contains("off"), "{rules}");
+        assert_eq!(ruled(&all).len(), 1, "their thresholds are the same");
+        all.drain(..3);
+        let rules = prometheus(&ruled(&all), &awaited(&all));
+        assert!(!rules.contains("GbrainSuiteSilent") && !rules.contains(LAST_RUN), "{rules}");
     }
 
     /// A share that is exactly on its boundary is no alert for Prometheus either: the quotient and the
@@ -245,19 +310,14 @@ mod tests {
             suite
         };
         let of = |suites: &[(&str, Suite)]| {
-            ruled(
-                &suites
-                    .iter()
-                    .map(|(own, suite)| ((*own).to_owned(), suite.clone()))
-                    .collect::<Vec<_>>(),
-            )
+            ruled(&suites.iter().map(|(own, suite)| held(own, suite.clone())).collect::<Vec<_>>())
         };
         assert_eq!(of(&[]), [Ruled::default()]);
         let same = of(&[("a", suite("x", 9_200)), ("b", suite("y", 9_200))]);
         assert_eq!(same, [Ruled::default()], "one table for all");
         let other =
             of(&[("a", suite("x", 9_200)), ("a", suite("y", 9_200)), ("a", suite("z", 8_000))]);
-        let rules = prometheus(&other);
+        let rules = prometheus(&other, &[]);
         for expected in [
             r#"{measure="recall@5",segment="all",workspace="a",suite=~"x|y"} < 0.92"#,
             r#"{measure="recall@5",segment="all",workspace="a",suite=~"z"} < 0.8"#,

@@ -29,6 +29,9 @@ pub struct Message {
     pub workspace: String,
     /// The suite.
     pub suite: String,
+    /// Who was asked; null where no run tells of it.
+    #[serde(default)]
+    pub target: Option<String>,
     /// Who looks after it.
     pub owners: Vec<String>,
     /// In a line.
@@ -60,6 +63,7 @@ impl Message {
             severity,
             workspace,
             suite,
+            target,
             owners,
             summary,
             run,
@@ -82,6 +86,7 @@ impl Message {
             severity,
             workspace,
             suite,
+            target,
             owners,
             summary,
             figures,
@@ -103,6 +108,7 @@ impl Message {
             severity: Severity::Info,
             workspace: workspace.to_owned(),
             suite: String::new(),
+            target: None,
             owners: Vec::new(),
             summary,
             figures: Vec::new(),
@@ -133,7 +139,9 @@ impl Message {
         let mut lines: Vec<String> = Vec::new();
         let mut whose = format!("workspace {}", self.workspace);
         if !self.suite.is_empty() {
-            whose += &format!(", suite {}, owners {}", self.suite, self.owners.join(", "));
+            let against = self.target.as_ref().map(|target| format!(" against {target}"));
+            let (against, owners) = (against.unwrap_or_default(), self.owners.join(", "));
+            whose += &format!(", suite {}{against}, owners {owners}", self.suite);
         }
         lines.push(whose);
         lines.extend(self.figures.iter().map(|(name, value)| format!("{name}: {value}")));
@@ -171,6 +179,7 @@ pub fn pagerduty(message: &Message, routing_key: &str) -> Value {
         "group": message.workspace,
         "class": message.dedup_key.rsplit('/').nth(1).unwrap_or_default(),
         "custom_details": {
+            "target": message.target,
             "figures": details,
             "failing_count": message.failing_count,
             "failing": message.failing,
@@ -239,6 +248,7 @@ mod tests {
             severity: Severity::Critical,
             workspace: "default".to_owned(),
             suite: "weekly".to_owned(),
+            target: Some("prod".to_owned()),
             owners: vec!["@search <ops>".to_owned()],
             summary: "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%".to_owned(),
             run: Some(7),
@@ -293,6 +303,11 @@ mod tests {
     fn a_message_survives_its_queue() {
         let text = webhook(&message("trigger")).to_string();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message("trigger"));
+        let mut old = webhook(&message("trigger"));
+        assert_eq!(old["target"], "prod");
+        old.as_object_mut().unwrap().remove("target");
+        let old: Message = serde_json::from_value(old).unwrap();
+        assert_eq!(old.target, None, "what was queued before it said so is sent");
         let without = Message::new(&alert(), "trigger", String::new(), None);
         assert_eq!(without.link, None);
         assert_eq!(without.command, "gbrain --workspace default suites show 7");

@@ -27,7 +27,7 @@ const SUITES: usize = 200;
 /// Measures of a suite that have series.
 const MEASURES: usize = 200;
 
-/// The last run of a suite.
+/// The last run of a suite that says how it is doing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteReading {
     /// The suite.
@@ -162,6 +162,7 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::decide::tests::run;
+    use super::super::export::{Awaited, Ruled, prometheus};
     use super::*;
 
     fn reading() -> Reading {
@@ -197,7 +198,9 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
-        let rules = super::super::export::prometheus(&[super::super::export::Ruled::default()]);
+        let awaited =
+            Awaited { workspace: "default".to_owned(), suites: vec!["weekly".to_owned()], days: 8 };
+        let rules = prometheus(&[Ruled::default()], &[awaited]);
         for name in [MEASURE, BASELINE, LAST_RUN] {
             assert!(rules.contains(name) && text.contains(&format!("# TYPE {name} gauge")));
         }

@@ -6,7 +6,8 @@
 //!
 //! Promises: one key stands for one thing (workspace, suite, measure, segment) everywhere, so a receiver
 //! folds repeats and a recovery closes what a trigger opened. Something is taken back only when it was
-//! measured and is well: a run that measured nothing of it changes nothing. A silence keeps messages back,
+//! measured and is well, and then that is what is said: a run that measured nothing of it changes nothing,
+//! nor does one that asked somebody else or that somebody stopped. A silence keeps messages back,
 //! never the state; what it kept back is told when it ends. Messages hold no text of a query unless
 //! somebody allowed it.
 //!
@@ -20,7 +21,8 @@ pub mod metrics;
 mod sign;
 
 pub use decide::{
-    Board, Change, Known, Looked, Policy, closed, decide, released, silent, unreadable, withdrawn,
+    Board, Change, Heard, Known, Looked, Policy, closed, decide, released, silent, unreadable,
+    withdrawn,
 };
 pub use message::{Message, email, pagerduty, slack, webhook};
 pub use sign::{signature, signed};
@@ -98,6 +100,8 @@ pub struct Alert {
     pub workspace: String,
     /// The suite.
     pub suite: String,
+    /// Who was asked; none where no run tells of it.
+    pub target: Option<String>,
     /// Who looks after it.
     pub owners: Vec<String>,
     /// In a line.

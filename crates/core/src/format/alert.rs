@@ -39,6 +39,9 @@ pub struct AlertRecord {
     pub subject: WireSubject,
     /// The workspace.
     pub workspace: String,
+    /// Who was asked.
+    #[serde(default)]
+    pub target: Option<String>,
     /// Who looks after it.
     pub owners: Vec<String>,
     /// In a line.
@@ -94,11 +97,13 @@ pub struct AlertBody {
     pub severity: String,
     /// The suite.
     pub suite: Option<String>,
+    /// Who was asked; null where no run tells of it.
+    pub target: Option<String>,
     /// Since when it is in this state.
     pub since: String,
     /// When it was last looked at.
     pub updated_at: String,
-    /// When a message about it was last queued.
+    /// When a message about it was last queued, received or not.
     pub told_at: Option<String>,
     /// Whether a silence keeps it back now.
     pub silenced: bool,
@@ -225,6 +230,7 @@ impl From<&Known> for AlertRecord {
             severity: _,
             workspace,
             suite: _,
+            target,
             owners,
             summary,
             run,
@@ -242,6 +248,7 @@ impl From<&Known> for AlertRecord {
             schema_version: ALERT_VERSION,
             subject,
             workspace,
+            target,
             owners,
             summary,
             run,
@@ -278,6 +285,7 @@ impl AlertRecord {
             schema_version: _,
             subject,
             workspace,
+            target,
             owners,
             summary,
             run,
@@ -300,6 +308,7 @@ impl AlertRecord {
             severity,
             workspace,
             suite: suite.to_owned(),
+            target,
             owners,
             summary,
             run,
@@ -332,6 +341,7 @@ mod tests {
                 severity: Severity::Critical,
                 workspace: "default".to_owned(),
                 suite: "weekly".to_owned(),
+                target: Some("prod".to_owned()),
                 owners: vec!["@search".to_owned()],
                 summary: "it fell".to_owned(),
                 run: Some(7),

@@ -1,14 +1,15 @@
 //! A gate as JUnit XML: one case per check, per row and per judged query.
 //!
 //! A breach is a failure. What could not be measured, and a query that could not be asked, is an
-//! error. A row that moved is no failure by itself: means are gated, not rows. Promises: well-formed
-//! for any text, and not green unless the verdict is a pass.
+//! error. A row that moved is no failure by itself: means are gated, not rows. A query of a suite that
+//! missed is a failure, or is skipped where the run passes all the same. Promises: well-formed for any
+//! text, not green unless the verdict is a pass, and no case of a suite is green that is failing.
 
 use std::fmt::Write as _;
 
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
-use crate::gate::{Breach, Check, Judged, QueryResult, Status};
+use crate::gate::{Breach, Check, Judged, QueryResult, Status, Verdict};
 use crate::replay::{Outcome, ReplayedRow};
 use crate::suite::threshold as suite_threshold;
 
@@ -72,12 +73,13 @@ pub fn suite(run: &SuiteRunBody) -> String {
         Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: run.notes.join("\n") }
     });
     cases.extend(doubts);
-    cases.extend(run.cases.iter().map(query_case));
+    cases.extend(run.cases.iter().map(|case| query_case(case, run.verdict)));
     let properties = vec![
         ("verdict", run.verdict.name().to_owned()),
         ("suite", run.suite.clone()),
         ("workspace", run.workspace.clone()),
-        ("target", run.target.clone()),
+        ("target", suite::whom(run)),
+        ("trigger", run.trigger.clone()),
         ("key", run.key.clone()),
     ];
     let suites = [Suite { name: "gbrain.suites.run", properties, cases }];
@@ -99,18 +101,24 @@ fn measure_case(one: &WireMeasure) -> Case {
     Case { name, seconds: 0.0, ended, out }
 }
 
-/// A query is an error if it was not answered; one that missed is told in the measures.
-fn query_case(case: &WireCase) -> Case {
+/// A query is an error if it was not answered, and a failure if somebody should look at it. A run may pass
+/// with some of these: then they fail no build, and are not green either.
+fn query_case(case: &WireCase, verdict: Verdict) -> Case {
+    let wrong = suite::wrong(case);
     let seconds = case.latency_ms.get("total").map_or(0.0, |ms| ms / 1000.0);
     let ended = match case.error {
         Some(error) => {
             let message = "the query was not answered".to_owned();
             Ended::Errored { kind: error.name().to_owned(), message }
         }
-        None => Ended::Passed,
+        None if !case.failing => Ended::Passed,
+        None if verdict == Verdict::Pass => {
+            Ended::Skipped { message: format!("{wrong}, and the run passes") }
+        }
+        None => Ended::Failed { kind: "failing".to_owned(), message: wrong.clone() },
     };
     let rank = case.rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
-    let out = format!("rank {rank} {}", suite::wrong(case));
+    let out = format!("rank {rank} {wrong}");
     Case { name: format!("query {}", case.query_id), seconds, ended, out: out.trim().to_owned() }
 }
 

@@ -3,6 +3,7 @@
 use super::number::count;
 use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::Verdict;
+use crate::suite::case::Flag;
 use crate::suite::measure::Unit;
 use crate::suite::threshold::Status;
 
@@ -24,8 +25,17 @@ pub(super) fn headline(run: &SuiteRunBody) -> String {
     let part = if run.asked == run.planned { asked } else { format!("{} of {asked}", run.asked) };
     format!(
         "{} ({}) of workspace {} against {}: {part} in {seconds:.1} s",
-        run.suite, run.kind, run.workspace, run.target
+        run.suite,
+        run.kind,
+        run.workspace,
+        whom(run)
     )
+}
+
+/// Who was asked.
+pub(super) fn whom(run: &SuiteRunBody) -> String {
+    let whose = if run.elsewhere { " (not the suite's own target)" } else { "" };
+    format!("{}{whose}", run.target)
 }
 
 /// Why it is not a pass, in a sentence each.
@@ -40,7 +50,9 @@ pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
             value(one)
         )
     });
-    let reasons = run.inconclusive_reasons.iter().map(|reason| format!("inconclusive: {reason}"));
+    // There is one verdict.
+    let word = if run.verdict == Verdict::Fail { "also" } else { "inconclusive" };
+    let reasons = run.inconclusive_reasons.iter().map(|reason| format!("{word}: {reason}"));
     let falls = run.recalibrate.iter().map(|fall| {
         let values: Vec<String> = fall.values.iter().map(|value| format!("{value:.3}")).collect();
         format!("recalibrate: {} fell week after week: {}", fall.measure, values.join(", "))
@@ -87,6 +99,12 @@ pub(super) fn value(one: &WireMeasure) -> String {
 pub(super) fn wrong(case: &WireCase) -> String {
     let mut all: Vec<String> = case.flags.iter().map(|flag| flag.name().to_owned()).collect();
     all.extend(case.error.map(|error| format!("error: {error}")));
+    // What is there, and too far down or named by links only, has no flag.
+    if !case.missed.is_empty() && case.error.is_none() && !case.flags.contains(&Flag::MissingResult)
+    {
+        let rank = case.rank.map_or_else(|| "no rank".to_owned(), |rank| format!("rank {rank}"));
+        all.push(rank);
+    }
     if case.graph_answer == Some(false) {
         all.push("no_answer_from_links".to_owned());
     }
@@ -100,4 +118,103 @@ pub(super) fn wrong(case: &WireCase) -> String {
 /// Cases that somebody should look at.
 pub(super) fn failing(run: &SuiteRunBody) -> impl Iterator<Item = &WireCase> {
     run.cases.iter().filter(|case| case.failing)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::super::{junit, markdown, text};
+    use super::*;
+    use crate::format::suite::SuiteRunParts;
+    use crate::suite::case::{AskedWhy, judge};
+    use crate::suite::graph::Fact;
+    use crate::suite::query::Difficulty;
+    use crate::suite::report::{Ended, report};
+    use crate::suite::threshold::Thresholds;
+    use crate::suite::{Kind, Suite, sample};
+    use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
+
+    /// A run of cases whose answers are at these ranks; 0 is a miss, and none an error.
+    fn ran(ranks: &[Option<usize>]) -> SuiteRunBody {
+        let case = |(at, rank): (usize, &Option<usize>)| {
+            let id = format!("q{at:02}");
+            let found = |place: usize| {
+                let document = if Some(place) == *rank { id.clone() } else { format!("x{place}") };
+                Found { document, ..Found::default() }
+            };
+            let results = (1..=10).map(found).collect();
+            let answer = TargetAnswer { results, latency_ms: 5.0, ..TargetAnswer::default() };
+            let late = || TargetError::new(TargetErrorKind::Timeout, "late");
+            let query = sample::tests::query(&id, "slack", Difficulty::Easy);
+            let answer = rank.map(|_| answer).ok_or_else(late);
+            judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
+        };
+        let cases: Vec<_> = ranks.iter().enumerate().map(case).collect();
+        let report = report(cases, ranks.len(), Ended::Whole, &Thresholds::default(), None);
+        SuiteRunBody::new(&SuiteRunParts {
+            suite: &Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]),
+            workspace: "default",
+            key: "ci:1",
+            trigger: "ci",
+            started: Timestamp::UNIX_EPOCH,
+            finished: Timestamp::UNIX_EPOCH,
+            rerank_threshold: None,
+            report: &report,
+            notes: &[],
+            recalibrate: &[],
+        })
+    }
+
+    fn mostly(count: usize, others: &[Option<usize>]) -> SuiteRunBody {
+        ran(&[&vec![Some(1); count][..], others].concat())
+    }
+
+    #[track_caller]
+    fn has(text: &str, parts: &[&str]) {
+        for part in parts {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_failing_case_is_not_green() {
+        let failed = junit::suite(&mostly(5, &[Some(6), Some(0), None]));
+        has(
+            &failed,
+            &[
+                "name=\"query q05\" time=\"0.005\">\n      <failure message=\"rank 6\" type=\"failing\"/>",
+                "<failure message=\"missing_result\" type=\"failing\"/>",
+                "<error message=\"the query was not answered\" type=\"timeout\"/>",
+                "<property name=\"trigger\" value=\"ci\"/>",
+                // recall@5 and recall@10, and two cases; the reason and the case of an error.
+                "failures=\"4\" errors=\"2\"",
+            ],
+        );
+        let passed = mostly(24, &[Some(6)]);
+        assert_eq!(passed.verdict, Verdict::Pass);
+        let passed = junit::suite(&passed);
+        has(&passed, &["failures=\"0\"", "<skipped message=\"rank 6, and the run passes\"/>"]);
+    }
+
+    #[test]
+    fn there_is_one_verdict() {
+        let failed = mostly(5, &[Some(6), None]);
+        let text = text::suite(&failed, &|_| None);
+        has(&text, &["FAIL  ", "  also: errors\n", "rank 6"]);
+        assert!(!text.contains("inconclusive"), "{text}");
+        assert!(!markdown::suite(&failed).contains("inconclusive"));
+        let doubtful = text::suite(&mostly(99, &[None]), &|_| None);
+        has(&doubtful, &["INCONCLUSIVE  ", "  inconclusive: errors\n"]);
+    }
+
+    #[test]
+    fn a_run_of_those_that_are_kept_says_which() {
+        let mut run = mostly(5, &[]);
+        let shown = text::recorded_suite(12, &run, &|_| None);
+        let head = "run 12 of 1970-01-01T00:00:00.000Z, by ci, against local\npass  weekly";
+        assert!(shown.starts_with(head), "{shown}");
+        (run.target, run.elsewhere) = ("staging".to_owned(), true);
+        has(&text::suite(&run, &|_| None), &["against staging (not the suite's own target): 5"]);
+    }
 }

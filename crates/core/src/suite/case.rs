@@ -4,6 +4,7 @@
 //! counts once. An error counts as a miss: whoever asked has no answer.
 
 use super::graph::{self, Facts, Faith, GraphResult, Wanted};
+use super::measure::Measure;
 use super::query::{CanonicalQuery, Key, KeyKind};
 use super::snippet::{self, Highlight};
 use crate::named;
@@ -73,6 +74,8 @@ pub struct CaseResult {
     pub fallbacks: Vec<String>,
     /// What is wrong with it.
     pub flags: Vec<Flag>,
+    /// Recalls that can fail the run and that it misses; known when the run is added up.
+    pub missed: Vec<Measure>,
     /// The results, best first.
     pub results: Vec<String>,
 }
@@ -87,6 +90,7 @@ impl CaseResult {
     pub fn is_failing(&self) -> bool {
         self.error.is_some()
             || !self.flags.is_empty()
+            || !self.missed.is_empty()
             || self.graph_answer == Some(false)
             || self.rationale_present == Some(false)
             || self.faith == Some(Faith::Unfaithful)
@@ -146,6 +150,7 @@ fn blank(query: &CanonicalQuery) -> CaseResult {
         stages_ms: [None; 3],
         fallbacks: Vec::new(),
         flags: Vec::new(),
+        missed: Vec::new(),
         results: Vec::new(),
     }
 }
@@ -177,7 +182,7 @@ fn answered(
         mode: answer.mode.or(query.mode),
         rank: rank.map(|at| at + 1),
         found: [5, DEPTH].map(|k| distinct(&must_find(query), &results[..results.len().min(k)])),
-        relevant: [5, DEPTH].map(|k| distinct(&keys, &results[..results.len().min(k)])),
+        relevant: [5, DEPTH].map(|k| places(&keys, &results[..results.len().min(k)])),
         highlight,
         graph_answer: graph.as_ref().map(|graph| graph.names_answer || rank.is_some()),
         rationale_present: needs_rationale.then(|| has_reasons(answer)),
@@ -226,6 +231,18 @@ fn must_find(query: &CanonicalQuery) -> Vec<&Key> {
 /// How many of the keys are among the results.
 fn distinct(keys: &[&Key], results: &[Found]) -> u64 {
     keys.iter().filter(|key| results.iter().any(|found| names(key, found))).count() as u64
+}
+
+/// How many places have something that is asked for. A key is used up by the first place that it names: a
+/// document that comes again, chunk by chunk, is nothing new.
+fn places(keys: &[&Key], results: &[Found]) -> u64 {
+    let mut left = keys.to_vec();
+    let is_new = |found: &&Found| {
+        let before = left.len();
+        left.retain(|key| !names(key, found));
+        left.len() < before
+    };
+    results.iter().filter(is_new).count() as u64
 }
 
 /// Whether a document is the one that is meant: without a source in front, of any.
@@ -314,6 +331,24 @@ mod tests {
         let qualified =
             CanonicalQuery { expected: keys(&["wiki::a"]), acceptable: Vec::new(), ..asked() };
         assert_eq!(judge(&qualified, AskedWhy::Yes, &Ok(answer(&["port::a"])), &holds).rank, None);
+    }
+
+    /// A place that several keys name is one place.
+    #[test]
+    fn places_are_counted_and_not_keys() {
+        let chunk = |id: &str| Key { kind: KeyKind::Chunk, id: id.to_owned() };
+        let check = |expected: Vec<Key>, documents: &[&str], relevant: [u64; 2]| {
+            let asked = CanonicalQuery { expected, acceptable: keys(&["wiki::a"]), ..asked() };
+            let case = judge(&asked, AskedWhy::No, &Ok(answer(documents)), &holds);
+            assert_eq!(case.relevant, relevant, "{documents:?}");
+        };
+        let both = || vec![keys(&["a"]).remove(0), chunk("wiki::a#0")];
+        check(both(), &["wiki::a", "x"], [1, 1]);
+        check(both(), &["wiki::a", "wiki::a", "wiki::a"], [1, 1]);
+        check(vec![chunk("a#0"), chunk("b#0")], &["a", "b"], [2, 2]);
+        let five = ["a", "b", "c", "d", "e"];
+        let all = five.iter().flat_map(|id| [keys(&[id]).remove(0), chunk(&format!("{id}#0"))]);
+        check(all.collect(), &five, [5, 5]);
     }
 
     #[test]

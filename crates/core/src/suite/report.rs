@@ -2,15 +2,16 @@
 //!
 //! A run passes if nothing is past its alert, everything that was to be asked was asked, nothing failed
 //! and something was measured. Rows over all cases and over each mode decide; those of a source or a
-//! difficulty inform, and so do those of fewer than five cases, which say little.
+//! difficulty inform, and so do those of fewer than five cases, which say little. A run that somebody
+//! stopped neither passes nor fails: what was asked of it by then is no sample.
 
 use std::collections::BTreeMap;
 
-use super::case::CaseResult;
+use super::case::{CaseResult, DEPTH};
 use super::graph::Faith;
 use super::measure::{Measure, Value};
 use super::snippet::Highlight;
-use super::threshold::{Bound, Status, Thresholds};
+use super::threshold::{Bound, Percent, Status, Thresholds};
 use crate::gate::Verdict;
 use crate::named;
 use crate::request::RetrievalMode;
@@ -147,12 +148,12 @@ impl Report {
         Self { verdict, reasons, rows: Vec::new(), cases: Vec::new(), planned: 0 }
     }
 
-    /// Adds a reason for doubt: what passed is inconclusive, what failed stays so.
+    /// Adds a reason for doubt: what passed is inconclusive, what failed stays so, unless somebody stopped it.
     pub fn doubt(&mut self, reason: Reason) {
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
-        if self.verdict == Verdict::Pass {
+        if self.verdict == Verdict::Pass || reason == Reason::Cancelled {
             self.verdict = Verdict::Inconclusive;
         }
     }
@@ -160,7 +161,7 @@ impl Report {
 
 /// Adds up what was asked. `relevance` is what the reranker says of borderline documents, if it was asked.
 pub fn report(
-    cases: Vec<CaseResult>,
+    mut cases: Vec<CaseResult>,
     planned: usize,
     ended: Ended,
     thresholds: &Thresholds,
@@ -177,14 +178,31 @@ pub fn report(
         let n = value.n();
         rows.push(row(Segment::All, Measure::RerankRelevance, value, n, thresholds));
     }
+    for case in &mut cases {
+        case.missed = missed(case, &rows);
+    }
     let reasons = reasons(&cases, planned, ended, &rows);
     let is_alert = rows.iter().any(|row| row.decides && row.status == Status::Alert);
     let verdict = match (is_alert, reasons.is_empty()) {
+        _ if reasons.contains(&Reason::Cancelled) => Verdict::Inconclusive,
         (true, _) => Verdict::Fail,
         (false, true) => Verdict::Pass,
         (false, false) => Verdict::Inconclusive,
     };
     Report { verdict, reasons, rows, cases, planned }
+}
+
+/// The recalls that can fail the run and that a case misses, so that whoever is told of one finds its cases.
+fn missed(case: &CaseResult, rows: &[Row]) -> Vec<Measure> {
+    let is_missed = |(measure, k): &(Measure, usize)| {
+        let can_fail = |row: &Row| {
+            let has_alert = !matches!(row.bound, Some(Bound::Share { alert: Percent(0), .. }));
+            row.measure == *measure && row.decides && has_alert && row.segment.holds(case)
+        };
+        case.expected > 0 && !case.is_hit(*k) && rows.iter().any(can_fail)
+    };
+    let recalls = [(Measure::RecallAt5, 5), (Measure::RecallAt10, DEPTH)];
+    recalls.into_iter().filter(is_missed).map(|(measure, _)| measure).collect()
 }
 
 fn row(
@@ -363,6 +381,45 @@ mod tests {
         let report = run(&[7; 25]);
         assert_eq!(status(&report, Measure::RecallAt5), Status::Alert);
         assert_eq!(status(&report, Measure::RecallAt10), Status::Ok);
+    }
+
+    /// Whoever is woken by recall@5 finds the cases that it is about.
+    #[test]
+    fn a_case_that_a_deciding_recall_misses_is_failing() {
+        let failing = |report: &Report| {
+            let failing = report.cases.iter().filter(|case| case.is_failing());
+            failing.map(|case| (case.rank, case.missed.clone())).collect::<Vec<_>>()
+        };
+        let five = vec![Measure::RecallAt5];
+        let found = run(&[1, 5, 6, 10, 0]);
+        let both = vec![Measure::RecallAt5, Measure::RecallAt10];
+        assert_eq!(
+            failing(&found),
+            [(Some(6), five.clone()), (Some(10), five.clone()), (None, both)]
+        );
+        assert!(found.cases[2].flags.is_empty(), "it is not missing");
+        // Where no recall can fail a run, nobody is told of one.
+        let mut lenient = Thresholds::default();
+        let none = Bound::Share { target: Percent(0), alert: Percent(0) };
+        lenient.all.get_mut(&Measure::RecallAt5).unwrap().bound = none;
+        let cases = vec![at_rank(0, 6, RetrievalMode::Hybrid, 10.0)];
+        assert_eq!(failing(&report(cases, 1, Ended::Whole, &lenient, None)), []);
+    }
+
+    /// What was asked until somebody stopped it is no sample, however bad it looks.
+    #[test]
+    fn what_somebody_stopped_does_not_fail() {
+        let misses = || (0..24).map(|at| at_rank(at, 0, RetrievalMode::Hybrid, 10.0)).collect();
+        let stopped = report(misses(), 25, Ended::Cancelled, &Thresholds::default(), None);
+        assert_eq!(
+            (stopped.verdict, &stopped.reasons[..]),
+            (Verdict::Inconclusive, &[Reason::Cancelled][..])
+        );
+        let late = report(misses(), 25, Ended::OverTime, &Thresholds::default(), None);
+        assert_eq!(late.verdict, Verdict::Fail, "its own time is another matter");
+        let mut failed = run(&[0; 25]);
+        failed.doubt(Reason::Cancelled);
+        assert_eq!(failed.verdict, Verdict::Inconclusive);
     }
 
     #[test]

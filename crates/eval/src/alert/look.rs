@@ -1,7 +1,7 @@
 //! Looking: what recorded runs and silence change, kept in one transaction with the messages about it.
 
 use gbrain_core::alert::{
-    Board, Change, Known, Looked, closed, released, silent, unreadable, withdrawn,
+    Board, Change, Heard, Known, Looked, closed, released, silent, unreadable, withdrawn,
 };
 use gbrain_core::alert::{Subject, decide};
 use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::book::{AlertSettings, ChannelBook, Directory};
 use super::round::Round;
-use crate::suite::registered;
+use crate::suite::{past, registered};
 
 /// Runs that are looked at together.
 const RUNS: usize = 100;
@@ -37,7 +37,7 @@ pub struct Lookout<'a> {
 pub struct Raised {
     /// Runs that were looked at.
     pub runs: usize,
-    /// Alerts that began, as they are named everywhere.
+    /// Alerts that began, or that somebody is told of for the first time, as they are named everywhere.
     pub raised: Vec<String>,
     /// Alerts that are over.
     pub resolved: Vec<String>,
@@ -169,8 +169,8 @@ impl Lookout<'_> {
         decide(&looked, board, policy, now)
     }
 
-    /// What the lack of runs of a suite changes. The days are counted from its last run, or from when it
-    /// was last switched on or written anew.
+    /// What the lack of runs of a suite changes. The days are counted from its last run of its own target, or
+    /// from when it was last switched on or written anew.
     fn silence(
         &self,
         workspace: &WorkspaceId,
@@ -179,11 +179,16 @@ impl Lookout<'_> {
         now: Timestamp,
     ) -> Result<Option<Change>, StoreError> {
         let Some((suite, days)) = watched(stored) else { return Ok(None) };
-        let own = SuiteRunFilter { suite: Some(stored.name.clone()), ..SuiteRunFilter::default() };
-        let last = self.store.suite_runs(workspace, &own, 1)?;
-        let last = last.first().map(|run| run.finished_at).max(Some(stored.updated_at));
+        let changed = stored.updated_at;
+        let own = SuiteRunFilter {
+            suite: Some(stored.name.clone()),
+            since: Some(changed),
+            ..SuiteRunFilter::default()
+        };
+        let ran = past::last(self.store, workspace, own)?;
+        let heard = Heard { ran: ran.map(|(run, _)| (run.id, run.finished_at)), changed };
         let whose = (workspace.as_str(), stored.name.as_str(), suite.owners.as_slice());
-        Ok(silent(whose, last, days, board, &self.settings.policy, now))
+        Ok(silent(whose, &heard, days, board, &self.settings.policy, now))
     }
 }
 

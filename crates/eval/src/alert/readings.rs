@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use gbrain_core::alert::Severity;
+use gbrain_core::alert::export::Held;
 use gbrain_core::alert::metrics::{Reading, SuiteReading};
 use gbrain_core::format::suite::{SuiteFile, SuiteSummary};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::suite::Suite;
-use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter, SuiteRunInfo};
+use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter};
 use jiff::Timestamp;
 
+use crate::suite::past::{self, Kept};
 use crate::suite::registered;
 
 /// Runs that are looked through for the last of each suite, before suites are asked for one by one.
@@ -21,25 +22,25 @@ pub fn reading(
     workspace: &WorkspaceId,
     now: Timestamp,
 ) -> Result<Reading, StoreError> {
-    let mut last: BTreeMap<String, SuiteRunInfo> = BTreeMap::new();
+    let mut last: BTreeMap<String, Kept> = BTreeMap::new();
     for run in store.suite_runs(workspace, &SuiteRunFilter::default(), RECENT)? {
-        last.entry(run.suite.clone()).or_insert(run);
+        let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+        if summary.as_ref().is_none_or(SuiteSummary::counts) {
+            last.entry(run.suite.clone()).or_insert((run, summary));
+        }
     }
     for suite in store.suites(workspace)? {
         if !last.contains_key(&suite.name) {
             let own =
                 SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
-            last.extend(store.suite_runs(workspace, &own, 1)?.pop().map(|run| (suite.name, run)));
+            last.extend(past::last(store, workspace, own)?.map(|run| (suite.name, run)));
         }
     }
-    let suites = last.into_values().map(|run| {
-        let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
-        SuiteReading {
-            suite: run.suite,
-            verdict: run.verdict,
-            at: run.finished_at,
-            measures: summary.map_or_else(Vec::new, |summary| summary.measures),
-        }
+    let suites = last.into_values().map(|(run, summary)| SuiteReading {
+        suite: run.suite,
+        verdict: run.verdict,
+        at: run.finished_at,
+        measures: summary.map_or_else(Vec::new, |summary| summary.measures),
     });
     let board = store.alert_board(workspace)?;
     let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing);
@@ -56,26 +57,25 @@ pub fn reading(
 }
 
 /// Every suite with its workspace, as it is held against its thresholds: those that are registered, and
-/// those that only a file knows.
-pub fn held_against(
-    store: &dyn Store,
-    file: Option<&SuiteFile>,
-) -> Result<Vec<(String, Suite)>, StoreError> {
-    let mut all: BTreeMap<(String, String), Suite> = BTreeMap::new();
+/// those that only a file knows, which nothing fires.
+pub fn held_against(store: &dyn Store, file: Option<&SuiteFile>) -> Result<Vec<Held>, StoreError> {
+    let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
     for workspace in store.workspaces()? {
         let name = workspace.id.as_str();
         for stored in store.suites(&workspace.id)? {
             if let Ok(suite) = registered(&stored) {
-                all.insert((name.to_owned(), stored.name), suite);
+                let held = Held { workspace: name.to_owned(), suite, is_on: stored.enabled };
+                all.insert((name.to_owned(), stored.name), held);
             }
         }
         for entry in file.iter().flat_map(|file| &file.suites) {
             let own = entry.workspace.as_deref().unwrap_or("default");
             let (Some(file), true) = (file, own == "*" || own == name) else { continue };
             if let Ok(suite) = file.standing(entry, name).suite() {
-                all.entry((name.to_owned(), entry.name.clone())).or_insert(suite);
+                let held = Held { workspace: name.to_owned(), suite, is_on: false };
+                all.entry((name.to_owned(), entry.name.clone())).or_insert(held);
             }
         }
     }
-    Ok(all.into_iter().map(|((workspace, _), suite)| (workspace, suite)).collect())
+    Ok(all.into_values().collect())
 }

@@ -94,6 +94,9 @@ impl<'a> Round<'a> {
     pub(super) fn apply(&mut self, changes: Vec<Change>) -> Result<(), StoreError> {
         for change in changes {
             let is_told = change.is_told();
+            if !matches!(change, Change::Resolve(_)) {
+                self.begin(change.known());
+            }
             match change {
                 Change::Raise(known) => self.raise(known)?,
                 Change::Keep(known) => self.keep(known),
@@ -101,6 +104,13 @@ impl<'a> Round<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What begins is news, whether somebody is told of it or not.
+    fn begin(&mut self, known: &Known) {
+        if self.before(&known.alert.key).is_none_or(|before| !before.is_firing) {
+            self.raised.raised.push(known.alert.key.clone());
+        }
     }
 
     fn raise(&mut self, mut known: Known) -> Result<(), StoreError> {
@@ -112,7 +122,7 @@ impl<'a> Round<'a> {
             self.keep(known.kept_back(told));
             return Ok(());
         }
-        if before.is_none_or(|before| !before.is_firing || before.told.is_none()) {
+        if before.is_some_and(|before| before.is_firing && before.told.is_none()) {
             self.raised.raised.push(known.alert.key.clone());
         }
         self.tell(&known, DeliveryAction::Trigger, &names)?;

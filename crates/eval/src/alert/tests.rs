@@ -9,6 +9,7 @@ use gbrain_core::format::suite::{SuiteFile, SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::report::Reason;
 use gbrain_store::{
     AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, RunParts, Store,
 };
@@ -66,6 +67,11 @@ impl Room {
     }
 
     fn run_with(&mut self, percent: u64, pages: bool) {
+        let body = self.body(percent, pages);
+        self.keep(&body);
+    }
+
+    fn body(&self, percent: u64, pages: bool) -> SuiteRunBody {
         let mut body = healthy(&self.workspace, self.now);
         let status = if percent < 92 { "alert" } else { "ok" };
         let failing = (percent < 92).then_some(json!({
@@ -81,7 +87,15 @@ impl Room {
             failing.into_iter().map(|case| serde_json::from_value(case).unwrap()).collect();
         body.verdict = if percent < 92 { Verdict::Fail } else { Verdict::Pass };
         body.inconclusive_reasons = Vec::new();
-        self.keep(&body);
+        body
+    }
+
+    /// Records what says nothing about the suite: a run of another target, and one that somebody stopped.
+    fn run_strangely(&mut self, percent: u64) {
+        let body = self.body(percent, true);
+        self.keep(&SuiteRunBody { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
+        let (verdict, inconclusive_reasons) = (Verdict::Inconclusive, vec![Reason::Cancelled]);
+        self.keep(&SuiteRunBody { verdict, inconclusive_reasons, ..body });
     }
 
     fn keep(&mut self, body: &SuiteRunBody) {
@@ -133,8 +147,7 @@ impl Room {
 fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRunBody {
     let suite = crate::suite::stand_in("weekly");
     let occasion = crate::suite::Occasion { key: "k", trigger: "manual", doubt: None };
-    let reason = gbrain_core::suite::report::Reason::Broken;
-    broken(&suite, workspace, &occasion, (reason, "as planned"), now)
+    broken(&suite, workspace, &occasion, (Reason::Broken, "as planned"), now)
 }
 
 const RECALL: &str = "weekly/recall@5/all";
@@ -167,6 +180,69 @@ fn fire_cooldown_again_and_recovery() {
     room.run(100);
     room.look();
     assert_eq!(room.told(&mut seen), [] as [String; 0]);
+}
+
+/// A build that asks staging closes nobody's page, opens none, and is no sign of life; nor does somebody who
+/// stops a run.
+#[test]
+fn what_says_nothing_of_the_suite_changes_nothing() {
+    let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
+    room.put_suite(json!({ "name": "weekly", "type": "weekly_benchmark", "owners": ["@a"],
+        "alerts": { "silent_after_days": 8 } }));
+    let mut seen = 0;
+    room.run_strangely(80);
+    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    room.run(80);
+    room.look();
+    assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")]);
+    room.run_strangely(100);
+    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    let found = reading(room.store.as_ref(), &room.workspace, room.now).unwrap();
+    assert_eq!(
+        found.suites[0].measures[0].value,
+        Some(0.8),
+        "numbers are those of the suite's own"
+    );
+    room.later(8 * 24);
+    room.run_strangely(100);
+    room.look();
+    assert_eq!(room.told(&mut seen), ["chat trigger weekly/silent"]);
+    room.run_strangely(100);
+    assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
+    assert_eq!(room.firing().len(), 2);
+    room.run(100);
+    room.look();
+    assert_eq!(room.told(&mut seen).len(), 2, "both are over");
+}
+
+/// What is over says what was measured, in the list and in the message.
+#[test]
+fn a_recovery_says_what_is_well() {
+    let mut room = Room::new("channels: { chat: { kind: slack, url_env: CHAT } }\n");
+    room.run(80);
+    room.look();
+    room.run(96);
+    room.look();
+    let well = "weekly recall@5/all is 96.0% (96) (n = 100), within its alert of 92%";
+    let listed = wire::alerts(room.store.as_ref(), &room.workspace, None, room.now).unwrap();
+    let alert = &listed.alerts[0];
+    assert_eq!((&*alert.state, &*alert.summary, alert.run), ("resolved", well, Some(2)));
+    assert_eq!((alert.failing_count, &alert.failing[..]), (0, &[][..]));
+    let last = room.store.deliveries(&room.workspace, &DeliveryFilter::default(), 1).unwrap();
+    let message: Message = serde_json::from_str(&last[0].payload).unwrap();
+    assert_eq!((&*message.action, &*message.summary), ("resolve", well));
+    assert_eq!((message.failing_count, message.target.as_deref()), (0, Some("local")));
+    assert!(message.command.ends_with("suites show 2"), "{}", message.command);
+}
+
+/// What begins is told to whoever looks, though nobody is there to be sent a message.
+#[test]
+fn what_begins_is_news_without_a_channel() {
+    let mut room = Room::new("suites: []\n");
+    room.run(80);
+    assert_eq!(room.look().raised, [format!("gbrain/default/{RECALL}")]);
+    room.run(80);
+    assert_eq!(room.look().raised, [] as [String; 0]);
 }
 
 /// Several runs that were not looked at are looked at in their order.

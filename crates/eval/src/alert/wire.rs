@@ -44,6 +44,7 @@ fn alert(state: &AlertState, board: &Board<'_>) -> AlertBody {
         state: state.name().to_owned(),
         severity: severity.clone(),
         suite: suite.clone(),
+        target: None,
         since: time(*since),
         updated_at: time(*updated_at),
         told_at: None,
@@ -56,8 +57,22 @@ fn alert(state: &AlertState, board: &Board<'_>) -> AlertBody {
         failing: Vec::new(),
     };
     let Some(record) = record else { return shown };
-    let AlertRecord { owners, summary, run, figures, failing, failing_count, told_at, .. } = record;
-    AlertBody { told_at, summary, owners, run, figures, failing_count, failing, ..shown }
+    let AlertRecord {
+        schema_version: _,
+        subject: _,
+        workspace: _,
+        target,
+        owners,
+        summary,
+        run,
+        figures,
+        failing,
+        failing_count,
+        told_at,
+        held: _,
+        channels: _,
+    } = record;
+    AlertBody { target, told_at, summary, owners, run, figures, failing_count, failing, ..shown }
 }
 
 fn record(silence: &Silence) -> Option<SilenceRecord> {

@@ -1,7 +1,7 @@
 //! A run from its order on: the target opened, the index waited for, the questions asked.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_brain::{Assistants, Brain};
@@ -34,6 +34,8 @@ pub struct Conductor<'a> {
     pub brain: &'a Brain,
     /// Where targets are looked up.
     pub targets: &'a TargetBook,
+    /// Who is asked instead of the suite's own target.
+    pub instead: Option<&'a str>,
     /// Models that help the local brain, where the owner named some.
     pub assistants: Option<&'a Assistants>,
     /// Who scores borderline pairs; none where no reranker is set.
@@ -51,11 +53,18 @@ pub struct Conductor<'a> {
 impl Conductor<'_> {
     /// Runs a suite as it was ordered. Whatever keeps it from beginning is a run with that reason.
     pub fn run(self, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, StoreError> {
+        let elsewhere = self.instead.is_some_and(|target| target != suite.target);
+        let target = self.instead.unwrap_or(&suite.target).to_owned();
+        let suite = &Suite { target, ..suite.clone() };
         let workspace = self.brain.workspace().clone();
         let occasion = Occasion { key: &order.key, trigger: &order.trigger, doubt: None };
-        let clock = self.clock;
+        let (clock, stop) = (self.clock, self.stop);
         let unmade = |reason: Reason, why: &str| {
-            Ok(broken(suite, &workspace, &occasion, (reason, why), clock()))
+            // Whoever stopped it knows why it did not begin.
+            let is_stopped = stop.load(Ordering::Acquire);
+            let reason = if is_stopped { Reason::Cancelled } else { reason };
+            let body = broken(suite, &workspace, &occasion, (reason, why), clock());
+            Ok(SuiteRunBody { elsewhere, ..body })
         };
         let is_local = suite.target == LOCAL;
         if is_local {
@@ -78,7 +87,8 @@ impl Conductor<'_> {
         let checked = Checked { store: self.store, workspace: &workspace, today };
         let known = |edge: &RationaleEdge| checked.fact(edge);
         let facts: &Facts<'_> = if is_local { &known } else { &unverifiable };
-        self.asked(suite, &occasion, &workspace, target.as_ref(), facts)
+        let whom = (target.as_ref(), elsewhere);
+        self.asked(suite, &occasion, &workspace, whom, facts)
     }
 
     fn asked(
@@ -86,7 +96,7 @@ impl Conductor<'_> {
         suite: &Suite,
         occasion: &Occasion<'_>,
         workspace: &WorkspaceId,
-        target: &dyn Ask,
+        (target, elsewhere): (&dyn Ask, bool),
         facts: &Facts<'_>,
     ) -> Result<SuiteRunBody, StoreError> {
         let Conductor { store, reranker, scrubber, stop, progress, clock, .. } = self;
@@ -95,8 +105,18 @@ impl Conductor<'_> {
             None => Err("no reranker is set".to_owned()),
         };
         let scorer = reranker.map(|reranker| Scorer { model: reranker.name(), score: &score });
-        let means =
-            SuiteMeans { store, workspace, target, facts, scorer, scrubber, stop, progress, clock };
+        let means = SuiteMeans {
+            store,
+            workspace,
+            target,
+            elsewhere,
+            facts,
+            scorer,
+            scrubber,
+            stop,
+            progress,
+            clock,
+        };
         run(&means, suite, occasion)
     }
 

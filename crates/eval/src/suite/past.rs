@@ -1,16 +1,68 @@
 //! What earlier runs of a suite gave, for what only several of them can say.
+//!
+//! Promises: a run that asked somebody else than the suite's own target, or that somebody stopped, says
+//! nothing about the suite. However many runs there are, some end is come to.
+
+use std::ops::ControlFlow;
 
 use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::Suite;
-use gbrain_core::suite::measure::Measure;
 use gbrain_core::suite::trend::{Sustained, WATCHED, sustained, weeks};
-use gbrain_store::{Store, StoreError, SuiteRunFilter};
-use jiff::Timestamp;
+use gbrain_store::{Store, StoreError, SuiteRunFilter, SuiteRunInfo};
+use jiff::{SignedDuration, Timestamp};
 
-/// As many runs are looked at: of a suite that runs every day, more than a quarter.
-const RUNS: usize = 100;
+/// Runs that are read together at first, and at last: most want the newest only.
+const PAGE: (usize, usize) = (4, 500);
+/// The most that are looked through: of a suite that runs every hour, more than a year.
+const MOST: usize = 10_000;
+
+/// A run that is kept, and its figures if they can be read.
+pub(crate) type Kept = (SuiteRunInfo, Option<SuiteSummary>);
+
+/// Tells of runs that say how their suites are doing, the newest first, until somebody has heard enough.
+/// What can't be read may be one of these.
+fn each(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    mut filter: SuiteRunFilter,
+    told: &mut dyn FnMut(Kept) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let (mut page, mut seen) = (PAGE.0, 0);
+    while seen < MOST {
+        let runs = store.suite_runs(workspace, &filter, page)?;
+        let is_last = runs.len() < page;
+        filter.before = runs.last().map(|run| run.id);
+        seen += runs.len();
+        for run in runs {
+            let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+            let counts = summary.as_ref().is_none_or(SuiteSummary::counts);
+            if counts && told((run, summary)).is_break() {
+                return Ok(());
+            }
+        }
+        if is_last {
+            return Ok(());
+        }
+        page = (4 * page).min(PAGE.1);
+    }
+    Ok(())
+}
+
+/// The newest run that says how its suite is doing.
+pub(crate) fn last(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    filter: SuiteRunFilter,
+) -> Result<Option<Kept>, StoreError> {
+    let mut found = None;
+    each(store, workspace, filter, &mut |run| {
+        found = Some(run);
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
 
 /// What fell week after week, this run included.
 pub(super) fn falls(
@@ -19,26 +71,29 @@ pub(super) fn falls(
     suite: &Suite,
     now: &SuiteRunBody,
 ) -> Result<Vec<Sustained>, StoreError> {
-    let filter = SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
-    let past = store.suite_runs(workspace, &filter, RUNS)?;
-    let mut runs: Vec<(Timestamp, Verdict, SuiteSummary)> = past
-        .into_iter()
-        .filter(|run| run.key.as_deref() != Some(&now.key))
-        .filter_map(|run| {
-            Some((run.started_at, run.verdict, serde_json::from_str(&run.summary).ok()?))
-        })
-        .collect();
-    if let Ok(began) = now.started_at.parse() {
-        runs.push((began, now.verdict, SuiteSummary::from(now)));
-    }
-    let of = |measure: &Measure| {
-        let value = |(at, verdict, run): &(Timestamp, Verdict, SuiteSummary)| {
-            // What is inconclusive says nothing about the week.
-            let is_sure = *verdict != Verdict::Inconclusive;
-            (*at, run.value(*measure).filter(|_| is_sure))
-        };
-        let values: Vec<_> = runs.iter().map(value).collect();
-        sustained(*measure, &weeks(&values), suite.drops)
+    let began: Option<Timestamp> = now.started_at.parse().ok().filter(|_| now.counts());
+    let Some(began) = began else { return Ok(Vec::new()) };
+    // The drops, the week before them, and what is left of that one.
+    let weeks_back = SignedDuration::from_hours(7 * 24 * (suite.drops as i64 + 1));
+    let filter = SuiteRunFilter {
+        suite: Some(suite.name.clone()),
+        since: began.checked_sub(weeks_back).ok(),
+        ..SuiteRunFilter::default()
     };
-    Ok(WATCHED.iter().filter_map(of).collect())
+    // What is inconclusive says nothing about the week.
+    let values = |verdict: Verdict, run: &SuiteSummary| {
+        WATCHED.map(|measure| run.value(measure).filter(|_| verdict != Verdict::Inconclusive))
+    };
+    let mut runs = vec![(began, values(now.verdict, &SuiteSummary::from(now)))];
+    each(store, workspace, filter, &mut |(run, summary)| {
+        if let Some(summary) = summary.filter(|_| run.key.as_deref() != Some(&now.key)) {
+            runs.push((run.started_at, values(run.verdict, &summary)));
+        }
+        ControlFlow::Continue(())
+    })?;
+    let of = |(at, measure)| {
+        let values: Vec<_> = runs.iter().map(|(when, values)| (*when, values[at])).collect();
+        sustained(measure, &weeks(&values), suite.drops)
+    };
+    Ok(WATCHED.into_iter().enumerate().filter_map(of).collect())
 }

@@ -30,6 +30,8 @@ pub struct SuiteMeans<'a> {
     pub workspace: &'a WorkspaceId,
     /// Who is asked.
     pub target: &'a dyn Ask,
+    /// Whether that is somebody else than the suite's own target.
+    pub elsewhere: bool,
     /// What is known of edges.
     pub facts: &'a Facts<'a>,
     /// Who scores borderline pairs; none where no reranker is set.
@@ -95,7 +97,10 @@ pub fn run(
         progress: means.progress,
         clock: means.clock,
     };
+    // Pairs may be all that there is to ask.
+    let was_stopped = relevance.is_some() && means.stop.load(Ordering::Acquire);
     let (asked, ended) = asking.all(&drawn);
+    let ended = if was_stopped { Ended::Cancelled } else { ended };
     let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
     let is_timed = means.target.is_timed();
     let judged = asked.iter().map(|one| {
@@ -178,13 +183,14 @@ fn told(
         notes: &notes,
         recalibrate: &[],
     };
-    let body = SuiteRunBody::new(&parts);
+    let elsewhere = means.elsewhere;
+    let body = SuiteRunBody { elsewhere, ..SuiteRunBody::new(&parts) };
     if suite.kind != Kind::WeeklyBenchmark {
         return Ok(body);
     }
     let falls = past::falls(means.store, means.workspace, suite, &body)?;
     parts.recalibrate = &falls;
-    Ok(SuiteRunBody::new(&parts))
+    Ok(SuiteRunBody { elsewhere, ..SuiteRunBody::new(&parts) })
 }
 
 /// Sources that a suite names and that nothing is asked about.

@@ -23,9 +23,9 @@ pub fn run_key(suite: &str, due: &str) -> String {
     }
 }
 
-/// What names a run that somebody asked for.
-pub fn manual_key(now: Timestamp, process: u32) -> String {
-    format!("manual:{now:.3}-{process}")
+/// What names a run that somebody asked for, by hand or in a build.
+pub fn asked_key(trigger: &str, now: Timestamp, process: u32) -> String {
+    format!("{trigger}:{now:.3}-{process}")
 }
 
 /// What runs one at a time.

@@ -99,6 +99,7 @@ impl Room {
             store: self.store.as_ref(),
             workspace: &self.workspace,
             target,
+            elsewhere: false,
             facts: &unverifiable,
             scorer: None,
             scrubber: &scrubber,
@@ -219,6 +220,33 @@ fn a_run_that_is_stopped_is_inconclusive() {
     assert!(body.inconclusive_reasons.contains(&Reason::Cancelled));
 }
 
+/// What was asked until then looks bad, and is no sample.
+#[test]
+fn a_run_that_is_stopped_on_its_way_does_not_fail() {
+    let room = Room::with_queries(25);
+    let target = Fake { misses: (0..25).map(text).collect(), ..Fake::default() };
+    let stop = AtomicBool::new(false);
+    let scrubber = Scrubber::default();
+    let means = SuiteMeans {
+        store: room.store.as_ref(),
+        workspace: &room.workspace,
+        target: &target,
+        elsewhere: false,
+        facts: &unverifiable,
+        scorer: None,
+        scrubber: &scrubber,
+        stop: &stop,
+        progress: &|done, _| stop.store(done >= 10, Ordering::Release),
+        clock: Timestamp::now,
+    };
+    let occasion = Occasion { key: "k", trigger: "manual", doubt: None };
+    let body = run(&means, &suite(Kind::Regression), &occasion).unwrap();
+    assert!((10..25).contains(&body.asked), "{}", body.asked);
+    assert_eq!(body.verdict, Verdict::Inconclusive);
+    assert_eq!(body.inconclusive_reasons, [Reason::Cancelled]);
+    assert!(body.breaches().count() > 0, "it would have failed");
+}
+
 #[test]
 fn queries_are_scrubbed_and_kept_once() {
     let room = Room::with_queries(0);
@@ -301,6 +329,31 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
     let summary: SuiteSummary = serde_json::from_str(&last.summary).unwrap();
     assert_eq!(summary.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
     assert_eq!(record(store, ws, &body, Timestamp::now()).unwrap(), None, "a key is recorded once");
+}
+
+/// However many runs a week has, and whoever else was asked meanwhile.
+#[test]
+fn weeks_of_many_runs_are_seen() {
+    let room = Room::with_queries(100);
+    let weekly = suite(Kind::WeeklyBenchmark);
+    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let missing = |count: usize| Fake { misses: (0..count).map(text).collect(), ..Fake::default() };
+    let keep = |body: &SuiteRunBody, number: usize, weeks_ago: i64| {
+        let then = Timestamp::now() - SignedDuration::from_hours(weeks_ago * 7 * 24);
+        let (started_at, key) = (format!("{then:.3}"), format!("{}-{number}", body.key));
+        let body = SuiteRunBody { started_at, key, ..body.clone() };
+        assert!(record(store, ws, &body, then).unwrap().is_some());
+    };
+    for (weeks_ago, misses) in [(3, 0), (2, 1), (1, 2)] {
+        let body = room.run(&missing(misses), &weekly, &format!("week-{weeks_ago}"));
+        (0..60).for_each(|number| keep(&body, number, weeks_ago));
+        let elsewhere = room.run(&missing(50), &weekly, &format!("staging-{weeks_ago}"));
+        keep(&SuiteRunBody { elsewhere: true, ..elsewhere }, 0, weeks_ago);
+    }
+    let body = room.run(&missing(3), &weekly, "this-week");
+    assert_eq!(body.recalibrate[0].values, [1.0, 0.99, 0.98, 0.97]);
+    let elsewhere = SuiteRunBody { elsewhere: true, ..body };
+    assert_eq!(past::falls(store, ws, &weekly, &elsewhere).unwrap(), []);
 }
 
 /// Everything that `schedule` says at a time.

@@ -89,6 +89,8 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
         suite: run.suite.clone(),
         key: run.key.clone(),
         trigger: run.trigger.clone(),
+        target: summary.as_ref().map_or_else(String::new, |one| one.target.clone()),
+        elsewhere: summary.as_ref().is_some_and(|one| one.elsewhere),
         started_at: format!("{:.3}", run.started_at),
         finished_at: format!("{:.3}", run.finished_at),
         verdict: run.verdict,

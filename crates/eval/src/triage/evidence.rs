@@ -142,6 +142,9 @@ impl Known<'_> {
     /// What the run and its log say, whatever must be found.
     fn of_case(&self, affected: &Affected<'_>, logged: Option<&Logged>) -> Evidence {
         let Affected { case, is_missed, limit_ms } = *affected;
+        // What a deciding recall misses was missed, though it may be further down.
+        let is_missed = is_missed || !case.missed.is_empty();
+        let is_late = is_late(self.run, case) || case.rank.is_some() && !case.missed.is_empty();
         let took = case.latency_ms.get("total").copied();
         let mut evidence = Evidence {
             error: case.error,
@@ -149,7 +152,7 @@ impl Known<'_> {
             latency: took.zip(limit_ms),
             threshold: logged.and_then(|one| one.threshold).or(self.run.rerank_threshold),
             is_bypassed: logged.is_some_and(|one| one.is_bypassed),
-            depth: if is_late(self.run, case) { DEPTH / 2 } else { DEPTH },
+            depth: if is_late { DEPTH / 2 } else { DEPTH },
             is_missed,
             is_made_up: is_made_up(case),
             ..Evidence::default()

@@ -1,9 +1,9 @@
 //! What is triaged: a run by its number, or the run that an alert tells of.
 
-use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{AlertState, Store, SuiteRunFilter};
+use gbrain_store::{AlertState, AlertStatus, Store, SuiteRunFilter, SuiteRunInfo};
 use serde_json::Value;
 
 use super::TriageError;
@@ -37,12 +37,16 @@ pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, 
     let board = store.alert_board(ws)?;
     let state = board.states.iter().find(|state| state.dedup_key == what);
     let state = state.ok_or_else(|| TriageError::NoAlert(what.to_owned()))?;
-    let (run, notes) = match run_of(state) {
-        // A run whose cases are gone is not the one to look at.
-        Some(run) if has_cases(store, ws, run)? => (run, Vec::new()),
-        told => {
-            let run = newest_failing(store, ws, state)?;
+    let is_over = state.state == AlertStatus::Resolved;
+    let (run, notes) = match (run_of(state), newest_failing(store, ws, state)) {
+        // A run whose cases are gone is not the one to look at, nor is the one that found all well.
+        (Some(run), _) if !is_over && has_cases(store, ws, run)? => (run, Vec::new()),
+        // Nothing failed: it could not say, and then it could.
+        (Some(run), Err(TriageError::NoFailingRun { .. })) => (run, Vec::new()),
+        (told, newest) => {
+            let run = newest?;
             let why = match told {
+                _ if is_over => "the alert is over".to_owned(),
                 Some(gone) => format!("the alert tells of run {gone}, whose cases are gone"),
                 None => "the alert tells of no run".to_owned(),
             };
@@ -76,7 +80,8 @@ fn newest_failing(
         verdict: Some(Verdict::Fail),
         ..SuiteRunFilter::default()
     };
-    let runs = store.suite_runs(ws, &filter, LOOKED_AT)?;
+    let mut runs = store.suite_runs(ws, &filter, LOOKED_AT)?;
+    runs.retain(is_own);
     let newest = runs.first().map(|run| run.id);
     for run in runs {
         if has_cases(store, ws, run.id)? {
@@ -84,6 +89,12 @@ fn newest_failing(
         }
     }
     newest.ok_or_else(|| TriageError::NoFailingRun { key: state.dedup_key.clone(), suite })
+}
+
+/// Whether a run asked its suite's own target; what can't be read may have.
+fn is_own(run: &SuiteRunInfo) -> bool {
+    let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
+    summary.is_none_or(|summary| summary.counts())
 }
 
 /// Whether more is kept of a run than its figures.

@@ -77,6 +77,7 @@ fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
         store: house.store(),
         brain: door.brain(),
         targets,
+        instead: None,
         assistants: assistants.as_deref(),
         reranker: reranker.as_ref(),
         scrubber,

@@ -1,7 +1,7 @@
 //! `gbrain alerts export`.
 
 use clap::{Args, ValueEnum};
-use gbrain_core::alert::export::{grafana, prometheus, ruled};
+use gbrain_core::alert::export::{awaited, grafana, prometheus, ruled};
 use gbrain_core::alert::metrics::document;
 use gbrain_eval::alert::{held_against, reading};
 use serde_json::json;
@@ -38,16 +38,19 @@ pub(super) fn run(
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let tables = || -> Result<_, CliError> {
+    let held = || -> Result<_, CliError> {
         let file = source.read()?;
-        Ok(ruled(&held_against(store.as_ref(), file.as_ref())?))
+        Ok(held_against(store.as_ref(), file.as_ref())?)
     };
     let text = match args.format {
         Format::Grafana => {
-            context.terminal.json(&grafana(&tables()?));
+            context.terminal.json(&grafana(&ruled(&held()?)));
             return Ok(Exit::Pass);
         }
-        Format::Prometheus => prometheus(&tables()?),
+        Format::Prometheus => {
+            let held = held()?;
+            prometheus(&ruled(&held), &awaited(&held))
+        }
         Format::Metrics => {
             let now = store.clock()?;
             let all = store.workspaces()?;

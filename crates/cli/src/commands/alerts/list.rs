@@ -80,7 +80,7 @@ pub(super) fn list(
     match alerts.is_empty() {
         true => context.terminal.remark("nothing fires"),
         false => {
-            let head = ["STATE", "SEVERITY", "SINCE", "LAST MESSAGE", "KEY", "WHAT"];
+            let head = ["STATE", "SEVERITY", "SINCE", "QUEUED", "KEY", "WHAT"];
             context.terminal.out(table(&head, alerts.iter().map(row)));
         }
     }
@@ -101,14 +101,15 @@ pub(super) fn list(
     Ok(Exit::Pass)
 }
 
+/// A line. What was queued last may be on its way still: `alerts history` says what became of it.
 fn row(alert: &AlertBody) -> Vec<String> {
-    let told = match (&alert.told_at, alert.silenced) {
+    let queued = match (&alert.told_at, alert.silenced) {
         (_, true) => "silenced".to_owned(),
         (Some(at), false) => at.clone(),
         (None, false) => "none".to_owned(),
     };
     let AlertBody { state, severity, since, key, summary, .. } = alert.clone();
-    vec![state, severity, since, told, key, summary]
+    vec![state, severity, since, queued, key, summary]
 }
 
 /// What keeps messages that are queued, by channel.
@@ -165,6 +166,7 @@ fn as_text(alert: &AlertBody) -> String {
         format!("{} since {}, {}", alert.state, alert.since, alert.severity),
         format!("owners {}", alert.owners.join(", ")),
     ];
+    lines.extend(alert.target.iter().map(|target| format!("against {target}")));
     lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {value}")));
     if alert.failing_count > 0 {
         lines.push(format!("{} failing cases: {}", alert.failing_count, alert.failing.join(", ")));

@@ -57,7 +57,8 @@ pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit,
     } else if runs.is_empty() {
         context.terminal.remark("there are no runs");
     } else {
-        let head = ["RUN", "SUITE", "VERDICT", "WHEN", "TRIGGER", "ASKED", "FAILING", "WHY"];
+        let head =
+            ["RUN", "SUITE", "TARGET", "VERDICT", "WHEN", "TRIGGER", "ASKED", "FAILING", "WHY"];
         context.terminal.out(table(&head, runs.iter().map(row)));
     }
     Ok(Exit::Pass)
@@ -69,9 +70,11 @@ fn row(run: &SuiteRunLine) -> Vec<String> {
     if run.recalibrate {
         why.push("recalibrate".to_owned());
     }
+    let whose = if run.elsewhere { " (not its own)" } else { "" };
     vec![
         run.id.to_string(),
         run.suite.clone(),
+        format!("{}{whose}", run.target),
         run.verdict.to_string(),
         run.finished_at.clone(),
         run.trigger.clone(),
@@ -99,13 +102,13 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     match &whole.run {
         None => {
             let figures = whole.summary.as_run(format!("{:.3}", found.info.finished_at));
-            context.terminal.out(text::suite(&figures, &|_| None));
+            context.terminal.out(text::recorded_suite(whole.id, &figures, &|_| None));
             context.terminal.remark("only figures are left: its cases were purged or pruned");
         }
         Some(run) => {
             let queries = stored(store.as_ref(), workspace)?;
             let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());
-            context.terminal.out(text::suite(run, &of));
+            context.terminal.out(text::recorded_suite(whole.id, run, &of));
         }
     }
     Ok(Exit::Pass)

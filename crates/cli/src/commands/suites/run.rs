@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
-use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_core::format::suite::{ChangedAlerts, SuiteRan, SuiteRunBody};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::Reason;
-use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, manual_key, record, stored};
+use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
 use gbrain_eval::write_atomically;
 use gbrain_store::Store;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ use super::SuiteSource;
 use super::file::{Meant, meant};
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
 use crate::capture::scrubber;
-use crate::channels::tell_of_run;
+use crate::channels::{look_at_run, tell_of_run};
 use crate::commands::Context;
 use crate::commands::eval::append;
 use crate::error::{CliError, Exit};
@@ -30,12 +30,13 @@ use crate::targets::target_book;
     gbrain suites run smoke --target staging --ci --junit suite.xml --github\n\n\
     The run is recorded. Reports that travel (Markdown, JUnit, annotations) hold ids of queries and no \
     text of theirs. Alerts that it gives are raised, and sent within a few seconds if their channels can be \
-    used from here; what can't be sent stays queued.\n\n\
+    used from here; what can't be sent stays queued. A run of another target (--target) changes no alert, is no \
+    part of a trend and no sign of life.\n\n\
     Exit codes: 0 pass, 1 an alert was passed, 2 no verdict.")]
 pub(super) struct RunArgs {
     /// The suite.
     name: String,
-    /// Ask this target instead of the suite's own.
+    /// Ask this target instead of the suite's own; then it changes no alert.
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
     /// Draw the queries by this number instead of the suite's own.
@@ -65,26 +66,29 @@ pub(super) fn run(
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
     let mut suite = meant.entry.suite().map_err(|error| CliError::config(error.to_string()))?;
-    suite.target = args.target.clone().unwrap_or(suite.target);
     suite.seed = args.seed.unwrap_or(suite.seed);
+    let trigger = if args.ci { "ci" } else { "manual" };
     let order = SuiteJob {
         suite: suite.name.clone(),
-        key: manual_key(context.now, std::process::id()),
-        trigger: if args.ci { "ci" } else { "manual" }.to_owned(),
+        key: asked_key(trigger, context.now, std::process::id()),
+        trigger: trigger.to_owned(),
         generation: None,
     };
-    let body = conducted(context, &store, source, &meant, &suite, &order)?;
+    let run = conducted(context, args, &store, source, &meant, &suite, &order)?;
     let now = Timestamp::now();
-    let number = record(store.as_ref(), &meant.workspace, &body, now)?;
-    report(context, args, &store, &meant, &body)?;
-    if let Some(number) = number {
+    let id = record(store.as_ref(), &meant.workspace, &run, now)?;
+    let looked = look_at_run(context, store.as_ref(), source, &meant.workspace);
+    let (raised, resolved) = (looked.raised.clone(), looked.resolved.clone());
+    let ran = SuiteRan { id, alerts: ChangedAlerts { raised, resolved }, run };
+    report(context, args, &store, &meant, &ran)?;
+    if let Some(number) = id {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
     }
-    if body.inconclusive_reasons.contains(&Reason::NoQueries) {
+    if ran.run.inconclusive_reasons.contains(&Reason::NoQueries) {
         context.terminal.remark("queries to ask: `gbrain queries add` or `gbrain queries import`");
     }
-    tell_of_run(context, store.as_ref(), source, &meant.workspace);
-    Ok(match body.verdict {
+    tell_of_run(context, store.as_ref(), source, &looked);
+    Ok(match ran.run.verdict {
         Verdict::Pass => Exit::Pass,
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
@@ -93,6 +97,7 @@ pub(super) fn run(
 
 fn conducted(
     context: &Context<'_>,
+    args: &RunArgs,
     store: &Arc<dyn Store>,
     source: &SuiteSource,
     meant: &Meant,
@@ -117,6 +122,7 @@ fn conducted(
         store: store.as_ref(),
         brain: &brain,
         targets: &targets,
+        instead: args.target.as_deref(),
         assistants: assistants.as_ref(),
         reranker: reranker.as_ref(),
         scrubber: &scrubber,
@@ -134,8 +140,9 @@ fn report(
     args: &RunArgs,
     store: &Arc<dyn Store>,
     meant: &Meant,
-    body: &SuiteRunBody,
+    ran: &SuiteRan,
 ) -> Result<(), CliError> {
+    let body = &ran.run;
     if let Some(path) = &args.markdown {
         write_atomically(path, markdown::suite(body).as_bytes())?;
     }
@@ -143,7 +150,7 @@ fn report(
         write_atomically(path, junit::suite(body).as_bytes())?;
     }
     if context.terminal.is_json() {
-        context.terminal.json(body);
+        context.terminal.json(ran);
     } else {
         let queries = stored(store.as_ref(), &meant.workspace)?;
         let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());

@@ -216,7 +216,7 @@ fn an_alert_is_closed_by_hand() {
 #[test]
 fn rules_dashboard_and_numbers() {
     let receivers = Receivers::start().unwrap();
-    let home = failing(Home::sqlite(), &receivers, "");
+    let home = failing(Home::sqlite(), &receivers, ", alerts: { silent_after_days: 3 }");
     home.run(&["suites", "run", "s"]);
     let export = |format: &str| home.ok(&["alerts", "export", "--format", format]);
     let rules = export("prometheus");
@@ -225,6 +225,10 @@ fn rules_dashboard_and_numbers() {
         rules.contains("latency_p95_ms\",segment=\"all\"} > 60000"),
         "the suite's own table: {rules}"
     );
+    assert!(!rules.contains("GbrainSuiteSilent"), "it is not on: {rules}");
+    home.ok(&["suites", "enable", "s"]);
+    let rules = export("prometheus");
+    assert!(rules.contains("{workspace=\"default\",suite=~\"s\"} > 259200"), "{rules}");
     let dashboard: Value = serde_json::from_str(&export("grafana")).unwrap();
     assert_eq!(dashboard["uid"], "gbrain-suites");
     let numbers = export("metrics");

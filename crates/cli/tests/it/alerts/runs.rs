@@ -53,6 +53,15 @@ fn a_run_raises_sends_and_takes_back() {
                 .count(),
             6
         );
+        let over = receivers.taken().into_iter().filter(|one| one.body["action"] == "resolve");
+        for Taken { body, .. } in over {
+            let summary = body["summary"].as_str().unwrap();
+            assert!(summary.contains("is 100.0% (1) (n = 1), within its alert of 9"), "{summary}");
+            assert_eq!((&body["failing_count"], &body["target"]), (&json!(0), &json!("local")));
+            assert!(body["command"].as_str().unwrap().ends_with("suites show 3"), "{body}");
+        }
+        let list = home.ok(&["alerts", "list", "--all"]);
+        assert!(list.contains("QUEUED") && list.contains("within its alert"), "{list}");
         let history = home.json(&["alerts", "history"]);
         assert_conforms(of_body::<DeliveriesBody>().as_value(), &history);
         assert!(deliveries(&home).iter().all(|one| one["state"] == "sent"), "{history:#}");

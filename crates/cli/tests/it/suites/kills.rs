@@ -8,6 +8,8 @@ fn kills(engine: Engine) {
     let report = hunt(&Hunt { program, engine, kills: 6, runs: 30, seed: 3 }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert_eq!(report.recorded, 30, "{report:?}");
+    // How many of them is a matter of how fast this machine is; how many meet a run, too.
+    assert!((1..=6).contains(&report.kills), "{report:?}");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 use std::time::{Duration, Instant};
 
 use gbrain_bench::retrieval::{ApiShape, Fault, Hit, Question, Reply, RetrievalServer, Stages};
+use gbrain_core::format::schema::of_body;
+use gbrain_core::format::suite::{SuiteRan, SuiteRunsBody};
 use serde_json::json;
 
 use super::*;
+use crate::conforms::assert_conforms;
 
 const SHAPES: [&str; 3] = ["lightfast-internal", "lightfast-v1", "lightfast-2026"];
 
@@ -182,6 +185,129 @@ fn a_target_that_is_gone_or_unknown_is_told() {
     assert!(body["notes"][0].as_str().unwrap().contains("mars"), "{body:#}");
     let history = home.json(&["suites", "history", "prod"]);
     assert_eq!(history["runs"].as_array().unwrap().len(), 2, "both are recorded");
+}
+
+/// A build that asks staging by the suite of production neither closes its page nor opens one.
+#[test]
+fn another_target_is_told_apart() {
+    for home in Home::both() {
+        queries(&home, &numbered(25));
+        let [bad, good, fast] = [25, 0, 0].map(serving);
+        let describe = |prod: &RetrievalServer| {
+            let text = format!(
+                "targets:\n  prod: {{ kind: http, api: lightfast-v1, url: '{}' }}\n  \
+                 staging: {{ kind: http, api: lightfast-v1, url: '{}' }}\n\
+                 suites: [{{ name: prod, type: regression, target: prod, owners: ['@a'], alerts: {{ silent_after_days: 8 }} }}]\n",
+                prod.url(),
+                good.url()
+            );
+            suites(&home, &text);
+        };
+        describe(&bad);
+        let (ran, body) = run(&home, &["prod"]);
+        assert_conforms(of_body::<SuiteRan>().as_value(), &body);
+        let keys = ["all", "mode:hybrid"].map(|segment| {
+            ["recall@5", "recall@10"].map(|name| format!("gbrain/default/prod/{name}/{segment}"))
+        });
+        let keys = keys.concat();
+        assert_eq!((ran.code, &body["id"]), (Some(1), &json!(1)));
+        assert_eq!(body["alerts"], json!({ "raised": keys, "resolved": [] }));
+        assert_eq!(body["elsewhere"], Value::Null);
+        let strange = ["prod", "--target", "staging", "--ci"];
+        let (ran, body) = run(&home, &strange);
+        assert_conforms(of_body::<SuiteRan>().as_value(), &body);
+        assert_eq!((ran.code, &body["id"]), (Some(0), &json!(2)), "{body:#}");
+        assert_eq!((&body["target"], &body["elsewhere"]), (&json!("staging"), &json!(true)));
+        assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
+        assert!(body["key"].as_str().unwrap().starts_with("ci:"), "{}", body["key"]);
+        assert_eq!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().len(), 4);
+        let (_, body) = run(&home, &["prod", "--target", "prod"]);
+        assert_eq!(body["elsewhere"], Value::Null, "its own by name");
+        describe(&fast);
+        let (_, body) = run(&home, &["prod"]);
+        assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 4, "{body:#}");
+        let history = home.json(&["suites", "history"]);
+        assert_conforms(of_body::<SuiteRunsBody>().as_value(), &history);
+        let targets: Vec<_> = history["runs"].as_array().unwrap().iter().collect();
+        let targets = targets.iter().map(|one| (&one["target"], &one["elsewhere"]));
+        let (own, other) = (json!("prod"), json!("staging"));
+        let (no, yes) = (json!(false), json!(true));
+        let expected = [(&own, &no), (&own, &no), (&other, &yes), (&own, &no)];
+        assert_eq!(targets.collect::<Vec<_>>(), expected);
+        assert!(home.ok(&["suites", "history"]).contains("staging (not its own)"));
+        let shown = home.ok(&["suites", "show", "2"]);
+        let head = shown.lines().next().unwrap();
+        assert!(
+            head.starts_with("run 2 of 20") && head.contains(", by ci, against staging"),
+            "{head}"
+        );
+    }
+}
+
+/// What a deciding recall misses is named, though it is further down.
+#[test]
+fn an_alert_of_recall_names_its_cases() {
+    let home = Home::sqlite();
+    queries(&home, &numbered(25));
+    let sixth = |question: &Question| {
+        let mut reply = answer(question, 0);
+        reply.hits.swap(0, 5);
+        reply
+    };
+    let server = RetrievalServer::start(sixth, |_| Fault::None).unwrap();
+    staged(&home, &server, "lightfast-v1", 25);
+    let junit = home.path().join("r.xml");
+    let ran = home.run(&["suites", "run", "prod", "--junit", junit.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("failing cases: 25") && ran.stdout.contains("rank 6"),
+        "{}",
+        ran.stdout
+    );
+    let junit = std::fs::read_to_string(junit).unwrap();
+    assert!(junit.contains("<failure message=\"rank 6\" type=\"failing\"/>"), "{junit}");
+    let shown = home.json(&["alerts", "show", "gbrain/default/prod/recall@5/all"])["alert"].clone();
+    assert_eq!((&shown["failing_count"], &shown["target"]), (&json!(25), &json!("prod")));
+    assert_eq!(shown["failing"].as_array().unwrap().len(), 5);
+    let triaged = home.run(&["triage", "1"]);
+    assert!(triaged.stdout.contains("ranking"), "{}{}", triaged.stdout, triaged.stderr);
+}
+
+/// Somebody who stops a run hears of no verdict, and nobody else hears of it.
+#[test]
+fn a_run_that_is_stopped_is_no_alert() {
+    let home = Home::sqlite();
+    queries(&home, &numbered(100));
+    let slow = Duration::from_millis(200);
+    let missing = |question: &Question| answer(question, 1_000);
+    let server = RetrievalServer::start_with(slow, 64, missing, |_| Fault::None).unwrap();
+    let text = format!(
+        "targets: {{ prod: {{ kind: http, api: lightfast-v1, url: '{}' }} }}\n\
+         suites: [{{ name: prod, type: weekly_benchmark, target: prod, owners: ['@a'], concurrency: 2 }}]\n",
+        server.url()
+    );
+    suites(&home, &text);
+    let mut command = home.command(&["suites", "run", "prod", "--json"]);
+    let piped = std::process::Stdio::piped;
+    let process = command.stdout(piped()).stderr(piped()).spawn().unwrap();
+    let began = Instant::now();
+    while server.requests() < 8 {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing is asked");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let process_id = process.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &process_id]).status().unwrap();
+    assert!(sent.success());
+    let ran = Ran::of(process.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&body["verdict"], &body["inconclusive_reasons"]),
+        (&json!("inconclusive"), &json!(["cancelled"])),
+        "{body:#}"
+    );
+    assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
+    assert_eq!(home.json(&["alerts", "list"])["alerts"], json!([]));
 }
 
 #[test]

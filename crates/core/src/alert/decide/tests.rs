@@ -107,7 +107,7 @@ fn what_was_not_measured_is_not_over() {
 /// What is left when slow or broken answers are missing looks better than it is.
 #[test]
 fn a_part_of_a_run_takes_nothing_back() {
-    for reason in [Reason::OverTime, Reason::Errors, Reason::Cancelled, Reason::Degraded] {
+    for reason in [Reason::OverTime, Reason::Errors, Reason::Degraded] {
         let mut board = Vec::new();
         step(&mut board, &run(3, 0), &[], now());
         let mut part = run(0, 0);
@@ -122,6 +122,78 @@ fn a_part_of_a_run_takes_nothing_back() {
     let mut few = run(0, 0);
     few.measures.iter_mut().for_each(|measure| measure.decides = false);
     assert_eq!(step(&mut board, &few, &[], later(1)), Vec::<String>::new());
+}
+
+/// A build that asks staging by the suite of production closes nobody's page, and opens none; nor does
+/// somebody who stops a run.
+#[test]
+fn what_says_nothing_of_the_suite_changes_nothing() {
+    let elsewhere = |run: SuiteRunBody| SuiteRunBody { elsewhere: true, ..run };
+    let stopped = |run: SuiteRunBody| SuiteRunBody {
+        verdict: Verdict::Inconclusive,
+        inconclusive_reasons: vec![Reason::Cancelled],
+        ..run
+    };
+    for strange in [&elsewhere as &dyn Fn(_) -> _, &stopped] {
+        let mut board = Vec::new();
+        let none: [&str; 0] = [];
+        assert_eq!(step(&mut board, &strange(run(3, 0)), &[], now()), none);
+        step(&mut board, &run(3, 0), &[], now());
+        let mut odd = run(0, 0);
+        odd.verdict = Verdict::Inconclusive;
+        odd.measures.clear();
+        step(&mut board, &odd, &[], now());
+        let before = board.clone();
+        assert_eq!(before.iter().filter(|known| known.is_firing).count(), 3, "{before:?}");
+        for run in [run(0, 0), run(3, 0), run(0, 1)] {
+            assert_eq!(step(&mut board, &strange(run), &[], later(9)), none);
+        }
+        assert_eq!(board, before);
+    }
+}
+
+/// What is over is told with what was measured and is well, and nothing of what was not.
+#[test]
+fn a_recovery_says_what_is_well() {
+    let check = |before: &dyn Fn(&mut SuiteRunBody), key: &str, summary: &str, figures: &[&str]| {
+        let mut board = Vec::new();
+        let mut bad = run(3, 0);
+        before(&mut bad);
+        step(&mut board, &bad, &[], now());
+        let healthy = run(0, 0);
+        let looked = Looked { id: 8, run: &healthy, recalibrate: false };
+        let known = Board { known: &board, silenced: &[] };
+        let changes = decide(&looked, &known, &Policy::default(), later(1));
+        let over = changes.iter().find(|one| one.known().alert.key.ends_with(key)).unwrap();
+        let Change::Resolve(Known { alert, .. }) = over else { panic!("{over:?}") };
+        assert_eq!(alert.summary, summary);
+        assert_eq!((alert.run, alert.failing_count, alert.failing.len()), (Some(8), 0, 0));
+        let shown: Vec<String> = alert.figures.iter().map(|(n, v)| format!("{n} {v}")).collect();
+        assert_eq!(shown, figures);
+        assert_eq!(alert.target.as_deref(), Some("local"));
+    };
+    check(
+        &|_| (),
+        "recall@5/all",
+        "weekly recall@5/all is 100.0% (20) (n = 20), within its alert of 92%",
+        &["value 100.0% (20)", "n 20", "target 95%", "alert 92%"],
+    );
+    let inconclusive = |run: &mut SuiteRunBody| run.verdict = Verdict::Inconclusive;
+    check(&inconclusive, "weekly/run", "weekly has a verdict again: pass", &[]);
+}
+
+/// What somebody closes says what it was, and why it was closed.
+#[test]
+fn what_is_closed_by_hand_says_what_it_was() {
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &[], now());
+    let was = board.iter().find(|known| known.alert.key.contains("recall@5")).unwrap();
+    let Change::Resolve(known) = closed(was, "it is planned", later(1)) else { panic!() };
+    assert_eq!(
+        known.alert.summary,
+        "weekly recall@5/all is 85.0% (17) (n = 20), past its alert of 92%; closed by hand: it is planned"
+    );
+    assert_eq!((known.alert.run, known.alert.failing_count), (Some(7), 3));
 }
 
 #[test]
@@ -208,31 +280,48 @@ fn weeks_that_fall() {
     let board = [raised];
     let known = Board { known: &board, silenced: &[] };
     let looked = Looked { recalibrate: false, ..looked };
-    assert!(matches!(
-        &decide(&looked, &known, &Policy::default(), later(200))[..],
-        [Change::Resolve(_)]
-    ));
+    let changes = decide(&looked, &known, &Policy::default(), later(200));
+    let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!(over.alert.summary, "weekly: recall and precision do not fall week after week");
 }
 
 #[test]
 fn a_suite_that_does_not_run_is_told_of() {
     let owners = ["@search".to_owned()];
-    let check = |last: Option<Timestamp>, board: &Board<'_>| {
-        silent(("default", "weekly", &owners), last, 8, board, &Policy::default(), later(24 * 8))
+    let long_ago = later(-9000);
+    let check = |heard: Heard, board: &Board<'_>| {
+        silent(("default", "weekly", &owners), &heard, 8, board, &Policy::default(), later(24 * 8))
     };
-    assert_eq!(check(Some(now()), &Board::default()), None, "eight days are not more than eight");
-    let raised = check(Some(now() - SignedDuration::from_secs(1)), &Board::default()).unwrap();
+    let ran = |at: Timestamp| Heard { ran: Some((4, at)), changed: long_ago };
+    let changed = |changed: Timestamp| Heard { ran: Some((4, long_ago)), changed };
+    assert_eq!(check(ran(now()), &Board::default()), None, "eight days are not more than eight");
+    let raised = check(ran(now() - SignedDuration::from_secs(1)), &Board::default()).unwrap();
     assert!(matches!(&raised, Change::Raise(known) if known.alert.subject == Subject::Silent));
-    assert!(check(None, &Board::default()).is_some());
+    let says = |change: Option<Change>| change.unwrap().known().alert.summary.clone();
+    let never = Heard { ran: None, changed: later(-1) };
+    assert_eq!(
+        says(check(never, &Board::default())),
+        "suite weekly of default has not run since it was switched on or changed at 2026-11-17T11:00:00Z, \
+         for more than 8 days"
+    );
     let known = [raised.known().clone()];
     let board = Board { known: &known, silenced: &[] };
-    assert!(matches!(check(Some(later(24 * 8)), &board), Some(Change::Resolve(_))));
+    let over = check(ran(later(24 * 8)), &board);
+    assert!(matches!(&over, Some(Change::Resolve(known)) if known.alert.run == Some(4)));
+    assert_eq!(says(over), "suite weekly of default ran at 2026-11-25T12:00:00Z");
+    let anew = says(check(changed(later(24)), &board));
+    assert!(
+        anew.contains("waited for anew: it was switched on or changed at 2026-11-18"),
+        "{anew}"
+    );
+    let withdrawn = withdrawn(&known[0], later(1)).known().alert.summary.clone();
+    assert!(withdrawn.contains("not waited for any more"), "{withdrawn}");
     let healthy = run(0, 0);
     let looked = Looked { id: 1, run: &healthy, recalibrate: false };
-    assert!(matches!(
-        &decide(&looked, &board, &Policy::default(), later(1))[..],
-        [Change::Resolve(_)]
-    ));
+    let changes = decide(&looked, &board, &Policy::default(), later(1));
+    let [Change::Resolve(over)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!(over.alert.summary, "suite weekly of default ran at 2026-11-17T12:00:00.000Z");
+    assert_eq!(over.alert.run, Some(1));
 }
 
 #[test]

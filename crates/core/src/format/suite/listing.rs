@@ -65,6 +65,10 @@ pub struct SuiteRunLine {
     pub key: Option<String>,
     /// What started it.
     pub trigger: String,
+    /// Who was asked; empty if what is kept of it can't be read.
+    pub target: String,
+    /// Whether that is somebody else than the suite's own target.
+    pub elsewhere: bool,
     /// When it began.
     pub started_at: String,
     /// When it was recorded.
@@ -83,6 +87,27 @@ pub struct SuiteRunLine {
     pub breaches: Vec<String>,
     /// Whether a new calibration is asked for.
     pub recalibrate: bool,
+}
+
+/// What `suites run --json` prints: the run, its number, and what it changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteRan {
+    /// Its number.
+    pub id: Option<i64>,
+    /// Alerts that changed when it was looked at.
+    pub alerts: ChangedAlerts,
+    /// The run.
+    #[serde(flatten)]
+    pub run: SuiteRunBody,
+}
+
+/// Alerts that changed, by their keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedAlerts {
+    /// Those that began.
+    pub raised: Vec<String>,
+    /// Those that are over.
+    pub resolved: Vec<String>,
 }
 
 /// A recorded run with all that is kept of it.

@@ -20,8 +20,8 @@ pub use file::{
 };
 pub use filter::FilterEntry;
 pub use listing::{
-    EventBody, EventsBody, RecordedSuiteRun, SUITE_PRUNE_VERSION, SuiteInfo, SuitePruneBody,
-    SuiteRunLine, SuiteRunsBody, SuitesBody,
+    ChangedAlerts, EventBody, EventsBody, RecordedSuiteRun, SUITE_PRUNE_VERSION, SuiteInfo,
+    SuitePruneBody, SuiteRan, SuiteRunLine, SuiteRunsBody, SuitesBody,
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};

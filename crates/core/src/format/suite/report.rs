@@ -62,6 +62,9 @@ pub struct SuiteRunBody {
     pub workspace: String,
     /// Who was asked.
     pub target: String,
+    /// Whether that is somebody else than the suite's own target: then it says nothing about the suite.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub elsewhere: bool,
     /// Who looks after it.
     pub owners: Vec<String>,
     /// What names the run.
@@ -148,6 +151,9 @@ pub struct WireCase {
     pub failing: bool,
     /// What is wrong with it.
     pub flags: Vec<Flag>,
+    /// Recalls that can fail the run and that it misses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Measure>,
     /// The source that it is about.
     pub source: Option<String>,
     /// How hard it is.
@@ -210,6 +216,7 @@ impl SuiteRunBody {
             kind: suite.kind,
             workspace: workspace.to_owned(),
             target: suite.target.clone(),
+            elsewhere: false,
             owners: suite.owners.clone(),
             key: key.to_owned(),
             trigger: trigger.to_owned(),
@@ -229,10 +236,19 @@ impl SuiteRunBody {
         }
     }
 
+    /// Whether it says how its suite is doing: it asked the suite's own target, and nobody stopped it.
+    pub fn counts(&self) -> bool {
+        !self.elsewhere && !self.inconclusive_reasons.contains(&Reason::Cancelled)
+    }
+
     /// The measures that made it fail.
     pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
     }
+}
+
+pub(super) fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl From<&Sustained> for WireFall {
@@ -298,6 +314,7 @@ impl From<&CaseResult> for WireCase {
             stages_ms,
             fallbacks,
             flags,
+            missed,
             results,
         } = case.clone();
         let names = ["dense", "rerank", "hydration", "total"];
@@ -308,6 +325,7 @@ impl From<&CaseResult> for WireCase {
             query_id: id,
             failing,
             flags,
+            missed,
             source,
             difficulty,
             retrieval_mode: mode,

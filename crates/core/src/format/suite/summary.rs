@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::report::is_false;
 use super::{SuiteRunBody, WireFall, WireMeasure};
 use crate::gate::Verdict;
 use crate::suite::Kind;
@@ -27,6 +28,9 @@ pub struct SuiteSummary {
     pub workspace: String,
     /// Who was asked.
     pub target: String,
+    /// Whether that is somebody else than the suite's own target.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub elsewhere: bool,
     /// Who looks after it.
     pub owners: Vec<String>,
     /// What names the run.
@@ -71,6 +75,7 @@ impl From<&SuiteRunBody> for SuiteSummary {
             kind,
             workspace,
             target,
+            elsewhere,
             owners,
             key,
             trigger,
@@ -93,6 +98,7 @@ impl From<&SuiteRunBody> for SuiteSummary {
             kind,
             workspace,
             target,
+            elsewhere,
             owners,
             key,
             trigger,
@@ -119,6 +125,11 @@ impl SuiteSummary {
         self.measures.iter().find(is_it)?.value
     }
 
+    /// Whether it says how its suite is doing: it asked the suite's own target, and nobody stopped it.
+    pub fn counts(&self) -> bool {
+        !self.elsewhere && !self.inconclusive_reasons.contains(&Reason::Cancelled)
+    }
+
     /// The run, as far as its figures tell: without its cases.
     pub fn as_run(&self, finished_at: String) -> SuiteRunBody {
         let Self {
@@ -127,6 +138,7 @@ impl SuiteSummary {
             kind,
             workspace,
             target,
+            elsewhere,
             owners,
             key,
             trigger,
@@ -149,6 +161,7 @@ impl SuiteSummary {
             kind,
             workspace,
             target,
+            elsewhere,
             owners,
             key,
             trigger,

@@ -24,7 +24,7 @@ pub use cross_modal::{cross_modal, cross_modal_batch};
 pub use gate::gate;
 pub use probe::{autopilot, probe, probe_history};
 pub use replay::replay;
-pub use suite::suite;
+pub use suite::{recorded_suite, suite};
 pub use triage::triage;
 
 /// The longest text from outside that a line takes, in characters.

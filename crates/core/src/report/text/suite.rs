@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::escape::visible;
-use super::super::suite::{HEADS, cells, failing, headline, told, why, word, wrong};
+use super::super::suite::{HEADS, cells, failing, headline, told, whom, why, word, wrong};
 use super::LINE;
 use super::table::{Edge, table};
 use crate::format::suite::{SuiteRunBody, WireCase};
@@ -25,6 +25,17 @@ pub fn suite(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> Stri
     }
     text.push_str(&cases(run, texts));
     text
+}
+
+/// One run of those that are kept: which, when, why, against whom; then what it says.
+pub fn recorded_suite(
+    id: i64,
+    run: &SuiteRunBody,
+    texts: &dyn Fn(&str) -> Option<String>,
+) -> String {
+    let SuiteRunBody { finished_at, trigger, .. } = run;
+    let head = format!("run {id} of {finished_at}, by {trigger}, against {}", whom(run));
+    format!("{}\n{}", visible(&head, 2 * LINE), suite(run, texts))
 }
 
 fn cases(run: &SuiteRunBody, texts: &dyn Fn(&str) -> Option<String>) -> String {
