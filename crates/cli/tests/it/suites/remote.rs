@@ -206,10 +206,7 @@ fn another_target_is_told_apart() {
         describe(&bad);
         let (ran, body) = run(&home, &["prod"]);
         assert_conforms(of_body::<SuiteRan>().as_value(), &body);
-        let keys = ["all", "mode:hybrid"].map(|segment| {
-            ["recall@5", "recall@10"].map(|name| format!("gbrain/default/prod/{name}/{segment}"))
-        });
-        let keys = keys.concat();
+        let keys = ["recall@5", "recall@10"].map(|name| format!("gbrain/default/prod/{name}/all"));
         assert_eq!((ran.code, &body["id"]), (Some(1), &json!(1)));
         assert_eq!(body["alerts"], json!({ "raised": keys, "resolved": [] }));
         assert_eq!(body["elsewhere"], Value::Null);
@@ -220,12 +217,12 @@ fn another_target_is_told_apart() {
         assert_eq!((&body["target"], &body["elsewhere"]), (&json!("staging"), &json!(true)));
         assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
         assert!(body["key"].as_str().unwrap().starts_with("ci:"), "{}", body["key"]);
-        assert_eq!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().len(), 4);
+        assert_eq!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().len(), 2);
         let (_, body) = run(&home, &["prod", "--target", "prod"]);
         assert_eq!(body["elsewhere"], Value::Null, "its own by name");
         describe(&fast);
         let (_, body) = run(&home, &["prod"]);
-        assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 4, "{body:#}");
+        assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 2, "{body:#}");
         let history = home.json(&["suites", "history"]);
         assert_conforms(of_body::<SuiteRunsBody>().as_value(), &history);
         let targets: Vec<_> = history["runs"].as_array().unwrap().iter().collect();
