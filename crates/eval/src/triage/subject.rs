@@ -42,7 +42,7 @@ pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, 
         // A run whose cases are gone is not the one to look at, nor is the one that found all well.
         (Some(run), _) if !is_over && has_cases(store, ws, run)? => (run, Vec::new()),
         // Nothing failed: it could not say, and then it could.
-        (Some(run), Err(TriageError::NoFailingRun { .. })) => (run, Vec::new()),
+        (Some(run), Err(TriageError::NoFailingRun { .. })) if is_over => (run, Vec::new()),
         (told, newest) => {
             let run = newest?;
             let why = match told {

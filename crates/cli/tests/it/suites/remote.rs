@@ -223,6 +223,11 @@ fn another_target_is_told_apart() {
         describe(&fast);
         let (_, body) = run(&home, &["prod"]);
         assert_eq!(body["alerts"]["resolved"].as_array().unwrap().len(), 2, "{body:#}");
+        // What was wrong is looked at, though it is over, and not what asked somebody else.
+        let triaged = home.run(&["triage", &keys[0], "--json"]);
+        let triaged: Value = serde_json::from_str(&triaged.stdout).unwrap();
+        assert_eq!(triaged["run"], 3, "{triaged:#}");
+        assert!(triaged["notes"].to_string().contains("the alert is over"), "{triaged:#}");
         let history = home.json(&["suites", "history"]);
         assert_conforms(of_body::<SuiteRunsBody>().as_value(), &history);
         let targets: Vec<_> = history["runs"].as_array().unwrap().iter().collect();

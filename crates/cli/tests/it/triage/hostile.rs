@@ -93,7 +93,7 @@ fn alerts_lead_to_their_runs() {
         check(r#"{"schema_version": 1, "run": 1}"#, 1, "");
         check("{}", 1, "tells of no run");
         check("garbage", 1, "tells of no run");
-        check(r#"{"run": 77}"#, 1, "run 77, which is gone");
+        check(r#"{"run": 77}"#, 1, "run 77, whose cases are gone");
         raise(home.store().as_ref(), "gbrain/default/other/silent", "{}");
         refused(
             &home,
