@@ -42,7 +42,7 @@ pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use retain::retain;
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
 pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
-pub use suites::{KEY_LIMIT, KIND, group, manual_key, registered, run_key, stand_in};
+pub use suites::{KEY_LIMIT, KIND, drift, group, manual_key, registered, run_key, stand_in};
 
 /// A value of ours as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {

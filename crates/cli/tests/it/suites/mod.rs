@@ -4,6 +4,7 @@
 mod calibration;
 mod chroma;
 mod commands;
+mod drift;
 mod kills;
 mod kinds;
 mod local;
