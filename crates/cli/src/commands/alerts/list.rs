@@ -9,6 +9,7 @@ use gbrain_core::format::alert::{
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
 
+use super::elsewhere;
 use crate::channels::alert_tools;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
@@ -144,8 +145,11 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     let workspace = &context.home.workspace;
     let all = wire::alerts(store.as_ref(), workspace, None, store.clock()?)?.alerts;
     let alert = all.into_iter().find(|alert| alert.key == args.key).ok_or_else(|| {
+        let hint = elsewhere(context, &args.key);
+        let hint =
+            hint.unwrap_or_else(|| "`gbrain alerts list --all` shows those there are".to_owned());
         CliError::usage(format!("there is no alert `{}` in workspace {workspace}", args.key))
-            .hint("`gbrain alerts list --all` shows those there are")
+            .hint(hint)
     })?;
     let own = DeliveryFilter { dedup_key: Some(args.key.clone()), ..DeliveryFilter::default() };
     let deliveries = store.deliveries(workspace, &own, SHOWN)?;
@@ -165,7 +169,7 @@ fn as_text(alert: &AlertBody) -> String {
         format!("{} since {}, {}", alert.state, alert.since, alert.severity),
         format!("owners {}", alert.owners.join(", ")),
     ];
-    lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {value}")));
+    lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {}", short(value))));
     if alert.failing_count > 0 {
         lines.push(format!("{} failing cases: {}", alert.failing_count, alert.failing.join(", ")));
     }
@@ -176,6 +180,15 @@ fn as_text(alert: &AlertBody) -> String {
         lines.push("silenced".to_owned());
     }
     lines.join("\n") + "\n"
+}
+
+/// A figure as a person reads it: a number has four decimals at most.
+fn short(figure: &str) -> String {
+    let decimals = figure.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    match figure.parse::<f64>() {
+        Ok(number) if decimals > 4 => format!("{number:.4}"),
+        _ => figure.to_owned(),
+    }
 }
 
 /// Lists messages.
