@@ -5,6 +5,7 @@ mod calibration;
 mod chroma;
 mod commands;
 mod drift;
+mod hints;
 mod kills;
 mod kinds;
 mod local;
