@@ -225,3 +225,17 @@ fn tell_deliveries(context: &Context<'_>, deliveries: &[DeliveryBody]) {
     let head = ["ID", "CHANNEL", "ACTION", "STATE", "TRIES", "ENDED OR NEXT", "KEY", "ERROR"];
     context.terminal.out(table(&head, deliveries.iter().map(row)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn figures_have_four_decimals_at_most() {
+        let check = |figure: &str, expected: &str| assert_eq!(short(figure), expected);
+        check("0.17845102598403653", "0.1785");
+        check("0.5", "0.5");
+        check("92%", "92%");
+        check("1.2.3.45678", "1.2.3.45678");
+    }
+}

@@ -99,6 +99,9 @@ fn a_model_of_nobody_is_refused() {
     assert!(calibration["message"].as_str().unwrap().contains("`lab`"), "{calibration}");
     home.ok(&["config", "unset", "models.rerank"]);
     says(&home, &["calibrate", "show"], 0, "gbrain config set models.rerank");
+    home.ok(&["config", "set", "rerank.threshold", "0.17845102598403653"]);
+    let shown = home.ok(&["calibrate", "show"]);
+    assert!(shown.contains("0.1785 for") && !shown.contains("0.17845"), "{shown}");
 }
 
 #[test]
