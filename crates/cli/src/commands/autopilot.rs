@@ -176,3 +176,35 @@ fn on_the_wire(workspace: String, tended: Tended) -> AutopilotDuty {
         error,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_wait_for_one_reason_are_one_line() {
+        let duty = |channel: &str, state: &str, error: Option<&str>| AutopilotDuty {
+            workspace: "default".to_owned(),
+            duty: format!("alerts:{channel}"),
+            state: state.to_owned(),
+            report: None,
+            error: error.map(str::to_owned),
+        };
+        let unset = Some("the variable CHAT is not set");
+        let tried = vec![
+            duty("chat", "queued", unset),
+            duty("hook", "told", None),
+            duty("chat", "queued", unset),
+            duty("hook", "told", None),
+            duty("chat", "queued", Some("status 500")),
+        ];
+        let found = grouped(tried);
+        let expected = vec![
+            duty("chat", "queued", Some("2 messages: the variable CHAT is not set")),
+            duty("hook", "told", None),
+            duty("hook", "told", None),
+            duty("chat", "queued", Some("status 500")),
+        ];
+        assert_eq!(found, expected);
+    }
+}
