@@ -11,8 +11,8 @@ use gbrain_brain::Assistants;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
-    Asker, Cassette, CassetteMode, Desk, Limits, ModelSource, Providers, Retry, Spending, Task,
-    prices_with,
+    Asker, Cassette, CassetteMode, Desk, Limits, ModelRef, ModelSource, Providers, Retry, Spending,
+    Task, prices_with,
 };
 use gbrain_store::{Budget, STANDING, Store};
 use serde_json::Value;
@@ -88,6 +88,16 @@ pub(crate) fn desk(home: &Home) -> Result<Desk, CliError> {
         },
         environment: Arc::new(move |name: &str| variables(name)),
     })
+}
+
+/// What is wrong with a model of a provider that nobody knows.
+pub(crate) fn unknown_provider(desk: &Desk, model: &ModelRef) -> Option<String> {
+    if desk.providers.find(&model.provider).is_some() {
+        return None;
+    }
+    let known: Vec<&str> = desk.providers.iter().map(|one| one.name.as_str()).collect();
+    let (provider, known) = (&model.provider, known.join(", "));
+    Some(format!("{model}: nobody knows the provider `{provider}`; there are {known}"))
 }
 
 /// The settings of the database plane.

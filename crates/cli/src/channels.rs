@@ -63,7 +63,9 @@ fn alert_settings(home: &Home) -> Result<AlertSettings, CliError> {
     }
     let mut policy = Policy::default();
     if let Some(text) = text("alerts.cooldown", "a duration, such as \"4h\"")? {
-        policy.cooldown = duration(&text).map_err(|why| wrong("alerts.cooldown", &why))?;
+        policy.cooldown = duration(&text).map_err(|why| {
+            wrong("alerts.cooldown", &format!("a duration, such as \"4h\": {why}"))
+        })?;
     }
     let with_queries = match home.file.get("alerts.include_query_text") {
         None => false,

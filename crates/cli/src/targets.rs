@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
+use gbrain_core::format::suggest::nearest;
+use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
 use gbrain_core::request::Trust;
-use gbrain_core::search::edit_distance;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_eval::suite::TargetBook;
 use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open};
@@ -70,7 +71,8 @@ pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetBook {
         };
         let value = described.ok_or_else(|| {
             wrong(format!(
-                "nobody describes the target `{name}`, neither config.json nor the suites' file"
+                "nobody describes the target `{name}`, neither config.json nor the suites' file: `gbrain targets \
+                 list` shows what there is, docs/targets.md how to describe one"
             ))
         })?;
         read_target(name, &value).map_err(|error| wrong(error.to_string()))
@@ -87,31 +89,48 @@ pub(crate) fn named(home: &Home, name: &str) -> Result<TargetSettings, CliError>
     if name == LOCAL {
         return Ok(TargetSettings::local());
     }
-    let described = match home.targets.get(name) {
-        Some(value) => Some(value.clone()),
-        None => {
-            SuiteSource::new(home, None).read()?.and_then(|file| file.targets.get(name).cloned())
-        }
+    let file = match home.targets.contains_key(name) {
+        true => None,
+        false => SuiteSource::new(home, None).read()?,
     };
-    match described {
-        Some(value) => Ok(read_target(name, &value)?),
-        None => {
-            let known = home.targets.keys().map(String::as_str).chain([LOCAL]);
-            let nearest = known.min_by_key(|known| edit_distance(known, name)).unwrap_or(LOCAL);
-            Err(CliError::usage(format!(
-                "there is no target `{name}` in {}",
-                home.config_path().display()
-            ))
-            .hint(format!("did you mean `{nearest}`? `gbrain targets list` shows what there is")))
-        }
+    let of_file = file.map(|file| file.targets).unwrap_or_default();
+    if let Some(value) = home.targets.get(name).or_else(|| of_file.get(name)) {
+        return Ok(read_target(name, value)?);
     }
+    let known = home.targets.keys().chain(of_file.keys()).map(String::as_str).chain([LOCAL]);
+    let near = nearest(name, known).map(|near| format!("did you mean `{near}`? "));
+    let near = near.unwrap_or_default();
+    Err(CliError::usage(format!(
+        "there is no target `{name}`, neither in {} nor in the file of suites",
+        home.config_path().display()
+    ))
+    .hint(format!("{near}`gbrain targets list` shows what there is")))
 }
 
-/// Every target, or what is wrong with it, by name.
-pub(crate) fn all(home: &Home) -> BTreeMap<String, Result<TargetSettings, TargetSettingsError>> {
-    let described =
-        home.targets.iter().map(|(name, value)| (name.clone(), read_target(name, value)));
-    described.chain([(LOCAL.to_owned(), Ok(TargetSettings::local()))]).collect()
+/// A target that is described somewhere, or what is wrong with it.
+pub(crate) struct Described {
+    /// Where: a file.
+    pub(crate) file: Option<String>,
+    /// What it is.
+    pub(crate) target: Result<TargetSettings, TargetSettingsError>,
+}
+
+/// Every target by name, and why the file of suites can't be read: what config.json describes goes before it.
+pub(crate) fn all(home: &Home) -> (BTreeMap<String, Described>, Option<CliError>) {
+    let source = SuiteSource::new(home, None);
+    let described = |path: &std::path::Path, name: &String, value: &serde_json::Value| {
+        let file = Some(path.display().to_string());
+        (name.clone(), Described { file, target: read_target(name, value) })
+    };
+    let (file, problem) = match source.read() {
+        Ok(file) => (file.unwrap_or_default(), None),
+        Err(error) => (SuiteFile::default(), Some(error)),
+    };
+    let config = home.config_path();
+    let local = Described { file: None, target: Ok(TargetSettings::local()) };
+    let of_file = file.targets.iter().map(|(name, value)| described(source.path(), name, value));
+    let of_home = home.targets.iter().map(|(name, value)| described(&config, name, value));
+    (of_file.chain(of_home).chain([(LOCAL.to_owned(), local)]).collect(), problem)
 }
 
 /// What targets need of the world: paths begin at the home, interrupting stops them.

@@ -18,6 +18,8 @@ pub enum HookError {
     NoKey,
     /// It was asked for, and there is nobody to ask.
     NoProvider,
+    /// Nobody knows what asking it costs.
+    NoPrice,
     /// It answered, and nothing of it could be used.
     Empty,
     /// It gave the wrong number of scores, or scores that are no numbers.
@@ -31,6 +33,7 @@ named! {
         OverBudget = "over_budget",
         NoKey = "no_key",
         NoProvider = "no_provider",
+        NoPrice = "no_price",
         Empty = "empty",
         BadScores = "bad_scores",
     }

@@ -4,6 +4,7 @@
 //! depends on arrives as an argument, so that the same arguments give the same bytes.
 
 pub mod access;
+pub mod address;
 pub mod alert;
 pub mod baseline;
 pub mod benchmark;
@@ -50,4 +51,5 @@ pub mod text;
 pub mod triage;
 pub mod untrusted;
 pub mod usage;
+pub mod variable;
 mod yaml;

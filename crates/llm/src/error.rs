@@ -112,7 +112,8 @@ impl From<AskErrorKind> for HookError {
     fn from(kind: AskErrorKind) -> Self {
         match kind {
             AskErrorKind::NoKey => Self::NoKey,
-            AskErrorKind::NoProvider | AskErrorKind::NoPrice => Self::NoProvider,
+            AskErrorKind::NoProvider => Self::NoProvider,
+            AskErrorKind::NoPrice => Self::NoPrice,
             AskErrorKind::OverBudget => Self::OverBudget,
             AskErrorKind::Timeout => Self::Timeout,
             _ => Self::Failed,

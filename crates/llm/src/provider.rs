@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use gbrain_core::named;
+use gbrain_core::variable;
 use gbrain_net::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -168,6 +169,10 @@ fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
         return Err(format!("has the base_url {base_url:?}, which is no http(s) address"));
     }
+    if let Some(name) = &key_env {
+        variable::check("key_env", name)
+            .map_err(|error| format!("is not described right: {error}"))?;
+    }
     let key = match (key_env, key_file) {
         (Some(_), Some(_)) => return Err("has both key_env and key_file; give one".to_owned()),
         (Some(variable), None) => KeySource::Env(variable),
@@ -247,6 +252,7 @@ mod tests {
             r#"{"lab": {"base_url": "http://x", "api": "soap"}}"#,
             r#"{"lab": {"base_url": "http://x", "key": "sk-1"}}"#,
             r#"{"lab": {"base_url": "http://x", "key_env": "A", "key_file": "b"}}"#,
+            r#"{"lab": {"base_url": "http://x", "key_env": "sk-live-1"}}"#,
         ] {
             assert!(with(bad).is_err(), "{bad}");
         }

@@ -67,6 +67,7 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
     schedule(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
+    waiting(store.as_ref(), &mut duties)?;
     told(&autopilot.alerts, store.as_ref(), &mut duties)?;
     let_go(store.as_ref(), store.clock()?, &mut |workspace, gone| {
         duties.extend(kept(workspace.as_str().to_owned(), gone));
@@ -117,7 +118,40 @@ fn told(
         let duty = AutopilotDuty { duty: name, ..duty(&delivery.workspace, state, error) };
         tried.lock().unwrap_or_else(PoisonError::into_inner).push(duty);
     })?;
-    duties.extend(tried.into_inner().unwrap_or_else(PoisonError::into_inner));
+    duties.extend(grouped(tried.into_inner().unwrap_or_else(PoisonError::into_inner)));
+    Ok(())
+}
+
+/// Messages that wait or were given up for the same reason are one line of their channel.
+fn grouped(tried: Vec<AutopilotDuty>) -> Vec<AutopilotDuty> {
+    let mut groups: Vec<(AutopilotDuty, usize)> = Vec::new();
+    for duty in tried {
+        match groups.iter_mut().find(|(one, _)| *one == duty && duty.error.is_some()) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((duty, 1)),
+        }
+    }
+    let told = |(duty, count): (AutopilotDuty, usize)| match duty.error {
+        Some(why) if count > 1 => {
+            AutopilotDuty { error: Some(format!("{count} messages: {why}")), ..duty }
+        }
+        _ => duty,
+    };
+    groups.into_iter().map(told).collect()
+}
+
+/// Suites that are on and were not due.
+fn waiting(store: &dyn Store, duties: &mut Vec<AutopilotDuty>) -> Result<(), CliError> {
+    for workspace in store.workspaces()? {
+        for suite in store.suites(&workspace.id)?.into_iter().filter(|one| one.enabled) {
+            let (workspace, duty) = (workspace.id.to_string(), format!("suite:{}", suite.name));
+            let is_told = |one: &AutopilotDuty| one.workspace == workspace && one.duty == duty;
+            if !duties.iter().any(is_told) {
+                let state = "not_due".to_owned();
+                duties.push(AutopilotDuty { workspace, duty, state, report: None, error: None });
+            }
+        }
+    }
     Ok(())
 }
 
@@ -154,5 +188,37 @@ fn on_the_wire(workspace: String, tended: Tended) -> AutopilotDuty {
         state: state.to_owned(),
         report,
         error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_wait_for_one_reason_are_one_line() {
+        let duty = |channel: &str, state: &str, error: Option<&str>| AutopilotDuty {
+            workspace: "default".to_owned(),
+            duty: format!("alerts:{channel}"),
+            state: state.to_owned(),
+            report: None,
+            error: error.map(str::to_owned),
+        };
+        let unset = Some("the variable CHAT is not set");
+        let tried = vec![
+            duty("chat", "queued", unset),
+            duty("hook", "told", None),
+            duty("chat", "queued", unset),
+            duty("hook", "told", None),
+            duty("chat", "queued", Some("status 500")),
+        ];
+        let found = grouped(tried);
+        let expected = vec![
+            duty("chat", "queued", Some("2 messages: the variable CHAT is not set")),
+            duty("hook", "told", None),
+            duty("hook", "told", None),
+            duty("chat", "queued", Some("status 500")),
+        ];
+        assert_eq!(found, expected);
     }
 }

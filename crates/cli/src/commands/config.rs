@@ -7,8 +7,10 @@ use gbrain_brain::Brain;
 use gbrain_core::config::{self, ConfigError, KEYS, Key};
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
 use gbrain_eval::calibrate::tell_changed;
+use gbrain_llm::ModelRef;
 use serde_json::{Value, json};
 
+use crate::asking::{desk, unknown_provider};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::home::FILE_KEYS;
@@ -56,6 +58,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
             refuse_file_key(context, key, value)?;
             let key = config::renamed(key).unwrap_or(key);
             let value = checked(key, value)?;
+            refuse_unknown_provider(context, key, &value)?;
             let brain = context.brain()?;
             let before = brain.store().config_get(brain.workspace(), key)?;
             brain.store().config_set(brain.workspace(), key, &value)?;
@@ -124,6 +127,17 @@ fn checked(key: &str, value: &str) -> Result<String, CliError> {
         },
         ConfigError::Value { .. } => CliError::config(error.to_string()),
     })
+}
+
+/// A model of a provider that nobody knows would be stored, and asked by nobody.
+fn refuse_unknown_provider(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
+    let model = value.parse::<ModelRef>().ok().filter(|_| key.starts_with("models."));
+    let Some(model) = model else { return Ok(()) };
+    match unknown_provider(&desk(&context.home)?, &model) {
+        None => Ok(()),
+        Some(why) => Err(CliError::config(format!("`{key}` is not set: {why}"))
+            .hint("describe another one under `llm.providers` in config.json: docs/models.md")),
+    }
 }
 
 /// What a process must read before it opens a database can't live in the database.

@@ -13,6 +13,7 @@ use gbrain_core::target::LOCAL;
 use gbrain_eval::triage::{Subject, TriageMeans, find, look};
 use gbrain_store::Store;
 
+use super::alerts::elsewhere;
 use super::suites::SuiteSource;
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
 use crate::commands::Context;
@@ -52,7 +53,13 @@ pub(crate) struct HowArgs {
 /// Triages a run.
 pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
     let store: Arc<dyn Store> = context.store()?.into();
-    let subject = find(store.as_ref(), &context.home.workspace, &args.what)?;
+    let subject = find(store.as_ref(), &context.home.workspace, &args.what).map_err(|error| {
+        let error = CliError::from(error);
+        match elsewhere(context, &args.what) {
+            Some(hint) => CliError { hints: vec![hint], ..error },
+            None => error,
+        }
+    })?;
     let body = looked(context, &store, &subject, &args.how, (Trust::Trusted, args.show_queries))?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
@@ -87,7 +94,9 @@ pub(super) fn looked(
         false => None,
     };
     let stop = interrupted();
-    let again = match is_local || how.ask {
+    let found = (targets.find)(&subject.body.target);
+    let target_problem = found.err().filter(|_| !is_local).map(|error| error.message);
+    let again = match is_local || (how.ask && target_problem.is_none()) {
         true => Some(targets.open(&subject.body.target, &brain, helpers.as_ref(), &stop)?),
         false => None,
     };
@@ -103,6 +112,7 @@ pub(super) fn looked(
         again: again.as_deref(),
         trust,
         may_cost: how.ask,
+        target_problem,
         progress: &progress,
     };
     let body = look(&means, subject, shows_queries)?;
@@ -112,8 +122,9 @@ pub(super) fn looked(
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory as _, Parser as _};
-    use gbrain_core::triage::{Class, Remedy, mitigation};
+    use clap::Parser as _;
+    use gbrain_core::suite::report::Reason;
+    use gbrain_core::triage::{Class, Lost, Remedy, Rerun, mitigation};
 
     use super::LOCAL;
     use crate::args::Args;
@@ -134,20 +145,32 @@ mod tests {
     /// Whatever triage tells people to type is something that this program understands.
     #[test]
     fn every_command_of_every_mitigation_is_one() {
-        let known =
-            |name: &str| Args::command().get_subcommands().any(|one| one.get_name() == name);
+        let page = |page: &str, is_deleted: bool| Lost {
+            page: page.to_owned(),
+            is_deleted,
+            query: Some("who is there".to_owned()),
+        };
+        let lost = [page("wiki::a b", false), page("gone", true)];
+        let reasons: [&[Reason]; 3] = [&[], &[Reason::NoQueries], &[Reason::NoCalibration]];
+        let suite = Rerun { name: "weekly", target: None };
         for class in Class::ALL {
             for (target, is_other_model) in [(LOCAL, false), (LOCAL, true), ("prod", false)] {
-                let (workspace, suite, page) = ("team-a", "weekly", Some("wiki::a b"));
-                let smoke = Some("smoke");
-                let remedy = Remedy { workspace, suite, smoke, target, is_other_model, page };
-                for command in mitigation(*class, &remedy).commands {
-                    let words = words(&command);
-                    if words[3] == "calibrate" && !known("calibrate") {
-                        continue;
+                for (reasons, lost) in reasons.iter().flat_map(|one| [(one, &lost[..]), (one, &[])])
+                {
+                    let remedy = Remedy {
+                        workspace: "team-a",
+                        suite,
+                        smoke: Some(Rerun { name: "smoke", target: Some("other") }),
+                        target,
+                        is_target_unknown: is_other_model,
+                        is_other_model,
+                        reasons,
+                        lost,
+                    };
+                    for command in mitigation(*class, &remedy).commands {
+                        let parsed = Args::try_parse_from(words(&command));
+                        assert!(parsed.is_ok(), "{command}: {:?}", parsed.err());
                     }
-                    let parsed = Args::try_parse_from(&words);
-                    assert!(parsed.is_ok(), "{command}: {:?}", parsed.err());
                 }
             }
         }

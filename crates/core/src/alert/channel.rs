@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Severity;
+use crate::address::{self, AddressError};
+use crate::format::plain::plain;
 use crate::suite::Alerting;
+use crate::variable;
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,7 +96,10 @@ fn submission() -> u16 {
 pub fn channel(name: &str, entry: &Value) -> Result<Channel, ChannelError> {
     let wrong = |reason: String| ChannelError::Form { name: name.to_owned(), reason };
     let channel: Channel =
-        serde_json::from_value(entry.clone()).map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_value(entry.clone()).map_err(|error| wrong(plain(&error.to_string())))?;
+    for (field, variable) in channel.named() {
+        variable::check(field, variable).map_err(|error| wrong(error.to_string()))?;
+    }
     check(name, &channel).map_err(|reason| wrong(reason.to_owned()))?;
     Ok(channel)
 }
@@ -111,19 +117,27 @@ impl Channel {
 
     /// The variables that must hold its secrets.
     pub fn variables(&self) -> Vec<&str> {
+        self.named().into_iter().map(|(_, variable)| variable).collect()
+    }
+
+    /// The variables that it names, by key.
+    fn named(&self) -> Vec<(&'static str, &str)> {
         match self {
-            Self::Pagerduty { routing_key_env, url: _ } => vec![routing_key_env],
-            Self::Slack { url_env } => vec![url_env],
-            Self::Webhook { url: _, secret_env } => vec![secret_env],
+            Self::Pagerduty { routing_key_env, url: _ } => {
+                vec![("routing_key_env", routing_key_env)]
+            }
+            Self::Slack { url_env } => vec![("url_env", url_env)],
+            Self::Webhook { url: _, secret_env } => vec![("secret_env", secret_env)],
             Self::Email { username_env, password_env, .. } => {
-                username_env.iter().chain(password_env).map(String::as_str).collect()
+                let user = username_env.as_deref().map(|name| ("username_env", name));
+                let password = password_env.as_deref().map(|name| ("password_env", name));
+                user.into_iter().chain(password).collect()
             }
         }
     }
 }
 
 fn check(name: &str, channel: &Channel) -> Result<(), &'static str> {
-    let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
     // An address goes into lines of a conversation with a server.
     let is_address = |one: &String| {
         one.contains('@')
@@ -131,8 +145,15 @@ fn check(name: &str, channel: &Channel) -> Result<(), &'static str> {
     };
     match channel {
         _ if !(1..=200).contains(&name.len()) => Err("a name has 1 to 200 bytes"),
-        Channel::Pagerduty { url, .. } | Channel::Webhook { url, .. } if !is_url(url) => {
-            Err("its address begins neither with https:// nor with http://")
+        Channel::Pagerduty { url, .. } | Channel::Webhook { url, .. } => {
+            match address::check(url) {
+                Ok(()) => Ok(()),
+                Err(AddressError::None) => {
+                    Err("its address begins neither with https:// nor with http://")
+                }
+                Err(AddressError::User) => Err("its address holds a user, and addresses are shown"),
+                Err(AddressError::Key) => Err("its address holds a key, and addresses are shown"),
+            }
         }
         Channel::Email { to, .. } if to.is_empty() => {
             Err("it is for nobody; name somebody in `to`")
@@ -217,6 +238,39 @@ mod tests {
             json!({ "kind": "email", "host": "h", "from": "a@b", "to": ["c@d"], "username_env": "U" }),
             "together",
         );
+    }
+
+    #[test]
+    fn a_secret_in_place_of_a_name_is_refused_and_not_repeated() {
+        let secret = "R0UT1NGKEY0123456789ABCDEF012345";
+        let refused = |entry: Value, says: &str| {
+            let error = read(json!({ "x": entry })).unwrap_err();
+            assert!(error.contains(says) && !error.contains(secret), "{error}");
+        };
+        let mail = json!({ "kind": "email", "host": "h", "from": "a@b", "to": ["c@d"] });
+        let mailed = |field: &str| {
+            let mut entry = mail.clone();
+            entry["username_env"] = json!("U");
+            entry["password_env"] = json!("P");
+            entry[field] = json!(secret);
+            entry
+        };
+        refused(json!({ "kind": "pagerduty", "routing_key_env": secret }), "`routing_key_env`");
+        refused(
+            json!({ "kind": "slack", "url_env": format!("https://hooks.example/{secret}") }),
+            "`url_env`",
+        );
+        refused(json!({ "kind": "slack", "url_env": "" }), "`url_env`");
+        refused(
+            json!({ "kind": "webhook", "url": "https://x", "secret_env": secret }),
+            "`secret_env`",
+        );
+        refused(mailed("username_env"), "`username_env`");
+        refused(mailed("password_env"), "`password_env`");
+        let url = format!("https://hooks.example/?token={secret}");
+        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "holds a key");
+        let url = format!("https://{secret}@hooks.example");
+        refused(json!({ "kind": "webhook", "url": url, "secret_env": "S" }), "holds a user");
     }
 
     #[test]

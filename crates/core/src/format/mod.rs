@@ -23,6 +23,7 @@ pub mod links;
 pub mod logs;
 pub mod page;
 pub mod pages;
+pub mod plain;
 pub mod probe;
 pub mod prompts;
 pub mod qrels;

@@ -9,8 +9,17 @@ pub fn did_you_mean(refusal: &str) -> Option<String> {
         .find_map(|start| refusal.split_once(start))?;
     let (wrong, known) = after.split_once('`')?;
     let known = known.split('`').skip(1).step_by(2);
-    let nearest = known.min_by_key(|known| edit_distance(known, wrong))?;
-    Some(format!("did you mean `{nearest}`?"))
+    Some(format!("did you mean `{}`?", nearest(wrong, known)?))
+}
+
+/// The nearest of what is known, if it is near: at most about a third of it is different.
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let far = |known: &str| edit_distance(known, wrong);
+    let nearest = known.into_iter().min_by_key(|known| far(known))?;
+    let length = nearest.chars().count().max(wrong.chars().count());
+    // Two letters that changed places are two steps, also in a short word.
+    let most = (length / 3).max(2).min(length.saturating_sub(1));
+    (far(nearest) <= most).then_some(nearest)
 }
 
 #[cfg(test)]
@@ -35,6 +44,7 @@ mod tests {
         };
         check(r#"{ "timeout_second": 1 }"#, Some("did you mean `timeout_seconds`?"));
         check(r#"{ "ulr": "x" }"#, Some("did you mean `url`?"));
+        check(r#"{ "colour": "x" }"#, None);
         check(r#"{ "url": 3 }"#, None);
         check("[", None);
     }

@@ -168,13 +168,7 @@ impl WireFinding {
             because,
             evidence: WireEvidence::from(&evidence),
         };
-        Self {
-            class,
-            because,
-            advice: advice.to_owned(),
-            commands,
-            cases: cases.into_iter().map(case).collect(),
-        }
+        Self { class, because, advice, commands, cases: cases.into_iter().map(case).collect() }
     }
 }
 
@@ -185,6 +179,8 @@ impl From<&Evidence> for WireEvidence {
             fallbacks,
             latency,
             presence,
+            // The commands say so.
+            is_deleted: _,
             in_words,
             in_vectors,
             similarity,

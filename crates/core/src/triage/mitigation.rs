@@ -1,15 +1,39 @@
 //! What to do about a class, as the playbook says, in commands.
 
 use super::Class;
+use crate::suite::report::Reason;
 use crate::target::LOCAL;
+
+/// So many pages have a command of their own.
+const NAMED: usize = 5;
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mitigation {
     /// In a sentence.
-    pub advice: &'static str,
+    pub advice: String,
     /// What to paste, in order.
     pub commands: Vec<String>,
+}
+
+/// A suite that can be run again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rerun<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Who it asks by itself; none if nobody here can tell.
+    pub target: Option<&'a str>,
+}
+
+/// Something that should have been found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// As a page.
+    pub page: String,
+    /// Whether it was deleted.
+    pub is_deleted: bool,
+    /// The text of the query, where the reader may see it.
+    pub query: Option<String>,
 }
 
 /// Where something is to be done.
@@ -18,83 +42,178 @@ pub struct Remedy<'a> {
     /// The workspace.
     pub workspace: &'a str,
     /// The suite that failed.
-    pub suite: &'a str,
+    pub suite: Rerun<'a>,
     /// The suite that is run after something was mended; none where there is none for that.
-    pub smoke: Option<&'a str>,
+    pub smoke: Option<Rerun<'a>>,
     /// Who was asked.
     pub target: &'a str,
+    /// Whether nobody describes who was asked.
+    pub is_target_unknown: bool,
     /// Whether the index holds vectors of another model than the one that is wanted.
     pub is_other_model: bool,
-    /// Something that should have been found, as a page.
-    pub page: Option<&'a str>,
+    /// Why the run does not say enough.
+    pub reasons: &'a [Reason],
+    /// What should have been found.
+    pub lost: &'a [Lost],
+}
+
+impl Remedy<'_> {
+    fn own(&self, command: &str) -> String {
+        format!("gbrain --workspace {} {command}", self.workspace)
+    }
+
+    /// A run that asks whom this one asked.
+    fn run(&self, suite: Rerun<'_>) -> String {
+        let own = suite.target.unwrap_or(LOCAL);
+        match self.target == own || self.target.is_empty() {
+            true => self.own(&format!("suites run {}", suite.name)),
+            false => self.own(&format!("suites run {} --target {}", suite.name, self.target)),
+        }
+    }
+
+    fn check(&self) -> String {
+        match self.is_target_unknown {
+            true => self.own("targets list"),
+            false => self.own(&format!("targets check {}", self.target)),
+        }
+    }
+
+    /// A command for each page, as far as there is room.
+    fn each(&self, command: impl Fn(&Lost) -> String) -> Vec<String> {
+        let mut commands: Vec<String> = Vec::new();
+        for command in self.lost.iter().map(|lost| self.own(&command(lost))) {
+            if commands.len() < NAMED && !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
 }
 
 /// What to do about a class.
 pub fn mitigation(class: Class, remedy: &Remedy<'_>) -> Mitigation {
-    let Remedy { workspace, suite, smoke, target, is_other_model, page } = *remedy;
-    let is_local = target == LOCAL;
-    let own = |command: &str| format!("gbrain --workspace {workspace} {command}");
-    let run = |suite: &str| own(&format!("suites run {suite}"));
-    let check = || own(&format!("targets check {target}"));
-    let smoke = smoke.unwrap_or(suite);
-    let (advice, commands) = match class {
+    let (advice, commands) = match of_reasons(class, remedy) {
+        Some(found) => found,
+        None => of_class(class, remedy),
+    };
+    let mut pages: Vec<&str> = remedy.lost.iter().map(|one| one.page.as_str()).collect();
+    pages.sort_unstable();
+    pages.dedup();
+    let is_cut = remedy.target == LOCAL && matches!(class, Class::PipelineBug | Class::Ranking);
+    let more = match pages.len().saturating_sub(NAMED) {
+        more if more > 0 && is_cut => format!(" (and {more} more page(s), not named here)"),
+        _ => String::new(),
+    };
+    Mitigation { advice: format!("{advice}{more}"), commands }
+}
+
+/// What a run asks for that could not measure.
+fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<String>)> {
+    let has = |reason: Reason| remedy.reasons.contains(&reason);
+    let own = |command: &str| remedy.own(command);
+    match class {
+        Class::Infrastructure if remedy.is_target_unknown => Some((
+            "nobody describes the target so that it can be used: describe it in config.json or in the file \
+             of suites (docs/targets.md), then run the suite",
+            vec![own("targets list"), remedy.run(remedy.suite)],
+        )),
+        Class::Unknown if has(Reason::NoQueries) => Some((
+            "write down what is to be asked and what must be found, then run the suite",
+            vec![
+                own("queries add 'QUERY' --expected 'PAGE'"),
+                own("queries import queries.jsonl"),
+                own("queries promote"),
+                remedy.run(remedy.suite),
+            ],
+        )),
+        Class::Threshold if has(Reason::NoCalibration) && remedy.lost.is_empty() => Some((
+            "choose a reranker if there is none, collect pairs and calibrate, then run the suite",
+            vec![
+                own("config set models.rerank voyage:rerank-2.5"),
+                own("calibrate collect"),
+                own("calibrate score"),
+                own("calibrate deploy"),
+                remedy.run(remedy.suite),
+            ],
+        )),
+        _ => None,
+    }
+}
+
+fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
+    let is_local = remedy.target == LOCAL;
+    let own = |command: &str| remedy.own(command);
+    let run = || remedy.run(remedy.suite);
+    let smoke = || remedy.run(remedy.smoke.unwrap_or(remedy.suite));
+    let check = || remedy.check();
+    match class {
         Class::EmbeddingDrift if !is_local => (
             "have the target make its vectors again, then see whether the measures come back",
-            vec![check(), run(suite)],
+            vec![check(), run()],
         ),
-        Class::EmbeddingDrift if is_other_model => (
+        Class::EmbeddingDrift if remedy.is_other_model => (
             "move the vectors to the model that is wanted, then see whether the measures come back",
-            vec![own("reembed --status"), own("reembed"), run(suite)],
+            vec![own("reembed --status"), own("reembed"), run()],
         ),
         Class::EmbeddingDrift => (
             "make the vectors again, then see whether the measures come back",
-            vec![own("reindex --verify"), own("reindex"), run(suite)],
+            vec![own("reindex --verify"), own("reindex"), run()],
         ),
         Class::Threshold => (
             "score the borderline pairs again and set a threshold that keeps recall, then run the suite",
-            vec![
-                own("calibrate score"),
-                own("calibrate verify"),
-                own("calibrate deploy"),
-                run(suite),
-            ],
+            vec![own("calibrate score"), own("calibrate verify"), own("calibrate deploy"), run()],
         ),
         Class::PipelineBug if !is_local => (
             "look at what the target took in, roll back or mend it, then run the smoke suite",
-            vec![check(), run(smoke)],
+            vec![check(), smoke()],
         ),
         Class::PipelineBug => (
             "look at what was taken in, roll back or mend it, then run the smoke suite",
             [own("doctor --deep"), own("reindex --verify")]
                 .into_iter()
-                .chain(page.map(|page| own(&format!("history {}", quoted(page)))))
-                .chain([run(smoke)])
+                .chain(remedy.each(|Lost { page, is_deleted, query: _ }| {
+                    let verb = if *is_deleted { "restore" } else { "history" };
+                    format!("{verb} {}", quoted(page))
+                }))
+                .chain([smoke()])
                 .collect(),
         ),
         Class::Infrastructure => (
             "follow the runbook of the part that did not answer, then run the suite",
-            vec![check(), own("doctor"), run(suite)],
+            vec![check(), own("doctor"), run()],
         ),
         Class::Ranking if !is_local => (
             "see what is ranked before it; replay before the target's settings are changed",
-            vec![check(), own(&format!("eval replay --against captured.ndjson --target {target}"))],
+            vec![
+                check(),
+                own(&format!("eval replay --against captured.ndjson --target {}", remedy.target)),
+            ],
         ),
         Class::Ranking => (
             "see which stage put others before it; replay before the settings are changed",
-            vec![
-                own(&format!(
-                    "query 'QUERY' --explain --why-not {}",
-                    quoted(page.unwrap_or("SLUG"))
-                )),
-                own("eval replay --against captured.ndjson --blame"),
-            ],
+            ranked(remedy)
+                .into_iter()
+                .chain([own("eval replay --against captured.ndjson --blame")])
+                .collect(),
         ),
         Class::Unknown => (
             "look at the case by hand, and let the target tell what its stages found",
-            vec![check(), run(suite)],
+            vec![check(), run()],
         ),
+    }
+}
+
+/// What tells why pages are where they are.
+fn ranked(remedy: &Remedy<'_>) -> Vec<String> {
+    let ask = |query: &str, page: &str| {
+        format!("query {} --explain --why-not {}", quoted(query), quoted(page))
     };
-    Mitigation { advice, commands }
+    match remedy.lost.is_empty() {
+        true => vec![remedy.own(&ask("QUERY", "SLUG"))],
+        false => remedy.each(|Lost { page, query, is_deleted: _ }| {
+            ask(query.as_deref().unwrap_or("QUERY"), page)
+        }),
+    }
 }
 
 /// One word of a shell, whatever is in it.
@@ -106,13 +225,20 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn remedy() -> Remedy<'static> {
+        let suite = Rerun { name: "weekly", target: Some(LOCAL) };
+        Remedy { workspace: "team-a", suite, target: LOCAL, ..Remedy::default() }
+    }
+
+    fn lost(page: &str, is_deleted: bool, query: Option<&str>) -> Lost {
+        Lost { page: page.to_owned(), is_deleted, query: query.map(str::to_owned) }
+    }
+
     #[test]
     fn every_class_has_commands() {
         for class in Class::ALL {
             for target in [LOCAL, "prod"] {
-                let remedy =
-                    Remedy { workspace: "team-a", suite: "weekly", target, ..Remedy::default() };
-                let found = mitigation(*class, &remedy);
+                let found = mitigation(*class, &Remedy { target, ..remedy() });
                 assert!(!found.commands.is_empty() && !found.advice.is_empty());
                 let is_own = |one: &String| one.starts_with("gbrain --workspace team-a ");
                 assert!(found.commands.iter().all(is_own), "{found:?}");
@@ -121,16 +247,57 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_named_where_one_is_known() {
-        let remedy = Remedy {
-            target: LOCAL,
-            page: Some("wiki::a'b"),
-            smoke: Some("quick"),
-            ..Remedy::default()
-        };
-        let commands = mitigation(Class::PipelineBug, &remedy).commands.join("\n");
+    fn every_lost_page_has_a_command_as_far_as_there_is_room() {
+        let pages: Vec<Lost> = (0..7).map(|at| lost(&format!("n{at}"), at == 1, None)).collect();
+        let smoke = Some(Rerun { name: "quick", target: None });
+        let found = mitigation(Class::PipelineBug, &Remedy { lost: &pages, smoke, ..remedy() });
+        let commands = found.commands.join("\n");
         assert!(
-            commands.contains(r"history 'wiki::a'\''b'") && commands.contains("suites run quick")
+            commands.contains("history 'n0'") && commands.contains("restore 'n1'"),
+            "{commands}"
         );
+        assert!(commands.contains("'n4'") && !commands.contains("'n5'"), "{commands}");
+        assert!(found.advice.ends_with("(and 2 more page(s), not named here)"), "{found:?}");
+        assert!(commands.ends_with("suites run quick"), "{commands}");
+    }
+
+    #[test]
+    fn what_is_asked_is_quoted_for_a_shell() {
+        let pages = [lost("wiki::a'b", false, Some("who's there?")), lost("c", false, None)];
+        let found = mitigation(Class::Ranking, &Remedy { lost: &pages, ..remedy() });
+        assert!(
+            found.commands[0]
+                .ends_with(r"query 'who'\''s there?' --explain --why-not 'wiki::a'\''b'"),
+            "{found:?}"
+        );
+        assert!(found.commands[1].contains("query 'QUERY' --explain --why-not 'c'"), "{found:?}");
+    }
+
+    #[test]
+    fn a_run_asks_whom_it_asked() {
+        let last = |remedy: &Remedy<'_>| {
+            mitigation(Class::Infrastructure, remedy).commands.last().unwrap().clone()
+        };
+        assert!(last(&remedy()).ends_with("suites run weekly"));
+        let staging = Remedy { target: "staging", ..remedy() };
+        assert!(last(&staging).ends_with("suites run weekly --target staging"));
+        let suite = Rerun { name: "weekly", target: Some("staging") };
+        assert!(last(&Remedy { suite, ..staging }).ends_with("suites run weekly"));
+    }
+
+    #[test]
+    fn what_could_not_measure_says_what_it_needs() {
+        let check = |class, remedy: &Remedy<'_>, expected: &str| {
+            let commands = mitigation(class, remedy).commands.join("\n");
+            assert!(commands.contains(expected), "{commands}");
+        };
+        let reasons = |reasons| Remedy { reasons, ..remedy() };
+        check(Class::Unknown, &reasons(&[Reason::NoQueries]), "queries import");
+        check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "config set models.rerank");
+        check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "calibrate collect");
+        let unknown = Remedy { target: "gone", is_target_unknown: true, ..remedy() };
+        check(Class::Infrastructure, &unknown, "targets list");
+        let advice = mitigation(Class::Infrastructure, &unknown).advice;
+        assert!(advice.starts_with("nobody describes the target"), "{advice}");
     }
 }

@@ -13,7 +13,7 @@ mod rules;
 mod run;
 
 pub use affected::{Affected, affected, is_late, limit_of};
-pub use mitigation::{Mitigation, Remedy, mitigation};
+pub use mitigation::{Lost, Mitigation, Remedy, Rerun, mitigation};
 pub use rules::{Classified, classify};
 pub use run::{CaseFinding, Finding, Looked, Triage, triage};
 
@@ -102,6 +102,8 @@ pub struct Evidence {
     pub latency: Option<(f64, f64)>,
     /// What is known of what must be found.
     pub presence: Presence,
+    /// Whether it was deleted before the run: it can be brought back.
+    pub is_deleted: bool,
     /// Whether words had it; none if the target does not tell.
     pub in_words: Option<bool>,
     /// Whether meaning had it.
@@ -135,6 +137,7 @@ impl Default for Evidence {
             fallbacks: Vec::new(),
             latency: None,
             presence: Presence::Unknown,
+            is_deleted: false,
             in_words: None,
             in_vectors: None,
             similarity: None,

@@ -1,6 +1,8 @@
 //! A run, taken apart by class: what its cases say, and what it says as a whole.
 
-use super::{Class, Evidence, Mitigation, Remedy, classify, mitigation};
+use std::collections::BTreeMap;
+
+use super::{Class, Evidence, Lost, Mitigation, Remedy, classify, mitigation};
 use crate::format::suite::{SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
 use crate::suite::measure::Measure;
@@ -12,7 +14,7 @@ pub struct Looked {
     /// The query's id.
     pub id: String,
     /// Something that should have been found, where that is known.
-    pub page: Option<String>,
+    pub lost: Option<Lost>,
     /// What is known.
     pub evidence: Evidence,
 }
@@ -52,22 +54,35 @@ pub struct Triage {
     pub verdict: Verdict,
 }
 
+/// Cases of one class, before it is said what to do.
+#[derive(Default)]
+struct Pile {
+    because: Vec<String>,
+    cases: Vec<CaseFinding>,
+    lost: Vec<Lost>,
+}
+
 /// Sorts what is known of a run's cases by class, with what the run says itself.
 pub fn triage(run: &SuiteRunBody, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Triage {
-    let mut findings: Vec<Finding> = Vec::new();
-    for Looked { id, page, evidence } in cases {
+    let mut piles: BTreeMap<Class, Pile> = BTreeMap::new();
+    for Looked { id, lost, evidence } in cases {
         let found = classify(&evidence);
-        let remedy = Remedy { page: page.as_deref(), ..*remedy };
-        let finding = of_class(&mut findings, found.class, &remedy);
-        finding.cases.push(CaseFinding { id, because: found.because, evidence });
+        let pile = piles.entry(found.class).or_default();
+        pile.cases.push(CaseFinding { id, because: found.because, evidence });
+        pile.lost.extend(lost);
     }
     for (class, why) in of_run(run) {
-        of_class(&mut findings, class, remedy).because.push(why);
+        piles.entry(class).or_default().because.push(why);
     }
-    if findings.is_empty() && run.verdict != Verdict::Pass {
+    if piles.is_empty() && run.verdict != Verdict::Pass {
         let why = "it did not pass, and nothing that is kept says why";
-        of_class(&mut findings, Class::Unknown, remedy).because.push(why.to_owned());
+        piles.entry(Class::Unknown).or_default().because.push(why.to_owned());
     }
+    let finding = |(class, Pile { because, cases, lost }): (Class, Pile)| {
+        let remedy = Remedy { lost: &lost, reasons: &run.inconclusive_reasons, ..*remedy };
+        Finding { class, because, cases, mitigation: mitigation(class, &remedy) }
+    };
+    let mut findings: Vec<Finding> = piles.into_iter().map(finding).collect();
     findings.sort_by_key(|one| (std::cmp::Reverse(one.cases.len()), one.class));
     let is_known = findings.iter().any(|one| one.class != Class::Unknown);
     let verdict = match (findings.is_empty(), run.verdict) {
@@ -76,19 +91,6 @@ pub fn triage(run: &SuiteRunBody, cases: Vec<Looked>, remedy: &Remedy<'_>) -> Tr
         (false, _) => Verdict::Fail,
     };
     Triage { class: findings.first().map(|one| one.class), findings, verdict }
-}
-
-fn of_class<'f>(
-    findings: &'f mut Vec<Finding>,
-    class: Class,
-    remedy: &Remedy<'_>,
-) -> &'f mut Finding {
-    let at = findings.iter().position(|one| one.class == class).unwrap_or_else(|| {
-        let mitigation = mitigation(class, remedy);
-        findings.push(Finding { class, because: Vec::new(), cases: Vec::new(), mitigation });
-        findings.len() - 1
-    });
-    &mut findings[at]
 }
 
 /// What a run says beside its cases.
@@ -162,7 +164,7 @@ mod tests {
     use crate::suite::threshold::Status;
     use crate::suite::{Kind, Suite};
     use crate::target::TargetErrorKind;
-    use crate::triage::Presence;
+    use crate::triage::{Presence, Rerun};
     use jiff::Timestamp;
 
     fn run(reason: Option<Reason>, verdict: Verdict) -> SuiteRunBody {
@@ -184,11 +186,12 @@ mod tests {
     }
 
     fn remedy() -> Remedy<'static> {
-        Remedy { workspace: "default", suite: "s", target: "local", ..Remedy::default() }
+        let suite = Rerun { name: "s", target: None };
+        Remedy { workspace: "default", suite, target: "local", ..Remedy::default() }
     }
 
     fn case(id: &str, evidence: Evidence) -> Looked {
-        Looked { id: id.to_owned(), page: None, evidence }
+        Looked { id: id.to_owned(), lost: None, evidence }
     }
 
     #[test]

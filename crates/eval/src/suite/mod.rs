@@ -40,7 +40,7 @@ pub use queries::{
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
 pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
-pub use suites::{KEY_LIMIT, KIND, asked_key, group, registered, run_key, stand_in};
+pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
 
 /// A value of ours as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {

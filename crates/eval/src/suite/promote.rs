@@ -2,7 +2,8 @@
 //! most frequent, with what they found as suggested keys. A person accepts them, or not.
 //!
 //! An answer that was voted up suggests what it began with; one that was voted down is worth asking again, and
-//! what it showed is no suggestion.
+//! what it showed is no suggestion. What was only returned suggests the page that was first most often, and
+//! nothing that is as good: a query for which whatever it finds is right can't fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -17,8 +18,6 @@ use gbrain_store::{CaptureFilter, RetrievalFilter, Store, StoreError, Traffic};
 
 use super::queries::stored;
 
-/// As many pages are suggested for a query.
-const KEYS: usize = 3;
 /// As many labels are read together.
 const LABELS: usize = 10_000;
 
@@ -152,7 +151,7 @@ fn proposal(seen: Seen) -> Proposal {
         (false, _) => seen.labelled.clone(),
         (true, false) => seen.liked.clone(),
         (true, true) if seen.is_disliked => Vec::new(),
-        (true, true) => most_returned(&seen.pages),
+        (true, true) => most_returned(&seen.pages).into_iter().collect(),
     };
     let mut known = BTreeSet::new();
     keys.retain(|key| known.insert(key.clone()));
@@ -178,9 +177,8 @@ fn proposal(seen: Seen) -> Proposal {
     Proposal { entry, asked: seen.asked, is_labelled }
 }
 
-/// The pages that were first most often, then those that were there most often.
-fn most_returned(pages: &BTreeMap<String, (u64, u64)>) -> Vec<String> {
-    let mut ranked: Vec<(&String, &(u64, u64))> = pages.iter().collect();
-    ranked.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    ranked.into_iter().take(KEYS).map(|(page, _)| page.clone()).collect()
+/// The page that was first most often; among those, the one that was there most often.
+fn most_returned(pages: &BTreeMap<String, (u64, u64)>) -> Option<String> {
+    let most = pages.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
+    most.map(|(page, _)| page.clone())
 }

@@ -1,7 +1,8 @@
 //! Suites as the store knows them: what is registered, and what names a run.
 
-use gbrain_core::format::suite::{FileError, SuiteEntry};
+use gbrain_core::format::suite::{Drift, FileError, SuiteEntry, SuiteFile};
 use gbrain_core::hash::Hash;
+use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::{Kind, Suite};
 use gbrain_store::Suite as StoredSuite;
 use jiff::Timestamp;
@@ -38,6 +39,15 @@ pub fn registered(stored: &StoredSuite) -> Result<Suite, FileError> {
     let entry: SuiteEntry = serde_json::from_str(&stored.spec)
         .map_err(|error| FileError::Form { line: error.line(), reason: error.to_string() })?;
     entry.suite()
+}
+
+/// How a suite that is registered stands to a file. One that can't be read is never as the file has it.
+pub fn drift(file: &SuiteFile, stored: &StoredSuite, workspace: &WorkspaceId) -> Option<Drift> {
+    match serde_json::from_str::<SuiteEntry>(&stored.spec) {
+        Ok(entry) => file.drift(&entry, workspace.as_str()),
+        Err(_) if file.find(&stored.name, workspace.as_str()).is_some() => Some(Drift::Differs),
+        Err(_) => Some(Drift::NotInFile),
+    }
 }
 
 /// What stands for a suite that can't be read.

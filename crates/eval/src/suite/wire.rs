@@ -8,7 +8,7 @@ use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::Trigger;
 use gbrain_store::{Store, StoreError, SuiteEvent, SuiteRun, SuiteRunFilter, SuiteRunInfo};
 
-use super::suites::{registered, stand_in};
+use super::suites::{drift, registered, stand_in};
 
 /// The suites of a workspace, by name: those that are registered, and those that only a file knows.
 pub fn suites(
@@ -24,7 +24,8 @@ pub fn suites(
         };
         let last_run = last_run(store, workspace, &stored.name)?;
         let (registered, enabled) = (true, stored.enabled);
-        infos.push(SuiteInfo { registered, enabled, problem, last_run, ..info(&suite) });
+        let drift = file.and_then(|file| drift(file, &stored, workspace));
+        infos.push(SuiteInfo { registered, enabled, drift, problem, last_run, ..info(&suite) });
     }
     let is_here = |own: &str| own == "*" || own == workspace.as_str();
     for entry in file.iter().flat_map(|file| &file.suites) {
@@ -53,6 +54,7 @@ fn info(suite: &Suite) -> SuiteInfo {
         triggers: suite.triggers.iter().map(trigger).collect(),
         registered: false,
         enabled: false,
+        drift: None,
         problem: None,
         last_run: None,
     }

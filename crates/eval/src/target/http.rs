@@ -131,6 +131,12 @@ fn escaped(text: &str) -> String {
 /// What a failure of a call means.
 pub(super) fn missed(failure: Failure) -> Missed {
     let Failure { kind, message, status: _, after } = failure;
+    // What the client says of its own clocks is nobody's language.
+    let message = match kind {
+        FailureKind::Timeout => "there was no answer within `timeout_seconds`".to_owned(),
+        FailureKind::ConnectTimeout => "there was no connection in time".to_owned(),
+        _ => message,
+    };
     let kind = match kind {
         FailureKind::ConnectTimeout | FailureKind::Timeout | FailureKind::TimeoutThere => {
             TargetErrorKind::Timeout
@@ -144,8 +150,11 @@ pub(super) fn missed(failure: Failure) -> Missed {
         FailureKind::Denied => TargetErrorKind::Denied,
         FailureKind::Refused | FailureKind::Unsendable => TargetErrorKind::BadRequest,
     };
-    Missed { error: TargetError::new(kind, message), after }
+    Missed { error: TargetError::new(kind, message), after, said: None }
 }
+
+/// As many characters of what is no answer are shown to a person who asks for them.
+const SAID: usize = 2_000;
 
 /// An API over HTTP.
 pub(super) struct Http {
@@ -189,8 +198,9 @@ impl Wire for Http {
             let mut missed = missed(failure);
             // Hidden before it is cut: half a key would not be known again.
             let said = self.caller.hide(String::from_utf8_lossy(&response.body).into_owned());
-            let said: String = said.chars().take(80).collect();
-            missed.error.message.push_str(&format!("; it begins with {said:?}"));
+            let begins: String = said.chars().take(80).collect();
+            missed.error.message.push_str(&format!("; it begins with {begins:?}"));
+            missed.said = Some(said.chars().take(SAID).collect());
             missed
         })
     }

@@ -63,7 +63,7 @@ pub trait Ask: Sync {
 /// What a target said, and what was understood of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
-    /// As it was said; none if nothing was, or if it is not said in JSON.
+    /// As it was said; a text where it is not said in JSON, none if nothing was.
     pub said: Option<Value>,
     /// As it was understood.
     pub answer: Result<TargetAnswer, TargetError>,

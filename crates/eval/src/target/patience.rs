@@ -18,11 +18,13 @@ pub(super) struct Missed {
     pub(super) error: TargetError,
     /// The wait that the target asked for.
     pub(super) after: Option<Duration>,
+    /// What it said instead of an answer, without secrets, as far as a person reads it.
+    pub(super) said: Option<String>,
 }
 
 impl From<TargetError> for Missed {
     fn from(error: TargetError) -> Self {
-        Self { error, after: None }
+        Self { error, after: None, said: None }
     }
 }
 

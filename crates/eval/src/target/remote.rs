@@ -68,7 +68,11 @@ impl Remote {
     ) -> Result<TargetAnswer, TargetError> {
         let question = self.asked(question)?;
         let given = self.patience.try_for(question.within, &|timeout| {
-            let said = self.wire.fetch(&question, timeout)?;
+            let said = self.wire.fetch(&question, timeout).inspect_err(|missed| {
+                if let Some(text) = &missed.said {
+                    see(&Value::String(text.clone()));
+                }
+            })?;
             see(&said);
             Ok(self.wire.read(&question, &said)?)
         });

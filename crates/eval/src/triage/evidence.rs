@@ -7,12 +7,12 @@ use gbrain_core::format::suite::{SuiteRunBody, WireCase};
 use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Trust;
-use gbrain_core::suite::Kind;
 use gbrain_core::suite::case::{DEPTH, Flag};
 use gbrain_core::suite::graph::Faith;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
+use gbrain_core::suite::{Kind, Suite};
 use gbrain_core::triage::{
-    Affected, Evidence, Looked, Remedy, affected, classify, is_late, triage,
+    Affected, Evidence, Looked, Lost, Remedy, Rerun, affected, classify, is_late, triage,
 };
 use gbrain_store::{Store, StoreError};
 
@@ -37,6 +37,8 @@ pub struct TriageMeans<'a> {
     pub trust: Trust,
     /// Whether asking may cost something: then models take part.
     pub may_cost: bool,
+    /// Why the target that was asked can't be found any more: nobody describes it.
+    pub target_problem: Option<String>,
     /// Told how many cases are done, and of how many.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -71,20 +73,24 @@ pub fn look(
     let affected = affected(run);
     let mut looked = Vec::new();
     for (at, one) in affected.iter().enumerate() {
-        looked.push(known.looked(means, one)?);
+        looked.push(known.looked(means, one, shows_queries)?);
         (means.progress)(at + 1, affected.len());
     }
-    let smoke = smoke(store, ws)?;
+    let (own, smoke) = (suite(store, ws, &run.suite)?, smoke(store, ws)?);
+    let smoke = smoke.as_ref();
     let remedy = Remedy {
         workspace: ws.as_str(),
-        suite: &run.suite,
-        smoke: smoke.as_deref(),
+        suite: Rerun { name: &run.suite, target: own.as_ref().map(|one| one.target.as_str()) },
+        smoke: smoke.map(|one| Rerun { name: &one.name, target: Some(&one.target) }),
         target: &run.target,
+        is_target_unknown: means.target_problem.is_some(),
         is_other_model: known.here.as_ref().is_some_and(|here| here.is_other_model),
-        page: None,
+        reasons: &run.inconclusive_reasons,
+        lost: &[],
     };
     let found = triage(run, looked, &remedy);
     let mut notes = subject.notes.clone();
+    notes.extend(means.target_problem.clone());
     if known.logs.is_empty() && run.asked > 0 {
         notes.push("the logs of the run are gone".to_owned());
     }
@@ -95,12 +101,15 @@ pub fn look(
     Ok(TriageBody::new(&parts, &texts))
 }
 
+/// A suite as it is registered; none where it is not.
+fn suite(store: &dyn Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
+    Ok(store.suite(ws, name)?.and_then(|stored| registered(&stored).ok()))
+}
+
 /// A suite that is run after something was mended.
-fn smoke(store: &dyn Store, ws: &WorkspaceId) -> Result<Option<String>, StoreError> {
-    let suites = store.suites(ws)?;
-    let is_smoke =
-        |one: &&gbrain_store::Suite| registered(one).is_ok_and(|suite| suite.kind == Kind::Smoke);
-    Ok(suites.iter().find(is_smoke).map(|one| one.name.clone()))
+fn smoke(store: &dyn Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
+    let mut suites = store.suites(ws)?.into_iter().filter_map(|stored| registered(&stored).ok());
+    Ok(suites.find(|suite| suite.kind == Kind::Smoke))
 }
 
 impl Known<'_> {
@@ -109,6 +118,7 @@ impl Known<'_> {
         &self,
         means: &TriageMeans<'_>,
         affected: &Affected<'_>,
+        shows_queries: bool,
     ) -> Result<Looked, TriageError> {
         let case = affected.case;
         let logged = self.logs.get(&case.query_id);
@@ -116,7 +126,7 @@ impl Known<'_> {
         let id = case.query_id.clone();
         let Some(query) = self.queries.get(&id) else {
             own.notes.push("its query is no longer kept".to_owned());
-            return Ok(Looked { id, page: None, evidence: own });
+            return Ok(Looked { id, lost: None, evidence: own });
         };
         let again = Again::new(means, query, &own);
         let mut found: Option<(Evidence, &Key)> = None;
@@ -130,11 +140,15 @@ impl Known<'_> {
             }
         }
         Ok(match found {
-            None => Looked { id, page: None, evidence: own },
+            None => Looked { id, lost: None, evidence: own },
             Some((evidence, key)) => {
                 let is_named = key.kind == KeyKind::Document && means.trust == Trust::Trusted;
-                let page = is_named.then(|| key.id.clone());
-                Looked { id, page, evidence }
+                let lost = is_named.then(|| Lost {
+                    page: key.id.clone(),
+                    is_deleted: evidence.is_deleted,
+                    query: shows_queries.then(|| query.text.clone()),
+                });
+                Looked { id, lost, evidence }
             }
         })
     }

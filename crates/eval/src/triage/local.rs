@@ -166,6 +166,7 @@ impl<'a> Here<'a> {
                 true => Presence::Unknown,
                 false => Presence::Superseded,
             };
+            evidence.is_deleted = !self.is_after(last);
             let when = if self.is_after(last) { "after" } else { "before" };
             evidence.notes.push(format!("it was deleted {when} the run"));
             return Ok(());

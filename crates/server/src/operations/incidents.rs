@@ -61,6 +61,8 @@ pub(crate) fn triage(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Fa
         again: again.as_deref(),
         trust: Trust::Untrusted,
         may_cost: false,
+        // What this house describes is nobody's business elsewhere.
+        target_problem: None,
         progress: &|_, _| (),
     };
     Reply::json(&look(&means, &subject, false)?)

@@ -9,6 +9,7 @@ use gbrain_core::format::alert::{
 use gbrain_eval::alert::wire;
 use gbrain_store::{AlertStatus, Delivery, DeliveryFilter, DeliveryState, Store};
 
+use super::elsewhere;
 use crate::channels::alert_tools;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
@@ -145,8 +146,11 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
     let workspace = &context.home.workspace;
     let all = wire::alerts(store.as_ref(), workspace, None, store.clock()?)?.alerts;
     let alert = all.into_iter().find(|alert| alert.key == args.key).ok_or_else(|| {
+        let hint = elsewhere(context, &args.key);
+        let hint =
+            hint.unwrap_or_else(|| "`gbrain alerts list --all` shows those there are".to_owned());
         CliError::usage(format!("there is no alert `{}` in workspace {workspace}", args.key))
-            .hint("`gbrain alerts list --all` shows those there are")
+            .hint(hint)
     })?;
     let own = DeliveryFilter { dedup_key: Some(args.key.clone()), ..DeliveryFilter::default() };
     let deliveries = store.deliveries(workspace, &own, SHOWN)?;
@@ -167,7 +171,7 @@ fn as_text(alert: &AlertBody) -> String {
         format!("owners {}", alert.owners.join(", ")),
     ];
     lines.extend(alert.target.iter().map(|target| format!("against {target}")));
-    lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {value}")));
+    lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {}", short(value))));
     if alert.failing_count > 0 {
         lines.push(format!("{} failing cases: {}", alert.failing_count, alert.failing.join(", ")));
     }
@@ -178,6 +182,15 @@ fn as_text(alert: &AlertBody) -> String {
         lines.push("silenced".to_owned());
     }
     lines.join("\n") + "\n"
+}
+
+/// A figure as a person reads it: a number has four decimals at most.
+fn short(figure: &str) -> String {
+    let decimals = figure.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    match figure.parse::<f64>() {
+        Ok(number) if decimals > 4 => format!("{number:.4}"),
+        _ => figure.to_owned(),
+    }
 }
 
 /// Lists messages.
@@ -213,4 +226,18 @@ fn tell_deliveries(context: &Context<'_>, deliveries: &[DeliveryBody]) {
     };
     let head = ["ID", "CHANNEL", "ACTION", "STATE", "TRIES", "ENDED OR NEXT", "KEY", "ERROR"];
     context.terminal.out(table(&head, deliveries.iter().map(row)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn figures_have_four_decimals_at_most() {
+        let check = |figure: &str, expected: &str| assert_eq!(short(figure), expected);
+        check("0.17845102598403653", "0.1785");
+        check("0.5", "0.5");
+        check("92%", "92%");
+        check("1.2.3.45678", "1.2.3.45678");
+    }
 }

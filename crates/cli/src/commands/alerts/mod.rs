@@ -79,6 +79,13 @@ pub(crate) fn run(context: &Context<'_>, args: &AlertsArgs) -> Result<Exit, CliE
     }
 }
 
+/// What to do with the key of an alert that another workspace has.
+pub(crate) fn elsewhere(context: &Context<'_>, key: &str) -> Option<String> {
+    let workspace = key.strip_prefix("gbrain/")?.split('/').next()?;
+    let is_other = !workspace.is_empty() && workspace != context.home.workspace.as_str();
+    is_other.then(|| format!("it is one of workspace {workspace}: say --workspace {workspace}"))
+}
+
 /// A reason, which must say something.
 fn reason(text: &str) -> Result<&str, CliError> {
     match text.trim() {

@@ -3,7 +3,7 @@
 use clap::Args;
 use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
 use gbrain_eval::alert::wire;
-use gbrain_store::{NewSilence, Silence};
+use gbrain_store::{AlertState, NewSilence, Silence};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -48,7 +48,23 @@ pub(super) fn silence(context: &Context<'_>, args: &SilenceArgs) -> Result<Exit,
         ));
     }
     let reason = super::reason(reason)?;
+    if !how_long.is_positive() {
+        return Err(CliError::usage("--for is no time at all").hint("write it as 30m or 2h"));
+    }
     let store = context.store()?;
+    let board = store.alert_board(&context.home.workspace)?;
+    let is_meant = |one: &AlertState| match key.strip_suffix('*') {
+        Some(beginning) => one.dedup_key.starts_with(beginning),
+        None => one.dedup_key == *key,
+    };
+    if !board.states.iter().any(is_meant) {
+        let hint = super::elsewhere(context, beginning);
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        context.terminal.warn(format!(
+            "no alert of workspace {} has such a key yet; `gbrain alerts list --all` shows them{hint}",
+            context.home.workspace
+        ));
+    }
     let starts_at = store.clock()?;
     let ends_at = starts_at
         .checked_add(*how_long)

@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, args: &DeployArgs) -> Result<Exit, CliE
         context.terminal.json(&deployed);
     } else {
         let (least, model) = (deployed.threshold, &deployed.model);
-        context.terminal.line(format!("{RERANK_THRESHOLD} = {least} for {model}"));
+        context.terminal.line(format!("{RERANK_THRESHOLD} = {least:.4} for {model}"));
     }
     Ok(Exit::Pass)
 }

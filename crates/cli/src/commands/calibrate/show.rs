@@ -36,6 +36,11 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
         context.terminal.json(&body);
     } else {
         context.terminal.out(text::calibration(&body));
+        if reranker.is_none() {
+            context.terminal.remark(
+                "no reranker is set: `gbrain config set models.rerank voyage:rerank-2.5`, for example",
+            );
+        }
     }
     Ok(Exit::Pass)
 }

@@ -1,6 +1,6 @@
 //! Who is told: channels that can't be used, messages that do not get through.
 
-use gbrain_store::Store;
+use gbrain_store::{AlertStatus, Store};
 
 use super::finding::Finding;
 use crate::channels::alert_tools;
@@ -31,8 +31,10 @@ fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, CliError>
             Some(format!("channel `{name}`: the variable {variable} is not set here"))
         }
     });
+    let board = store.alert_board(&context.home.workspace)?;
+    let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing).count();
     let message = format!(
-        "{} channel(s), {} message(s) queued, {} given up",
+        "{firing} alert(s) fire, {} channel(s), {} message(s) queued, {} given up",
         directory.channels.len(),
         counts.queued,
         counts.dead
@@ -47,10 +49,13 @@ fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, CliError>
             .remedy("gbrain serve, gbrain worker, or gbrain alerts deliver")
     } else if counts.dead > 0 {
         Finding::warn("alerts", message).remedy("gbrain alerts history --state dead")
+    } else if firing > 0 {
+        Finding::warn("alerts", message).remedy("gbrain alerts list")
     } else {
         Finding::ok("alerts", message)
     };
     Ok(finding
+        .detail("firing", firing)
         .detail("channels", directory.channels.len())
         .detail("queued", counts.queued)
         .detail("dead", counts.dead))

@@ -7,7 +7,7 @@ use gbrain_llm::Task;
 use gbrain_store::Store;
 
 use super::finding::Finding;
-use crate::asking::{desk, settings};
+use crate::asking::{desk, settings, unknown_provider};
 use crate::commands::Context;
 use crate::error::CliError;
 
@@ -17,7 +17,10 @@ const CHECK: &str = "rerank_calibration";
 pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
     match look(context, store) {
         Err(error) => Finding::unknown(CHECK, error),
-        Ok(body) => {
+        Ok((_, Some(unknown))) => {
+            Finding::warn(CHECK, unknown).remedy("gbrain config set models.rerank PROVIDER:MODEL")
+        }
+        Ok((body, None)) => {
             let message = body.state.in_words();
             let finding = match body.state.is_amiss() {
                 false => Finding::ok(CHECK, message),
@@ -35,11 +38,18 @@ pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
     }
 }
 
-fn look(context: &Context<'_>, store: &dyn Store) -> Result<StandingBody, CliError> {
+/// How it stands, and what is wrong with who is to judge.
+fn look(
+    context: &Context<'_>,
+    store: &dyn Store,
+) -> Result<(StandingBody, Option<String>), CliError> {
     let workspace = &context.home.workspace;
     let config = settings(store, workspace)?;
-    let chosen = desk(&context.home)?.choose(Task::Rerank, None, &config);
+    let desk = desk(&context.home)?;
+    let chosen = desk.choose(Task::Rerank, None, &config);
     let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
+    let unknown = chosen.as_ref().and_then(|(model, _)| unknown_provider(&desk, model));
     let reranker = chosen.map(|(model, _)| model.to_string());
-    Ok(stand(store, workspace, &config, reranker.as_deref(), None, context.now)?)
+    let body = stand(store, workspace, &config, reranker.as_deref(), None, context.now)?;
+    Ok((body, unknown))
 }

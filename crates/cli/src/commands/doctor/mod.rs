@@ -12,6 +12,7 @@ mod finding;
 mod home;
 mod probe;
 mod serving;
+mod suites;
 
 use clap::Args;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
             findings.push(contradictions::check(context, brain.store()));
             findings.push(probe::check(context, brain.store()));
             findings.push(calibration::check(context, brain.store()));
+            findings.push(suites::check(context, brain.store()));
             findings.push(alerts::check(context, brain.store()));
         }
         Err(error) => findings.push(Finding::unknown("store", error)),

@@ -6,7 +6,7 @@ use gbrain_core::request::RetrievalMode;
 use gbrain_core::suite::query::{
     CanonicalQuery, Difficulty, End, Family, KeyKind, Origin, QueryState,
 };
-use gbrain_eval::suite::{StoredQuery, Taken, row, take_in};
+use gbrain_eval::suite::{QueryProblem, StoredQuery, Taken, row, take_in};
 use gbrain_store::{Known, Store};
 use serde_json::json;
 
@@ -158,15 +158,26 @@ pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliErro
         origin: Origin::Manual,
         state: QueryState::Active,
     };
-    taken(context, vec![args.said.over(blank)])
+    taken(context, vec![args.said.over(blank)], &[])
 }
 
 /// Takes queries in, and tells what became of them.
-pub(super) fn taken(context: &Context<'_>, entries: Vec<QueryEntry>) -> Result<Exit, CliError> {
+pub(super) fn taken(
+    context: &Context<'_>,
+    entries: Vec<QueryEntry>,
+    places: &[String],
+) -> Result<Exit, CliError> {
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let taken = take_in(store.as_ref(), &context.home.workspace, entries, &scrubber, context.now)
-        .map_err(|error| CliError::new("input", error.to_string()))?;
+        .map_err(|problem| match &problem {
+        QueryProblem::Query { at, source }
+            if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
+        {
+            CliError::new("input", format!("{}: {source}", places[at - 1]))
+        }
+        _ => CliError::new("input", problem.to_string()),
+    })?;
     if context.terminal.is_json() {
         let list: Vec<_> = taken.iter().map(wire).collect();
         context.terminal.json(&json!({ "queries": list }));
@@ -201,6 +212,13 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
     let store = context.store()?;
     let found = find(context, store.as_ref(), &args.query)?;
     let entry = args.said.over(QueryEntry::from(&found.query));
+    let is_moved = args.state.is_some_and(|state| state != found.query.state);
+    if entry == QueryEntry::from(&found.query) && !is_moved {
+        context
+            .terminal
+            .remark("nothing changes: say what is to be otherwise, such as --expected PAGE");
+        return unchanged(context, &found);
+    }
     let query = entry.read().map_err(|error| CliError::new("input", error.to_string()))?;
     let hash = CanonicalQuery::text_hash(&query.text);
     store.put_queries(
@@ -216,6 +234,15 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
         context.terminal.json(&QueryEntry::from(&query));
     } else {
         context.terminal.line(format!("{}  {}  changed", found.number, query.id));
+    }
+    Ok(Exit::Pass)
+}
+
+fn unchanged(context: &Context<'_>, found: &StoredQuery) -> Result<Exit, CliError> {
+    if context.terminal.is_json() {
+        context.terminal.json(&QueryEntry::from(&found.query));
+    } else {
+        context.terminal.line(format!("{}  {}  unchanged", found.number, found.query.id));
     }
     Ok(Exit::Pass)
 }

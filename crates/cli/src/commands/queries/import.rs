@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::format::suite::read_queries;
+use gbrain_core::format::suite::{QueryFileError, read_queries};
 
 use super::change::taken;
 use crate::commands::Context;
@@ -24,13 +24,23 @@ pub(super) struct ImportArgs {
 
 /// Takes queries in, all files or none.
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
-    let mut entries = Vec::new();
+    let (mut entries, mut places) = (Vec::new(), Vec::new());
     for path in &args.files {
         let text = String::from_utf8(gbrain_eval::read_document(path)?)
             .map_err(|_| CliError::new("input", format!("{} is not UTF-8", path.display())))?;
-        let read = read_queries(&text)
-            .map_err(|error| CliError::new("input", format!("{}: {error}", path.display())))?;
-        entries.extend(read);
+        let shown = path.display();
+        let wrong = |QueryFileError { line, reason }| {
+            CliError::new("input", format!("{shown}:{line}: {reason}"))
+        };
+        let read = read_queries(&text).map_err(wrong)?;
+        if read.is_empty() {
+            return Err(CliError::new("input", format!("there are no queries in {shown}"))
+                .hint("`gbrain queries import --help` shows what a query is"));
+        }
+        for (line, entry) in read {
+            places.push(format!("{shown}:{line}"));
+            entries.push(entry);
+        }
     }
-    taken(context, entries)
+    taken(context, entries, &places)
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::format::suite::{QueryEntry, WireKey};
-use gbrain_core::suite::query::QueryState;
+use gbrain_core::suite::query::{Origin, QueryState};
 use gbrain_eval::suite::{AllQueries, StoredQuery, all_queries};
 use serde_json::{Value, json};
 
@@ -46,11 +46,23 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
             .terminal
             .remark("there are no queries; `gbrain queries add --help` shows how to make one");
     } else {
-        let head = ["NUMBER", "ID", "STATE", "SOURCE", "DIFFICULTY", "QUERY", "EXPECTED"];
-        context.terminal.out(table(&head, found.iter().map(|one| row(one))));
+        context.terminal.out(table(&HEAD, found.iter().map(|one| row(one))));
     }
     Ok(Exit::Pass)
 }
+
+/// What [`row`] tells.
+pub(super) const HEAD: [&str; 9] = [
+    "NUMBER",
+    "ID",
+    "STATE",
+    "SOURCE",
+    "DIFFICULTY",
+    "QUERY",
+    "EXPECTED",
+    "ACCEPTABLE",
+    "KEYS FROM",
+];
 
 /// A query with its number.
 pub(super) fn wire(one: &StoredQuery) -> Value {
@@ -65,7 +77,13 @@ pub(super) fn row(one: &StoredQuery) -> Vec<String> {
         WireKey::Document(id) => id.clone(),
         WireKey::Typed { kind, id } => format!("{kind}:{id}"),
     };
-    let expected: Vec<String> = entry.expected.iter().map(name).collect();
+    let names = |keys: &[WireKey]| keys.iter().map(name).collect::<Vec<_>>().join(", ");
+    let (expected, acceptable) = (names(&entry.expected), names(&entry.acceptable));
+    let from = match entry.origin {
+        Origin::Manual | Origin::Support => "people",
+        Origin::Feedback => "labels and votes",
+        Origin::Analytics => "what was returned first",
+    };
     vec![
         one.number.to_string(),
         one.query.id.clone(),
@@ -73,6 +91,8 @@ pub(super) fn row(one: &StoredQuery) -> Vec<String> {
         entry.source.unwrap_or_default(),
         entry.difficulty.to_string(),
         gbrain_core::report::visible(&entry.query, 80),
-        expected.join(", "),
+        expected,
+        acceptable,
+        from.to_owned(),
     ]
 }

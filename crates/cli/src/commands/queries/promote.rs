@@ -6,7 +6,8 @@ use gbrain_eval::suite::{StoredQuery, all_queries, propose, take_in};
 use serde_json::{Value, json};
 
 use super::change::set;
-use super::list::{row, wire};
+use super::find;
+use super::list::{HEAD, row, wire};
 use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -16,9 +17,10 @@ use crate::terminal::table;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gbrain queries promote --limit 20\n  gbrain queries promote --accept 12 13\n\n\
-    Captured queries are proposed by how often they were asked, with the pages that were returned first as \
-    suggested keys; labelled ones with the pages that people called relevant. They are candidates, which no \
-    suite asks, until somebody accepts them; `gbrain queries edit` sets their keys right first."
+    Captured queries are proposed by how often they were asked, with the page that was returned first most \
+    often as what must be found; labelled ones, and those voted on, with the pages that people called \
+    relevant. They are candidates, which no suite asks, until somebody accepts them; `gbrain queries edit` \
+    sets their keys right first."
 )]
 pub(super) struct PromoteArgs {
     /// Propose at most so many new ones.
@@ -31,10 +33,13 @@ pub(super) struct PromoteArgs {
 
 /// Proposes or accepts.
 pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, CliError> {
+    let store = context.store()?;
     if !args.accept.is_empty() {
+        for typed in &args.accept {
+            refuse_retired(&find(context, store.as_ref(), typed)?)?;
+        }
         return set(context, &args.accept, QueryState::Active);
     }
-    let store = context.store()?;
     let workspace = &context.home.workspace;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let proposals = propose(store.as_ref(), workspace, &scrubber, usize::from(args.limit))?;
@@ -52,9 +57,18 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
             .terminal
             .remark("there is nothing to propose; queries are captured while eval.capture is on");
     } else {
-        let head = ["NUMBER", "ID", "STATE", "SOURCE", "DIFFICULTY", "QUERY", "EXPECTED"];
-        context.terminal.out(table(&head, waiting.iter().map(|one| row(one))));
+        context.terminal.out(table(&HEAD, waiting.iter().map(|one| row(one))));
         context.terminal.remark("accept with `gbrain queries promote --accept NUMBER...`");
     }
     Ok(Exit::Pass)
+}
+
+/// Somebody took it out of the suites; whoever wants it back says so.
+fn refuse_retired(one: &StoredQuery) -> Result<(), CliError> {
+    if one.query.state != QueryState::Retired {
+        return Ok(());
+    }
+    let StoredQuery { number, query } = one;
+    Err(CliError::usage(format!("query {number} ({}) is retired, and no candidate", query.id))
+        .hint(format!("`gbrain queries edit {number} --state active` takes it back")))
 }

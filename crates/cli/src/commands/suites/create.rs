@@ -9,7 +9,7 @@ use gbrain_store::Store;
 use serde_json::json;
 
 use super::SuiteSource;
-use super::file::{Meant, meant, workspaces_of};
+use super::file::{Meant, meant, tell_unknown_target, workspaces_of};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 
@@ -125,6 +125,7 @@ pub(super) fn run(
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &name)?;
     let workspaces = register(context, store.as_ref(), file.as_ref(), &meant)?;
+    tell_unknown_target(context, file.as_ref(), &meant);
     let path = source.path.display().to_string();
     if context.terminal.is_json() {
         context.terminal.json(

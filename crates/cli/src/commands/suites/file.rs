@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gbrain_core::format::suite::{SuiteEntry, SuiteFile};
+use gbrain_core::format::suite::{Drift, SuiteEntry, SuiteFile};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::target::LOCAL;
+use gbrain_eval::suite::drift;
 use gbrain_store::Store;
 
 use crate::commands::Context;
@@ -33,6 +35,11 @@ impl SuiteSource {
                 Self { path, is_typed: false }
             }
         }
+    }
+
+    /// Where it is, or would be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Its text; none if there is no file and none was typed.
@@ -107,4 +114,48 @@ pub(super) fn workspaces_of(
         return Ok(vec![meant.workspace.clone()]);
     }
     Ok(store.workspaces()?.into_iter().map(|workspace| workspace.id).collect())
+}
+
+/// What to do about a suite that is registered otherwise than the file has it.
+pub(super) fn take_over(name: &str, drift: Drift, enabled: bool) -> String {
+    match (drift, enabled) {
+        (Drift::Differs, true) => format!("`gbrain suites enable {name}` takes the file's over"),
+        (Drift::Differs, false) => {
+            format!("`gbrain suites create --from {name}` takes the file's over")
+        }
+        (Drift::NotInFile, _) => format!("`gbrain suites remove {name}` takes it out"),
+    }
+}
+
+/// Remarks that what is run is not what the scheduler runs.
+pub(super) fn tell_drift(
+    context: &Context<'_>,
+    store: &dyn Store,
+    file: Option<&SuiteFile>,
+    meant: &Meant,
+) -> Result<(), CliError> {
+    let name = &meant.entry.name;
+    let stored = store.suite(&meant.workspace, name)?.filter(|stored| stored.enabled);
+    let Some((file, stored)) = file.zip(stored) else { return Ok(()) };
+    if drift(file, &stored, &meant.workspace) == Some(Drift::Differs) {
+        let what = take_over(name, Drift::Differs, stored.enabled);
+        context.terminal.remark(format!(
+            "this run is of the suite as the file has it; what is registered and enabled differs: {what}"
+        ));
+    }
+    Ok(())
+}
+
+/// Warns of a target that nobody describes: the suite is kept, and can't be run yet.
+pub(super) fn tell_unknown_target(context: &Context<'_>, file: Option<&SuiteFile>, meant: &Meant) {
+    let target = meant.entry.target.as_deref().unwrap_or(LOCAL);
+    let is_known = target == LOCAL
+        || context.home.targets.contains_key(target)
+        || file.is_some_and(|file| file.targets.contains_key(target));
+    if !is_known {
+        context.terminal.warn(format!(
+            "nobody describes the target `{target}` yet: describe it under `targets` in config.json or in the \
+             file of suites (docs/targets.md), then try `gbrain targets check {target}`"
+        ));
+    }
 }

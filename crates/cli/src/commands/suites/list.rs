@@ -4,6 +4,7 @@ use gbrain_core::format::suite::{SuiteInfo, SuitesBody};
 use gbrain_eval::suite::wire;
 
 use super::SuiteSource;
+use super::file::take_over;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
@@ -11,8 +12,9 @@ use crate::terminal::table;
 /// Lists suites.
 pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let file = source.read()?;
-    let suites = wire::suites(store.as_ref(), &context.home.workspace, file.as_ref())?;
+    // Where there is no file any more, nothing is in it.
+    let file = source.read()?.unwrap_or_default();
+    let suites = wire::suites(store.as_ref(), &context.home.workspace, Some(&file))?;
     if context.terminal.is_json() {
         context.terminal.json(&SuitesBody { suites });
     } else if suites.is_empty() {
@@ -22,6 +24,12 @@ pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, C
     } else {
         let head = ["NAME", "TYPE", "TARGET", "TRIGGERS", "ON", "LAST RUN"];
         context.terminal.out(table(&head, suites.iter().map(row)));
+        for (suite, drift) in suites.iter().filter_map(|one| Some((one, one.drift?))) {
+            let SuiteInfo { name, enabled, .. } = suite;
+            let what = take_over(name, drift, *enabled);
+            let path = source.path.display();
+            context.terminal.remark(format!("{name}: {} ({path}); {what}", drift.in_words()));
+        }
     }
     Ok(Exit::Pass)
 }
@@ -37,12 +45,16 @@ fn row(suite: &SuiteInfo) -> Vec<String> {
         (None, Some(run)) => format!("{} {} (run {})", run.verdict, run.finished_at, run.id),
         (None, None) => "never".to_owned(),
     };
+    let on = match suite.drift {
+        Some(drift) => format!("{on}, {}", drift.in_words()),
+        None => on.to_owned(),
+    };
     vec![
         suite.name.clone(),
         suite.kind.to_string(),
         suite.target.clone(),
         suite.triggers.join(", "),
-        on.to_owned(),
+        on,
         last,
     ]
 }

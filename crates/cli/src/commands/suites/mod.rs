@@ -5,6 +5,7 @@ mod file;
 mod list;
 mod past;
 mod prune;
+mod remove;
 mod run;
 mod switch;
 mod validate;
@@ -26,9 +27,10 @@ use crate::error::{CliError, Exit};
     gbrain suites create --name smoke --type smoke --owner @search --trigger manual --trigger ci\n  \
     gbrain queries import queries.jsonl\n  gbrain suites run smoke\n  gbrain suites enable smoke\n  \
     gbrain suites history smoke\n\n\
-    Suites are described in suites.yaml (or braintrust_suites.yaml) in the home, or in --file. A suite \
-    that is enabled is run by `gbrain serve`, `gbrain worker` and `gbrain autopilot` when a trigger of it \
-    fires.\n\n\
+    Suites are described in suites.yaml (or braintrust_suites.yaml) in the home, or in --file. `run` takes \
+    a suite as the file has it; triggers and alerts take it as it was registered by the last `create` or \
+    `enable`, and `list` says where the two differ. When a trigger of a suite that is enabled fires, `gbrain \
+    serve` and `gbrain worker` run it; `gbrain autopilot` only queues it for them.\n\n\
     Exit codes of run: 0 pass, 1 an alert was passed, 2 no verdict.")]
 pub(crate) struct SuitesArgs {
     /// The file of suites [default: suites.yaml, else braintrust_suites.yaml, in the home].
@@ -52,6 +54,8 @@ enum Action {
     Enable(switch::SwitchArgs),
     /// Keep the triggers of a suite from firing.
     Disable(switch::SwitchArgs),
+    /// Take out what is registered of a suite; its runs stay.
+    Remove(remove::RemoveArgs),
     /// List runs, newest first.
     History(past::HistoryArgs),
     /// Show a run.
@@ -72,6 +76,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SuitesArgs) -> Result<Exit, CliE
         Action::Run(args) => run::run(context, args, &source),
         Action::Enable(args) => switch::enable(context, args, &source),
         Action::Disable(args) => switch::disable(context, args),
+        Action::Remove(args) => remove::run(context, args, &source),
         Action::History(args) => past::history(context, args),
         Action::Show(args) => past::show(context, args),
         Action::Prune(args) => prune::run(context, args),

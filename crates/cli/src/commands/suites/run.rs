@@ -15,7 +15,7 @@ use gbrain_store::Store;
 use jiff::Timestamp;
 
 use super::SuiteSource;
-use super::file::{Meant, meant};
+use super::file::{Meant, meant, tell_drift};
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
 use crate::capture::scrubber;
 use crate::channels::{look_at_run, tell_of_run};
@@ -65,6 +65,7 @@ pub(super) fn run(
     let store: Arc<dyn Store> = context.store()?.into();
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
+    tell_drift(context, store.as_ref(), file.as_ref(), &meant)?;
     let mut suite = meant.entry.suite().map_err(|error| CliError::config(error.to_string()))?;
     suite.seed = args.seed.unwrap_or(suite.seed);
     let trigger = if args.ci { "ci" } else { "manual" };

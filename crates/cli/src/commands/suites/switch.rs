@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::SuiteSource;
 use super::create::register;
-use super::file::{Meant, meant, workspaces_of};
+use super::file::{Meant, meant, tell_unknown_target, workspaces_of};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 
@@ -30,6 +30,7 @@ pub(super) fn enable(
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
     register(context, store.as_ref(), file.as_ref(), &meant)?;
+    tell_unknown_target(context, file.as_ref(), &meant);
     each(context, store.as_ref(), &meant, true, &|workspace| {
         gbrain_eval::suite::enable(store.as_ref(), workspace, &args.name, context.now)
     })

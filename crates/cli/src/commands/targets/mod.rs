@@ -4,20 +4,21 @@ mod vectors;
 
 use clap::{Args, Subcommand};
 use gbrain_core::fault::one_line;
-use gbrain_core::format::target::{AnswerBody, TargetSettingsError};
+use gbrain_core::format::target::AnswerBody;
 use gbrain_core::request::RetrievalMode;
-use gbrain_core::target::{Found, Question, TargetAnswer, TargetSettings, Timings};
+use gbrain_core::target::{Found, Question, TargetAnswer, TargetError, TargetErrorKind, Timings};
 use gbrain_eval::target::{Ask, Look};
 use serde_json::{Value, json};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use crate::targets::{all, named, with_target};
+use crate::targets::{Described, all, named, with_target};
 use crate::terminal::table;
 
 /// Arguments of `targets`.
 #[derive(Debug, Args)]
-#[command(after_help = "Targets are described in config.json, for example:
+#[command(
+    after_help = "Targets are described in config.json or under `targets` in the file of suites, for example:
   { \"targets\": { \"prod\": { \"kind\": \"http\", \"api\": \"lightfast-v1\", \"url\": \"https://api.example.com\",
                            \"key_env\": \"PROD_KEY\" } } }
 Kinds are http (lightfast-internal, lightfast-v1, lightfast-2026, gbrain, custom), mcp, command and run;
@@ -26,7 +27,8 @@ Kinds are http (lightfast-internal, lightfast-v1, lightfast-2026, gbrain, custom
 Examples:
   gbrain targets list
   gbrain targets check prod --query \"who owns billing?\" --rationale
-  gbrain eval replay --against captured.ndjson --target prod")]
+  gbrain eval replay --against captured.ndjson --target prod"
+)]
 pub(crate) struct TargetsArgs {
     #[command(subcommand)]
     action: Option<Action>,
@@ -82,34 +84,40 @@ pub(crate) fn run(context: &Context<'_>, args: &TargetsArgs) -> Result<Exit, Cli
 }
 
 fn list(context: &Context<'_>) -> Exit {
-    let all = all(&context.home);
-    let is_whole = all.values().all(Result::is_ok);
+    let (all, problem) = all(&context.home);
+    let is_whole = problem.is_none() && all.values().all(|one| one.target.is_ok());
     if context.terminal.is_json() {
-        let target = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
-            match target {
-                Ok(target) => json!({
-                    "name": name, "kind": target.kind.name(), "place": target.place(),
-                    "most_results": target.most(), "error": null,
-                }),
-                Err(error) => {
-                    json!({ "name": name, "kind": null, "error": one_line(&error.to_string()) })
-                }
-            }
+        let target = |(name, Described { file, target }): (&String, &Described)| match target {
+            Ok(target) => json!({
+                "name": name, "kind": target.kind.name(), "place": target.place(),
+                "most_results": target.most(), "described_in": file, "error": null,
+            }),
+            Err(error) => json!({
+                "name": name, "kind": null, "described_in": file,
+                "error": one_line(&error.to_string()),
+            }),
         };
         let targets: Vec<Value> = all.iter().map(target).collect();
         context.terminal.json(&json!({ "schema_version": 1, "targets": targets }));
     } else {
-        let row = |(name, target): (&String, &Result<TargetSettings, TargetSettingsError>)| {
+        let row = |(name, Described { file, target }): (&String, &Described)| {
+            let file = file.clone().unwrap_or_else(|| "always there".to_owned());
             match target {
-                Ok(target) => vec![name.clone(), target.kind.name().to_owned(), target.place()],
-                Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned()],
+                Ok(target) => {
+                    vec![name.clone(), target.kind.name().to_owned(), target.place(), file]
+                }
+                Err(_) => vec![name.clone(), "-".to_owned(), "can't be used".to_owned(), file],
             }
         };
-        context.terminal.out(table(&["target", "kind", "where"], all.iter().map(row)));
+        let head = ["target", "kind", "where", "described in"];
+        context.terminal.out(table(&head, all.iter().map(row)));
     }
-    for error in all.values().filter_map(|target| target.as_ref().err()) {
+    for error in all.values().filter_map(|one| one.target.as_ref().err()) {
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         context.terminal.warn(format!("{}{hint}", one_line(&error.to_string())));
+    }
+    if let Some(problem) = problem {
+        context.terminal.warn(format!("its targets are not listed: {}", problem.message));
     }
     if is_whole { Exit::Pass } else { Exit::NoVerdict }
 }
@@ -136,11 +144,24 @@ fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
         }));
         return Ok(if answer.is_ok() { Exit::Pass } else { Exit::NoVerdict });
     }
-    if let Some(said) = said.filter(|_| args.raw) {
-        context.terminal.plain(&format!("{said:#}\n"));
+    match said.filter(|_| args.raw) {
+        Some(Value::String(text)) => context.terminal.plain(&format!("{text}\n")),
+        Some(said) => context.terminal.plain(&format!("{said:#}\n")),
+        None => (),
     }
-    context.terminal.out(shown(&answer?));
+    context.terminal.out(shown(&answer.map_err(|error| not_understood(error, args.raw))?));
     Ok(Exit::Pass)
+}
+
+/// Why a check failed. That this command shows more is no news here.
+fn not_understood(error: TargetError, raw: bool) -> CliError {
+    let is_malformed = error.kind == TargetErrorKind::Malformed;
+    let error = CliError::from(error);
+    match (is_malformed, raw) {
+        (false, _) => error,
+        (true, true) => CliError { hints: Vec::new(), ..error },
+        (true, false) => CliError { hints: vec!["--raw shows what came back".to_owned()], ..error },
+    }
 }
 
 /// What a person reads.
@@ -192,7 +213,7 @@ fn remarks(answer: &TargetAnswer) -> Vec<(&'static str, String)> {
         }
     }
     remarks.extend(answer.mode.map(|mode| ("mode", mode.to_string())));
-    remarks.extend(answer.threshold.map(|least| ("threshold", least.to_string())));
+    remarks.extend(answer.threshold.map(|least| ("threshold", format!("{least:.4}"))));
     if !answer.fallbacks.is_empty() {
         remarks.push(("did not do their work", answer.fallbacks.join(", ")));
     }

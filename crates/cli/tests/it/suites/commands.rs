@@ -82,7 +82,7 @@ fn validation_tells_lines_and_unknown_targets() {
     let ran = home.run(&["suites", "validate"]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stdout.contains("suites.yaml:3: ") && ran.stdout.contains("mars"),
+        ran.stdout.contains("suites.yaml:6: ") && ran.stdout.contains("mars"),
         "{}",
         ran.stdout
     );
@@ -184,6 +184,10 @@ fn captured_traffic_becomes_candidates() {
     assert_eq!(all.len(), 2, "{found:#}");
     let charge = all.iter().find(|one| one["query"] == "charge floor").unwrap();
     assert_eq!(charge["expected"], json!(["concepts/charge-floor"]), "{found:#}");
+    // What else was returned was judged by nobody: a case for which it is right could not fail.
+    assert!(all.iter().all(|one| one["acceptable"] == Value::Null), "{found:#}");
+    let text = home.ok(&["queries", "promote"]);
+    assert!(text.contains("ACCEPTABLE") && text.contains("what was returned first"), "{text}");
     assert_eq!((&charge["state"], &charge["origin"]), (&json!("candidate"), &json!("analytics")));
     suites(&home, "suites: [{ name: s, type: regression, owners: [x] }]\n");
     assert_eq!(
@@ -194,6 +198,22 @@ fn captured_traffic_becomes_candidates() {
     home.ok(&["queries", "promote", "--accept", &charge["number"].to_string()]);
     let (ran, body) = run(&home, &["s"]);
     assert_eq!((ran.code, &body["planned"]), (Some(0), &json!(1)), "{body:#} {first}");
+    let number = charge["number"].to_string();
+    home.ok(&["queries", "retire", &number]);
+    let refused = home.run(&["queries", "promote", "--accept", &number]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("--state active"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_people_called_relevant_is_acceptable() {
+    let home = demo_home(Home::sqlite());
+    std::fs::write(home.path().join("config.json"), r#"{"eval":{"capture":true}}"#).unwrap();
+    home.ok(&["query", "charge floor"]);
+    home.ok(&["feedback", "--last", "--vote", "up"]);
+    home.ok(&["queries", "promote"]);
+    let list = home.ok(&["queries", "list"]);
+    assert!(list.contains("labels and votes") && list.contains("concepts/charge-floor"), "{list}");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod calibration;
 mod chroma;
 mod commands;
+mod drift;
+mod hints;
 mod kills;
 mod kinds;
 mod local;

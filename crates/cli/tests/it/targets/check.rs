@@ -38,6 +38,35 @@ fn targets_are_listed_and_bad_ones_are_told() {
 }
 
 #[test]
+fn targets_of_the_file_of_suites_are_listed_too() {
+    let home = Home::sqlite();
+    describe(&home, &json!({ "old": { "kind": "run", "file": "bm25.run" } }));
+    let text =
+        "targets: { far: { kind: run, file: far.run }, old: { kind: run, file: other.run } }\n";
+    std::fs::write(home.path().join("suites.yaml"), text).unwrap();
+    let listed = home.json(&["targets", "list"]);
+    let of = |at: usize| {
+        let one = &listed["targets"][at];
+        let file =
+            one["described_in"].as_str().unwrap_or("-").rsplit('/').next().unwrap().to_owned();
+        (one["name"].as_str().unwrap().to_owned(), one["place"].as_str().unwrap().to_owned(), file)
+    };
+    let expected =
+        |name: &str, place: &str, file: &str| (name.to_owned(), place.to_owned(), file.to_owned());
+    assert_eq!(of(0), expected("far", "far.run", "suites.yaml"));
+    assert_eq!(of(1), expected("local", "this brain", "-"));
+    assert_eq!(of(2), expected("old", "bm25.run", "config.json"));
+    assert!(home.ok(&["targets"]).contains("suites.yaml"));
+    let hint = |name: &str| home.run(&["targets", "check", name]).stderr;
+    assert!(hint("fra").contains("did you mean `far`?"), "{}", hint("fra"));
+    assert!(!hint("production").contains("did you mean"), "{}", hint("production"));
+    std::fs::write(home.path().join("suites.yaml"), "colour: red\n").unwrap();
+    let ran = home.run(&["targets", "list"]);
+    assert!(ran.code == Some(2) && ran.stdout.contains("bm25.run"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("colour"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_check_shows_what_was_understood() {
     let home = Home::sqlite();
     let server =
@@ -81,6 +110,43 @@ fn a_check_that_fails_says_why_and_what_was_said() {
     assert!(ran.stderr.contains("the variable KEY is not set"), "{}", ran.stderr);
     let ran = home.run(&["targets", "check", "prd"]);
     assert!(ran.stderr.contains("did you mean `prod`?"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_no_json_is_shown_as_it_is() {
+    let home = Home::sqlite();
+    let server = RetrievalServer::start(|_| Reply::of(&["a"]), |_| Fault::Garbage).unwrap();
+    let target =
+        json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(), "key_env": "KEY" });
+    describe(&home, &json!({ "prod": target }));
+    let run = |args: &[&str]| {
+        let args = [&["targets", "check", "prod"], args].concat();
+        let output = home.command(&args).env("KEY", "sk-very-secret").output().unwrap();
+        let ran = crate::support::Ran::of(output);
+        assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("sk-very-secret"));
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        ran
+    };
+    let ran = run(&["--raw"]);
+    assert!(ran.stdout.contains("authorization"), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("gbrain targets check"), "{}", ran.stderr);
+    let ran = run(&[]);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("--raw shows"), "{}", ran.stderr);
+    let said = json_of(&run(&["--json"]).stdout)["said"].clone();
+    assert!(said.is_string(), "{said}");
+}
+
+#[test]
+fn a_target_that_takes_too_long_is_told_in_words() {
+    let home = Home::sqlite();
+    let slow = std::time::Duration::from_secs(5);
+    let server = RetrievalServer::start(|_| Reply::of(&["a"]), move |_| Fault::Hang(slow)).unwrap();
+    let target = json!({ "kind": "http", "api": "lightfast-v1", "url": server.url(),
+        "timeout_seconds": 0.2, "attempts": 1 });
+    describe(&home, &json!({ "prod": target }));
+    let ran = home.run(&["targets", "check", "prod"]);
+    assert!(ran.stderr.contains("no answer within `timeout_seconds`"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("global"), "{}", ran.stderr);
 }
 
 #[test]

@@ -38,6 +38,8 @@ fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
         let (ran, body) = triaged(&home, &[]);
         check(&ran, &body, "pipeline_bug", &["harbour"]);
         assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "superseded");
+        let commands = body["findings"][0]["commands"].to_string();
+        assert!(commands.contains("restore 'notes/n1'"), "{commands}");
         home.ok(&["restore", "notes/n1"]);
         home.put(
             "notes/n1",

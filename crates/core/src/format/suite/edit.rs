@@ -17,7 +17,7 @@ pub enum EditError {
 
 /// A file with one suite more, at the end of its list.
 pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
-    let before = SuiteFile::parse(if text.trim().is_empty() { "suites: []" } else { text })?;
+    let before = SuiteFile::parse(text)?;
     let mut lines: Vec<&str> = text.lines().collect();
     let head = lines.iter().position(|line| line.starts_with("suites:"));
     let (at, indent) = match head {
@@ -37,7 +37,10 @@ pub fn with_suite(text: &str, entry: &SuiteEntry) -> Result<String, EditError> {
     all.extend(added.iter().map(String::as_str));
     all.extend(&lines[at..]);
     let text = all.join("\n") + "\n";
-    let after = SuiteFile::parse(&text).map_err(|_| EditError::Shape)?;
+    let after = SuiteFile::parse(&text).map_err(|error| match error {
+        FileError::Suite(_) => EditError::File(error),
+        FileError::Form { .. } | FileError::Version(_) => EditError::Shape,
+    })?;
     let mut expected = before;
     expected.suites.push(entry.clone());
     if after != expected {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::alert::channel::Channel;
 use crate::duration::{duration, typed};
+use crate::format::plain::plain;
 use crate::format::target::WireTarget;
 use crate::request::RetrievalMode;
 use crate::suite::due::{Debounce, EventKind, Interval, Trigger};
@@ -27,11 +28,11 @@ pub struct SuiteFile {
     #[serde(default = "one")]
     pub version: u32,
     /// Who can be asked, by name; `local` is always there.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_nothing", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, WireTarget>")]
     pub targets: BTreeMap<String, Value>,
     /// Who can be told, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_nothing", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Channel>")]
     pub channels: BTreeMap<String, Value>,
     /// Thresholds of every suite.
@@ -41,7 +42,7 @@ pub struct SuiteFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workspaces: BTreeMap<String, ThresholdsEntry>,
     /// The suites.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub suites: Vec<SuiteEntry>,
 }
 
@@ -212,30 +213,38 @@ fn one() -> u32 {
     1
 }
 
+/// A key with nothing behind it says as much as one that is left out.
+fn or_nothing<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 impl SuiteFile {
     /// Reads a file.
     pub fn parse(text: &str) -> Result<Self, FileError> {
-        let file: Self = yaml::typed(text)
-            .map_err(|yaml::YamlError { line, reason }| FileError::Form { line, reason })?;
+        if is_blank(text) {
+            return Ok(Self { version: one(), ..Self::default() });
+        }
+        let file: Self = yaml::typed(text).map_err(|yaml::YamlError { line, reason }| {
+            FileError::Form { line, reason: plain(&reason) }
+        })?;
         if file.version != 1 {
             return Err(FileError::Version(file.version));
+        }
+        for (at, entry) in file.suites.iter().enumerate() {
+            if file.suites[..at].iter().any(|other| other.is_same(entry)) {
+                return Err(SuiteError::Twice(entry.name.clone()).into());
+            }
         }
         Ok(file)
     }
 
     /// The suites that are meant, checked.
     pub fn suites(&self) -> Result<Vec<Suite>, FileError> {
-        let mut suites: Vec<Suite> = Vec::new();
-        for entry in &self.suites {
-            let suite = self.suite(entry)?;
-            let is_same =
-                |other: &&Suite| other.name == suite.name && other.workspace == suite.workspace;
-            if suites.iter().any(|other| is_same(&other)) {
-                return Err(SuiteError::Twice(suite.name).into());
-            }
-            suites.push(suite);
-        }
-        Ok(suites)
+        self.suites.iter().map(|entry| self.suite(entry)).collect()
     }
 
     /// One of them, with the thresholds of the file and of its workspace below its own.
@@ -254,7 +263,19 @@ impl SuiteFile {
     }
 }
 
+/// Whether nothing is said: no line, or remarks alone.
+pub(super) fn is_blank(text: &str) -> bool {
+    let says = |line: &str| !line.is_empty() && !line.starts_with('#') && line != "---";
+    !text.lines().any(|line| says(line.trim()))
+}
+
 impl SuiteEntry {
+    /// Whether two are the same suite: of one name, in one workspace.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let workspace = |entry: &Self| entry.workspace.clone().unwrap_or("default".to_owned());
+        self.name == other.name && workspace(self) == workspace(other)
+    }
+
     /// The suite that is meant, with its own thresholds over the table's.
     pub fn suite(&self) -> Result<Suite, FileError> {
         let Self {
@@ -290,6 +311,9 @@ impl SuiteEntry {
         if let Some(text) = max_duration {
             suite.max_duration = time(text)?;
         }
+        if k.as_ref().is_some_and(|k| k.contains(&0)) {
+            return Err(wrong("`k` holds 0; a depth is at least 1".to_owned()).into());
+        }
         if let Some(deepest) = k.as_ref().and_then(|k| k.iter().max()) {
             suite.depth = suite.depth.max(*deepest);
         }
@@ -304,6 +328,10 @@ impl SuiteEntry {
             suite.thresholds = suite.thresholds.and(&own.read(name)?);
         }
         if let Some(AlertsEntry { page, notify, silent_after_days }) = alerts {
+            if *silent_after_days == Some(0) {
+                let what = "`silent_after_days` is 0; it is at least 1, or left out".to_owned();
+                return Err(wrong(what).into());
+            }
             let (page, notify) = (page.clone(), notify.clone());
             suite.alerts = Alerting { page, notify, silent_after_days: *silent_after_days };
         }
@@ -378,7 +406,7 @@ impl ThresholdsEntry {
 }
 
 impl ThresholdEntry {
-    fn read(&self, measure: Measure) -> Result<Threshold, String> {
+    pub(super) fn read(&self, measure: Measure) -> Result<Threshold, String> {
         let wrong = |what: &str| format!("`{measure}`: {what}");
         let target = || self.target.as_ref().ok_or_else(|| wrong("it has no target"));
         let bound = match measure.unit() {
@@ -495,6 +523,8 @@ suites:
         refused(&one("triggers: [interval: 5s]"), "at least 1m");
         refused(&one("sample: { total: 5, per_source: 5 }"), "either `total`");
         refused(&one("max_duration: soon"), "no duration");
+        refused(&one("k: [0]"), "`k` holds 0");
+        refused(&one("alerts: { silent_after_days: 0 }"), "`silent_after_days` is 0");
         refused(
             &one("thresholds: { all: { recall@5: { target: 90%, alert: 95% } } }"),
             "above its target",
@@ -507,5 +537,14 @@ suites:
         refused("suites: {", "line");
         let twice = "suites:\n  - {name: a, type: smoke, owners: [x]}\n  - {name: a, type: smoke, owners: [x]}\n";
         refused(twice, "two suites are called `a`");
+        assert!(SuiteFile::parse(twice).is_err(), "whoever reads it refuses it");
+    }
+
+    #[test]
+    fn nothing_is_a_file_without_suites() {
+        for text in ["", "# ours\n", "suites:\n", "suites: []\ntargets:\nchannels:\n"] {
+            let file = SuiteFile::parse(text).unwrap();
+            assert!(file.suites.is_empty() && file.version == 1, "{text:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SuiteRunBody, SuiteSummary};
+use super::{Drift, SuiteRunBody, SuiteSummary};
 use crate::gate::Verdict;
 use crate::suite::Kind;
 use crate::suite::report::Reason;
@@ -37,6 +37,9 @@ pub struct SuiteInfo {
     pub registered: bool,
     /// Whether its triggers fire.
     pub enabled: bool,
+    /// How what is registered stands to the file, where they are not the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
     /// Why it can't be run as it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

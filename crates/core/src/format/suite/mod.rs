@@ -6,13 +6,14 @@ mod file;
 mod filter;
 mod listing;
 mod log;
+mod part;
 mod query;
 mod query_file;
 mod report;
 mod standing;
 mod summary;
 
-pub use check::{Problem, problems};
+pub use check::{Checked, Problem, check};
 pub use edit::{EditError, with_suite};
 pub use file::{
     AlertsEntry, DebounceEntry, FileError, SampleEntry, SuiteEntry, SuiteFile, ThresholdEntry,
@@ -27,4 +28,5 @@ pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Si
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
 pub use query_file::{QueryFileError, read_queries};
 pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
+pub use standing::Drift;
 pub use summary::SuiteSummary;

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::QueryEntry;
+use crate::format::plain::plain;
 use crate::yaml;
 
 /// A file that can't be read.
@@ -20,16 +21,16 @@ pub struct QueryFileError {
 const PASSED_OVER: [&str; 5] =
     ["workspace_id", "created_at", "reviewed_at", "updated_at", "filters"];
 
-/// Reads the queries of a text.
-pub fn read_queries(text: &str) -> Result<Vec<QueryEntry>, QueryFileError> {
+/// Reads the queries of a text, each with its line.
+pub fn read_queries(text: &str) -> Result<Vec<(usize, QueryEntry)>, QueryFileError> {
     let is_lines =
         text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_err();
     if is_lines {
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        return lines.map(|(line, at)| of_line(line, at)).collect();
+        return lines.map(|(line, at)| Ok((at, of_line(line, at)?))).collect();
     }
-    let whole: Value = yaml::typed(text)
-        .map_err(|yaml::YamlError { line, reason }| QueryFileError { line, reason })?;
+    let whole: Value = yaml::typed(text).map_err(of_yaml)?;
+    let lines = lines(&yaml::parse(text).map_err(of_yaml)?);
     let list = match whole {
         Value::Array(list) => list,
         Value::Object(mut object) => match object.remove("queries") {
@@ -41,9 +42,21 @@ pub fn read_queries(text: &str) -> Result<Vec<QueryEntry>, QueryFileError> {
         _ => return Err(wrong(1, "it is neither a list of queries nor lines of JSON")),
     };
     let of = |(value, at): (Value, usize)| {
-        entry(value).map_err(|reason| wrong(1, format!("query {at}: {reason}")))
+        let line = lines.get(at - 1).copied().unwrap_or(1);
+        let read = entry(value).map_err(|reason| wrong(line, format!("query {at}: {reason}")))?;
+        Ok((line, read))
     };
     list.into_iter().zip(1..).map(of).collect()
+}
+
+/// The lines that queries begin on.
+fn lines(node: &yaml::Node) -> Vec<usize> {
+    let list = node.get(&["queries"]).unwrap_or(node);
+    list.items().iter().map(|item| item.line).collect()
+}
+
+fn of_yaml(yaml::YamlError { line, reason }: yaml::YamlError) -> QueryFileError {
+    QueryFileError { line, reason: plain(&reason) }
 }
 
 fn wrong(line: usize, reason: impl Into<String>) -> QueryFileError {
@@ -51,7 +64,7 @@ fn wrong(line: usize, reason: impl Into<String>) -> QueryFileError {
 }
 
 fn of_line(line: &str, at: usize) -> Result<QueryEntry, QueryFileError> {
-    let value = serde_json::from_str(line).map_err(|error| wrong(at, error.to_string()))?;
+    let value = serde_json::from_str(line).map_err(|error| wrong(at, plain(&error.to_string())))?;
     entry(value).map_err(|reason| wrong(at, reason))
 }
 
@@ -62,7 +75,7 @@ fn entry(value: Value) -> Result<QueryEntry, String> {
     }
     row.retain(|_, value| !value.is_null());
     of_table(&mut row);
-    serde_json::from_value(Value::Object(row)).map_err(|error| error.to_string())
+    serde_json::from_value(Value::Object(row)).map_err(|error| plain(&error.to_string()))
 }
 
 /// What a table says in its own columns.
@@ -87,7 +100,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let found = read_queries(text).unwrap();
-        let texts: Vec<&str> = found.iter().map(|one| one.query.as_str()).collect();
+        let texts: Vec<&str> = found.iter().map(|(_, one)| one.query.as_str()).collect();
         assert_eq!(texts, expected);
     }
 
@@ -105,7 +118,7 @@ mod tests {
     fn rows_of_a_table() {
         let row = r#"{"id":7,"workspace_id":"w","query_text":"a","suite_tags":["s"],"active":false,
             "intent":null,"created_at":"2026-01-01","expected":[{"kind":"document","id":"d"}]}"#;
-        let found = read_queries(row).unwrap().remove(0).read().unwrap();
+        let found = read_queries(row).unwrap().remove(0).1.read().unwrap();
         assert_eq!(
             (&*found.id, found.state.name(), &found.tags[..]),
             ("7", "retired", &["s".to_owned()][..])
@@ -117,6 +130,8 @@ mod tests {
         let line = |text: &str| read_queries(text).unwrap_err();
         assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
         assert!(line("- colour: red").reason.contains("query 1"));
+        assert_eq!(line("queries:\n  - query: a\n  - colour: red\n").line, 3);
+        assert_eq!(read_queries("- query: a\n- query: b\n").unwrap()[1].0, 2);
         assert!(line("3").reason.contains("neither"));
     }
 }

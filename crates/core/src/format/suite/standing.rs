@@ -1,6 +1,28 @@
 //! A suite that stands without its file: what the store keeps.
 
 use super::{SuiteEntry, SuiteFile, ThresholdsEntry};
+use crate::named;
+
+/// How a suite that is registered stands to the file, where the two are not the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Drift {
+    /// The file has it otherwise.
+    Differs,
+    /// The file does not have it.
+    NotInFile,
+}
+
+named! { Drift { Differs = "differs", NotInFile = "not_in_file" } }
+
+impl Drift {
+    /// For people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Differs => "differs from the file",
+            Self::NotInFile => "not in the file",
+        }
+    }
+}
 
 impl SuiteFile {
     /// A suite for a workspace, with the thresholds of the file and of the workspace below its own.
@@ -16,6 +38,17 @@ impl SuiteFile {
         }
         let is_any = thresholds != ThresholdsEntry::default();
         SuiteEntry { thresholds: is_any.then_some(thresholds), ..entry.clone() }
+    }
+
+    /// How a suite that is kept for a workspace stands to this file. Other words for the same are the same.
+    pub fn drift(&self, kept: &SuiteEntry, workspace: &str) -> Option<Drift> {
+        let Some(entry) = self.find(&kept.name, workspace) else { return Some(Drift::NotInFile) };
+        let described = self.standing(entry, workspace);
+        let is_same = match (described.suite(), kept.suite()) {
+            (Ok(described), Ok(kept)) => described == kept,
+            _ => described == *kept,
+        };
+        (!is_same).then_some(Drift::Differs)
     }
 
     /// The suite of a name that is meant in a workspace: its own, else the one of every workspace.
@@ -50,5 +83,27 @@ mod tests {
         assert!(target(Measure::RecallAt10).contains("9100"));
         assert_eq!(file.find("s", "team-b").unwrap().owners, ["y"]);
         assert_eq!(file.find("t", "team-b"), None);
+    }
+    #[test]
+    fn what_is_registered_is_held_against_the_file() {
+        let file = |more: &str| {
+            let text = format!("suites: [{{ name: s, type: smoke, owners: [x]{more} }}]\n");
+            SuiteFile::parse(&text).unwrap()
+        };
+        let was = file("");
+        let kept = was.standing(&was.suites[0], "default");
+        let check = |now: &SuiteFile, expected| assert_eq!(now.drift(&kept, "default"), expected);
+        check(&was, None);
+        check(&file(", target: local, max_duration: 300s"), None);
+        check(&file(", target: prod"), Some(Drift::Differs));
+        check(&file(", alerts: { page: [pd] }"), Some(Drift::Differs));
+        check(&SuiteFile::default(), Some(Drift::NotInFile));
+        let mut thresholds = file("");
+        thresholds.workspaces = SuiteFile::parse(
+            "workspaces: { default: { all: { recall@5: { target: 70%, alert: 60% } } } }",
+        )
+        .unwrap()
+        .workspaces;
+        check(&thresholds, Some(Drift::Differs));
     }
 }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::address::{self, AddressError};
 use crate::fault::Fault;
+use crate::format::plain::plain;
 use crate::format::suggest::did_you_mean;
 use crate::named;
 use crate::target::path::Path;
@@ -22,6 +24,7 @@ use crate::target::{
 };
 
 use super::WireResponse;
+use crate::variable;
 
 /// What a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -169,7 +172,10 @@ pub fn read_target(name: &str, value: &Value) -> Result<TargetSettings, TargetSe
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_name) {
         return Err(failed("a name has 1 to 64 letters, digits, `-`, `_` and `.`".to_owned()));
     }
-    let wire = WireTarget::deserialize(value).map_err(|error| failed(error.to_string()))?;
+    let wire = WireTarget::deserialize(value).map_err(|error| {
+        let hint = did_you_mean(&error.to_string());
+        TargetSettingsError { hint, ..failed(plain(&error.to_string())) }
+    })?;
     wire.settings(name).map_err(failed)
 }
 
@@ -358,6 +364,12 @@ impl WireTarget {
     fn address(self) -> Result<Address, String> {
         let url = self.url.ok_or("`url` is missing")?;
         check_url(&url)?;
+        let variables =
+            self.headers_env.iter().map(|(header, name)| (format!("headers_env.{header}"), name));
+        let key_env = self.key_env.iter().map(|name| ("key_env".to_owned(), name));
+        for (field, name) in variables.chain(key_env) {
+            variable::check(&field, name).map_err(|error| error.to_string())?;
+        }
         let key = match (self.key_env, self.key_file) {
             (Some(_), Some(_)) => return Err("both `key_env` and `key_file`; give one".to_owned()),
             (Some(variable), None) => Some(KeyPlace::Env(variable)),
@@ -399,18 +411,12 @@ fn takes_workspace(kind: &TargetKind) -> bool {
 
 /// An address that may be shown: a key in it would be in every message.
 fn check_url(url: &str) -> Result<(), String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let Some(rest) = rest else {
-        return Err(format!("`url` is {url:?}, which is no http(s) address"));
-    };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if host.contains('@') {
-        return Err("`url` holds a user; give the key with `key_env` or `headers_env`".to_owned());
-    }
-    if host.is_empty() || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(format!("`url` is {url:?}, which is no http(s) address"));
-    }
-    Ok(())
+    address::check(url).map_err(|error| match error {
+        AddressError::None => format!("`url` {error}"),
+        AddressError::User | AddressError::Key => {
+            format!("`url` {error}: give the key with `key_env` or `headers_env`")
+        }
+    })
 }
 
 /// Headers that hold keys have their place in the environment.

@@ -93,7 +93,7 @@ fn what_is_wrong_is_said() {
         assert!(reason.contains(words), "{reason:?} does not say {words:?}");
     };
     check(json!({}), "`kind` is missing");
-    check(json!(3), "invalid type");
+    check(json!(3), "a number stands where a table belongs");
     check(json!({ "kind": "http" }), "`api` is missing: lightfast-internal, lightfast-v1");
     check(json!({ "kind": "http", "api": "gbrain" }), "`url` is missing");
     check(json!({ "kind": "http", "api": "gbrain", "url": "ftp://x" }), "no http(s) address");
@@ -166,6 +166,24 @@ fn what_is_wrong_is_said() {
     for name in ["local", "", "a b", "ü", &"x".repeat(65)] {
         assert!(read_target(name, &run).is_err(), "{name}");
     }
+}
+
+#[test]
+fn a_secret_in_place_of_a_name_is_refused_and_not_repeated() {
+    let secret = "sk-live-0123456789";
+    let check = |value: Value, field: &str| {
+        let (reason, hint) = refused(value);
+        assert!(reason.contains(field), "{reason:?} does not say {field:?}");
+        assert!(!format!("{reason}{hint:?}").contains(secret), "{reason}");
+    };
+    check(custom(|t| t["key_env"] = json!(secret)), "`key_env`");
+    check(custom(|t| t["key_env"] = json!("")), "`key_env`");
+    check(custom(|t| t["headers_env"] = json!({ "x-api-key": secret })), "`headers_env.x-api-key`");
+    check(custom(|t| t["headers_env"] = json!(secret)), "a text stands where a table belongs");
+    let url = format!("https://search.example/?api_key={secret}");
+    check(custom(|t| t["url"] = json!(url)), "`url` holds a key");
+    check(custom(|t| t["url"] = json!(format!("https://{secret}@x"))), "`url` holds a user");
+    check(custom(|t| t["url"] = json!(secret)), "`url` is no http(s) address");
 }
 
 #[test]

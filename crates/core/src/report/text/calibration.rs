@@ -11,6 +11,12 @@ use crate::format::calibration::{BinBody, StandingBody, ThresholdInfo, Verificat
 /// The longest bar.
 const BAR: usize = 30;
 
+/// A number as a person reads it: four decimals, and none that say nothing.
+fn four(number: f64) -> String {
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// How a workspace's calibration stands.
 pub fn calibration(standing: &StandingBody) -> String {
     let StandingBody { state, reranker, set_threshold, set_for, pairs, missing, .. } = standing;
@@ -21,7 +27,7 @@ pub fn calibration(standing: &StandingBody) -> String {
     };
     line("workspace", visible(&standing.workspace, LINE));
     line("reranker", shown(reranker));
-    line("rerank.threshold", format!("{set_threshold} for {}", shown(set_for)));
+    line("rerank.threshold", format!("{} for {}", four(*set_threshold), shown(set_for)));
     let lacking =
         if *missing > 0 { format!("; {missing} borderline missing") } else { String::new() };
     line(

@@ -1,0 +1,46 @@
+//! Suites: whether the last run of each passed.
+
+use gbrain_core::format::suite::SuiteInfo;
+use gbrain_core::gate::Verdict;
+use gbrain_eval::suite::wire;
+use gbrain_store::{Store, StoreError};
+
+use super::finding::Finding;
+use crate::commands::Context;
+
+const CHECK: &str = "suites";
+
+/// Checks the last run of every suite that is registered.
+pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+    looked(context, store).unwrap_or_else(|error| Finding::unknown(CHECK, error))
+}
+
+fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, StoreError> {
+    let suites = wire::suites(store, &context.home.workspace, None)?;
+    let of = |verdict: Verdict| {
+        let is_it =
+            |one: &&SuiteInfo| one.last_run.as_ref().is_some_and(|run| run.verdict == verdict);
+        suites.iter().filter(is_it).collect::<Vec<_>>()
+    };
+    let (failed, doubtful) = (of(Verdict::Fail), of(Verdict::Inconclusive));
+    let names = |suites: &[&SuiteInfo]| {
+        suites.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let count = suites.len();
+    let run = failed.first().or(doubtful.first()).and_then(|one| one.last_run.as_ref());
+    let finding = match (failed.is_empty(), doubtful.is_empty()) {
+        (true, true) => Finding::ok(CHECK, format!("{count} registered, no last run failed")),
+        (false, _) => Finding::warn(CHECK, format!("the last run failed of: {}", names(&failed))),
+        (true, false) => {
+            Finding::warn(CHECK, format!("the last run gave no verdict of: {}", names(&doubtful)))
+        }
+    };
+    let finding = match run {
+        Some(run) => finding.remedy(format!("gbrain triage {}", run.id)),
+        None => finding,
+    };
+    Ok(finding
+        .detail("registered", count)
+        .detail("failed", failed.len())
+        .detail("without_verdict", doubtful.len()))
+}

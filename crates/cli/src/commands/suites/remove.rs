@@ -1,0 +1,102 @@
+//! `gbrain suites remove`.
+
+use clap::Args;
+use gbrain_core::format::suite::SuiteEntry;
+use gbrain_core::id::WorkspaceId;
+use gbrain_store::{AlertStatus, Store, StoreError};
+use serde_json::json;
+
+use super::SuiteSource;
+use crate::commands::Context;
+use crate::error::{CliError, Exit};
+
+/// Arguments of `suites remove`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gbrain suites remove old-weekly\n\n\
+    What is registered of the suite goes, and its triggers with it. Its runs stay, and so does the file: take \
+    it out there, too. Alerts of it that fire go on until `gbrain alerts close` takes them back. A suite for \
+    every workspace (workspace: \"*\") is removed from all of them.")]
+pub(super) struct RemoveArgs {
+    /// The suite.
+    name: String,
+}
+
+/// Takes a suite out of the store.
+pub(super) fn run(
+    context: &Context<'_>,
+    args: &RemoveArgs,
+    source: &SuiteSource,
+) -> Result<Exit, CliError> {
+    let (store, own, name) = (context.store()?, &context.home.workspace, args.name.as_str());
+    let mut removed = Vec::new();
+    for workspace in workspaces(store.as_ref(), own, name)? {
+        if store.remove_suite(&workspace, name)? {
+            removed.push(workspace);
+        }
+    }
+    let mut firing = Vec::new();
+    for workspace in &removed {
+        firing.extend(alerts(store.as_ref(), workspace, name)?);
+    }
+    if context.terminal.is_json() {
+        let workspaces: Vec<String> = removed.iter().map(ToString::to_string).collect();
+        context
+            .terminal
+            .json(&json!({ "suite": name, "workspaces": workspaces, "firing": firing }));
+    } else {
+        let workspaces: Vec<&str> = removed.iter().map(WorkspaceId::as_str).collect();
+        context.terminal.line(format!("{name}: removed from {}", workspaces.join(", ")));
+    }
+    for key in firing {
+        context.terminal.warn(format!(
+            "{key} still fires, and no run will take it back: `gbrain alerts close {key} --reason TEXT`"
+        ));
+    }
+    let is_described = |workspace: &WorkspaceId| {
+        let file = source.read().ok().flatten();
+        file.is_some_and(|file| file.find(name, workspace.as_str()).is_some())
+    };
+    if removed.iter().any(is_described) {
+        let path = source.path.display();
+        context.terminal.remark(format!(
+            "{path} still describes it: `gbrain suites run {name}` runs it until it is taken out there"
+        ));
+    }
+    Ok(Exit::Pass)
+}
+
+/// Where a suite is registered that is meant: its own workspace, or all if it is one for all.
+fn workspaces(
+    store: &dyn Store,
+    own: &WorkspaceId,
+    name: &str,
+) -> Result<Vec<WorkspaceId>, CliError> {
+    let is_for_all = |spec: &str| {
+        let entry = serde_json::from_str::<SuiteEntry>(spec).ok();
+        entry.is_some_and(|entry| entry.workspace.as_deref() == Some("*"))
+    };
+    let stored = store.suite(own, name)?.ok_or_else(|| {
+        CliError::usage(format!("no suite `{name}` is registered in workspace {own}"))
+            .hint("`gbrain suites list` shows those that are")
+    })?;
+    if !is_for_all(&stored.spec) {
+        return Ok(vec![own.clone()]);
+    }
+    let mut found = Vec::new();
+    for workspace in store.workspaces()? {
+        // A workspace may have one of its own under the same name.
+        if store.suite(&workspace.id, name)?.is_some_and(|one| is_for_all(&one.spec)) {
+            found.push(workspace.id);
+        }
+    }
+    Ok(found)
+}
+
+/// Keys of alerts of a suite that fire.
+fn alerts(store: &dyn Store, ws: &WorkspaceId, suite: &str) -> Result<Vec<String>, StoreError> {
+    let states = store.alert_board(ws)?.states.into_iter();
+    let is_its = |one: &gbrain_store::AlertState| {
+        one.state == AlertStatus::Firing && one.suite.as_deref() == Some(suite)
+    };
+    Ok(states.filter(is_its).map(|one| one.dedup_key).collect())
+}
