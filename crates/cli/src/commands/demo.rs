@@ -168,20 +168,18 @@ const STEPS: &[Step] = &[
         &["queries", "import", "CORPUS/queries.jsonl", "--quiet"],
     ),
     step(
-        "Measure it, here or against any retrieval API",
-        &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"],
+        "A suite, from a file: what is measured, when, and what is good enough",
+        &["suites", "enable", "smoke", "--file", "CORPUS/suites.yaml"],
     ),
+    step("Measure it, here or against any retrieval API", &["suites", "run", "smoke"]),
     step(
         "Lose a page, as a broken import would",
         &["delete", "concepts/charge-floor", "--source", "wiki"],
     ),
-    refused(
-        "The suite alerts, and names the case",
-        &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"],
-    ),
+    refused("The suite alerts, and names the case", &["suites", "run", "smoke"]),
     refused("Triage says why, and what to do about it", &["triage", "2"]),
     step("Do it", &["restore", "concepts/charge-floor", "--source", "wiki"]),
-    step("Well again", &["suites", "run", "smoke", "--file", "CORPUS/suites.yaml"]),
+    step("Well again", &["suites", "run", "smoke"]),
     step("Is everything well?", &["doctor"]),
 ];
 
