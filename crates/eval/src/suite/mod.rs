@@ -39,7 +39,7 @@ pub use queries::{
 };
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};
-pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, schedule};
+pub use schedule::{ATTEMPTS, Scheduled, SuiteJob, enable, remove, schedule};
 pub use suites::{KEY_LIMIT, KIND, asked_key, drift, group, registered, run_key, stand_in};
 
 /// A value of ours as JSON.

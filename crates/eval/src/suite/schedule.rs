@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use gbrain_core::format::suite::SuiteEntry;
 use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::{self, EventKind, Pending, Trigger};
@@ -110,6 +111,32 @@ pub fn enable(
         look.begin(&suite)?;
     }
     Ok(true)
+}
+
+/// Takes out what is registered of a suite; from where it was. One that is for every workspace goes from all
+/// of them, but for those that have one of their own under its name. None if there is none here.
+pub fn remove(
+    store: &dyn Store,
+    workspace: &WorkspaceId,
+    name: &str,
+) -> Result<Option<Vec<WorkspaceId>>, StoreError> {
+    let is_for_all = |stored: &StoredSuite| {
+        let entry = serde_json::from_str::<SuiteEntry>(&stored.spec);
+        entry.is_ok_and(|entry| entry.workspace.as_deref() == Some(EVERYWHERE))
+    };
+    let Some(stored) = store.suite(workspace, name)? else { return Ok(None) };
+    let mut meant = vec![workspace.clone()];
+    if is_for_all(&stored) {
+        meant = store.workspaces()?.into_iter().map(|one| one.id).collect();
+    }
+    let mut removed = Vec::new();
+    for place in meant {
+        let is_it = |one: StoredSuite| place == *workspace || is_for_all(&one);
+        if store.suite(&place, name)?.is_some_and(is_it) && store.remove_suite(&place, name)? {
+            removed.push(place);
+        }
+    }
+    Ok(Some(removed))
 }
 
 /// Gives the suites that are for every workspace to those that do not have them yet.

@@ -8,6 +8,7 @@ use gbrain_core::suite::Suite;
 use gbrain_core::suite::due::Trigger;
 use gbrain_store::{Store, StoreError, SuiteEvent, SuiteRun, SuiteRunFilter, SuiteRunInfo};
 
+use super::past;
 use super::suites::{drift, registered, stand_in};
 
 /// The suites of a workspace, by name: those that are registered, and those that only a file knows.
@@ -70,13 +71,14 @@ fn trigger(trigger: &Trigger) -> String {
     }
 }
 
+/// The last run that says how a suite is doing: one of another target neither hides nor shows anything.
 fn last_run(
     store: &dyn Store,
     workspace: &WorkspaceId,
     name: &str,
 ) -> Result<Option<SuiteRunLine>, StoreError> {
     let filter = SuiteRunFilter { suite: Some(name.to_owned()), ..SuiteRunFilter::default() };
-    Ok(store.suite_runs(workspace, &filter, 1)?.first().map(line))
+    Ok(past::last(store, workspace, filter)?.map(|(run, _)| line(&run)))
 }
 
 /// A run in a line. What its summary does not say is left empty.

@@ -46,22 +46,28 @@ fn old_logs() -> String {
 /// What may go of one table.
 struct Old<'a> {
     table: &'static str,
+    erase: &'static str,
     condition: String,
     params: Vec<Value<'a>>,
 }
 
 /// Logs first: which of them may go is known by the runs that may.
 fn old(ws: &WorkspaceId, until: Timestamp, parts: RunParts) -> [Old<'_>; 3] {
-    let of = |table, condition: String, third: Option<Value<'static>>| {
+    let of = |table, erase, condition: String, third: Option<Value<'static>>| {
         let mut params: Vec<Value<'_>> = vec![ws.into(), captures::reached(until).into()];
         params.extend(third);
-        Old { table, condition, params }
+        Old { table, erase, condition, params }
     };
     let unrecorded = until.checked_sub(UNRECORDED).unwrap_or(Timestamp::MIN);
+    let (logs, events) = ("DELETE FROM retrieval_logs", "DELETE FROM suite_events");
+    let runs = match parts {
+        RunParts::Reports => "UPDATE suite_runs SET report = NULL",
+        RunParts::All => "DELETE FROM suite_runs",
+    };
     [
-        of("retrieval_logs", old_logs(), Some(captures::reached(unrecorded).into())),
-        of("suite_runs", old_runs(parts), None),
-        of("suite_events", OLD_EVENTS.to_owned(), Some(format!("{TOLD}%").into())),
+        of("retrieval_logs", logs, old_logs(), Some(captures::reached(unrecorded).into())),
+        of("suite_runs", runs, old_runs(parts), None),
+        of("suite_events", events, OLD_EVENTS.to_owned(), Some(format!("{TOLD}%").into())),
     ]
 }
 
@@ -73,7 +79,7 @@ pub(super) fn count(
     parts: RunParts,
 ) -> Result<SuiteHistory> {
     workspaces::ledger(session, ws)?;
-    each(old(ws, until, parts), |Old { table, condition, params }| {
+    each(old(ws, until, parts), |Old { table, erase: _, condition, params }| {
         let sql = format!("SELECT count(*) FROM {table} WHERE workspace_id = $1 AND {condition}");
         Ok(first(session, &sql, &params, |row| row::natural(row, 0))?.unwrap_or(0))
     })
@@ -88,11 +94,7 @@ pub(super) fn prune(
     most: usize,
 ) -> Result<SuiteHistory> {
     workspaces::ledger(session, ws)?;
-    each(old(ws, until, parts), |Old { table, condition, mut params }| {
-        let erase = match (table, parts) {
-            ("suite_runs", RunParts::Reports) => format!("UPDATE {table} SET report = NULL"),
-            _ => format!("DELETE FROM {table}"),
-        };
+    each(old(ws, until, parts), |Old { table, erase, condition, mut params }| {
         params.push(most.into());
         let last = params.len();
         let sql = format!(

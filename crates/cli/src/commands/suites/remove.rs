@@ -1,8 +1,8 @@
 //! `gbrain suites remove`.
 
 use clap::Args;
-use gbrain_core::format::suite::SuiteEntry;
 use gbrain_core::id::WorkspaceId;
+use gbrain_eval::suite::remove;
 use gbrain_store::{AlertStatus, Store, StoreError};
 use serde_json::json;
 
@@ -28,12 +28,10 @@ pub(super) fn run(
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     let (store, own, name) = (context.store()?, &context.home.workspace, args.name.as_str());
-    let mut removed = Vec::new();
-    for workspace in workspaces(store.as_ref(), own, name)? {
-        if store.remove_suite(&workspace, name)? {
-            removed.push(workspace);
-        }
-    }
+    let removed = remove(store.as_ref(), own, name)?.ok_or_else(|| {
+        CliError::usage(format!("no suite `{name}` is registered in workspace {own}"))
+            .hint("`gbrain suites list` shows those that are")
+    })?;
     let mut firing = Vec::new();
     for workspace in &removed {
         firing.extend(alerts(store.as_ref(), workspace, name)?);
@@ -63,33 +61,6 @@ pub(super) fn run(
         ));
     }
     Ok(Exit::Pass)
-}
-
-/// Where a suite is registered that is meant: its own workspace, or all if it is one for all.
-fn workspaces(
-    store: &dyn Store,
-    own: &WorkspaceId,
-    name: &str,
-) -> Result<Vec<WorkspaceId>, CliError> {
-    let is_for_all = |spec: &str| {
-        let entry = serde_json::from_str::<SuiteEntry>(spec).ok();
-        entry.is_some_and(|entry| entry.workspace.as_deref() == Some("*"))
-    };
-    let stored = store.suite(own, name)?.ok_or_else(|| {
-        CliError::usage(format!("no suite `{name}` is registered in workspace {own}"))
-            .hint("`gbrain suites list` shows those that are")
-    })?;
-    if !is_for_all(&stored.spec) {
-        return Ok(vec![own.clone()]);
-    }
-    let mut found = Vec::new();
-    for workspace in store.workspaces()? {
-        // A workspace may have one of its own under the same name.
-        if store.suite(&workspace.id, name)?.is_some_and(|one| is_for_all(&one.spec)) {
-            found.push(workspace.id);
-        }
-    }
-    Ok(found)
 }
 
 /// Keys of alerts of a suite that fire.

@@ -218,6 +218,12 @@ fn another_target_is_told_apart() {
         assert_eq!(body["alerts"], json!({ "raised": [], "resolved": [] }));
         assert!(body["key"].as_str().unwrap().starts_with("ci:"), "{}", body["key"]);
         assert_eq!(home.json(&["alerts", "list"])["alerts"].as_array().unwrap().len(), 2);
+        let last = &home.json(&["suites", "list"])["suites"][0]["last_run"];
+        assert_eq!(
+            (&last["id"], &last["verdict"]),
+            (&json!(1), &json!("fail")),
+            "nothing is hidden"
+        );
         let (_, body) = run(&home, &["prod", "--target", "prod"]);
         assert_eq!(body["elsewhere"], Value::Null, "its own by name");
         describe(&fast);
