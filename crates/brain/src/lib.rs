@@ -7,6 +7,7 @@
 
 mod assist;
 pub mod capture;
+pub mod cpu;
 mod error;
 mod freshness;
 pub mod import;

@@ -103,6 +103,11 @@ impl Snapshot {
         Ok(entry.map(names).unwrap_or_default())
     }
 
+    /// Whether it has a page that this caller may see.
+    pub fn has_page(&self, key: &PageKey, trust: Seen) -> Result<bool, BrainError> {
+        Ok(self.view.entry_by_key(key, trust)?.is_some())
+    }
+
     /// The model whose vectors it holds.
     pub fn vector_model(&self) -> Option<&str> {
         self.view.vector_model()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
@@ -200,17 +200,30 @@ impl Paid<'_> {
     }
 }
 
-/// Set when the user interrupts; a second time ends the process.
+/// Set by SIGINT or SIGTERM; a second signal ends the process. A process has one handler, so all callers
+/// share one flag.
 pub(crate) fn interrupted() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let told = flag.clone();
-    // A process has one handler: where another is set, it decides.
-    let _ = ctrlc::try_set_handler(move || {
-        if told.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
-    flag
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let set = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let told = flag.clone();
+        // Where a command has set a handler of its own, that decides.
+        let _ = ctrlc::try_set_handler(move || {
+            if told.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        });
+        flag
+    };
+    FLAG.get_or_init(set).clone()
+}
+
+/// Ends a measurement that was interrupted: what was measured until then is no verdict.
+pub(crate) fn refuse_interrupted(stop: &AtomicBool) -> Result<(), CliError> {
+    if stop.load(Ordering::SeqCst) {
+        return Err(CliError::cancelled("interrupted: there is no verdict").hint("run it again"));
+    }
+    Ok(())
 }
 
 /// Refuses to start what would cost more than it may, unless the user said yes. The budget holds either

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::error::CliError;
 use crate::home::Home;
+use crate::identity::make_home_key;
 
 /// Whether requests are captured, and who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +46,25 @@ pub(crate) fn options(home: &Home) -> Result<Option<CaptureOptions>, CliError> {
 }
 
 /// A scrubber that can't be made is no reason to refuse an answer: each capture fails, and doctor
-/// says why. Nothing unscrubbed is kept.
-fn policy(home: &Home) -> Result<Result<CapturePolicy, String>, CliError> {
+/// says why. Nothing unscrubbed is kept. Without an identity key rows are made too: those with scrubbed
+/// names can't be compared, and doctor says so.
+pub(crate) fn policy(home: &Home) -> Result<Result<CapturePolicy, String>, CliError> {
     let synthetic = flag(home, "eval.synthetic")?.unwrap_or(false);
-    if flag(home, "eval.scrub_pii")? == Some(false) {
-        return Ok(Ok(CapturePolicy { scrubber: None, synthetic, software: software() }));
+    if !is_scrubbing(home)? {
+        let software = software();
+        return Ok(Ok(CapturePolicy { scrubber: None, identity: None, synthetic, software }));
     }
     Ok(scrubber(home).map(|scrubber| CapturePolicy {
         scrubber: Some(scrubber),
+        identity: make_home_key(home).ok(),
         synthetic,
         software: software(),
     }))
+}
+
+/// Whether captures are scrubbed: unless `eval.scrub_pii` is false.
+pub(crate) fn is_scrubbing(home: &Home) -> Result<bool, CliError> {
+    Ok(flag(home, "eval.scrub_pii")? != Some(false))
 }
 
 /// The scrubber of this home, with the owner's own patterns.

@@ -57,6 +57,7 @@ pub(crate) struct Environment {
     pub(crate) audit_dir: Option<OsString>,
     pub(crate) step_summary: Option<OsString>,
     pub(crate) token_key: Option<String>,
+    pub(crate) identity_key: Option<String>,
     pub(crate) log: Option<String>,
     /// Every variable that begins with `OTEL_`.
     pub(crate) otel: BTreeMap<String, String>,
@@ -87,6 +88,7 @@ impl Environment {
             audit_dir: std::env::var_os("GBRAIN_AUDIT_DIR").filter(|value| !value.is_empty()),
             step_summary: std::env::var_os("GITHUB_STEP_SUMMARY").filter(|value| !value.is_empty()),
             token_key: text("GBRAIN_TOKEN_KEY"),
+            identity_key: text("GBRAIN_IDENTITY_KEY"),
             log: text("GBRAIN_LOG"),
             otel: std::env::vars_os()
                 .filter_map(|(name, value)| {
@@ -134,6 +136,8 @@ pub(crate) struct Home {
     pub(crate) step_summary: Option<PathBuf>,
     /// The key of the tokens, as the environment gives it.
     pub(crate) token_key: Option<String>,
+    /// The identity key, as the environment gives it.
+    pub(crate) identity_key: Option<String>,
     /// What is logged, as the environment says.
     pub(crate) log: Option<String>,
     /// What the environment says of OpenTelemetry.
@@ -150,6 +154,8 @@ pub(crate) struct Home {
     pub(crate) channels: Map<String, Value>,
     /// What the user should know about the file.
     pub(crate) warnings: Vec<String>,
+    /// The flags that it was resolved from.
+    flags: HomeFlags,
 }
 
 /// What was typed.
@@ -178,6 +184,7 @@ impl Home {
             audit_dir: environment.audit_dir.clone().map(PathBuf::from),
             step_summary: environment.step_summary.clone().map(PathBuf::from),
             token_key: environment.token_key.clone(),
+            identity_key: environment.identity_key.clone(),
             log: environment.log.clone(),
             otel: environment.otel.clone(),
             variables: environment.variables,
@@ -186,7 +193,28 @@ impl Home {
             targets,
             channels,
             warnings,
+            flags: flags.clone(),
         })
+    }
+
+    /// A command line for this brain, ready to be pasted: with the flags that were typed. What the environment says holds
+    /// for it too. A password is not repeated.
+    pub(crate) fn command_line(&self, arguments: &str) -> String {
+        let HomeFlags { home, database_url, workspace } = &self.flags;
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let mut line = "gbrain".to_owned();
+        if let Some(home) = home {
+            line += &format!(" --home {}", quoted(&home.to_string_lossy()));
+        }
+        if let Some(url) = database_url {
+            let has_password = url.contains('@') || url.contains("password");
+            let url = if has_password { "<URL>".to_owned() } else { quoted(url) };
+            line += &format!(" --database-url {url}");
+        }
+        if let Some(workspace) = workspace {
+            line += &format!(" --workspace {}", quoted(workspace));
+        }
+        format!("{line} {arguments}")
     }
 
     /// The file plane's path.

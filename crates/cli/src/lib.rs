@@ -12,6 +12,7 @@ mod commands;
 mod error;
 mod eva;
 mod home;
+mod identity;
 mod kick;
 mod manual;
 mod models;

@@ -19,9 +19,11 @@ use crate::asking::{Asks, assistants, desk};
 use crate::capture;
 use crate::channels::alert_tools;
 use crate::commands::Context;
+use crate::commands::baseline_key::of_environment;
 use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
 use crate::home::{Home, write_private_new};
+use crate::identity::make_home_key;
 use crate::models::Wanted;
 use crate::targets::target_book;
 
@@ -80,6 +82,7 @@ pub(crate) fn house(
     let suites = SuiteTools {
         targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
+        identity: make_home_key(&context.home).ok(),
         desk: desk.clone(),
         alerts: alert_tools(&context.home, SuiteSource::new(&context.home, None))?,
     };
@@ -93,6 +96,7 @@ pub(crate) fn house(
         metrics: Metrics::new(software(), std::time::SystemTime::now()),
         tracer: log.tracer(&context.home)?,
         suites,
+        baseline_key: of_environment(&context.home)?,
     };
     // A workspace that is not there is refused before anybody is let in.
     store.head(&context.home.workspace)?;

@@ -1,7 +1,10 @@
 //! The only place that prints. stdout is data, stderr is talk.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use gbrain_brain::BrainError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{OwoColorize as _, Style};
 use serde::Serialize;
@@ -93,6 +96,18 @@ impl Terminal {
             if done >= total {
                 bar.finish_and_clear();
             }
+        }
+    }
+
+    /// The same, ending the work once `stop` is set.
+    pub(crate) fn indexing_until(
+        &self,
+        stop: Arc<AtomicBool>,
+    ) -> impl Fn(i64, i64) -> Result<(), BrainError> + Sync + use<> {
+        let show = self.indexing();
+        move |done, total| {
+            show(done, total);
+            if stop.load(Ordering::SeqCst) { Err(BrainError::Halted) } else { Ok(()) }
         }
     }
 

@@ -79,4 +79,10 @@ pub trait Embedder: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
+
+    /// Whether the work is spread over threads of the model's own, which the caller's CPU clock does
+    /// not see.
+    fn has_threads(&self) -> bool {
+        false
+    }
 }

@@ -140,6 +140,10 @@ impl Embedder for OnnxModel {
         }
         Ok(vectors)
     }
+
+    fn has_threads(&self) -> bool {
+        true
+    }
 }
 
 fn mean(states: &[f32], dims: usize) -> Vec<f32> {

@@ -54,6 +54,21 @@ pub enum EvalError {
         /// The run that wants to go on.
         run: String,
     },
+    /// Rows to go on from are not what the dataset and their own rankings give.
+    #[error(
+        "{}: {count} rows can't be resumed from: {}{}",
+        path.display(),
+        shown.join("; "),
+        if *count > shown.len() { "; and more" } else { "" }
+    )]
+    BadRows {
+        /// The file.
+        path: PathBuf,
+        /// How many rows.
+        count: usize,
+        /// The first of them, in words.
+        shown: Vec<String>,
+    },
     /// A file is not text.
     #[error("{}: line {line} is not UTF-8", path.display())]
     NotText {
@@ -82,6 +97,17 @@ pub enum EvalError {
         /// In bytes.
         limit: usize,
     },
+    /// No judged page exists in what is asked.
+    #[error("none of the {judged} judged pages exists in this brain, for example `{example}`")]
+    NoJudgedPage {
+        /// How many pages are judged relevant.
+        judged: usize,
+        /// One of them.
+        example: String,
+    },
+    /// There is nothing to ask.
+    #[error("the brain has no pages: nothing can be found again in it")]
+    EmptyBrain,
     /// A document is larger than what is read whole.
     #[error("{} is larger than {} MiB, which is the most that is read as one document", path.display(), limit >> 20)]
     LargeDocument {
@@ -102,8 +128,11 @@ impl From<EvalError> for Fault {
             EvalError::Dataset { .. } => ("input", Some(DATASETS)),
             EvalError::Spec(_) => ("usage", None),
             EvalError::OtherRun { .. } => ("conflict", Some(OTHER_RUN)),
+            EvalError::BadRows { .. } => ("conflict", Some(BAD_ROWS)),
             EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
             EvalError::Line { .. } => ("input", None),
+            EvalError::NoJudgedPage { .. } => ("input", Some(OTHER_BRAIN)),
+            EvalError::EmptyBrain => ("input", Some(EMPTY_BRAIN)),
             EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
         };
         let fault = Self::new(kind, message);
@@ -122,9 +151,21 @@ const ROWS: &str = "captures are NDJSON in UTF-8, as `gbrain eval export` prints
 const DATASETS: &str =
     "`gbrain eval datasets` says where to get each dataset and what it looks like";
 
+/// What to do about rows that can't be resumed from.
+const BAD_ROWS: &str = "nothing was changed: delete these lines, or write to a new file without \
+                        --resume-from";
 /// What to do about rows of another run.
 const OTHER_RUN: &str = "dataset, k, granularity, settings, model and program must be the same: give \
                          them as before, or start another file with --output";
+
+/// What to do about judgements of pages that do not exist.
+const OTHER_BRAIN: &str = "use the brain that the judgements are about (--home, --workspace); an id \
+                           without a source is a page of the source `default`: write `source::slug` for \
+                           pages of others";
+
+/// What to do about a brain without pages.
+const EMPTY_BRAIN: &str =
+    "import the corpus first (`gbrain import DIR`), or name the right brain (--home, --workspace)";
 
 fn of_io(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -138,6 +179,12 @@ fn of_baseline(error: &BaselineError) -> Option<&'static str> {
     match error {
         BaselineError::Edited { .. } => Some(
             "take it from version control again, or publish it anew with `gbrain bench publish`",
+        ),
+        BaselineError::Unsigned => Some(
+            "publish it again with the key to sign it, or unset GBRAIN_BASELINE_KEY and leave out --key-file",
+        ),
+        BaselineError::BadSignature { .. } => Some(
+            "use the key that signed it, take it from version control again, or publish it anew",
         ),
         BaselineError::Empty => Some("`gbrain eval export > captured.ndjson` writes some"),
         BaselineError::Thresholds(_) => Some("publish it again with thresholds that are in range"),

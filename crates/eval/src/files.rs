@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write as _};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader};
+use gbrain_core::baseline::{Baseline, BaselineError, Captures, Reader, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
 use serde_json::Value;
 
@@ -20,22 +20,29 @@ pub const MAX_DOCUMENT: u64 = 512 << 20;
 pub struct Input<'a> {
     path: &'a Path,
     reader: Box<dyn BufRead + 'a>,
+    signature: SignatureCheck,
 }
 
 impl<'a> Input<'a> {
     /// A file; `-` is stdin.
     pub fn open(path: &'a Path) -> Result<Self, EvalError> {
         if path == Path::new("-") {
-            return Ok(Self { path, reader: Box::new(std::io::stdin().lock()) });
+            return Ok(Self::new(path, std::io::stdin().lock()));
         }
         let file =
             File::open(path).map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
-        Ok(Self { path, reader: Box::new(BufReader::with_capacity(1 << 16, file)) })
+        Ok(Self::new(path, BufReader::with_capacity(1 << 16, file)))
     }
 
     /// Any reader under the name of a path.
     pub fn new(path: &'a Path, reader: impl BufRead + 'a) -> Self {
-        Self { path, reader: Box::new(reader) }
+        Self { path, reader: Box::new(reader), signature: SignatureCheck::NoKey }
+    }
+
+    /// The same input, whose signature is checked if it is a baseline.
+    #[must_use]
+    pub fn checking(self, signature: SignatureCheck) -> Self {
+        Self { signature, ..self }
     }
 
     fn each_line(
@@ -67,7 +74,7 @@ impl<'a> Input<'a> {
 /// Reads captures or a baseline; a baseline is verified.
 pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::default();
+    let mut reader = Reader::default().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish().map_err(|source| EvalError::Baseline { path, source })
 }
@@ -75,7 +82,7 @@ pub fn read_captures(input: Input<'_>) -> Result<Captures, EvalError> {
 /// Reads a baseline and verifies it.
 pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::default();
+    let mut reader = Reader::default().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish_baseline().map_err(|source| EvalError::Baseline { path, source })
 }
@@ -83,7 +90,7 @@ pub fn read_baseline(input: Input<'_>) -> Result<Baseline, EvalError> {
 /// Reads captures for publishing: each row with the object it was read from. A baseline is verified.
 pub fn read_publishable(input: Input<'_>) -> Result<Vec<(Value, CapturedRow)>, EvalError> {
     let path = input.path.to_owned();
-    let mut reader = Reader::keeping_objects();
+    let mut reader = Reader::keeping_objects().checking(input.signature.clone());
     input.each_line(|text| reader.line(text))?;
     reader.finish_publishable().map_err(|source| EvalError::Baseline { path, source })
 }

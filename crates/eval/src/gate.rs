@@ -10,7 +10,7 @@ use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::JudgedQuery;
 use gbrain_core::replay::ReplayedRow;
 
-use crate::{EvalError, Pipeline, Replay, ReplayOptions, Target, judge, replay};
+use crate::{EvalError, JudgedRun, Pipeline, Replay, ReplayOptions, Target, judge, replay};
 
 /// What is gated.
 #[derive(Debug, Clone)]
@@ -103,16 +103,19 @@ pub fn gate(
         None => None,
         Some((baseline, thresholds)) => {
             let Replay { rows, .. } = replay(target, &baseline.rows, &inputs.replay, progress)?;
-            Some((regression(&rows, thresholds, inputs.confidence), rows))
+            let mut found = regression(&rows, thresholds, inputs.confidence);
+            let warning = baseline.integrity.warning().map(str::to_owned);
+            found.warnings.splice(0..0, warning);
+            Some((found, rows))
         }
     };
     let correctness = match &inputs.judged {
         None => None,
         Some((queries, thresholds)) => {
             let threads = inputs.replay.concurrency;
-            let judged =
+            let JudgedRun { queries, pages } =
                 judge(target, queries.to_vec(), inputs.k, inputs.pipeline, threads, progress)?;
-            Some(correctness(judged, inputs.k, thresholds, inputs.confidence))
+            Some(correctness(queries, inputs.k, thresholds, inputs.confidence, &pages))
         }
     };
     // Nothing to gate on is no verdict, and certainly not a pass.

@@ -20,16 +20,19 @@ pub mod incident;
 pub mod keep;
 mod local;
 pub mod probe;
+mod record;
 mod replay;
 mod retriever;
 mod selftest;
+mod slowed;
 mod spread;
+mod stoppable;
 pub mod suite;
 pub mod target;
 pub mod triage;
 mod vectors;
 
-pub use correctness::{Pipeline, judge};
+pub use correctness::{JudgedRun, Pipeline, judge};
 pub use error::EvalError;
 pub use files::{
     Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
@@ -37,8 +40,11 @@ pub use files::{
 };
 pub use gate::{BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, gate};
 pub use local::LocalTarget;
+pub use record::{NotRecorded, record};
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
 pub use retriever::{Answer, RetrieveError, Retriever, Target};
 pub use selftest::{Mutant, MutantReport, Selftest, selftest};
+pub use slowed::SlowedTarget;
 pub use spread::spread;
+pub use stoppable::StoppableTarget;
 pub use vectors::{SelfRetrieval, self_retrieval};

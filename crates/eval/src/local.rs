@@ -3,11 +3,12 @@
 use gbrain_brain::capture::software;
 use gbrain_brain::{Answered, Ask, Brain, BrainError, Onward, Past, Snapshot};
 use gbrain_core::capture::Retrieved;
-use gbrain_core::id::{Generation, PageKey};
+use gbrain_core::id::{Generation, PageKey, SourceId};
+use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::ranking::{WhyNot, is_of_the_question};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::Request;
+use gbrain_core::request::{Request, Trust};
 
 use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
 
@@ -74,6 +75,19 @@ impl Target for LocalTarget<'_> {
         };
         Ok(snapshot.map(|snapshot| Box::new(LocalRetriever { snapshot }) as Box<dyn Retriever>))
     }
+
+    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+        let has = |name: &&str| match PageKey::parse(name, &SourceId::default()) {
+            Ok(key) => Ok(self.newest.has_page(&key, trust)?),
+            // What can't be the name of a page is the name of none.
+            Err(_) => Ok(false),
+        };
+        names.iter().map(has).collect::<Result<Vec<bool>, EvalError>>().map(Some)
+    }
+
+    fn page_count(&self) -> Option<u64> {
+        Some(self.newest.corpus().print.pages)
+    }
 }
 
 struct LocalRetriever {
@@ -107,6 +121,10 @@ impl Retriever for LocalRetriever {
             },
             not_asked: Vec::new(),
         })
+    }
+
+    fn timing(&self, request: &Request) -> Timing {
+        if self.snapshot.is_answered_here(request) { Timing::Cpu } else { Timing::Wall }
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {

@@ -1,18 +1,23 @@
 //! Asking captured rows again.
 //!
 //! Rows are asked in parallel and reported in the order of the file. Each is asked several times:
-//! the shortest time counts, and rankings that are not all the same are reported as unstable.
+//! the shortest time counts, and rankings that are not all the same are reported as unstable. A row
+//! with a captured CPU time is asked as often as its capture was timed, in the same way
+//! ([`measure_cpu`]), so that both times can be compared.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gbrain_brain::cpu::{is_machine_busy, measure_cpu};
 use gbrain_core::blame::{Corner, Corners, blame};
-use gbrain_core::capture::{CapturedRow, Retrieved};
+use gbrain_core::capture::CapturedRow;
 use gbrain_core::id::{PageKey, SourceId};
+use gbrain_core::identity::IdentityKey;
+use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison, Timing};
 use gbrain_core::provenance::{CorpusAt, Difference, Provenance};
 use gbrain_core::replay::{
-    Asked, Caveat, Compared, Lost, Outcome, ReplayedRow, SettingsFrom, Summary, ask, compare,
-    sides, summarise,
+    Asked, Caveat, Compared, Lost, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Summary, ask,
+    comparable, compare, summarise, unsourced,
 };
 use gbrain_core::request::Request;
 use gbrain_core::scrub::Scrubber;
@@ -42,12 +47,15 @@ pub struct ReplayOptions {
     pub settings: SettingsFrom,
     /// How many rows are asked at once.
     pub concurrency: usize,
-    /// How often each row is asked, at least once.
+    /// How often each row is asked, at least once; a row whose CPU time is compared is asked at
+    /// least as often as that takes.
     pub repeats: usize,
     /// Whether to find out what moved each row.
     pub blame: bool,
     /// How many of the worst rows to explain.
     pub explain: usize,
+    /// The key of the brain, for rows whose names were scrubbed; without it they are not comparable.
+    pub identity: Option<IdentityKey>,
 }
 
 impl Default for ReplayOptions {
@@ -59,6 +67,7 @@ impl Default for ReplayOptions {
             repeats: 3,
             blame: false,
             explain: 0,
+            identity: None,
         }
     }
 }
@@ -85,11 +94,16 @@ pub fn replay(
     options: &ReplayOptions,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Replay, EvalError> {
+    if options.as_of == AsOf::Now && target.page_count() == Some(0) {
+        return Err(EvalError::EmptyBrain);
+    }
     let scrubber = Scrubber::default();
+    let pages = PageMatcher { scrubber: &scrubber, key: options.identity.as_ref() };
     let mut outcomes: Vec<Option<Outcome>> = vec![None; rows.len()];
     let mut jobs: Vec<(usize, Job<'_>)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
-        match ask(row, target.live(), options.settings) {
+        let asked = ask(row, target.live(), options.settings);
+        match asked.and_then(|asked| comparable(row, pages.key).map(|()| asked)) {
             Ok(asked) => jobs.push((place, Job { row, asked })),
             Err(skip) => outcomes[place] = Some(Outcome::Skipped(skip)),
         }
@@ -102,7 +116,7 @@ pub fn replay(
                 newest(target)?
             }
         };
-        let run = Run { retriever: retriever.as_ref(), options, scrubber: &scrubber, progress };
+        let run = Run { retriever: retriever.as_ref(), options, pages, progress };
         for (place, outcome) in run.all(&group) {
             outcomes[place] = Some(outcome);
         }
@@ -113,7 +127,7 @@ pub fn replay(
         .filter_map(|(row, outcome)| Some(ReplayedRow::new(row, outcome?)))
         .collect();
     if options.blame {
-        Blaming { target, options, scrubber: &scrubber }.all(rows, &mut replayed)?;
+        Blaming { target, options, pages }.all(rows, &mut replayed)?;
     }
     explain(target, rows, &mut replayed, options)?;
     let summary = summarise(&replayed);
@@ -150,7 +164,7 @@ fn by_corpus(jobs: Group<'_>, as_of: AsOf) -> Vec<(Option<CorpusAt>, Group<'_>)>
 struct Run<'a> {
     retriever: &'a dyn Retriever,
     options: &'a ReplayOptions,
-    scrubber: &'a Scrubber,
+    pages: PageMatcher<'a>,
     progress: &'a (dyn Fn(usize) + Sync),
 }
 
@@ -159,6 +173,17 @@ impl Run<'_> {
         for (_, job) in group.iter().take(WARM_UP) {
             let _ = self.retriever.retrieve(&job.asked.request, None);
         }
+        // Only captures of a target are compared by the wall clock, which a busy machine distorts.
+        let has_target = group.iter().any(|(_, job)| job.row.provenance.target.is_some());
+        let is_busy = has_target && is_machine_busy();
+        let mut done = self.asked(group);
+        if has_target && (is_busy || is_machine_busy()) {
+            done.iter_mut().for_each(|(_, outcome)| mark_busy(outcome));
+        }
+        done
+    }
+
+    fn asked(&self, group: &Group<'_>) -> Vec<(usize, Outcome)> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
@@ -179,51 +204,143 @@ impl Run<'_> {
     }
 
     fn one(&self, job: &Job<'_>) -> Outcome {
-        match self.repeated(&job.asked.request) {
+        match self.repeated(job) {
             Err(error) => Outcome::Errored(error.to_string()),
-            Ok((answer, is_stable)) => {
-                Outcome::Compared(Box::new(self.compared(job, &answer, is_stable)))
+            Ok((answers, cpu_time)) => match unsourced(job.row, &answers.first.pages) {
+                Some(page) => Outcome::Errored(format!(
+                    "the target names `{page}` without a source: describe its ids (`ids.source` or \
+                     `ids.source_of_result`)"
+                )),
+                None => Outcome::Compared(Box::new(self.compared(job, &answers, cpu_time))),
+            },
+        }
+    }
+
+    /// Every answer, and the CPU time where the capture has one to compare it with.
+    fn repeated(&self, job: &Job<'_>) -> Result<(Answers, Option<CpuTime>), RetrieveError> {
+        let request = &job.asked.request;
+        let mut answers: Option<Answers> = None;
+        let mut ask = || {
+            let answer = self.retriever.retrieve(request, None)?;
+            match &mut answers {
+                Some(answers) => answers.add(answer),
+                None => Answers::new(answer).map(|first| answers = Some(first)),
             }
+        };
+        let mut cpu_time = None;
+        let mut asked = 0;
+        if let (Timing::Cpu, Some(captured)) = (self.retriever.timing(request), job.row.cpu_time) {
+            cpu_time = measure_cpu(captured.repeats, None, &mut ask)?;
+            asked = captured.repeats as usize + 1;
         }
+        for _ in asked..self.options.repeats.max(1) {
+            ask()?;
+        }
+        Ok((answers.expect("a row is asked at least once"), cpu_time))
     }
 
-    /// The answer with its shortest time, and whether every repeat gave the same ranking.
-    fn repeated(&self, request: &Request) -> Result<(Answer, bool), RetrieveError> {
-        let mut best = self.retriever.retrieve(request, None)?;
-        let mut is_stable = true;
-        for _ in 1..self.options.repeats {
-            let again = self.retriever.retrieve(request, None)?;
-            is_stable &= again.pages == best.pages;
-            best.latency_ms = best.latency_ms.zip(again.latency_ms).map(|(a, b)| a.min(b));
-        }
-        Ok((best, is_stable))
+    fn timing(
+        &self,
+        job: &Job<'_>,
+        answers: &Answers,
+        cpu_time: Option<CpuTime>,
+    ) -> TimeComparison {
+        let row = job.row;
+        let (target, now) = (&row.provenance.target, &answers.first.provenance.target);
+        let compared = match self.retriever.timing(&job.asked.request) {
+            Timing::Untimed => Err(NotCompared::Untimed),
+            _ if target != now && (target.is_some() || now.is_some()) => {
+                Err(NotCompared::OtherTarget)
+            }
+            Timing::Wall if now.is_none() => Err(NotCompared::NoCpuClock),
+            Timing::Wall => wall_times(row, answers),
+            Timing::Cpu => match (row.cpu_time, cpu_time) {
+                (None, _) => Err(NotCompared::NoCpuTime),
+                (Some(_), None) => Err(NotCompared::NoCpuClock),
+                (Some(captured), Some(current)) => Ok(TimeComparison::Cpu { captured, current }),
+            },
+        };
+        compared.unwrap_or_else(TimeComparison::NotCompared)
     }
 
-    fn compared(&self, job: &Job<'_>, answer: &Answer, is_stable: bool) -> Compared {
+    fn compared(&self, job: &Job<'_>, answers: &Answers, cpu_time: Option<CpuTime>) -> Compared {
+        let answer = &answers.first;
         let mut caveats = job.asked.caveats.clone();
         // A stage that already failed when the row was captured is no news.
         if answer.degraded.iter().any(|degraded| !job.row.degraded.contains(degraded)) {
             caveats.push(Caveat::ReplayDegraded);
         }
-        if !is_stable {
+        if !answers.is_stable {
             caveats.push(Caveat::Unstable);
         }
         if !answer.not_asked.is_empty() {
             caveats.push(Caveat::NotAsked);
         }
-        let captured = job.row.expected().unwrap_or_default();
-        let by_slug = |page: &Retrieved| page.source.is_none();
-        if answer.pages.iter().any(by_slug) && !caveats.contains(&Caveat::BySlug) {
-            caveats.push(Caveat::BySlug);
-        }
-        let sides = sides(captured, &answer.pages, job.asked.cut, self.scrubber);
+        let sides = self.pages.sides(job.row, &answer.pages, job.asked.cut);
         let differences = job.row.provenance.differences(&answer.provenance);
-        // Nothing is compared with a time that nobody took.
-        let latencies = match answer.latency_ms {
+        // An answer that was saved has no time.
+        let latencies = match answers.shortest(answers.latencies.len()) {
             Some(current) => (job.row.latency_ms, current),
             None => (None, 0.0),
         };
-        compare(sides, latencies, caveats, differences)
+        let timing = self.timing(job, answers, cpu_time);
+        Compared { timing, ..compare(sides, latencies, caveats, differences) }
+    }
+}
+
+/// Every answer to one request.
+struct Answers {
+    first: Answer,
+    /// Whether all have the same pages in the same order.
+    is_stable: bool,
+    /// The time of each, in order.
+    latencies: Vec<Option<f64>>,
+}
+
+impl Answers {
+    fn new(first: Answer) -> Result<Self, RetrieveError> {
+        let latencies = vec![checked_latency(&first)?];
+        Ok(Self { first, is_stable: true, latencies })
+    }
+
+    fn add(&mut self, answer: Answer) -> Result<(), RetrieveError> {
+        self.latencies.push(checked_latency(&answer)?);
+        self.is_stable &= answer.pages == self.first.pages;
+        Ok(())
+    }
+
+    /// The shortest time of the first so many answers; none if one of them has no time.
+    fn shortest(&self, count: usize) -> Option<f64> {
+        let timed = self.latencies.iter().take(count);
+        timed.copied().reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)))?
+    }
+}
+
+/// A time that is not one would pass every comparison that it is left out of.
+fn checked_latency(answer: &Answer) -> Result<Option<f64>, RetrieveError> {
+    match answer.latency_ms {
+        Some(ms) if !(ms.is_finite() && ms >= 0.0) => {
+            Err(RetrieveError(format!("it reported a latency of {ms} ms, which is not a time")))
+        }
+        latency => Ok(latency),
+    }
+}
+
+/// The wall-clock times of a row that was captured from the same target.
+fn wall_times(row: &CapturedRow, answers: &Answers) -> Result<TimeComparison, NotCompared> {
+    let captured_ms = row.latency_ms.filter(|ms| *ms > 0.0).ok_or(NotCompared::NoLatency)?;
+    let repeats = row.latency_repeats.and_then(|repeats| usize::try_from(repeats).ok());
+    let repeats = repeats.filter(|repeats| (1..=answers.latencies.len()).contains(repeats));
+    let repeats = repeats.ok_or(NotCompared::OtherRepeats)?;
+    let current_ms = answers.shortest(repeats).ok_or(NotCompared::NoLatency)?;
+    Ok(TimeComparison::Wall { captured_ms, current_ms, is_machine_busy: false })
+}
+
+fn mark_busy(outcome: &mut Outcome) {
+    if let Outcome::Compared(compared) = outcome
+        && let TimeComparison::Wall { is_machine_busy, .. } = &mut compared.timing
+    {
+        *is_machine_busy = true;
     }
 }
 
@@ -231,7 +348,7 @@ impl Run<'_> {
 struct Blaming<'a> {
     target: &'a dyn Target,
     options: &'a ReplayOptions,
-    scrubber: &'a Scrubber,
+    pages: PageMatcher<'a>,
 }
 
 impl Blaming<'_> {
@@ -285,8 +402,10 @@ impl Blaming<'_> {
         let Ok(answer) = retriever.retrieve(&asked.request, None) else {
             return Ok(Corner::Unavailable);
         };
-        let captured = row.expected().unwrap_or_default();
-        let sides = sides(captured, &answer.pages, asked.cut, self.scrubber);
+        if unsourced(row, &answer.pages).is_some() {
+            return Ok(Corner::Unavailable);
+        }
+        let sides = self.pages.sides(row, &answer.pages, asked.cut);
         Ok(if sides.captured == sides.current { Corner::Restores } else { Corner::Differs })
     }
 }
@@ -325,15 +444,41 @@ fn explain(
             None => newest(target)?,
         };
         let Outcome::Compared(compared) = &mut replayed[place].outcome else { continue };
-        compared.lost = lost(retriever.as_ref(), &asked.request, compared);
+        compared.lost = lost(retriever.as_ref(), &asked.request, row, compared);
     }
     Ok(())
 }
 
-fn lost(retriever: &dyn Retriever, request: &Request, compared: &Compared) -> Vec<Lost> {
+fn lost(
+    retriever: &dyn Retriever,
+    request: &Request,
+    row: &CapturedRow,
+    compared: &Compared,
+) -> Vec<Lost> {
+    let hashed: Vec<String> = row
+        .expected()
+        .unwrap_or_default()
+        .iter()
+        .filter(|page| page.is_scrubbed())
+        .map(ToString::to_string)
+        .collect();
     let gone = compared.captured.iter().filter(|page| !compared.current.contains(page));
     gone.take(LOST)
-        .filter_map(|page| PageKey::parse(page, &SourceId::default()).ok())
-        .filter_map(|key| retriever.why_not(request, &key))
+        .filter_map(|page| {
+            if hashed.contains(page) {
+                return Some(scrubbed_away(page));
+            }
+            let key = PageKey::parse(page, &SourceId::default()).ok()?;
+            retriever.why_not(request, &key)
+        })
         .collect()
+}
+
+/// Of a scrubbed name only the hash is left, which no page can be looked up by.
+fn scrubbed_away(page: &str) -> Lost {
+    Lost {
+        page: page.to_owned(),
+        stage: "unknown".to_owned(),
+        why: "the capture keeps only a hash of its name, so it can't be followed".to_owned(),
+    }
 }

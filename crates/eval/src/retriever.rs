@@ -2,9 +2,10 @@
 
 use gbrain_core::capture::Retrieved;
 use gbrain_core::id::PageKey;
+use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::Request;
+use gbrain_core::request::{Request, Trust};
 
 use crate::EvalError;
 
@@ -33,6 +34,10 @@ pub trait Retriever: Sync {
     /// Answers a request; the id of the query is for retrievers that know it by that.
     fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError>;
 
+    /// What the time of a request is measured by. A retriever around another one says what that one
+    /// says, unless its answers no longer take that one's time.
+    fn timing(&self, request: &Request) -> Timing;
+
     /// Where a page fell out of the answer to a request, where the retriever can tell.
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost>;
 }
@@ -49,4 +54,11 @@ pub trait Target: Sync {
         &self,
         corpus: Option<&CorpusAt>,
     ) -> Result<Option<Box<dyn Retriever + '_>>, EvalError>;
+
+    /// Which of these pages, named `source::slug`, the newest corpus has for such a caller; none where
+    /// the target can't say.
+    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError>;
+
+    /// How many pages the newest corpus has; none where the target can't say.
+    fn page_count(&self) -> Option<u64>;
 }

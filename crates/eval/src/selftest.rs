@@ -1,8 +1,8 @@
 //! A mutation test of the gate: a retriever is broken in ways that must be seen, and the gate is
 //! run on each. A mutant that passes is a hole.
 //!
-//! The real retriever is asked once for every request; mutants change what it said, so the test
-//! costs one replay.
+//! The gate is run on the real retriever first. Most mutants change what that said, which is asked once
+//! for all of them; one is about time and slows the real retriever down.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,15 +10,20 @@ use std::sync::Mutex;
 use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
 use gbrain_core::capture::Retrieved;
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
-use gbrain_core::gate::{QueryResult, Verdict};
+use gbrain_core::gate::{QueryResult, Status, Verdict};
 use gbrain_core::id::PageKey;
+use gbrain_core::latency::Timing;
 use gbrain_core::named;
 use gbrain_core::provenance::CorpusAt;
-use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::Request;
+use gbrain_core::replay::{Live, Lost, ReplayedRow};
+use gbrain_core::request::{Request, Trust};
+use gbrain_core::scrub::{MARKER, Scrubber};
 
 use crate::gate::{GateInputs, GateOutcome, gate};
-use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
+use crate::{Answer, EvalError, RetrieveError, Retriever, SlowedTarget, Target};
+
+/// How many times as long a slowed retriever takes.
+const SLOWDOWN: u32 = 3;
 
 /// A way to break a retriever, or the file it is gated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,9 +38,11 @@ pub enum Mutant {
     Duplicate,
     /// The right slugs of the wrong source.
     SwapSource,
+    /// Other pages whose scrubbed names are the same.
+    SwapIdentity,
     /// Nothing.
     Empty,
-    /// Three times as long as when it was captured.
+    /// Three times the work, or for a remote target three times the wait.
     SlowDown,
     /// An error for the queries that were hardest.
     Throw,
@@ -52,6 +59,7 @@ named! {
         Truncate = "truncate",
         Duplicate = "duplicate",
         SwapSource = "swap_source",
+        SwapIdentity = "swap_identity",
         Empty = "empty",
         SlowDown = "slow_down",
         Throw = "throw",
@@ -109,9 +117,8 @@ pub fn selftest(
 ) -> Result<Selftest, EvalError> {
     let recorded = Recorded { target, answers: Mutex::default() };
     let mut inputs = inputs.clone();
-    (inputs.replay.repeats, inputs.replay.blame, inputs.replay.explain) = (1, false, 0);
-    let base =
-        gate(&Mutated { recorded: &recorded, change: &|_, answer| Ok(answer) }, &inputs, &|_| ())?;
+    (inputs.replay.blame, inputs.replay.explain) = (false, 0);
+    let base = gate(target, &inputs, &|_| ())?;
     let test = Test { recorded: &recorded, inputs: &inputs, base: &base, baseline_text };
     let mutants = Mutant::ALL.iter().map(|mutant| test.run(*mutant));
     Ok(Selftest { unmutated: base.verdict, mutants: mutants.collect::<Result<_, _>>()? })
@@ -141,6 +148,7 @@ impl Test<'_> {
                 vec![pages.first().cloned(); pages.len()].into_iter().flatten().collect()
             }),
             Mutant::SwapSource => pages(swap_source),
+            Mutant::SwapIdentity => self.swap_identity(),
             Mutant::Empty => pages(|_| Vec::new()),
             Mutant::SlowDown => self.slow_down(),
             Mutant::Throw => self.throw(),
@@ -151,25 +159,66 @@ impl Test<'_> {
 
     fn mutate(&self, mutant: Mutant, change: Change<'_>) -> Result<MutantReport, EvalError> {
         let mutated = Mutated { recorded: self.recorded, change };
-        let outcome = gate(&mutated, self.inputs, &|_| ())?;
+        let mut inputs = self.inputs.clone();
+        inputs.replay.repeats = 1;
+        let outcome = gate(&mutated, &inputs, &|_| ())?;
         Ok(report(mutant, outcome.verdict != Verdict::Pass, said(&outcome)))
     }
 
-    fn slow_down(&self) -> Result<MutantReport, EvalError> {
-        let has_latency =
-            self.base.regression.as_ref().is_some_and(|(found, _)| found.latency.n > 0);
-        if !has_latency {
-            return Ok(not_applicable(Mutant::SlowDown, "no latency was captured"));
+    /// Few rows may have such names, too few to move a mean: each of them must be seen to move.
+    fn swap_identity(&self) -> Result<MutantReport, EvalError> {
+        let rows = |outcome: &GateOutcome| {
+            let rows = outcome.regression.as_ref().map(|(_, rows)| rows.clone());
+            rows.unwrap_or_default()
+        };
+        let has_scrubbed = |row: &ReplayedRow| {
+            row.compared().is_some_and(|row| row.current.iter().any(|name| name.contains(MARKER)))
+        };
+        let before = rows(self.base);
+        if !before.iter().any(has_scrubbed) {
+            return Ok(not_applicable(
+                Mutant::SwapIdentity,
+                "no answer has a name that is scrubbed",
+            ));
         }
-        // Relative to what was captured: a capture that was slow must not hide a slow retriever.
-        let rows = self.inputs.baseline.iter().flat_map(|(baseline, _)| &baseline.rows);
-        let captured: HashMap<&str, f64> =
-            rows.filter_map(|row| Some((row.query.as_str(), row.latency_ms?))).collect();
-        self.mutate(Mutant::SlowDown, &|request, answer| {
-            let before = captured.get(request.query.as_str()).copied();
-            let before = before.or(answer.latency_ms);
-            Ok(Answer { latency_ms: before.map(|before| 3.0 * before), ..answer })
+        let scrubber = Scrubber::default();
+        let change = |_: &Request, answer: Answer| {
+            let swap = |page: Retrieved| {
+                let scrubbed = scrubber.scrub_slug(&page.slug);
+                if scrubbed == page.slug {
+                    page
+                } else {
+                    Retrieved { slug: other(&scrubbed), ..page }
+                }
+            };
+            Ok(Answer { pages: answer.pages.into_iter().map(swap).collect(), ..answer })
+        };
+        let mutated = Mutated { recorded: self.recorded, change: &change };
+        let outcome = gate(&mutated, self.inputs, &|_| ())?;
+        let after = rows(&outcome);
+        let swapped = before.iter().zip(&after).filter(|(row, _)| has_scrubbed(row));
+        let unseen = swapped.filter(|(before, after)| {
+            before.compared().map(|row| &row.current) == after.compared().map(|row| &row.current)
+        });
+        Ok(match unseen.count() {
+            0 => report(Mutant::SwapIdentity, true, said(&outcome)),
+            n => report(Mutant::SwapIdentity, false, format!("not seen in {n} rows")),
         })
+    }
+
+    fn slow_down(&self) -> Result<MutantReport, EvalError> {
+        let is_compared =
+            self.base.regression.as_ref().is_some_and(|(found, _)| found.latency.n > 0);
+        if !is_compared {
+            let why = "no captured time can be compared: publish captures with a CPU time, or of this target";
+            return Ok(not_applicable(Mutant::SlowDown, why));
+        }
+        let slowed = SlowedTarget { target: self.recorded.target, factor: SLOWDOWN };
+        let outcome = gate(&slowed, self.inputs, &|_| ())?;
+        // Only the check of latency can see it: what else is red was not slowed.
+        let status = outcome.regression.as_ref().map(|(found, _)| found.latency.status);
+        let is_killed = status.is_some_and(|status| status != Status::Pass);
+        Ok(report(Mutant::SlowDown, is_killed, said(&outcome)))
     }
 
     fn throw(&self) -> Result<MutantReport, EvalError> {
@@ -270,6 +319,11 @@ fn swap_source(pages: Vec<Retrieved>) -> Vec<Retrieved> {
     pages.into_iter().map(swap).collect()
 }
 
+/// A slug that looks the same once it is scrubbed.
+fn other(scrubbed: &str) -> String {
+    scrubbed.replace(MARKER, "swapped-by-selftest-at-example-com")
+}
+
 fn read(text: &str) -> Result<Baseline, BaselineError> {
     let mut reader = Reader::default();
     text.lines().try_for_each(|line| reader.line(line))?;
@@ -342,6 +396,14 @@ impl Target for Mutated<'_> {
             Box::new(MutatedRetriever { mutated: self, corpus, inner }) as Box<dyn Retriever>
         }))
     }
+
+    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+        self.recorded.target.has_pages(names, trust)
+    }
+
+    fn page_count(&self) -> Option<u64> {
+        self.recorded.target.page_count()
+    }
 }
 
 struct MutatedRetriever<'a> {
@@ -355,6 +417,10 @@ impl Retriever for MutatedRetriever<'_> {
         let recorded = self.mutated.recorded;
         let answer = recorded.answer(self.corpus.as_ref(), self.inner.as_ref(), request, id)?;
         (self.mutated.change)(request, answer)
+    }
+
+    fn timing(&self, _: &Request) -> Timing {
+        Timing::Untimed
     }
 
     fn why_not(&self, _request: &Request, _page: &PageKey) -> Option<Lost> {

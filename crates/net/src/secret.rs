@@ -27,10 +27,29 @@ impl Secret {
         &self.0
     }
 
-    /// A text without the key: others echo what they were sent.
+    /// A text without the key: others echo what they were sent, also as it stands in a URL or in JSON.
     pub fn hide_in(&self, text: &str) -> String {
-        text.replace(&self.0, "[key]")
+        let escaped = json_escaped(&self.0);
+        let forms =
+            [self.0.clone(), percent_encoded(&self.0), escaped.replace('/', "\\/"), escaped];
+        forms.iter().fold(text.to_owned(), |text, form| text.replace(form, "[key]"))
     }
+}
+
+/// A text as it stands in the query of a URL.
+fn percent_encoded(text: &str) -> String {
+    let encoded = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encoded).collect()
+}
+
+/// A text as it stands between the quotes of a JSON string.
+fn json_escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 impl fmt::Debug for Secret {
@@ -50,5 +69,10 @@ mod tests {
         assert_eq!(key.reveal(), "sk-abc");
         assert_eq!(key.hide_in("bad key sk-abc, sk-abc"), "bad key [key], [key]");
         assert_eq!(Secret::new(" \n"), None);
+        let key = Secret::new("p/w=\"1").unwrap();
+        assert_eq!(
+            key.hide_in(r#"k=p%2Fw%3D%221, "p\/w=\"1" and p/w="1"#),
+            "k=[key], \"[key]\" and [key]"
+        );
     }
 }

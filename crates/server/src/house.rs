@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch};
 use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
+use gbrain_core::baseline::BaselineKey;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::identity::IdentityKey;
 use gbrain_core::job::JobState;
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::probe::KIND;
@@ -53,6 +55,8 @@ pub struct HouseOptions {
     pub tracer: Tracer,
     /// What suites are run with.
     pub suites: SuiteTools,
+    /// The key that signs baselines, if there is one.
+    pub baseline_key: Option<BaselineKey>,
 }
 
 /// What suites of all workspaces are run with.
@@ -62,6 +66,8 @@ pub struct SuiteTools {
     pub targets: TargetBook,
     /// What is taken out of texts that are kept.
     pub scrubber: Scrubber,
+    /// Keeps apart what scrubbing makes the same; each workspace has a key of its own made from it.
+    pub identity: Option<IdentityKey>,
     /// Who can be asked for scores.
     pub desk: Desk,
     /// What alerts are raised with.
@@ -140,6 +146,11 @@ impl House {
     /// Where things are counted.
     pub fn metrics(&self) -> &Metrics {
         &self.options.metrics
+    }
+
+    /// The key that signs baselines, if there is one.
+    pub(crate) fn baseline_key(&self) -> Option<&BaselineKey> {
+        self.options.baseline_key.as_ref()
     }
 
     /// Where spans go.
@@ -308,6 +319,7 @@ impl House {
             metrics: Metrics::new(software, std::time::SystemTime::now()),
             tracer: Tracer::off(),
             suites: crate::jobs::tests::tools(dir),
+            baseline_key: None,
         };
         Self::new(store.into(), options)
     }

@@ -38,6 +38,8 @@ pub struct CaptureSummary {
     pub newest: Option<Timestamp>,
     /// Stored in the last 24 hours.
     pub last_day: u64,
+    /// Dated in the future: stored by a process whose clock was ahead. They are among the rows.
+    pub future: u64,
     /// Failures, all of them.
     pub failures: u64,
     /// Failures of the last 24 hours by reason, those that happened.

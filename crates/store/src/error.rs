@@ -78,7 +78,7 @@ pub enum StoreError {
         known: i64,
     },
     /// Somebody else's tables.
-    #[error("the database is not gbrain's: it holds {} without gbrain's migrations; give gbrain a database or a schema of its own", tables.join(", "))]
+    #[error("the database is not gbrain's: it holds {}, which gbrain's migrations did not make; give gbrain a database or a schema of its own", tables.join(", "))]
     ForeignDatabase {
         /// The tables in the way.
         tables: Vec<String>,

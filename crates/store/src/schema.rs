@@ -44,6 +44,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0005_playbook.sql"),
         postgres: include_str!("postgres/0005_playbook.sql"),
     },
+    Migration {
+        number: 6,
+        name: "windows",
+        sqlite: include_str!("sqlite/0006_windows.sql"),
+        postgres: include_str!("postgres/0006_windows.sql"),
+    },
 ];
 
 /// The last schema this binary knows.
@@ -67,6 +73,7 @@ pub(crate) const TABLES: &[&str] = &[
     "eval_candidates",
     "eval_capture_failures",
     "eval_clock",
+    "eval_windows",
     "counters",
     "tokens",
     "jobs",
@@ -92,6 +99,18 @@ pub(crate) const TABLES: &[&str] = &[
     "alert_silences",
     "incidents",
 ];
+
+/// Views of ours, with the number of the migration that makes them. A relation with one of these names in a database
+/// of an older schema is not ours: the migration would fail on it.
+pub(crate) const VIEWS: &[(&str, i64)] =
+    &[("braintrust_queries", 6), ("eval_contradictions_cache", 6)];
+
+/// Those of the relations in a database of schema `found` that stand where later migrations make views.
+pub(crate) fn in_the_way_of_views(found: i64, relations: &[String]) -> Vec<String> {
+    let missing = VIEWS.iter().filter(|(_, number)| *number > found);
+    let taken = missing.filter(|(view, _)| relations.iter().any(|relation| relation == view));
+    taken.map(|(view, _)| (*view).to_owned()).collect()
+}
 
 pub(crate) const PAGES: Table = Table {
     name: "pages",
@@ -406,6 +425,16 @@ mod tests {
             let wanted = format!("CREATE TABLE {table} (");
             assert!(MIGRATIONS.iter().any(|m| m.sqlite.contains(&wanted)), "{table}");
             assert!(MIGRATIONS.iter().any(|m| m.postgres.contains(&wanted)), "{table}");
+        }
+    }
+
+    #[test]
+    fn both_engines_make_the_same_views() {
+        for (view, number) in VIEWS {
+            let migration = MIGRATIONS.iter().find(|m| m.number == *number).unwrap();
+            for sql in [migration.sqlite, migration.postgres] {
+                assert!(sql.contains(&format!("CREATE VIEW {view} ")), "{view}");
+            }
         }
     }
 }

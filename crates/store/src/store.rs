@@ -185,10 +185,10 @@ pub trait Store: Playbook + Send + Sync {
     /// All settings, by key.
     fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>>;
 
-    /// Stores captures, all or none, in their order. Each gets the next number of the workspace
-    /// and the time `now`, or the time of the workspace's captures so far if that is later: numbers
-    /// and times rise together, in the order in which captures become visible, even when the
-    /// caller's clock does not. Does not wait for writers of pages on PostgreSQL.
+    /// Stores captures, all or none, in their order. Each gets the next number of the workspace: numbers rise in the
+    /// order in which captures become visible. Each is dated `now`, or at the time of the captures so far or the end of
+    /// a closed window if that is later by [`CLOCK_SKEW`](gbrain_core::capture::CLOCK_SKEW) at most: a clock that was
+    /// further ahead takes no later captures along. Does not wait for writers of pages on PostgreSQL.
     fn add_captures(
         &self,
         ws: &WorkspaceId,
@@ -205,10 +205,10 @@ pub trait Store: Playbook + Send + Sync {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// Closes the time before `until`: waits for captures on their way, and gives later ones
-    /// `until` at the earliest. What [`Store::captures`] then reads of a window that ends at
-    /// `until` or before is final, so windows `[since, until)` that follow each other miss and
-    /// repeat nothing. A time to come holds captures back there: give it the time that it is.
+    /// Closes the time before `until`: waits for captures on their way, and records the end. What [`Store::captures`]
+    /// then reads of a window that ends at `until` is final, so windows `[since, until)` that follow each other miss and
+    /// repeat nothing: a capture that comes later and is dated before `until`, because a clock was behind, is in the
+    /// window that begins at `until`.
     fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()>;
 
     /// Reads captures, newest first, as they are at one moment and in constant memory, until `each`
@@ -246,8 +246,12 @@ pub trait Store: Playbook + Send + Sync {
         until: Option<Timestamp>,
     ) -> Result<u64>;
 
-    /// Erases what went wrong before `until`, and says how many.
-    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64>;
+    /// Erases what went wrong before `until`, or everything that did, and says how many.
+    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Option<Timestamp>) -> Result<u64>;
+
+    /// Dates captures from the future (see [`CaptureSummary::future`]) `now`, and says how many. They come into the
+    /// next window.
+    fn redate_captures(&self, ws: &WorkspaceId, now: Timestamp) -> Result<u64>;
 
     /// Captures and failures in figures.
     fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary>;

@@ -342,7 +342,7 @@ pub enum Invariant {
     Chunks,
     /// No row belongs to a page, version or source that is not there.
     Dangling,
-    /// Numbers and times of captures rise together and stay behind their clock.
+    /// No capture and no closed window has a number that was not given out.
     Captures,
     /// No row that is numbered has a number that was not given out.
     Numbers,

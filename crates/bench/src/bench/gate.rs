@@ -14,18 +14,19 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::identity::{Place, Question, demo, markdown};
-use gbrain_bench::campaign::replay::{capture, lines};
+use gbrain_bench::campaign::replay::{IDENTITY_KEY, capture, lines};
 use gbrain_brain::{Brain, IndexKind};
 use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, Retrieved};
 use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
 use gbrain_core::gate::CorrectnessThresholds;
-use gbrain_core::id::PageKey;
+use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::latency::Timing;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, Lost};
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
-use gbrain_core::request::Request;
+use gbrain_core::request::{Request, Trust};
 use gbrain_eval::{
     Answer, EvalError, GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions,
     RetrieveError, Retriever, Target, gate, read_baseline, read_document, read_publishable,
@@ -144,6 +145,7 @@ fn write_inputs(brain: &Arc<Brain>, asked: Vec<Request>, rows: usize, dir: &Path
         thresholds: Thresholds::default(),
         why: None,
         previous: None,
+        key: None,
     };
     let published = publish(captured, &draft)?;
     ensure!(published.metadata.row_count == rows, "some rows were not published");
@@ -209,7 +211,13 @@ fn inputs<'a>(baseline: &'a Baseline, qrels: &'a Qrels) -> GateInputs<'a> {
         k: K,
         confidence: None,
         pipeline: Pipeline::Fixed,
-        replay: ReplayOptions { repeats: 1, explain: 5, blame: true, ..ReplayOptions::default() },
+        replay: ReplayOptions {
+            repeats: 1,
+            explain: 5,
+            blame: true,
+            identity: Some(IDENTITY_KEY.for_workspace(&WorkspaceId::default())),
+            ..ReplayOptions::default()
+        },
     }
 }
 
@@ -261,6 +269,14 @@ impl Target for Timed<'_> {
             Box::new(TimedRetriever { retriever, nanos: &self.nanos }) as Box<dyn Retriever>
         }))
     }
+
+    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+        self.target.has_pages(names, trust)
+    }
+
+    fn page_count(&self) -> Option<u64> {
+        self.target.page_count()
+    }
 }
 
 impl TimedRetriever<'_> {
@@ -275,6 +291,11 @@ impl TimedRetriever<'_> {
 impl Retriever for TimedRetriever<'_> {
     fn retrieve(&self, request: &Request, id: Option<&str>) -> Result<Answer, RetrieveError> {
         self.timed(|| self.retriever.retrieve(request, id))
+    }
+
+    // Comparing times asks again; here each row is asked once.
+    fn timing(&self, _: &Request) -> Timing {
+        Timing::Untimed
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {

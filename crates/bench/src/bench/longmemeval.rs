@@ -45,6 +45,8 @@ const ROUNDS: usize = 3;
 /// Questions in a row: processor time is told in hundredths of a second.
 const FEW: usize = 10;
 const K: usize = 5;
+/// How deep rankings go.
+const DEPTH: usize = 50;
 const HEADERS: [&str; 8] =
     ["what", "n", "p50 ms", "p99 ms", "CPU ms", "CPU / tantivy", "whole run s", "whole run CPU s"];
 
@@ -297,8 +299,8 @@ fn asking(who: Who, concurrency: usize) -> Asking<'static> {
     };
     Asking {
         k: K,
-        depth: 50,
-        measures: measures(K),
+        depth: DEPTH,
+        measures: measures(K, DEPTH),
         retrieval,
         granularity: Granularity::Session,
         settings: Settings::default(),

@@ -1,11 +1,12 @@
 //! `bench scrub`: how well and how fast personal data and secrets are found.
 //!
-//! Quality on labelled data; throughput beside ripgrep counting the matches of the same families as
+//! Quality on labelled data and on generated variants; throughput beside ripgrep counting the matches of the same families as
 //! regular expressions in the same bytes on one thread; and time per byte of hostile texts, which
 //! must not grow with their length.
 
 mod labelled;
 mod rival;
+mod variants;
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ const SMALL: usize = 64 << 10;
 const LARGE: usize = 1 << 20;
 
 /// Texts that make a careless search look at every byte again and again.
-const HOSTILE: [&str; 14] = [
+const HOSTILE: [&str; 19] = [
     "1",
     "1 ",
     "4111 1111 ",
@@ -46,6 +47,11 @@ const HOSTILE: [&str; 14] = [
     "-----BEGIN PRIVATE KEY-----",
     "555-123-4567 ",
     "1:",
+    "%25",
+    "1\u{a0}",
+    "1  ",
+    "Basic YTpi",
+    "password=a",
 ];
 
 /// Arguments of `bench scrub`.
@@ -61,6 +67,15 @@ pub(crate) struct ScrubArgs {
     /// Where ripgrep is installed if it is not on the path.
     #[arg(long, default_value = "target/bench-tools")]
     tools: PathBuf,
+    /// Generated samples of each kind, half of which must be left alone.
+    #[arg(long, default_value_t = 2_000)]
+    samples: usize,
+    /// The seed of the generated samples.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Measure precision and recall only.
+    #[arg(long)]
+    quality: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -73,6 +88,12 @@ pub(crate) fn run(args: &ScrubArgs) -> Result<ExitCode> {
     let mut report = Report::new("scrub", &headers);
     for score in labelled::scores(&data)? {
         report.row(quality_row(&score));
+    }
+    for score in variants::scores(args.seed, args.samples / 2) {
+        report.row(quality_row(&score));
+    }
+    if args.quality {
+        return report.print(Output::of_flag(args.json));
     }
     let ripgrep = Ripgrep::find(&args.tools)?;
     let texts = labelled::texts(&data)?;

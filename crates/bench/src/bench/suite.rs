@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..args.questions).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(store.as_ref(), &workspace, entries, &Scrubber::default(), Timestamp::now())?;
+    take_in(store.as_ref(), &workspace, entries, &Scrubber::default(), None, Timestamp::now())?;
     let mut suite = Suite::new("bench", Kind::Regression, vec!["@bench".to_owned()]);
     suite.sample = Sample::Total(args.questions);
     suite.concurrency = CONCURRENCY;

@@ -3,7 +3,7 @@
 //! Each seed makes a brain whose pairs of pages are known to contradict each other or not ([`brain`]). The probe
 //! asks it, pairs what it answers and has the pairs judged, planted ones included, by judges that err one time in
 //! five ([`judge`]); its report corrects the rate of contradictions for their errors. In the end the 95 % intervals
-//! must hold the truth in 93 to 97 of 100 runs, and the estimates be right on average to half a point.
+//! must hold the truth in 93 of 100 runs at least and in 98.5 at most, and the estimates be right on average to half a point.
 //!
 //! What the truth is: the rate at which contradictions were planted. A report's interval is for the process
 //! that wrote the brain, of which its pairs are a sample, and holds the brain's own share of contradictions,
@@ -39,7 +39,7 @@ use super::{exit, say, seed};
 /// The rates at which contradictions are planted.
 const RATES: [f64; 3] = [0.02, 0.1, 0.3];
 /// How often an interval must hold the truth.
-const COVERAGE: std::ops::RangeInclusive<f64> = 0.93..=0.97;
+const COVERAGE: std::ops::RangeInclusive<f64> = 0.93..=0.985;
 /// How far off estimates may be on average.
 const BIAS: f64 = 0.005;
 

@@ -16,7 +16,9 @@ pub mod ground;
 pub mod identity;
 pub mod kick;
 pub mod kill;
+pub mod latency;
 pub mod ledger;
+pub mod lies;
 pub mod load;
 pub mod process;
 pub mod replay;
@@ -24,6 +26,7 @@ pub mod resume;
 pub mod schedule;
 pub mod serve;
 pub mod served;
+pub mod statistics;
 pub mod tree;
 pub mod triage;
 pub mod violations;
@@ -37,7 +40,7 @@ use anyhow::Result;
 use clap::Parser;
 
 const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
-     contradictions, schedule, alerts, triage";
+     contradictions, schedule, alerts, triage, latency, lies, statistics";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -55,6 +58,9 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "schedule" => schedule::run(&parse(name, args)?),
         "alerts" => alerts::run(&parse(name, args)?),
         "triage" => triage::run(&parse(name, args)?),
+        "latency" => latency::run(&parse(name, args)?),
+        "lies" => lies::run(&parse(name, args)?),
+        "statistics" => statistics::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),
     }

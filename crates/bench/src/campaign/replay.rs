@@ -26,7 +26,7 @@ use gbrain_core::replay::{Caveat, Live, SettingsFrom};
 use gbrain_eval::{AsOf, LocalTarget, Replay, ReplayOptions, replay};
 use jiff::Timestamp;
 
-pub use capture::{capture, lines, options};
+pub use capture::{IDENTITY_KEY, capture, lines, options};
 pub use corpus::Growth;
 pub use report::{Measured, Report};
 
@@ -242,7 +242,9 @@ impl Steps<'_> {
         let before = Still::of(brain)?;
         let start = Instant::now();
         let target = LocalTarget::new(brain, live(brain)?, &|_, _| ())?;
-        let found = replay(&target, rows, options, &|_| ())?;
+        let identity = Some(IDENTITY_KEY.for_workspace(brain.workspace()));
+        let options = ReplayOptions { identity, ..*options };
+        let found = replay(&target, rows, &options, &|_| ())?;
         self.report.measured.push(Measured::new(what, &found, start.elapsed()));
         self.report.expect_same(what, &before, &Still::of(brain)?);
         Ok(found)
@@ -257,6 +259,7 @@ const ONCE: ReplayOptions = ReplayOptions {
     repeats: 1,
     blame: false,
     explain: 0,
+    identity: None,
 };
 /// As a user asks who moved it.
 const BLAMED: ReplayOptions = ReplayOptions { blame: true, explain: 5, ..ONCE };

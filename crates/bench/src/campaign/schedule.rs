@@ -173,7 +173,7 @@ fn prepare(
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..QUERIES).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(store.as_ref(), workspace, entries, &Scrubber::default(), now)?;
+    take_in(store.as_ref(), workspace, entries, &Scrubber::default(), None, now)?;
     let last_week = now.checked_sub(SignedDuration::from_hours(8 * 24))?.as_millisecond();
     for at in 0..runs {
         let name = name(at);

@@ -66,16 +66,23 @@ fn a_report_says_what_a_hand_computes() {
         share * (1.0 - share) / (one.n + 2) as f64
     };
     let (over, under) = (rate(raw) - rate(alarms), rate(caught) - rate(alarms));
-    let [p, s, f] = [raw, caught, alarms].map(variance);
+    let [s, f] = [caught, alarms].map(variance);
     let expected = over / under * (1.0 - (s + f) / under.powi(2)) + f / under.powi(2);
     let wire = ContradictionReport::new(&report, &docket);
     let corrected = wire.pair_rate.corrected.unwrap();
     assert!((corrected.estimate - expected).abs() < 1e-12, "{corrected:?} {expected}");
-    // Both ends are where chance ends.
-    for end in corrected.interval {
+    // Both ends are where chance ends: the squared distances to the ends of all three intervals.
+    let (p, s, f) = (raw.interval().unwrap(), caught.wilson().unwrap(), alarms.wilson().unwrap());
+    let [low, high] = corrected.interval;
+    let chance = |end: f64, [p, s, f]: [f64; 3]| {
+        (p - rate(raw)).powi(2)
+            + (end * (s - rate(caught))).powi(2)
+            + ((1.0 - end) * (f - rate(alarms))).powi(2)
+    };
+    for (end, chance) in
+        [(low, chance(low, [p.low, s.high, f.high])), (high, chance(high, [p.high, s.low, f.low]))]
+    {
         let away = (over - end * under).powi(2);
-        let chance =
-            1.959_963_984_540_054_f64.powi(2) * (p + end * end * s + (1.0 - end).powi(2) * f);
         assert!(
             end == 0.0 || end == 1.0 || (away - chance).abs() < 1e-12,
             "{end}: {away} {chance}"

@@ -4,3 +4,4 @@
 
 mod budget;
 mod contradictions;
+mod statistics;

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::capture::{CaptureFailure, FailureReason};
 use gbrain_core::id::WorkspaceId;
+use gbrain_store::Store;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::Brain;
+use super::pending;
 
 const PREFIX: &str = "capture-failures-";
 const CLAIMED: &str = ".storing";
@@ -27,15 +28,19 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Appends failures to the file of their week.
-    pub(super) fn append(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) {
-        let Some(first) = failures.first() else { return };
+    /// Appends failures to the file of their week; whether that could be done.
+    pub(super) fn append(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) -> bool {
+        let Some(first) = failures.first() else { return true };
         let lines: String = failures.iter().map(|failure| line(ws, failure)).collect();
         let _ = std::fs::create_dir_all(&self.dir);
         let path = self.dir.join(file_name(first.at));
-        if let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path) {
-            let _ = file.write_all(lines.as_bytes());
-        }
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(lines.as_bytes())).is_ok()
+    }
+
+    /// Appends what processes have lost that ended before their captures were stored.
+    pub fn collect_lost(&self) {
+        pending::collect_lost(&self.dir, |ws, failures| self.append(ws, failures));
     }
 
     /// The failures of a workspace that wait to be stored.
@@ -52,13 +57,14 @@ impl AuditLog {
     /// Stores the failures of this workspace that wait in files. A file is claimed by renaming it,
     /// so that a failure that another process appends meanwhile starts a new one; storing twice
     /// keeps once, so a process that dies in between loses nothing.
-    pub fn store_waiting(&self, brain: &Brain) {
+    pub fn store_waiting(&self, store: &dyn Store, ws: &WorkspaceId) {
+        self.collect_lost();
         for path in self.files() {
             let Some(claimed) = claim(&path) else { continue };
             let (ours, others): (Vec<_>, Vec<_>) =
-                read(&claimed).into_iter().partition(|(of, _)| of == brain.workspace().as_str());
+                read(&claimed).into_iter().partition(|(of, _)| of == ws.as_str());
             let ours: Vec<CaptureFailure> = ours.into_iter().map(|(_, failure)| failure).collect();
-            if brain.store().add_capture_failures(brain.workspace(), &ours).is_err() {
+            if store.add_capture_failures(ws, &ours).is_err() {
                 continue;
             }
             for (of, failure) in others {

@@ -156,9 +156,9 @@ pub(super) fn row(
     NewRetrievalLog { at, fields, feedback: Vec::new() }
 }
 
-/// A page by its name, without personal data.
+/// A page by its name, without personal data; a hash keeps apart what scrubbing makes the same.
 fn named(policy: &CapturePolicy, key: &PageKey) -> String {
-    format!("{}::{}", key.source, policy.slug(key.slug.as_str()))
+    policy.page(key).to_string()
 }
 
 fn user(Caller { remote, job_id, subagent_id }: Caller) -> String {

@@ -4,10 +4,16 @@
 //! stores it. A failure is counted and kept, never raised: no caller waits for a capture or fails
 //! because of one. A query is logged beside its capture, in the same transaction and under the same
 //! rules; the answer says what the log calls it.
+//!
+//! A capture that is lost leaves a failure, however it is lost: the database refuses it or is locked, the queue is full,
+//! the process ends or is killed. A failure goes into the database, or into a file of the home from which the next
+//! process that can stores it.
 
 mod audit;
+mod budget;
 mod cache;
 mod log;
+mod pending;
 mod recorder;
 
 use std::cell::RefCell;
@@ -22,6 +28,7 @@ use gbrain_core::ranking::Ranking;
 use gbrain_core::request::{Caller, Operation, Request};
 use gbrain_core::search::candidate::Candidate;
 
+use crate::cpu::thread_cpu_time;
 use crate::{Answered, Ask, Brain, BrainError, Snapshot};
 
 use cache::Cache;
@@ -134,7 +141,9 @@ impl Door {
             progress: ask.progress,
             request_id: ask.request_id,
         };
+        let cpu_started = thread_cpu_time();
         let (snapshot, mut answered) = self.answer_keeping(request, &watched)?;
+        let cpu = thread_cpu_time().zip(cpu_started).map(|(now, then)| now.saturating_sub(then));
         let latency_ms = started.elapsed().as_micros() as f64 / 1000.0;
         let Answered { request, ranking, served } = &answered;
         let traced = is_logged.then(|| {
@@ -143,7 +152,8 @@ impl Door {
         });
         let request_id = traced.as_ref().map(|traced| traced.request_id.clone());
         let at = (self.brain.store().identity(), served);
-        let observed = Observed::new(request, caller, ranking, at, latency_ms);
+        let mut observed = Observed::new(request, caller, ranking, at, latency_ms);
+        observed.call_cpu_ms = cpu.map(|cpu| cpu.as_secs_f64() * 1000.0);
         if recorder.offer(observed, traced, snapshot) {
             answered.served.request_id = request_id;
         }

@@ -1,8 +1,8 @@
 //! The thread that scrubs and stores what was observed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Brain, Snapshot};
 
+use super::budget::CpuBudget;
 use super::log::{self, Names, Traced};
+use super::pending::PendingFile;
 use super::{Became, CaptureOptions, Watch};
 
+/// How long captures are still measured once the process waits for the last ones.
+const MEASURE_AT_END: Duration = Duration::from_secs(1);
 /// How many rows go into one transaction.
 const BATCH: usize = 256;
 /// How often old captures are let go.
@@ -44,6 +48,15 @@ struct Counters {
     drawn: AtomicU64,
 }
 
+impl Counters {
+    /// How many captures are neither stored nor kept as failures.
+    fn pending(&self) -> u64 {
+        let offered = self.offered.load(Ordering::Acquire);
+        let settled = self.stored.load(Ordering::Acquire) + self.failed.load(Ordering::Acquire);
+        offered.saturating_sub(settled)
+    }
+}
+
 struct Item {
     observed: Observed,
     /// What is logged beside the capture; none for what is not.
@@ -64,9 +77,21 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts the thread.
-    pub(super) fn start(brain: Arc<Brain>, options: CaptureOptions) -> Self {
+    pub(super) fn start(brain: Arc<Brain>, mut options: CaptureOptions) -> Self {
+        options.policy = options.policy.map(|policy| policy.for_workspace(brain.workspace()));
         let (queue, items) = bounded(options.queue);
-        let keeper = Arc::new(Keeper { brain, options, counters: Counters::default() });
+        let name = event(Timestamp::now(), 0).short();
+        let pending = PendingFile::create(&options.audit.dir, brain.workspace(), &name);
+        let keeper = Arc::new(Keeper {
+            brain,
+            options,
+            counters: Counters::default(),
+            cpu_budget: CpuBudget::new(),
+            ending_since: OnceLock::new(),
+            pending,
+            is_storing: AtomicBool::new(false),
+            has_waiting: AtomicBool::new(false),
+        });
         let mut worker = Worker { keeper: keeper.clone(), reported: 0 };
         let worker = std::thread::spawn(move || worker.run(&items));
         Self { queue: RwLock::new(Some(queue)), keeper, worker }
@@ -84,16 +109,19 @@ impl Recorder {
         counters.offered.fetch_add(1, Ordering::AcqRel);
         let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = &*queue else {
-            self.keeper.fail(FailureReason::Other, 1, "the recorder had ended");
+            // No caller waits for the database.
+            self.keeper.fail_to_file(FailureReason::Other, 1, "the recorder had ended");
             return false;
         };
-        match queue.try_send(Item { observed, traced, snapshot }) {
+        let is_taken = match queue.try_send(Item { observed, traced, snapshot }) {
             Ok(()) => true,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 counters.overflowed.fetch_add(1, Ordering::AcqRel);
                 false
             }
-        }
+        };
+        self.keeper.write_pending();
+        is_taken
     }
 
     /// Draws by a hash, so that processes that ask one thing each keep their share too.
@@ -121,15 +149,18 @@ impl Recorder {
 
     /// Ends, and waits until what was waiting is stored. Says what became of everything so far.
     pub(super) fn drain(&self, until: Instant) -> Drained {
+        self.keeper.ending_since.get_or_init(Instant::now);
         self.end();
         while !self.worker.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        if self.worker.is_finished() {
+            self.keeper.pending.remove_if_settled();
+        }
         let counters = &self.keeper.counters;
         let stored = counters.stored.load(Ordering::Acquire);
         let failed = counters.failed.load(Ordering::Acquire);
-        let offered = counters.offered.load(Ordering::Acquire);
-        Drained { stored, failed, unfinished: offered.saturating_sub(stored + failed) }
+        Drained { stored, failed, unfinished: counters.pending() }
     }
 }
 
@@ -138,6 +169,15 @@ struct Keeper {
     brain: Arc<Brain>,
     options: CaptureOptions,
     counters: Counters,
+    cpu_budget: CpuBudget,
+    /// Since when the process waits for the last captures.
+    ending_since: OnceLock<Instant>,
+    /// What the next process finds if this one ends too soon.
+    pending: PendingFile,
+    /// Whether the database has been asked for something and has not answered.
+    is_storing: AtomicBool,
+    /// Whether failures of this process wait in a file.
+    has_waiting: AtomicBool,
 }
 
 struct Worker {
@@ -179,8 +219,10 @@ impl Worker {
 impl Keeper {
     /// Stores failures that waited in files, and lets old captures go.
     fn tidy(&self) {
-        self.options.audit.store_waiting(&self.brain);
+        self.is_storing.store(true, Ordering::Release);
+        self.options.audit.store_waiting(self.brain.store(), self.brain.workspace());
         self.prune();
+        self.is_storing.store(false, Ordering::Release);
     }
 
     fn store(&self, batch: Vec<Item>) {
@@ -201,7 +243,11 @@ impl Keeper {
         let logs: Vec<NewRetrievalLog> = logs.into_iter().flatten().collect();
         match self.add(&captures, &logs) {
             Ok(()) => return self.count_stored(count),
-            Err(error) if count == 1 => return self.fail_by(&error),
+            Err(error) if count == 1 => return self.fail_by(&error, 1),
+            // Each for itself would wait as long again.
+            Err(error) if error.failure_reason() == FailureReason::DbDown => {
+                return self.fail_by(&error, count as u64);
+            }
             Err(_) => (),
         }
         // One bad row fails them all: each for itself.
@@ -210,14 +256,26 @@ impl Keeper {
             let own = is_logged.then(|| logs.next()).flatten().unwrap_or_default();
             match self.add(std::slice::from_ref(capture), own) {
                 Ok(()) => self.count_stored(1),
-                Err(error) => self.fail_by(&error),
+                Err(error) => self.fail_by(&error, 1),
             }
         }
     }
 
     fn add(&self, captures: &[CaptureFields], logs: &[NewRetrievalLog]) -> Result<(), StoreError> {
         let (store, ws) = (self.brain.store(), self.brain.workspace());
-        store.add_observed(ws, captures, logs, Timestamp::now())
+        self.is_storing.store(true, Ordering::Release);
+        self.write_pending();
+        let added = store.add_observed(ws, captures, logs, Timestamp::now());
+        self.is_storing.store(false, Ordering::Release);
+        added
+    }
+
+    fn write_pending(&self) {
+        self.pending.write(|| {
+            let is_storing = self.is_storing.load(Ordering::Acquire);
+            let reason = if is_storing { FailureReason::DbDown } else { FailureReason::Other };
+            (self.counters.pending(), reason)
+        });
     }
 
     /// A scrubber that fails or panics keeps nothing.
@@ -234,9 +292,17 @@ impl Keeper {
         names: &mut Names,
     ) -> Result<Rows, String> {
         let Item { observed, traced, snapshot } = item;
-        let scrubbing = policy.scrub(observed);
+        let mut scrubbing = policy.scrub(observed);
         let log = traced.map(|traced| log::row(policy, &scrubbing, traced, &snapshot, names));
-        let Some(request) = scrubbing.replayed_request() else {
+        let replayed = scrubbing.replayed_request();
+        let observed = scrubbing.observed();
+        let request = replayed.as_ref().unwrap_or(&observed.request);
+        let cpu_time = match self.has_time_to_measure() {
+            true => self.cpu_budget.measure(&snapshot, request, observed.call_cpu_ms),
+            false => None,
+        };
+        scrubbing.set_cpu_time(cpu_time);
+        let Some(request) = replayed else {
             return Ok((policy.row(scrubbing, None), log));
         };
         let again = snapshot.answer(&request, &Ask::default());
@@ -245,32 +311,70 @@ impl Keeper {
         Ok((policy.row(scrubbing, again.as_ref()), log))
     }
 
+    /// A process that ends has seconds to store what waits: it goes on measuring for [`MEASURE_AT_END`],
+    /// and then only a capture that no other one waits behind.
+    fn has_time_to_measure(&self) -> bool {
+        let is_late = |at: &Instant| at.elapsed() > MEASURE_AT_END;
+        !self.ending_since.get().is_some_and(is_late) || self.counters.pending() <= 1
+    }
+
     fn count_stored(&self, rows: usize) {
         self.counters.stored.fetch_add(rows as u64, Ordering::AcqRel);
+        self.write_pending();
+        // The database takes rows again: failures too.
+        if self.has_waiting.swap(false, Ordering::AcqRel) {
+            self.options.audit.store_waiting(self.brain.store(), self.brain.workspace());
+        }
         self.tell(Became::Stored(rows as u64));
     }
 
-    fn fail_by(&self, error: &StoreError) {
+    fn fail_by(&self, error: &StoreError, times: u64) {
         // Messages of the store never hold page text or queries.
-        self.fail(error.failure_reason(), 1, &error.to_string());
+        match error.failure_reason() {
+            // A database that took no capture for so long takes no failure either.
+            FailureReason::DbDown => {
+                self.fail_to_file(FailureReason::DbDown, times, &error.to_string());
+            }
+            reason => self.fail(reason, times, &error.to_string()),
+        }
     }
 
     /// Keeps failures in the database, or where it can't take them, in the audit log.
     fn fail(&self, reason: FailureReason, times: u64, detail: &str) {
+        let failures = self.failures(reason, times, detail);
+        if self.brain.store().add_capture_failures(self.brain.workspace(), &failures).is_err() {
+            self.append(&failures);
+        }
+        self.count_failed(reason, times);
+    }
+
+    /// Keeps failures in the audit log.
+    fn fail_to_file(&self, reason: FailureReason, times: u64, detail: &str) {
+        self.append(&self.failures(reason, times, detail));
+        self.count_failed(reason, times);
+    }
+
+    fn append(&self, failures: &[CaptureFailure]) {
+        self.options.audit.append(self.brain.workspace(), failures);
+        self.has_waiting.store(true, Ordering::Release);
+    }
+
+    fn count_failed(&self, reason: FailureReason, times: u64) {
+        self.counters.failed.fetch_add(times, Ordering::AcqRel);
+        self.write_pending();
+        self.tell(Became::Failed(reason, times));
+    }
+
+    fn failures(&self, reason: FailureReason, times: u64, detail: &str) -> Vec<CaptureFailure> {
         let at = Timestamp::now();
-        let failures: Vec<CaptureFailure> = (0..times)
+        (0..times)
             .map(|n| CaptureFailure {
                 event_id: event(at, self.counters.failed.load(Ordering::Acquire) + n).short(),
                 at,
                 reason,
                 detail: detail.to_owned(),
             })
-            .collect();
-        if self.brain.store().add_capture_failures(self.brain.workspace(), &failures).is_err() {
-            self.options.audit.append(self.brain.workspace(), &failures);
-        }
-        self.counters.failed.fetch_add(times, Ordering::AcqRel);
-        self.tell(Became::Failed(reason, times));
+            .collect()
     }
 
     fn tell(&self, became: Became) {

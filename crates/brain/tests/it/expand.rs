@@ -136,7 +136,7 @@ fn a_model_is_asked_only_where_it_can_help() {
 pub(super) fn door(brain: &Arc<Brain>, dir: &std::path::Path) -> Door {
     let (scrubber, software) = (Some(Scrubber::default()), software());
     let options = CaptureOptions {
-        policy: Ok(CapturePolicy { scrubber, synthetic: true, software }),
+        policy: Ok(CapturePolicy { scrubber, identity: None, synthetic: true, software }),
         sample_rate: 1.0,
         retention_days: None,
         queue: 64,

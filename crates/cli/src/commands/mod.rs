@@ -2,6 +2,7 @@
 
 pub(crate) mod alerts;
 pub(crate) mod autopilot;
+pub(crate) mod baseline_key;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod config;

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use gbrain_brain::{Brain, VectorReport, wire};
-use gbrain_core::gate::{CorrectnessThresholds, Verdict, correctness};
+use gbrain_core::gate::{Check, CorrectnessThresholds, Verdict, correctness};
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
-use gbrain_eval::{LocalTarget, Pipeline, SelfRetrieval, judge, self_retrieval};
+use gbrain_eval::{JudgedRun, LocalTarget, Pipeline, SelfRetrieval, judge, self_retrieval};
 use gbrain_store::Location;
 use serde_json::json;
 
@@ -90,8 +90,14 @@ fn trial(context: &Context<'_>, brain: &Brain, qrels: Option<&Qrels>) -> Result<
     let live = Live { settings: trial.settings()?, now: context.now };
     let target = LocalTarget::new(&trial, live, &|_, _| ())?;
     let queries = qrels.queries.clone();
-    let judged = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
-    let answers = correctness(judged, DEPTH, &CorrectnessThresholds::default(), None);
+    let JudgedRun { queries, pages } = judge(&target, queries, DEPTH, Pipeline::Fixed, 1, &|_| ())?;
+    let answers = correctness(queries, DEPTH, &CorrectnessThresholds::default(), None, &pages);
+    for warning in &answers.warnings {
+        context.terminal.warn(warning);
+    }
+    for check in answers.checks.iter().filter_map(Check::too_few_rows) {
+        context.terminal.warn(check);
+    }
     for breach in &answers.breaches {
         let observed = breach.observed.map_or("nothing".to_owned(), |value| format!("{value:.4}"));
         context.terminal.remark(format!("{}: {observed}", breach.metric));

@@ -14,7 +14,8 @@ pub(crate) struct ThresholdArgs {
     /// Least share of unchanged first pages [default: the baseline's, else 0.80].
     #[arg(long, value_name = "F")]
     threshold_top1: Option<f64>,
-    /// Most that latency may have grown [default: the baseline's, else 2.0].
+    /// Most that latency may have grown, measured in the same way then and now [default: the
+    /// baseline's, else 2.0].
     #[arg(long, value_name = "F")]
     threshold_latency_multiplier: Option<f64>,
 }

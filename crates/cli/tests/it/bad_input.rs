@@ -335,7 +335,10 @@ fn files_of_other_editors_are_read() {
     spaced("good.ndjson");
     passes("eval replay --against FILE");
     spaced("good.qrels.json");
-    passes("eval gate --qrels FILE");
+    passes(
+        "eval gate --qrels FILE --threshold-recall-at-k 1 --threshold-first-relevant-hit 1 \
+            --threshold-expected-top1 1",
+    );
     passes("eval --qrels FILE");
     spaced("good.qrels");
     passes("eval score --qrels FILE --run good.run");

@@ -39,6 +39,7 @@ fn a_new_brain_is_well_on_both_engines() {
             "embedder",
             "settings",
             "capture",
+            "capture_clock",
             "eval_capture",
             "baselines",
             "gate",

@@ -59,7 +59,7 @@ fn qrels() -> String {
 fn the_loop_is_green_until_something_breaks() {
     for home in Home::both().map(captured_home) {
         let baseline = publish(&home);
-        let ran = gate(&home, &baseline, &["--json", "--threshold-latency-multiplier", "1000"]);
+        let ran = gate(&home, &baseline, &["--json"]);
         assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
         let report: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(report["verdict"], json!("pass"));
@@ -76,11 +76,7 @@ fn the_loop_is_green_until_something_breaks() {
         assert!(moved.iter().all(|row| row["blame"] == json!("settings")));
         assert!(moved.iter().any(|row| row["lost"][0]["stage"] == json!("cut")), "{moved:?}");
         // The settings of the captures bring it back.
-        let ran = gate(
-            &home,
-            &baseline,
-            &["--settings", "capture", "--threshold-latency-multiplier", "1000"],
-        );
+        let ran = gate(&home, &baseline, &["--settings", "capture"]);
         assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     }
 }
@@ -90,11 +86,7 @@ fn the_same_inputs_give_the_same_bytes_apart_from_timing() {
     let home = captured_home(Home::sqlite());
     let baseline = publish(&home);
     let run = || {
-        let ran = gate(
-            &home,
-            &baseline,
-            &["--json", "--qrels", &qrels(), "--threshold-latency-multiplier", "1000"],
-        );
+        let ran = gate(&home, &baseline, &["--json", "--qrels", &qrels()]);
         let mut report: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert!(report["timing"]["elapsed_ms"].as_f64().unwrap() > 0.0);
         report["timing"] = Value::Null;
@@ -138,11 +130,7 @@ fn thresholds_must_be_numbers_in_range() {
 fn the_selftest_kills_every_mutant_on_the_bundled_fixture() {
     let home = captured_home(Home::sqlite());
     let baseline = publish(&home);
-    let ran = gate(
-        &home,
-        &baseline,
-        &["--qrels", &qrels(), "--selftest", "--json", "--threshold-latency-multiplier", "2.9"],
-    );
+    let ran = gate(&home, &baseline, &["--qrels", &qrels(), "--selftest", "--json"]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["kill_score"], json!(1.0), "{report}");
     assert_eq!((report["applied"].as_u64(), ran.code), (Some(10), Some(0)));
@@ -208,15 +196,19 @@ fn an_improvement_is_banked_with_a_reason_and_stays_in_the_history() {
     home.ok(&["config", "set", "search.cut_ratio", "0.95"]);
     assert_eq!(home.run(&["bench", "ratchet", "--baseline", file]).code, Some(2));
     let before = std::fs::read_to_string(&baseline).unwrap();
-    let with = |qrels: &str| {
-        home.run(&["bench", "ratchet", "--baseline", file, "--why", "shorter", "--qrels", qrels])
+    let with = |more: &[&str]| {
+        let args = ["bench", "ratchet", "--baseline", file, "--why", "shorter answers"];
+        home.run(&[&args[..], more].concat())
     };
-    let ran = with(&qrels());
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("got worse"), "{}", ran.stderr);
-    assert_eq!(std::fs::read_to_string(&baseline).unwrap(), before);
-    home.ok(&["bench", "ratchet", "--baseline", file, "--why", "shorter answers"]);
-    assert_eq!(gate(&home, &baseline, &["--threshold-latency-multiplier", "1000"]).code, Some(0));
+    for more in [&["--qrels", &qrels()][..], &[]] {
+        let ran = with(more);
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains("would get worse"), "{}", ran.stderr);
+        assert_eq!(std::fs::read_to_string(&baseline).unwrap(), before);
+    }
+    let ran = with(&["--accept-loss"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(gate(&home, &baseline, &[]).code, Some(0));
     let log = home.json(&["bench", "log", file]);
     assert_eq!(log["chain"].as_array().unwrap().len(), 2);
     assert_eq!(log["chain"][0]["why"], json!("shorter answers"));
@@ -266,19 +258,27 @@ fn files_of_other_gbrains_gate_unchanged() {
     let home = demo_home(Home::sqlite());
     let file = |name: &str| data.join("gbrain").join(name).to_str().unwrap().to_owned();
     // Another brain: the rows are asked, nothing is found again, and that is red, not an error.
-    let ran = home.run(&[
-        "eval",
-        "gate",
-        "--baseline",
-        &file("v0.41-launch.baseline.ndjson"),
-        "--qrels",
-        &file("v0.41-launch.qrels.json"),
-        "--json",
-    ]);
+    let (baseline, qrels) = (file("v0.41-launch.baseline.ndjson"), file("v0.41-launch.qrels.json"));
+    let ran = home.run(&["eval", "gate", "--baseline", &baseline, "--json"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["regression_gate"]["summary"]["rows_replayed"], json!(12));
     assert_eq!(report["regression_gate"]["baseline"]["tamper_evident"], json!(false));
+    // Judgements of pages that are not there say nothing about this brain.
+    let ran = home.run(&["eval", "gate", "--baseline", &baseline, "--qrels", &qrels]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("judged pages exists in this brain"), "{}", ran.stderr);
+    // With the pages there, all twelve are judged.
+    let judged: Value = serde_json::from_str(&std::fs::read_to_string(&qrels).unwrap()).unwrap();
+    for query in judged["queries"].as_array().unwrap() {
+        let text = query["query"].as_str().unwrap();
+        for slug in query["relevant_slugs"].as_array().unwrap() {
+            home.put(slug.as_str().unwrap(), &format!("# {text}\n\n{text}."));
+        }
+    }
+    let ran = home.run(&["eval", "gate", "--qrels", &qrels, "--json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(matches!(report["verdict"].as_str(), Some("pass" | "fail")), "{report}");
     assert_eq!(report["correctness_gate"]["summary"]["queries_run"], json!(12));
     let replay = home.json(&[
         "eval",
@@ -298,7 +298,7 @@ fn a_question_about_nobody_there_is_a_page_of_is_gated_like_any_other() {
     let home = captured_home(Home::sqlite());
     home.ok(&["query", "Who invested in Zorblatt Industries?"]);
     let baseline = publish(&home);
-    let ran = gate(&home, &baseline, &["--json", "--threshold-latency-multiplier", "1000"]);
+    let ran = gate(&home, &baseline, &["--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["regression_gate"]["summary"]["rows_total"], json!(9));

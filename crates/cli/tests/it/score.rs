@@ -132,6 +132,28 @@ fn what_cannot_be_scored_exits_2_and_says_why() {
 }
 
 #[test]
+fn near_ties_are_told_apart_and_fractional_grades_are_refused() {
+    let home = Home::sqlite();
+    let run = "1 Q0 a 1 0.12345678902 t\n1 Q0 b 2 0.12345678901 t\n";
+    let ran = score(&home, "1 0 a 1\n", run, &["--measures", "RR Rprec Bpref ERR@10"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    insta::assert_snapshot!(ran.stdout, @r"
+     measure  mean
+     RR       1.0000
+     Rprec    1.0000
+     Bpref    1.0000
+     ERR@10   0.0625
+
+    over 1 queries; 2 hits, 1 of them judged
+    ");
+    for qrels in ["1 0 a 0.5\n", "query-id\tcorpus-id\tscore\n1\ta\t0.5\n"] {
+        let ran = score(&home, qrels, run, &[]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains("not a whole number; trec_eval would read it as 0"));
+    }
+}
+
+#[test]
 fn no_home_is_opened() {
     let home = Home::sqlite();
     let files = home.path().to_owned();

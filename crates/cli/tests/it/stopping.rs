@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Home;
 
@@ -93,6 +93,58 @@ fn a_worker_that_waits_for_the_index_lets_its_job_go() {
     let summary: Value =
         serde_json::from_str(&home.ok(&["jobs", "show", "1", "--result"])).unwrap();
     assert_eq!((&summary["added"], &summary["unchanged"]), (&1.into(), &1.into()), "once");
+}
+
+/// A target that interrupts the process that asks it once, and answers all the same.
+const INTERRUPTS: &str = r#"
+while read -r line; do
+  test -n "$sent" || kill -SIGNAL "$PPID"
+  sent=1
+  sleep 0.1
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  printf '{"id":%s,"results":[{"document":"default::notes/a","score":1}]}\n' "$id"
+done
+"#;
+
+#[test]
+fn an_interrupted_measurement_gives_no_verdict() {
+    let home = Home::sqlite();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let row = |n: usize| {
+        json!({
+            "schema_version": 1, "tool_name": "query", "query": format!("question {n}"),
+            "retrieved_slugs": ["notes/a"], "source_ids": ["default"], "latency_ms": 1,
+        })
+    };
+    let rows: String = (0..20).map(|n| format!("{}\n", row(n))).collect();
+    std::fs::write(path("c.ndjson"), rows).unwrap();
+    let query =
+        |n: usize| json!({ "query": format!("question {n}"), "relevant_slugs": ["notes/a"] });
+    let queries: Vec<Value> = (0..20).map(query).collect();
+    let qrels = json!({ "schema_version": 1, "queries": queries });
+    std::fs::write(path("q.json"), qrels.to_string()).unwrap();
+    let (captured, baseline, judged) = (path("c.ndjson"), path("b.ndjson"), path("q.json"));
+    home.ok(&["bench", "publish", "--from", &captured, "--to", &baseline]);
+    for signal in ["INT", "TERM"] {
+        std::fs::write(path("ask.sh"), INTERRUPTS.replace("SIGNAL", signal)).unwrap();
+        let target = json!({ "kind": "command", "command": ["sh", path("ask.sh")] });
+        let config = json!({ "format": "gbrain/1", "targets": { "mine": target } });
+        std::fs::write(path("config.json"), config.to_string()).unwrap();
+        for args in [
+            &["eval", "gate", "--baseline", &baseline, "--repeats", "1"][..],
+            &["eval", "gate", "--qrels", &judged],
+            &["eval", "gate", "--baseline", &baseline, "--selftest"],
+            &["eval", "replay", "--against", &captured, "--repeats", "1"],
+            &["eval", "--qrels", &judged],
+        ] {
+            let ran = home.run(&[args, &["--target", "mine", "--json"]].concat());
+            assert_eq!(ran.code, Some(2), "{signal} {args:?}\n{}\n{}", ran.stdout, ran.stderr);
+            let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!(body["error"]["kind"], "cancelled", "{body}");
+            assert!(body.get("verdict").is_none() && body.get("summary").is_none(), "{body}");
+        }
+        assert!(!home.path().join("runs/gates.jsonl").exists(), "no verdict is remembered");
+    }
 }
 
 /// The file that writers of the one index lock.

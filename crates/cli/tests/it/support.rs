@@ -53,6 +53,7 @@ impl Home {
             .env_remove("DATABASE_URL")
             .env_remove("GBRAIN_WORKSPACE")
             .env_remove("GBRAIN_CONTRIBUTOR_MODE")
+            .env_remove("GBRAIN_BASELINE_KEY")
             .env_remove("GITHUB_STEP_SUMMARY")
             .env_remove("GBRAIN_MODEL")
             .env("GBRAIN_HOME", self.path());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::capture::configure;
 use crate::gate::publish;
@@ -43,13 +43,27 @@ fn the_workflow_passes_and_fails_as_it_should() {
     let author = Home::sqlite();
     configure(&author, &json!({ "capture": true, "synthetic": true }));
     author.ok(&["import", demo("wiki").to_str().unwrap(), "--source", "wiki", "-q"]);
-    author.ok(&["query", "who owns the berth planner?"]);
-    author.ok(&["query", "charge floor"]);
+    for question in [
+        "who owns the berth planner?",
+        "charge floor",
+        "night charging",
+        "What depends on Plug Gateway?",
+        "first port abroad",
+        "berth minute",
+        "Captain Pell",
+        "mobile phone program for captains",
+    ] {
+        author.ok(&["query", question]);
+    }
     std::fs::copy(publish(&author), eval.join("main.baseline.ndjson")).unwrap();
-    let qrels = json!({ "schema_version": 1, "queries": [{
-        "query_id": "q", "query": "charge floor",
-        "relevant": [{ "source_id": "wiki", "slug": "concepts/charge-floor" }],
-    }]});
+    let query = |n: usize| {
+        json!({
+            "query_id": format!("q{n}"), "query": "charge floor",
+            "relevant": [{ "source_id": "wiki", "slug": "concepts/charge-floor" }],
+        })
+    };
+    let queries: Vec<Value> = (0..4).map(query).collect();
+    let qrels = json!({ "schema_version": 1, "queries": queries });
     std::fs::write(eval.join("main.qrels.json"), qrels.to_string()).unwrap();
 
     let runner = tempfile::tempdir().unwrap();

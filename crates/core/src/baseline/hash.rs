@@ -18,22 +18,25 @@ pub fn source_hash<'a>(query_hashes: impl Iterator<Item = &'a str>) -> String {
     Hash::of(hashes.join("\n").as_bytes()).to_hex()
 }
 
-/// The member that holds the hash, as it stands at the end of the metadata.
-pub(super) fn rows_hash_member(hash: &str) -> String {
-    format!(",\"rows_hash\":\"{hash}\"")
+/// A member that stands at the end of the metadata: the hash, or the signature over it.
+pub(super) fn end_member(name: &str, value: &str) -> String {
+    format!(",\"{name}\":\"{value}\"")
 }
 
 /// A running hash over the metadata and every row as written.
 pub(super) struct RowsHash(Sha256);
 
 impl RowsHash {
-    /// Begins with the line of metadata as it is written, leaving out the hash that stands in it.
-    /// Text is hashed, not what it means: reading a number and writing it again may change it.
-    pub(super) fn new(metadata: &str, kept: Option<&str>) -> Self {
-        let bare = match kept {
-            Some(kept) => metadata.replacen(&rows_hash_member(kept), "", 1),
-            None => metadata.to_owned(),
-        };
+    /// Begins with the line of metadata as it is written, leaving out the hash and the signature that
+    /// stand in it. Text is hashed, not what it means: reading a number and writing it again may
+    /// change it.
+    pub(super) fn new(metadata: &str, rows_hash: Option<&str>, rows_hmac: Option<&str>) -> Self {
+        let mut bare = metadata.to_owned();
+        for (name, value) in [("rows_hash", rows_hash), ("rows_hmac", rows_hmac)] {
+            if let Some(value) = value {
+                bare = bare.replacen(&end_member(name, value), "", 1);
+            }
+        }
         let mut hasher = Self(Sha256::new());
         hasher.line(&bare);
         hasher

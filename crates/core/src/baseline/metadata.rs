@@ -90,13 +90,17 @@ pub struct Metadata {
     pub mean_latency_ms: Option<f64>,
     /// The hash over everything; none in files of other gbrains.
     pub rows_hash: Option<String>,
+    /// Names the key that signed it; none if it is not signed.
+    pub key_id: Option<String>,
+    /// The signature over `rows_hash`.
+    pub rows_hmac: Option<String>,
     /// Why it was published.
     pub why: Option<String>,
     /// What it took the place of, newest first.
     pub history: Vec<Past>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct WireMetadata {
     pub(super) schema_version: u64,
     pub(super) _kind: String,
@@ -115,10 +119,14 @@ pub(super) struct WireMetadata {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) history: Vec<Past>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rows_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rows_hmac: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct WireThresholds {
     pub(super) jaccard: f64,
     pub(super) top1: f64,
@@ -146,7 +154,9 @@ impl From<WireMetadata> for Metadata {
             synthetic: _,
             why,
             history,
+            key_id,
             rows_hash,
+            rows_hmac,
         } = wire;
         Self {
             label,
@@ -156,6 +166,8 @@ impl From<WireMetadata> for Metadata {
             row_count,
             mean_latency_ms: baseline_mean_latency_ms,
             rows_hash,
+            key_id,
+            rows_hmac,
             why,
             history,
         }

@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use crate::capture::CapturedRow;
 use crate::format::capture::CAPTURE_VERSION;
 
-use super::hash::{RowsHash, query_hash, rows_hash_member, source_hash};
+use super::hash::{RowsHash, end_member, query_hash, source_hash};
+use super::key::BaselineKey;
 use super::metadata::{KIND, Metadata, Past, Thresholds, ThresholdsError, WireMetadata};
 
 /// What a baseline is made of.
@@ -28,6 +29,8 @@ pub struct Draft {
     pub why: Option<String>,
     /// What it takes the place of.
     pub previous: Option<Metadata>,
+    /// The key that signs it.
+    pub key: Option<BaselineKey>,
 }
 
 /// A row that was left out.
@@ -101,6 +104,12 @@ fn refusal(row: &CapturedRow) -> Option<&'static str> {
         _ if row.query.trim().is_empty() => Some("empty query"),
         None => Some("no retrieved_slugs"),
         Some([]) => Some("nothing was found: there is no ranking to keep"),
+        Some(_) if row.filter_scrubbed => {
+            Some("scrubbing changed a filter: it can't be asked again")
+        }
+        Some(pages) if pages.iter().any(|page| page.is_scrubbed() && page.key_hash.is_none()) => {
+            Some("names of its pages were scrubbed and have no key_hash: they can't be told apart")
+        }
         Some(_) if row.expansion_applied && row.variants.is_empty() => {
             Some("its query was expanded by a model, and it does not say into what")
         }
@@ -194,14 +203,19 @@ fn write(
         synthetic: Some(real.is_empty()),
         why: draft.why.clone(),
         history: history(draft.previous.as_ref()),
+        key_id: draft.key.as_ref().map(BaselineKey::id),
         rows_hash: None,
+        rows_hmac: None,
     };
     let bare = serde_json::to_string(&wire).expect("metadata has text keys only");
-    let mut hash = RowsHash::new(&bare, None);
+    let mut hash = RowsHash::new(&bare, None, None);
     lines.iter().for_each(|line| hash.line(line));
     let hash = hash.finish();
-    let head = format!("{}{}}}", &bare[..bare.len() - 1], rows_hash_member(&hash));
-    wire.rows_hash = Some(hash);
+    let signature = draft.key.as_ref().map(|key| key.sign(&hash));
+    let mut ends = end_member("rows_hash", &hash);
+    ends.extend(signature.as_deref().map(|signature| end_member("rows_hmac", signature)));
+    let head = format!("{}{ends}}}", &bare[..bare.len() - 1]);
+    (wire.rows_hash, wire.rows_hmac) = (Some(hash), signature);
     let text = std::iter::once(&head).chain(&lines).map(|line| format!("{line}\n")).collect();
     Published { text, metadata: wire.into(), weight_total, refused, real }
 }

@@ -9,7 +9,10 @@ use crate::capture::CapturedRow;
 use crate::format::capture::{RowError, read_object, read_row};
 
 use super::hash::{RowsHash, query_hash, source_hash};
+use super::key::{BaselineKey, SignatureCheck};
 use super::metadata::{Metadata, ThresholdsError, WireMetadata, is_metadata};
+use super::own_fields::{METADATA_FIELDS, ROW_FIELDS, first_own};
+use crate::named;
 
 /// Why a file of captures or a baseline can't be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -53,15 +56,63 @@ pub enum BaselineError {
         /// What does not fit.
         what: String,
     },
+    /// A key is configured and the file is not signed.
+    #[error("it is not signed, and a baseline key is configured")]
+    Unsigned,
+    /// A key is configured and the signature is not of this key and this content.
+    #[error("its signature does not fit: {what}")]
+    BadSignature {
+        /// What does not fit.
+        what: String,
+    },
 }
 
-/// Whether a file can tell that it was edited.
+/// How far a file can show that it was not edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
-    /// Its hash is there and right.
+    /// It is signed, and the signature is right under the configured key.
+    Signed,
+    /// Its hash is right. It has no key, so accidental edits only would have been seen.
     Intact,
-    /// It has none: made by another gbrain.
+    /// Its hash is right and it is signed, but no key is configured.
+    SignatureNotChecked,
+    /// It has no hash: made by another gbrain.
     NotTamperEvident,
+}
+
+named! {
+    Integrity {
+        Signed = "signature_verified",
+        Intact = "hash_verified",
+        SignatureNotChecked = "signature_not_checked",
+        NotTamperEvident = "edits_cannot_be_detected",
+    }
+}
+
+impl Integrity {
+    /// What was checked, in a few words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Signed => "signature verified",
+            Self::Intact => "hash verified",
+            Self::SignatureNotChecked => "hash verified, signature not checked",
+            Self::NotTamperEvident => "no hash: edits cannot be detected",
+        }
+    }
+
+    /// What a reader of a report has to know, if anything.
+    pub fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::Signed | Self::Intact => None,
+            Self::SignatureNotChecked => Some(
+                "the baseline is signed and its signature was not checked: no key is configured \
+                 (GBRAIN_BASELINE_KEY or --key-file)",
+            ),
+            Self::NotTamperEvident => Some(
+                "the baseline has no rows_hash: edits cannot be detected; publish it again to get one",
+            ),
+        }
+    }
 }
 
 /// A baseline, read and verified.
@@ -89,6 +140,11 @@ pub struct Captures {
 pub struct Reader {
     line: usize,
     head: Option<(Metadata, RowsHash)>,
+    /// A field that only we write, in a file without `rows_hash`, and its line.
+    own_field: Option<(&'static str, usize)>,
+    /// Whether rows of a baseline stand without its metadata.
+    is_headless: bool,
+    signature: SignatureCheck,
     rows: Vec<CapturedRow>,
     objects: Option<Vec<Value>>,
 }
@@ -97,6 +153,12 @@ impl Reader {
     /// A reader that keeps the object of every row too, for [`Reader::finish_publishable`].
     pub fn keeping_objects() -> Self {
         Self { objects: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The same reader with signatures checked.
+    #[must_use]
+    pub fn checking(self, signature: SignatureCheck) -> Self {
+        Self { signature, ..self }
     }
 
     /// Takes the next line.
@@ -112,8 +174,14 @@ impl Reader {
         if value.as_object().is_some_and(is_metadata) {
             return self.metadata(value, text);
         }
-        if let Some((_, hash)) = &mut self.head {
+        if let Some((metadata, hash)) = &mut self.head {
             hash.line(text);
+            if metadata.rows_hash.is_none() && self.own_field.is_none() {
+                let found = value.as_object().and_then(|row| first_own(row, ROW_FIELDS));
+                self.own_field = found.map(|field| (field, line));
+            }
+        } else if value.get("weight").is_some() && value.get("query_hash").is_some() {
+            self.is_headless = true;
         }
         if let Some(objects) = &mut self.objects {
             objects.push(value.clone());
@@ -128,23 +196,33 @@ impl Reader {
         if self.head.is_some() || !self.rows.is_empty() {
             return Err(BaselineError::SecondMetadata { line });
         }
+        let own = value.as_object().and_then(|object| first_own(object, METADATA_FIELDS));
         let wire: WireMetadata = serde_json::from_value(value)
             .map_err(|error| BaselineError::Metadata { line, detail: error.to_string() })?;
         let metadata = Metadata::from(wire);
         metadata.thresholds.check()?;
-        let hash = RowsHash::new(text, metadata.rows_hash.as_deref());
+        self.own_field = own.map(|field| (field, line));
+        let hash =
+            RowsHash::new(text, metadata.rows_hash.as_deref(), metadata.rows_hmac.as_deref());
         self.head = Some((metadata, hash));
         Ok(())
     }
 
     /// The file as captures or a baseline; a baseline is verified.
     pub fn finish(self) -> Result<Captures, BaselineError> {
-        let Self { head, rows, .. } = self;
+        let Self { head, rows, own_field, is_headless, signature, .. } = self;
         if rows.is_empty() {
             return Err(BaselineError::Empty);
         }
+        if is_headless {
+            return edited("its rows are those of a baseline, and its metadata is gone".to_owned());
+        }
         let Some((metadata, hash)) = head else { return Ok(Captures { baseline: None, rows }) };
-        let integrity = verify(&metadata, hash, &rows)?;
+        verify_counts(&metadata, &rows)?;
+        let integrity = match &metadata.rows_hash {
+            None => without_hash(own_field, &signature)?,
+            Some(kept) => verify_hash(&metadata, kept, &hash.finish(), &signature)?,
+        };
         Ok(Captures { baseline: Some((metadata, integrity)), rows })
     }
 
@@ -164,12 +242,12 @@ impl Reader {
     }
 }
 
-fn verify(
-    metadata: &Metadata,
-    hash: RowsHash,
-    rows: &[CapturedRow],
-) -> Result<Integrity, BaselineError> {
-    let edited = |what: String| Err(BaselineError::Edited { what });
+fn edited<T>(what: String) -> Result<T, BaselineError> {
+    Err(BaselineError::Edited { what })
+}
+
+/// Checks the row count and query hashes that every baseline states, ours or another gbrain's.
+fn verify_counts(metadata: &Metadata, rows: &[CapturedRow]) -> Result<(), BaselineError> {
     if metadata.row_count != rows.len() {
         return edited(format!("it says {} rows and has {}", metadata.row_count, rows.len()));
     }
@@ -182,9 +260,64 @@ fn verify(
     if source_hash(hashes.iter().map(String::as_str)) != metadata.source_hash {
         return edited("source_hash does not fit its queries".to_owned());
     }
-    match &metadata.rows_hash {
-        None => Ok(Integrity::NotTamperEvident),
-        Some(kept) if *kept == hash.finish() => Ok(Integrity::Intact),
-        Some(_) => edited("rows_hash does not fit its rows and thresholds".to_owned()),
+    Ok(())
+}
+
+/// A file without a hash is one of another gbrain, or one of ours whose hash was deleted.
+fn without_hash(
+    own_field: Option<(&'static str, usize)>,
+    signature: &SignatureCheck,
+) -> Result<Integrity, BaselineError> {
+    if let Some((field, line)) = own_field {
+        return edited(format!(
+            "line {line} has `{field}`, which only `gbrain bench publish` writes, and rows_hash is gone"
+        ));
     }
+    match signature {
+        SignatureCheck::Required(_) => Err(BaselineError::Unsigned),
+        SignatureCheck::NoKey | SignatureCheck::IfSigned(_) => Ok(Integrity::NotTamperEvident),
+    }
+}
+
+fn verify_hash(
+    metadata: &Metadata,
+    kept: &str,
+    computed: &str,
+    signature: &SignatureCheck,
+) -> Result<Integrity, BaselineError> {
+    if kept != computed {
+        return edited("rows_hash does not fit its rows and thresholds".to_owned());
+    }
+    let rows_hmac = metadata.rows_hmac.as_deref();
+    if rows_hmac.is_some() != metadata.key_id.is_some() {
+        return edited("it has half a signature: key_id and rows_hmac belong together".to_owned());
+    }
+    match (signature, rows_hmac) {
+        (SignatureCheck::NoKey, None) | (SignatureCheck::IfSigned(_), None) => {
+            Ok(Integrity::Intact)
+        }
+        (SignatureCheck::NoKey, Some(_)) => Ok(Integrity::SignatureNotChecked),
+        (SignatureCheck::Required(_), None) => Err(BaselineError::Unsigned),
+        (SignatureCheck::IfSigned(key) | SignatureCheck::Required(key), Some(rows_hmac)) => {
+            verify_signature(metadata, computed, rows_hmac, key)
+        }
+    }
+}
+
+fn verify_signature(
+    metadata: &Metadata,
+    rows_hash: &str,
+    rows_hmac: &str,
+    key: &BaselineKey,
+) -> Result<Integrity, BaselineError> {
+    if key.has_signed(rows_hash, rows_hmac) {
+        return Ok(Integrity::Signed);
+    }
+    let signer = metadata.key_id.as_deref().unwrap_or_default();
+    let what = if signer == key.id() {
+        "it was edited after it was signed".to_owned()
+    } else {
+        format!("it names key {signer}, and the configured key is {}", key.id())
+    };
+    Err(BaselineError::BadSignature { what })
 }

@@ -15,8 +15,44 @@ pub struct Catalogued {
     pub hash: &'static str,
     /// Under which licence.
     pub licence: &'static str,
+    /// What is measured on it.
+    pub measured: &'static str,
     /// What to know about it.
     pub notes: &'static str,
+}
+
+/// What is measured on chats.
+const CHATS: &str = "recall_any@k and recall_all@k of sessions or turns: retrieval, not answers";
+/// What is measured on test collections.
+const DOCUMENTS: &str =
+    "nDCG@10, AP@100, RR@100, P@5, R@5, R@10, R@100 of documents: retrieval, not answers";
+
+/// A file whose SHA-256 is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownFile {
+    /// What it is.
+    pub name: &'static str,
+    /// How it is called where it is published.
+    pub file: &'static str,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: &'static str,
+}
+
+/// Every file whose SHA-256 is published.
+pub const KNOWN_FILES: [KnownFile; 1] = [KnownFile {
+    name: "LongMemEval_S, cleaned",
+    file: "longmemeval_s_cleaned.json",
+    sha256: "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
+}];
+
+/// What a file is, by its SHA-256.
+pub fn known_as(sha256: &str) -> Option<&'static str> {
+    KNOWN_FILES.iter().find(|known| known.sha256 == sha256).map(|known| known.name)
+}
+
+/// The published file of a name.
+pub fn known_name(file: &str) -> Option<&'static KnownFile> {
+    KNOWN_FILES.iter().find(|known| known.file == file)
 }
 
 /// Every dataset.
@@ -28,6 +64,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "longmemeval_oracle.json, longmemeval_s_cleaned.json (277 MB), longmemeval_m_cleaned.json (2.7 GB)",
         hash: "longmemeval_s_cleaned.json sha256 d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442 (as published runs record it)",
         licence: "MIT",
+        measured: CHATS,
         notes: "500 questions of six types, 30 of them abstention. The 2024 release has other sessions: say which file was run.",
     },
     Catalogued {
@@ -37,6 +74,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "longmemeval_oracle.json, longmemeval_s.json, longmemeval_m.json",
         hash: "",
         licence: "MIT",
+        measured: CHATS,
         notes: "Superseded by the cleaned release, in which distractors that held answers are gone.",
     },
     Catalogued {
@@ -46,6 +84,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "locomo10.json",
         hash: "",
         licence: "CC BY-NC 4.0",
+        measured: CHATS,
         notes: "10 conversations, five categories of questions. Some of its answers and evidence are known to be wrong.",
     },
     Catalogued {
@@ -55,6 +94,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "scifact.zip",
         hash: "md5 5f7d1de60b170fc8027bb7898e2efca1 (BEIR's table)",
         licence: "CC BY-NC 2.0 (corpus ODC-By)",
+        measured: DOCUMENTS,
         notes: "5,183 documents, 300 queries.",
     },
     Catalogued {
@@ -64,6 +104,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "nfcorpus.zip",
         hash: "md5 a89dba18a62ef92f7d323ec890a0d38d (BEIR's table)",
         licence: "for academic use",
+        measured: DOCUMENTS,
         notes: "3,633 documents, 323 queries, graded.",
     },
     Catalogued {
@@ -73,6 +114,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "arguana.zip",
         hash: "md5 8ad3e3c2a5867cdced806d6503f29b99 (BEIR's table)",
         licence: "CC BY 4.0",
+        measured: DOCUMENTS,
         notes: "8,674 documents, 1,406 queries that are whole arguments.",
     },
     Catalogued {
@@ -82,6 +124,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "corpus.jsonl, queries.jsonl, qrels/test.tsv",
         hash: "",
         licence: "research use",
+        measured: DOCUMENTS,
         notes: "1,400 / 1,460 / 1,033 documents. Cranfield's judgements number queries by order, not by their ids.",
     },
     Catalogued {
@@ -91,6 +134,7 @@ pub const CATALOGUE: [Catalogued; 8] = [
         files: "documents and queries as JSON lines (_id, title, text); judgements as TREC lines, a BEIR table or qrels.json",
         hash: "",
         licence: "yours",
+        measured: DOCUMENTS,
         notes: "Against the brain you have: gbrain eval --qrels J.",
     },
 ];

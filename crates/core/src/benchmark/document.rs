@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::DataProblem;
 use crate::named;
 use crate::qrels::Judgement;
 
@@ -14,9 +15,11 @@ pub enum Granularity {
     Session,
     /// One turn of it.
     Turn,
+    /// A text of a test collection.
+    Document,
 }
 
-named! { Granularity { Session = "session", Turn = "turn" } }
+named! { Granularity { Session = "session", Turn = "turn", Document = "document" } }
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,8 +91,8 @@ pub struct Haystack {
     pub documents: Vec<Document>,
     /// What is asked.
     pub questions: Vec<Question>,
-    /// What was wrong with the data and left out, in words.
-    pub left_out: Vec<String>,
+    /// What was wrong with the data.
+    pub problems: Vec<DataProblem>,
 }
 
 impl Document {
@@ -106,7 +109,7 @@ impl Haystack {
     /// The same with turns as documents, which know the session they are part of. Texts stay.
     #[must_use]
     pub fn by(self, granularity: Granularity) -> Self {
-        if granularity == Granularity::Session {
+        if granularity != Granularity::Turn {
             return self;
         }
         let documents = self.documents.into_iter().flat_map(turns_of).collect();
@@ -115,7 +118,7 @@ impl Haystack {
             ..question
         };
         let questions = self.questions.into_iter().map(gold).collect();
-        Self { documents, questions, left_out: self.left_out }
+        Self { documents, questions, problems: self.problems }
     }
 }
 

@@ -1,6 +1,11 @@
-//! What has to stand beside a number so that nobody can take it for another.
+//! What has to stand beside a number so that it can't be taken for another.
 
-use super::{Abstention, Granularity, Summary};
+use std::collections::BTreeMap;
+
+use super::{
+    Abstention, DataProblemKind, Granularity, KnownFile, Summary, check_title, known_name, rules,
+};
+use crate::hash::Hash;
 
 /// What a run's numbers depend on.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +22,10 @@ pub struct Label {
     pub granularity: Granularity,
     /// How many documents of a ranking are taken.
     pub k: usize,
+    /// How deep rankings go, and so how deep measures of whole rankings look.
+    pub depth: usize,
+    /// The first so many questions, where not all were asked.
+    pub limit: Option<usize>,
     /// Which arms search: `hybrid` or `words`.
     pub retrieval: String,
     /// What is done with questions that nothing answers.
@@ -33,6 +42,8 @@ pub struct Label {
     pub embedder: Option<String>,
     /// The seed of the random baseline.
     pub seed: u64,
+    /// What was wrong with the dataset, by name and count.
+    pub data_problems: BTreeMap<String, usize>,
 }
 
 /// A label in the words of a report.
@@ -47,19 +58,19 @@ pub struct Labelled {
 /// Says what a summary's numbers are.
 pub fn label(label: &Label, summary: &Summary) -> Labelled {
     let (least, middle, most) = summary.haystack.unwrap_or_default();
-    let unit = match (label.benchmark.as_str(), label.granularity) {
-        ("beir" | "trec", _) => "documents",
-        (_, Granularity::Session) => "sessions",
-        (_, Granularity::Turn) => "turns",
-    };
+    let unit = rules::unit(&label.benchmark, label.granularity);
     let sizes =
         if least == most { most.to_string() } else { format!("{least}-{most}, middle {middle}") };
-    let known = label.known_as.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+    let known = match &label.known_as {
+        Some(name) => format!("verified by its SHA-256: {name}"),
+        None => "unknown file: no published SHA-256 is this one".to_owned(),
+    };
     let mut facts = vec![
-        ("dataset", format!("{}{known}", label.dataset)),
+        ("measured", measured(label)),
+        ("dataset", format!("{} ({known})", label.dataset)),
         ("sha256", label.dataset_sha256.clone()),
         ("questions", questions(summary)),
-        ("k", format!("{} of {sizes} {unit} a question", label.k)),
+        ("k", format!("{} of {sizes} {unit} a question; rankings {} deep", label.k, label.depth)),
         ("abstention", label.abstention.rule().to_owned()),
         ("retrieval", format!("{}, {} as documents", label.retrieval, unit)),
         ("software", format!("gbrain {} (code {})", label.software, label.code)),
@@ -88,6 +99,18 @@ fn questions(summary: &Summary) -> String {
 
 fn warnings(label: &Label, summary: &Summary, least: usize) -> Vec<String> {
     let mut warnings = Vec::new();
+    for (name, count) in &label.data_problems {
+        warnings.extend(DataProblemKind::from_name(name).map(|kind| kind.warning(*count)));
+    }
+    if let (None, Some(KnownFile { name, .. })) = (&label.known_as, known_name(&label.dataset)) {
+        warnings.push(format!(
+            "{} has the file name of {name} and another SHA-256: it is not that file",
+            label.dataset
+        ));
+    }
+    if let Some(limit) = label.limit {
+        warnings.push(format!("only the first {limit} questions of the dataset were asked"));
+    }
     if summary.asked > 0 && label.k >= least {
         warnings.push(format!(
             "k = {} reaches the smallest haystack ({least}): everything is retrieved, and recall there \
@@ -108,40 +131,94 @@ fn warnings(label: &Label, summary: &Summary, least: usize) -> Vec<String> {
     warnings
 }
 
-/// Words that a title of retrieval figures must not have.
-const QA_WORDS: [&str; 7] =
-    ["qa", "accuracy", "accurate", "score", "answers", "answered", "correctness"];
-
-/// Why a title can't stand over figures.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{word}` in the title would call retrieval recall a score of answers, which nobody has judged"
-)]
-pub struct Mislabelled {
-    /// The word.
-    pub word: String,
+/// Says what was measured. It stands beside every title, so that no title stands alone.
+pub fn measured(label: &Label) -> String {
+    let Label { benchmark, granularity, k, depth, .. } = label;
+    let unit = rules::unit(benchmark, *granularity);
+    if rules::is_collection(benchmark) {
+        let names: Vec<String> =
+            rules::measures_of(benchmark, *k).iter().map(ToString::to_string).collect();
+        return format!(
+            "retrieval, not answers: {} of {unit}, rankings {depth} deep",
+            names.join(", ")
+        );
+    }
+    format!(
+        "retrieval, not answers: whether any (recall_any@k) or all (recall_all@k) {unit} that hold the \
+         answer are among the first k = {k}, rankings {depth} deep"
+    )
 }
 
-/// Whether a title may stand over figures of retrieval.
-pub fn check_title(title: &str) -> Result<(), Mislabelled> {
-    let words = title.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    match words.into_iter().find(|word| QA_WORDS.contains(&word.as_str())) {
-        Some(word) => Err(Mislabelled { word }),
-        None => Ok(()),
+/// Says what `recall_hit` and the summary by type are.
+pub fn measured_by_type(label: &Label) -> String {
+    let unit = rules::unit(&label.benchmark, label.granularity);
+    format!(
+        "recall_any@{}: any of the {unit} that hold the answer is among the first {}; retrieval, not \
+         answers",
+        label.k, label.k
+    )
+}
+
+/// The headline of a result: its title, never without what was measured.
+pub fn headline(label: &Label, title: Option<&str>) -> String {
+    let benchmark = &label.benchmark;
+    match title {
+        Some(title) => format!("{title} [{benchmark}: {}]", measured(label)),
+        None => format!("{benchmark}: {}", measured(label)),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recall_is_never_called_a_score_of_answers() {
-        for title in ["LongMemEval score", "QA accuracy 97%", "our QA-accuracy", "Correctness"] {
-            assert!(check_title(title).is_err(), "{title}");
-        }
-        for title in ["retrieval on LongMemEval_S", "recall_all@5 by type", "Aqua"] {
-            assert_eq!(check_title(title), Ok(()), "{title}");
-        }
+/// The title in a headline; an error if the headline is not one of this label, or the title may not
+/// stand there.
+pub fn title_of<'a>(label: &Label, headline: &'a str) -> Result<Option<&'a str>, String> {
+    if headline == self::headline(label, None) {
+        return Ok(None);
     }
+    let beside = format!(" [{}: {}]", label.benchmark, measured(label));
+    let title = headline
+        .strip_suffix(&beside)
+        .ok_or_else(|| format!("it does not end with `{}`", beside.trim_start()))?;
+    check_title(title).map_err(|error| error.to_string())?;
+    Ok(Some(title))
+}
+
+/// Names everything that rows depend on besides their question: all of the label but the name of the
+/// dataset's file, how many questions are asked, and what was wrong with the data.
+pub fn run_id(label: &Label) -> String {
+    let Label {
+        benchmark,
+        dataset: _,
+        dataset_sha256,
+        known_as: _,
+        granularity,
+        k,
+        depth,
+        limit: _,
+        retrieval,
+        abstention,
+        answered_by,
+        software,
+        code,
+        settings,
+        embedder,
+        seed,
+        data_problems: _,
+    } = label;
+    let parts = [
+        benchmark,
+        dataset_sha256,
+        granularity.name(),
+        &k.to_string(),
+        &depth.to_string(),
+        retrieval,
+        abstention.name(),
+        answered_by.as_deref().unwrap_or("none"),
+        software,
+        code,
+        settings,
+        embedder.as_deref().unwrap_or("none"),
+        &seed.to_string(),
+        &super::reading::VERSION.to_string(),
+    ];
+    Hash::of_parts(&parts.map(str::as_bytes)).short()
 }

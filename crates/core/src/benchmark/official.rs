@@ -133,7 +133,9 @@ pub fn of(
     let counts = !question.is_abstention && !answers.is_empty();
     let by_session = Ranking { corpus: &wholes, ranked: &ranked, gold: &sessions };
     match granularity {
-        Granularity::Session => Official { session: by_session.figures(), turn: None, counts },
+        Granularity::Session | Granularity::Document => {
+            Official { session: by_session.figures(), turn: None, counts }
+        }
         Granularity::Turn => {
             let ids: Vec<&str> = haystack.documents.iter().map(|d| d.id.as_str()).collect();
             let turns: FxHashSet<&str> = answers.iter().map(|(_, turn)| *turn).collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::official::{Figures, Official};
-use super::{Haystack, Question};
+use super::official::{self, Figures, Official};
+use super::{Granularity, Haystack, Question};
 use crate::measure::{Graded, Measure};
 
 /// The depths that are measured, beside the one that was asked for.
@@ -47,6 +47,13 @@ pub struct Outcome {
     pub gold_ranks: BTreeMap<String, Option<usize>>,
     /// The share of the turns that answer which the shown passages of the first k hold.
     pub turn_recall: Option<f64>,
+    /// The grades of judged documents, where any is not 1.
+    pub gold_grades: BTreeMap<String, f64>,
+    /// The whole ranking, as deep as it was made: places of documents in the haystack, best first.
+    /// Every figure of the ranking can be computed again from it.
+    pub places: Vec<usize>,
+    /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
+    pub prompt_sessions: Vec<String>,
     /// LongMemEval's own figures.
     pub official: Option<Official>,
     /// Our measures of other rankings of the same documents.
@@ -61,6 +68,66 @@ pub struct Outcome {
     pub run: String,
     /// Why there is no answer.
     pub error: Option<String>,
+}
+
+/// How a ranking becomes figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scoring {
+    /// How many documents of a ranking are taken.
+    pub k: usize,
+    /// What a document is.
+    pub granularity: Granularity,
+    /// What is measured.
+    pub measures: Vec<Measure>,
+    /// Whether LongMemEval's own figures are worked out.
+    pub has_official: bool,
+    /// Names everything that rows depend on besides their question.
+    pub run: String,
+}
+
+/// What a ranking of a haystack's documents by place gives: every field that follows from it and the
+/// dataset. The others are empty.
+pub fn outcome(
+    scoring: &Scoring,
+    haystack: &Haystack,
+    question: &Question,
+    places: &[usize],
+) -> Outcome {
+    let Ranked { ids, wholes } = Ranked::of(haystack, places);
+    let is_judged = !question.is_abstention && !question.gold.is_empty();
+    let is_right =
+        |id: &String| question.gold.iter().any(|gold| gold.grade > 0.0 && gold.doc.as_str() == id);
+    let rank = |id: &str| ids.iter().position(|found| found == id).map(|at| at + 1);
+    let gold = || question.gold.iter();
+    let is_graded = gold().any(|gold| gold.grade != 1.0);
+    let grades = gold().filter(|_| is_graded).map(|gold| (gold.doc.clone(), gold.grade));
+    let first = |ids: &[String]| ids.iter().take(scoring.k).cloned().collect::<Vec<_>>();
+    let by_turn = scoring.granularity == Granularity::Turn;
+    Outcome {
+        question_id: question.id.clone(),
+        question: question.text.clone(),
+        kind: question.kind.clone(),
+        answer: question.answer.clone(),
+        hypothesis: String::new(),
+        retrieved: first(&wholes),
+        retrieved_turns: by_turn.then(|| first(&ids)),
+        hit: is_judged.then(|| ids.iter().take(scoring.k).any(is_right)),
+        scores: score(question, &ids, &scoring.measures),
+        gold_ranks: gold().map(|gold| (gold.doc.clone(), rank(&gold.doc))).collect(),
+        gold_grades: grades.collect(),
+        places: places.to_vec(),
+        prompt_sessions: Vec::new(),
+        turn_recall: None,
+        official: scoring
+            .has_official
+            .then(|| official::of(haystack, question, scoring.granularity, places)),
+        baselines: BTreeMap::new(),
+        haystack: haystack.documents.len(),
+        timings: Timings::default(),
+        degraded: Vec::new(),
+        run: scoring.run.clone(),
+        error: None,
+    }
 }
 
 /// A ranking of a haystack, at one granularity.
@@ -88,15 +155,15 @@ fn distinct<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
     ids.filter(|id| seen.insert(*id)).map(str::to_owned).collect()
 }
 
-/// The measures of a run whose answers are `k` deep.
-pub fn measures(k: usize) -> Vec<Measure> {
+/// The measures of chats whose answers are `k` deep, of rankings that are `depth` deep.
+pub fn measures(k: usize, depth: usize) -> Vec<Measure> {
     let mut cutoffs = CUTOFFS.to_vec();
     cutoffs.push(k);
     cutoffs.sort_unstable();
     cutoffs.dedup();
     let recalls = cutoffs.iter().flat_map(|k| [Measure::recall_any(*k), Measure::recall_all(*k)]);
     let ndcg = [5, 10].into_iter().map(Measure::ndcg);
-    recalls.chain(ndcg).chain([Measure::reciprocal_rank()]).collect()
+    recalls.chain(ndcg).chain([Measure::reciprocal_rank().at_depth(depth)]).collect()
 }
 
 /// What a ranking is worth by these measures. A question that nothing answers has no figures.

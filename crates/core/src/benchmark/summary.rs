@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Outcome;
 use super::official::Figures;
-use crate::stats::{Interval, Resampling, bootstrap_mean, percentile, wilson};
+use crate::stats::{
+    Interval, Resampling, bootstrap_mean, bounded_mean, clopper_pearson, percentile,
+};
 
 /// How often one of the first k was right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,7 +69,8 @@ impl ByType {
 pub struct Mean {
     /// The mean.
     pub mean: f64,
-    /// Where it may lie, at 95%: Wilson's interval of a rate, or a bootstrap's of a mean.
+    /// Where it may lie, at 95%: the exact interval of a rate, or
+    /// that of a mean between 0 and 1.
     pub interval: Interval,
 }
 
@@ -208,13 +211,25 @@ fn mean(values: &[f64]) -> Option<Mean> {
     let mean = crate::stats::mean(values)?;
     let is_rate = values.iter().all(|value| *value == 0.0 || *value == 1.0);
     let interval = if is_rate {
-        wilson(
+        clopper_pearson(
             values.iter().filter(|value| **value == 1.0).count() as u64,
             values.len() as u64,
             0.95,
         )?
+    } else if values.len() < 2 {
+        // One value says nothing about its spread: the mean may be anything.
+        Interval { low: 0.0, high: 1.0 }
     } else {
-        bootstrap_mean(values, &Resampling { rounds: 2000, ..Resampling::default() })?
+        interval_of_mean(values)?
     };
     Some(Mean { mean, interval })
+}
+
+/// One value tells nothing about where the mean of others lies between 0 and 1.
+fn interval_of_mean(values: &[f64]) -> Option<Interval> {
+    let is_bounded = values.iter().all(|value| (-1e-9..=1.0 + 1e-9).contains(value));
+    match is_bounded {
+        true => Some(bounded_mean(values, Interval::UNIT, 0.95).unwrap_or(Interval::UNIT)),
+        false => bootstrap_mean(values, &Resampling::default()),
+    }
 }

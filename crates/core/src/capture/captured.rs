@@ -5,8 +5,13 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::id::PageKey;
+use crate::latency::CpuTime;
 use crate::provenance::Provenance;
 use crate::request::{Detail, Filter, Operation, RetrievalMode, Trust};
+use crate::scrub::MARKER;
+
+/// Digits of a page's hash that reports show: enough to tell pages apart.
+const SHOWN_DIGITS: usize = 16;
 
 /// A page that was retrieved. Rows of schema 1 alone do not say whose each slug is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,29 +20,49 @@ pub struct Retrieved {
     pub source: Option<String>,
     /// Its slug.
     pub slug: String,
+    /// A keyed hash of its whole name, where scrubbing changed the name.
+    pub key_hash: Option<String>,
 }
 
 impl Retrieved {
+    /// A page by its source and slug as they are.
+    pub fn new(source: &str, slug: &str) -> Self {
+        Self { source: Some(source.to_owned()), slug: slug.to_owned(), key_hash: None }
+    }
+
+    /// Whether the name stands for another one, which scrubbing took out.
+    pub fn is_scrubbed(&self) -> bool {
+        let has_marker = |text: &str| text.contains(MARKER);
+        self.key_hash.is_some()
+            || has_marker(&self.slug)
+            || self.source.as_deref().is_some_and(has_marker)
+    }
+
     /// Reads `source::slug`, or a slug whose source nobody says.
     pub fn parse(name: &str) -> Self {
         match name.split_once("::") {
-            Some((source, slug)) => Self { source: Some(source.to_owned()), slug: slug.to_owned() },
-            None => Self { source: None, slug: name.to_owned() },
+            Some((source, slug)) => Self::new(source, slug),
+            None => Self { source: None, slug: name.to_owned(), key_hash: None },
         }
     }
 }
 
 impl From<&PageKey> for Retrieved {
     fn from(key: &PageKey) -> Self {
-        Self { source: Some(key.source.to_string()), slug: key.slug.to_string() }
+        Self::new(key.source.as_str(), key.slug.as_str())
     }
 }
 
+/// `source::slug`, with the beginning of its hash behind a scrubbed name: `default::people/[REDACTED]#3f9a...`.
 impl fmt::Display for Retrieved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{source}::{}", self.slug),
-            None => f.write_str(&self.slug),
+        if let Some(source) = &self.source {
+            write!(f, "{source}::")?;
+        }
+        f.write_str(&self.slug)?;
+        match &self.key_hash {
+            Some(hash) => write!(f, "#{}", hash.get(..SHOWN_DIGITS).unwrap_or(hash)),
+            None => Ok(()),
         }
     }
 }
@@ -55,6 +80,10 @@ pub struct CapturedRow {
     pub query: String,
     /// The pages that came back, in order.
     pub retrieved: Option<Vec<Retrieved>>,
+    /// The sources of the answer, where pages do not name theirs.
+    pub source_ids: Option<Vec<String>>,
+    /// The id of the key that hashes of scrubbed names were made with.
+    pub identity_key_id: Option<String>,
     /// How many were asked for.
     pub limit: Option<usize>,
     /// The detail that was asked for.
@@ -63,6 +92,8 @@ pub struct CapturedRow {
     pub mode: Option<RetrievalMode>,
     /// Which pages could be in the answer; trust is beside it.
     pub filter: Filter,
+    /// Whether scrubbing changed a filter, so that the request can't be asked again.
+    pub filter_scrubbed: bool,
     /// Whose eyes the answer was for.
     pub trust: Option<Trust>,
     /// Whether the vector arm was allowed.
@@ -85,6 +116,11 @@ pub struct CapturedRow {
     pub created_at: Option<Timestamp>,
     /// How long finding the answer took, in milliseconds; none where it was kept from before.
     pub latency_ms: Option<f64>,
+    /// How many times a target was asked, of which `latency_ms` is the shortest; only captures of a
+    /// target say so.
+    pub latency_repeats: Option<u32>,
+    /// The CPU time of the retrieval, where it was measured as it is measured now.
+    pub cpu_time: Option<CpuTime>,
     /// Whether the caller came over a wire.
     pub remote: bool,
     /// Whether scrubbing changed the query.

@@ -6,9 +6,15 @@
 mod captured;
 mod line;
 mod observe;
+mod of_target;
 mod row;
+mod scrubbing;
+mod window;
 
 pub use captured::{CapturedRow, Retrieved};
 pub use line::write_line;
-pub use observe::{CapturePolicy, Observed, Scrubbing, keys};
+pub use observe::{CapturePolicy, Observed, keys};
+pub use of_target::TargetCapture;
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};
+pub use scrubbing::{ScrubbedFilter, Scrubbing};
+pub use window::{CLOCK_SKEW, CaptureWindow, EmptyWindow};

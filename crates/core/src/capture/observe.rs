@@ -1,17 +1,22 @@
 //! From an answered request to the row that is kept of it.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
-use crate::format::capture::{Extra, ExtraParts};
+use crate::format::capture::{Extra, ExtraParts, settings_map};
 use crate::format::{CacheUse, Served};
 use crate::hash::Hash;
-use crate::id::PageKey;
+use crate::id::{PageKey, WorkspaceId};
+use crate::identity::IdentityKey;
+use crate::latency::CpuTime;
 use crate::provenance::{CorpusAt, Software};
 use crate::ranking::{Degraded, Hit, Ranking};
-use crate::request::{Caller, Detail, Expansion, Operation, Request};
-use crate::scrub::{Family, Scrubber};
+use crate::request::{Caller, Detail, Operation, Request};
+use crate::scrub::Scrubber;
+use crate::search::{SOURCE_WEIGHT, Settings};
 
-use super::CaptureFields;
+use super::{CaptureFields, Retrieved, Scrubbing};
 
 /// What was observed of one answer: enough to make a row of it later, and no more, since it is
 /// copied while the caller waits.
@@ -41,6 +46,10 @@ pub struct Observed {
     pub corpus: CorpusAt,
     /// How long the answer took, in milliseconds.
     pub latency_ms: f64,
+    /// CPU time of the caller's own call in milliseconds, cold or warm: whether asking again is cheap.
+    pub call_cpu_ms: Option<f64>,
+    /// The CPU time of the retrieval, measured after the answer; none where it was not.
+    pub cpu_time: Option<CpuTime>,
 }
 
 impl Observed {
@@ -72,6 +81,8 @@ impl Observed {
                 print: ranking.corpus,
             },
             latency_ms,
+            call_cpu_ms: None,
+            cpu_time: None,
         }
     }
 }
@@ -86,47 +97,50 @@ pub fn keys(hits: &[Hit]) -> Vec<PageKey> {
 pub struct CapturePolicy {
     /// Takes personal data out; none keeps queries as they were typed.
     pub scrubber: Option<Scrubber>,
+    /// Keeps names apart that scrubbing makes the same; without it such rows can't be compared.
+    pub identity: Option<IdentityKey>,
     /// Whether the brain is made up, so that its captures may be published anywhere.
     pub synthetic: bool,
     /// What answered.
     pub software: Software,
 }
 
-/// An observation with its query and the variants of it scrubbed.
-#[derive(Debug)]
-pub struct Scrubbing {
-    observed: Observed,
-    families: Vec<Family>,
-    text: String,
-    variants: Vec<String>,
-}
-
 impl CapturePolicy {
-    /// Takes personal data out of an observation.
-    pub fn scrub(&self, observed: Observed) -> Scrubbing {
-        let mut families: Vec<Family> = Vec::new();
-        let mut scrub = |text: &String| {
-            let Some(scrubber) = &self.scrubber else { return text.clone() };
-            let scrubbed = scrubber.scrub(text);
-            families.extend(scrubbed.found.iter().map(|found| found.family));
-            scrubbed.text
-        };
-        let text = scrub(&observed.request.query);
-        // A model repeats what it was asked, and with it whatever must not be kept.
-        let variants = observed.request.expansion.variants().iter().map(scrub).collect();
-        families.sort_unstable();
-        families.dedup();
-        Scrubbing { text, variants, families, observed }
+    /// The policy of one workspace, whose hashes are its own.
+    #[must_use]
+    pub fn for_workspace(self, workspace: &WorkspaceId) -> Self {
+        Self { identity: self.identity.map(|key| key.for_workspace(workspace)), ..self }
     }
 
-    /// A slug without personal data.
-    pub fn slug(&self, slug: &str) -> String {
-        self.scrubber.as_ref().map_or_else(|| slug.to_owned(), |scrubber| scrubber.scrub_slug(slug))
+    /// A page without personal data in its name, and with the hash of the name if that changed it. A
+    /// name that has a marker of its own gets the hash too: it must not pass for a scrubbed one.
+    pub fn page(&self, key: &PageKey) -> Retrieved {
+        let mut page = Retrieved::from(key);
+        let Some(scrubber) = &self.scrubber else { return page };
+        let source = scrubber.scrub_name(key.source.as_str());
+        let slug = scrubber.scrub_slug(key.slug.as_str());
+        let is_changed = source != key.source.as_str() || slug != key.slug.as_str();
+        if is_changed || page.is_scrubbed() {
+            let key_hash = self.identity.map(|identity| identity.page_hash(key));
+            page = Retrieved { source: Some(source), slug, key_hash };
+        }
+        page
+    }
+
+    /// Settings without personal data: a weight names the pages that it is for.
+    fn settings(&self, settings: &Settings) -> BTreeMap<String, f64> {
+        let map = settings_map(settings);
+        let Some(scrubber) = &self.scrubber else { return map };
+        let scrubbed = |name: String| match name.strip_prefix(SOURCE_WEIGHT) {
+            Some(prefix) => format!("{SOURCE_WEIGHT}{}", scrubber.scrub_slug(prefix)),
+            None => name,
+        };
+        map.into_iter().map(|(name, value)| (scrubbed(name), value)).collect()
     }
 
     /// The row. `again` is the answer to the scrubbed text, where scrubbing changed it.
     pub fn row(&self, scrubbing: Scrubbing, again: Option<&Ranking>) -> CaptureFields {
-        let Scrubbing { mut observed, families, text, variants } = scrubbing;
+        let Scrubbing { mut observed, families, text, variants, filter } = scrubbing;
         // A replay is held against the answer to the scrubbed text: what was searched for that one,
         // and what could not be, is what the replay must find again.
         if let Some(again) = again {
@@ -134,19 +148,19 @@ impl CapturePolicy {
             observed.expansion_applied = again.expansion_applied;
             observed.degraded.clone_from(&again.degraded);
         }
-        let slug = |key: &PageKey| self.slug(key.slug.as_str());
-        let retrieved: Vec<(String, String)> =
-            observed.retrieved.iter().map(|key| (key.source.to_string(), slug(key))).collect();
-        let again = again.map(|ranking| {
-            let hits = ranking.hits.iter();
-            hits.map(|hit| (hit.key.source.to_string(), slug(&hit.key))).collect::<Vec<_>>()
-        });
+        let retrieved: Vec<Retrieved> =
+            observed.retrieved.iter().map(|key| self.page(key)).collect();
+        let again: Option<Vec<Retrieved>> =
+            again.map(|ranking| ranking.hits.iter().map(|hit| self.page(&hit.key)).collect());
         let extra = Extra::new(ExtraParts {
             observed: &observed,
             retrieved: &retrieved,
+            filter: &filter,
+            settings: self.settings(&observed.request.settings),
             variants: &variants,
             scrub_families: &families,
             scrubbed_retrieved: again.as_deref(),
+            identity: self.identity.as_ref(),
             software: &self.software,
             synthetic: self.synthetic,
         });
@@ -154,11 +168,11 @@ impl CapturePolicy {
         CaptureFields {
             tool_name: observed.request.operation,
             query: text,
-            retrieved_slugs: json(&distinct(retrieved.iter().map(|(_, slug)| slug))),
+            retrieved_slugs: json(&distinct(retrieved.iter().map(|page| &page.slug))),
             retrieved_chunk_ids: json(
                 &observed.chunk_ids.iter().map(|id| chunk_number(id)).collect::<Vec<_>>(),
             ),
-            source_ids: json(&distinct(retrieved.iter().map(|(source, _)| source))),
+            source_ids: json(&distinct(retrieved.iter().filter_map(|page| page.source.as_ref()))),
             expand_enabled: is_query.then_some(observed.request.expansion.is_asked()),
             detail: observed.request.detail,
             detail_resolved: Some(observed.detail_resolved),
@@ -170,32 +184,6 @@ impl CapturePolicy {
             subagent_id: observed.caller.subagent_id,
             extra: json(&extra),
         }
-    }
-}
-
-impl Scrubbing {
-    /// What was observed, unscrubbed.
-    pub fn observed(&self) -> &Observed {
-        &self.observed
-    }
-
-    /// What was asked, scrubbed.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The request with the scrubbed texts, if scrubbing changed one: what a replay will ask.
-    pub fn replayed_request(&self) -> Option<Request> {
-        let request = &self.observed.request;
-        let are_changed = self.variants != request.expansion.variants();
-        (are_changed || self.text != request.query).then(|| Request {
-            query: self.text.clone(),
-            expansion: match &request.expansion {
-                Expansion::Given(_) => Expansion::Given(self.variants.clone()),
-                other => other.clone(),
-            },
-            ..request.clone()
-        })
     }
 }
 

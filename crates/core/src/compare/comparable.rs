@@ -58,6 +58,14 @@ pub enum Incomparable {
         /// The other.
         other: String,
     },
+    /// A measure that shall decide and cannot.
+    #[error("`{measure}` cannot decide: choose one of {known}")]
+    Primary {
+        /// The measure.
+        measure: String,
+        /// The measures that can, separated by blanks.
+        known: String,
+    },
 }
 
 impl Incomparable {

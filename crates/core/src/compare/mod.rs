@@ -3,15 +3,17 @@
 //! The first result is the reference; every other one is compared with it query by query. Promises:
 //! queries that only one side has are counted, never dropped in silence; results that were not
 //! measured against the same thing are refused unless that is forced; every difference comes with
-//! its n, its interval and a p-value that accounts for how many were looked at.
+//! its n, its interval and a p-value; those of the measures that decide are corrected for each other.
 //!
 //! Deliberately absent: reading files, which is the work of [`crate::format::result`].
 
 mod comparable;
+mod decision;
 mod paired;
 
 pub use comparable::{Incomparable, incomparable};
-pub use paired::{ALPHA, Against, Comparison, Delta, Move, Test, compare};
+pub use decision::is_about_judgements;
+pub use paired::{ALPHA, Against, CompareOptions, Comparison, Delta, Move, Test, compare};
 
 use crate::named;
 

@@ -4,16 +4,25 @@ use rustc_hash::FxHashMap;
 
 use crate::named;
 use crate::stats::{
-    Errors, Interval, Resampling, deviation, holm, mcnemar, mean, paired_bootstrap,
-    paired_permutation, smallest_mean_drop,
+    Interval, bounded_mean, holm, mcnemar, mean, paired_permutation, smallest_paired_drop,
 };
 
+use super::decision::{level, primary};
 use super::{Column, Incomparable, Measured, Role, Row, incomparable};
 
 /// The error rate of all tests of a comparison together.
 pub const ALPHA: f64 = 0.05;
 const ROUNDS: u32 = 10_000;
 const SEED: u64 = 42;
+
+/// How to compare.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Whether to compare although a condition differs.
+    pub is_forced: bool,
+    /// The measures that decide; by default one that fits the kind of result.
+    pub primary: Vec<String>,
+}
 
 /// Which test gave a p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,35 +42,46 @@ named! { Test { Permutation = "paired_permutation", McNemar = "mcnemar", None = 
 pub struct Delta {
     /// The measure.
     pub column: Column,
+    /// Whether it decides about a regression.
+    pub decides: bool,
     /// Queries that have a value on both sides.
     pub n: usize,
+    /// Shared queries that have a value in the reference alone.
+    pub missing: usize,
     /// Mean of the reference over these.
     pub before: Option<f64>,
     /// Mean of the other over these.
     pub after: Option<f64>,
     /// The mean difference.
     pub delta: Option<f64>,
-    /// Its 95% interval.
+    /// Its 95% interval; none below two queries and for values without bounds, such as times.
     pub interval: Option<Interval>,
     /// Which test was made.
     pub test: Test,
     /// The p-value; none where nothing is tested.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction over every test of the comparison.
+    /// The p-value after Holm's correction over the tests that decide; none where this one does not.
     pub p_adjusted: Option<f64>,
-    /// The smallest drop that these queries could have shown (alpha .05, power .8).
+    /// The smallest drop that the test would have found with a power of .8, if queries lose their whole
+    /// value; none where it does not decide or this cannot be told.
     pub smallest_drop: Option<f64>,
     /// Queries that are better, worse and the same.
     pub better_worse_same: [usize; 3],
 }
 
 impl Delta {
-    /// Whether it got worse, surely enough.
+    /// Whether it decides and got worse, surely enough.
     pub fn is_regression(&self) -> bool {
         self.is_significant() && self.delta.is_some_and(|delta| delta < 0.0)
     }
 
-    /// Whether it got better, surely enough.
+    /// Whether it fell by its own p-value, which decides nothing.
+    pub fn fell_without_deciding(&self) -> bool {
+        let is_small = self.p.is_some_and(|p| p <= ALPHA);
+        !self.decides && is_small && self.delta.is_some_and(|delta| delta < 0.0)
+    }
+
+    /// Whether it decides and got better, surely enough.
     pub fn is_improvement(&self) -> bool {
         self.is_significant() && self.delta.is_some_and(|delta| delta > 0.0)
     }
@@ -130,12 +150,14 @@ pub struct Comparison {
     pub kind: super::Kind,
     /// What to know about the results, by name.
     pub notes: Vec<(String, String)>,
+    /// The measures that decide.
+    pub primary: Vec<String>,
     /// Every other result.
     pub against: Vec<Against>,
 }
 
 impl Comparison {
-    /// Whether something got worse, surely enough.
+    /// Whether a measure that decides got worse, surely enough.
     pub fn has_regression(&self) -> bool {
         self.against.iter().flat_map(|one| &one.deltas).any(Delta::is_regression)
     }
@@ -146,7 +168,8 @@ impl Comparison {
         self.against.iter().all(|one| {
             one.only_reference.is_empty()
                 && one.unanswered.is_empty()
-                && one.deltas.iter().any(|delta| delta.p.is_some())
+                && one.deltas.iter().all(|delta| !delta.decides || delta.missing == 0)
+                && one.deltas.iter().any(|delta| delta.decides && delta.p.is_some())
         })
     }
 }
@@ -155,19 +178,21 @@ impl Comparison {
 pub fn compare(
     reference: &Measured,
     others: &[Measured],
-    is_forced: bool,
+    options: &CompareOptions,
 ) -> Result<Comparison, Vec<Incomparable>> {
     let reasons: Vec<Vec<Incomparable>> =
         others.iter().map(|other| incomparable(reference, other)).collect();
-    let stands = |reason: &&Incomparable| !is_forced || !reason.can_be_forced();
+    let stands = |reason: &&Incomparable| !options.is_forced || !reason.can_be_forced();
     let standing: Vec<Incomparable> = reasons.iter().flatten().filter(stands).cloned().collect();
     if !standing.is_empty() {
         return Err(standing);
     }
+    let primary = primary(reference, others, &options.primary).map_err(|reason| vec![reason])?;
+    let deciding = Deciding { level: level(primary.len() * others.len()), measures: &primary };
     let mut against: Vec<Against> = others
         .iter()
         .zip(reasons)
-        .map(|(other, forced)| Against { forced, ..pair(reference, other) })
+        .map(|(other, forced)| Against { forced, ..pair(reference, other, &deciding) })
         .collect();
     adjust(&mut against);
     let notes = [reference]
@@ -175,10 +200,16 @@ pub fn compare(
         .chain(others)
         .flat_map(|one| one.notes.iter().map(|note| (one.name.clone(), note.clone())));
     let (name, kind) = (reference.name.clone(), reference.kind);
-    Ok(Comparison { notes: notes.collect(), reference: name, kind, against })
+    Ok(Comparison { notes: notes.collect(), reference: name, kind, primary, against })
 }
 
-fn pair(reference: &Measured, other: &Measured) -> Against {
+/// The measures that decide, and the level of each of their tests.
+struct Deciding<'a> {
+    level: f64,
+    measures: &'a [String],
+}
+
+fn pair(reference: &Measured, other: &Measured, deciding: &Deciding<'_>) -> Against {
     let by_key = |rows: &'_ [Row]| -> FxHashMap<String, usize> {
         rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect()
     };
@@ -194,7 +225,7 @@ fn pair(reference: &Measured, other: &Measured) -> Against {
     let columns = shared_columns(reference, other);
     Against {
         name: other.name.clone(),
-        deltas: columns.iter().map(|columns| delta(&rows, columns)).collect(),
+        deltas: columns.iter().map(|columns| delta(&rows, columns, deciding)).collect(),
         shared: rows.len(),
         only_reference: only(&reference.rows, &of_other),
         only_this: only(&other.rows, &of_reference),
@@ -219,6 +250,10 @@ impl Shared<'_> {
     fn values(&self, (a, b): (&Row, &Row)) -> Option<(f64, f64)> {
         a.values[self.places.0].zip(b.values[self.places.1])
     }
+
+    fn is_lost(&self, (a, b): (&Row, &Row)) -> bool {
+        a.values[self.places.0].is_some() && b.values[self.places.1].is_none()
+    }
 }
 
 fn shared_columns<'a>(reference: &'a Measured, other: &Measured) -> Vec<Shared<'a>> {
@@ -237,29 +272,30 @@ fn unshared(reference: &Measured, other: &Measured) -> Vec<String> {
     [missing(reference, other), missing(other, reference)].concat()
 }
 
-fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>) -> Delta {
+fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>, deciding: &Deciding<'_>) -> Delta {
+    let decides = deciding.measures.contains(&shared.column.measure);
     let pairs = rows.iter().filter_map(|pair| shared.values(*pair));
     let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let differences: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
-    let boot = paired_bootstrap(&before, &after, &Resampling::default());
     let (test, p) = tested(shared.column.role, &differences);
     let higher = differences.iter().filter(|d| **d > 0.0).count();
     let lower = differences.iter().filter(|d| **d < 0.0).count();
     let (better, worse) =
         if shared.column.role == Role::Timing { (lower, higher) } else { (higher, lower) };
-    let errors = Errors::default();
+    let smallest_drop = || smallest_paired_drop(&before, &after, deciding.level);
     Delta {
         column: shared.column.clone(),
+        decides,
         n: differences.len(),
+        missing: rows.iter().filter(|pair| shared.is_lost(**pair)).count(),
         before: mean(&before),
         after: mean(&after),
         delta: mean(&differences),
-        interval: boot.map(|boot| boot.interval),
+        interval: interval(shared.column, &before, &after),
         test,
         p,
         p_adjusted: None,
-        smallest_drop: deviation(&differences)
-            .and_then(|deviation| smallest_mean_drop(deviation, differences.len() as u64, &errors)),
+        smallest_drop: decides.then(smallest_drop).flatten(),
         better_worse_same: [better, worse, differences.len() - higher - lower],
     }
 }
@@ -277,12 +313,30 @@ fn tested(role: Role, differences: &[f64]) -> (Test, Option<f64>) {
     }
 }
 
-/// Holm's correction over every test that was made.
+/// The interval of the mean difference, where values have bounds. Values between 0 and 1 differ by 1 at
+/// most, correlations by 2.
+fn interval(column: &Column, before: &[f64], after: &[f64]) -> Option<Interval> {
+    let lowest = if column.measure.starts_with("kendall") { -1.0 } else { 0.0 };
+    let range = Interval { low: lowest - 1e-9, high: 1.0 + 1e-9 };
+    let is_bounded = before.iter().chain(after).all(|value| range.contains(*value));
+    if column.role == Role::Timing || !is_bounded {
+        return None;
+    }
+    let differences: Vec<f64> = before.iter().zip(after).map(|(b, a)| a - b).collect();
+    let widest = 1.0 - lowest;
+    bounded_mean(&differences, Interval { low: -widest, high: widest }, 1.0 - ALPHA)
+}
+
+/// Holm's correction over the tests that decide.
 fn adjust(against: &mut [Against]) {
-    let tested = || against.iter().flat_map(|one| &one.deltas).filter_map(|delta| delta.p);
-    let mut adjusted = holm(&tested().collect::<Vec<_>>()).into_iter();
-    for delta in against.iter_mut().flat_map(|one| &mut one.deltas).filter(|d| d.p.is_some()) {
-        delta.p_adjusted = adjusted.next();
+    let mut deciding: Vec<&mut Delta> = against
+        .iter_mut()
+        .flat_map(|one| &mut one.deltas)
+        .filter(|delta| delta.decides && delta.p.is_some())
+        .collect();
+    let p_values: Vec<f64> = deciding.iter().filter_map(|delta| delta.p).collect();
+    for (delta, p) in deciding.iter_mut().zip(holm(&p_values)) {
+        delta.p_adjusted = Some(p);
     }
 }
 

@@ -5,13 +5,18 @@
 //! alarms `f` (consistent pairs it accuses); with a raw rate `p` the true rate is (p - f) / (s - f)
 //! (Rogan and Gladen, American Journal of Epidemiology 107, 1978).
 //!
-//! The interval is Fieller's: all rates r for which p - f - r (s - f) is within chance of nothing,
-//! where chance is that of all three, p, s and f, each a share of its own sample. Their variances are
-//! taken with one success and one failure added (Agresti and Coull, American Statistician 52, 1998), so
-//! that a judge that made no mistake among the planted pairs is not taken to be perfect, as Lang and
-//! Reiczigel (Preventive Veterinary Medicine 113, 2014) do for sensitivity and specificity.
-//! Chosen by simulation: coverage stays between 93 and 97 % from 200 pairs and 60 + 60 planted ones on,
-//! and may be above 97 % for judges that hardly err.
+//! The interval holds all rates r for which p - f - r (s - f) is within chance of nothing (Fieller 1954).
+//! Chance is that of all three, p, s and f, each a share of its own sample: their own intervals are
+//! combined as the root of squared distances (MOVER; Zou and Donner, Statistics in Medicine 27,
+//! 2008), so that the result is right at 0 and 1, where a variance is not. The interval of p is the exact
+//! one of Clopper and Pearson, those of s and f are Wilson's: a judge that made no mistake among the
+//! planted pairs is not taken to be perfect, and 4 of 4 pairs are not taken for all. With a judge
+//! that is known to make none, it is the interval of Clopper and Pearson.
+//! Chosen by simulation: coverage is .94 at least for 4 to 1,000 pairs, 20 to 200 planted ones of
+//! each kind and judges that err between 0 and 40 % of the time; it stays below .98 from 200 pairs on for
+//! judges that err a fifth of the time, and is above for few pairs and for judges that hardly err.
+//! If no rate fits, because fewer pairs are accused than a judge's false alarms or more than it catches, the
+//! interval is the one of a raw rate equal to these: it starts at 0 or ends at 1, and has a width.
 //!
 //! The ratio is biased, because what it is divided by is uncertain: with 60 + 60 planted pairs and a
 //! judge that errs 20 % of the time by nearly one point. The estimate has its bias to the second order
@@ -19,7 +24,7 @@
 //! estimate that can't be below nothing is too high on average by points at a true rate of 2 %. A
 //! reader is shown the clamped value.
 
-use crate::stats::{Interval, wilson};
+use crate::stats::{Interval, clopper_pearson, wilson};
 
 /// Below so many queries a rate is an anecdote, and the report says so.
 pub const SMALL_SAMPLE: u64 = 30;
@@ -36,7 +41,6 @@ pub const INFORMEDNESS_FLOOR: f64 = 0.3;
 pub const CANARIES_OF_EACH: usize = 200;
 
 const CONFIDENCE: f64 = 0.95;
-const Z: f64 = 1.959_963_984_540_054;
 
 /// So many of so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,8 +65,8 @@ pub struct CanaryCounts {
 pub struct Informedness {
     /// As measured.
     pub value: f64,
-    /// Where it lies with 95 % confidence, from the Wilson intervals of both (Newcombe, Statistics in
-    /// Medicine 17, 1998, method 10).
+    /// Where it lies with 95 % confidence: the exact intervals of both, combined as Newcombe combines Wilson's
+    /// (Statistics in Medicine 17, 1998, method 10), which cover .87 for judges that hardly err.
     pub interval: Interval,
 }
 
@@ -83,9 +87,14 @@ impl Counted {
         (self.n > 0).then(|| self.hits as f64 / self.n as f64)
     }
 
-    /// Where the rate lies with 95 % confidence (Wilson).
-    pub fn interval(self) -> Option<Interval> {
+    /// Where the rate lies with 95 % confidence (Wilson), as the format of reports names it.
+    pub fn wilson(self) -> Option<Interval> {
         wilson(self.hits, self.n, CONFIDENCE)
+    }
+
+    /// Where the rate lies with 95 % confidence at least (Clopper and Pearson).
+    pub fn interval(self) -> Option<Interval> {
+        clopper_pearson(self.hits, self.n, CONFIDENCE)
     }
 
     /// One more, which is or is not.
@@ -122,34 +131,76 @@ impl CanaryCounts {
         if under <= 0.0 {
             return None;
         }
-        let spread = [raw.variance(), self.caught.variance(), self.accused.variance()];
-        let estimate = unbiased(over, under, spread);
+        let estimate = unbiased(over, under, [self.caught.variance(), self.accused.variance()]);
         let shown = estimate.clamp(0.0, 1.0);
-        Some(CorrectedRate { estimate, shown, interval: fieller(over, under, spread) })
+        let accusations = Share { value: rate, interval: raw.interval()? };
+        let catches = Share { value: caught, interval: self.caught.wilson()? };
+        let alarms = Share { value: accused, interval: self.accused.wilson()? };
+        let interval = rates_within_chance(accusations, catches, alarms).or_else(|| {
+            rates_within_chance(accusations.within(accused, caught), catches, alarms)
+        })?;
+        Some(CorrectedRate { estimate, shown, interval })
     }
+}
+
+/// A share with its interval.
+#[derive(Clone, Copy)]
+struct Share {
+    value: f64,
+    interval: Interval,
+}
+
+impl Share {
+    fn below(self) -> f64 {
+        self.value - self.interval.low
+    }
+
+    fn above(self) -> f64 {
+        self.interval.high - self.value
+    }
+
+    /// Moved between two shares, with an interval as wide as it was.
+    fn within(self, low: f64, high: f64) -> Self {
+        let value = self.value.clamp(low, high);
+        let by = value - self.value;
+        let interval = Interval { low: self.interval.low + by, high: self.interval.high + by };
+        Self { value, interval }
+    }
+}
+
+/// The rates r between 0 and 1 for which p - (1 - r) f - r s may be 0: its own interval holds 0.
+fn rates_within_chance(p: Share, s: Share, f: Share) -> Option<Interval> {
+    let centre = |r: f64| p.value - (1.0 - r) * f.value - r * s.value;
+    let far = |p: f64, r: f64, f: f64, s: f64| p.hypot((1.0 - r) * f).hypot(r * s);
+    let is_low_enough = |r: f64| centre(r) <= far(p.below(), r, f.above(), s.above());
+    let is_high_enough = |r: f64| centre(r) >= -far(p.above(), r, f.below(), s.below());
+    // The centre falls as r rises: the first holds from some rate on, the second up to one.
+    let low = lowest(is_low_enough)?;
+    let high = 1.0 - lowest(|r| is_high_enough(1.0 - r))?;
+    (low <= high).then_some(Interval { low, high })
+}
+
+/// The lowest share for which `holds`, which stays true from there on; none when it is not at 1.
+fn lowest(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if holds(0.0) {
+        return Some(0.0);
+    }
+    if !holds(1.0) {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 /// over / under without its bias to the second order. Both hold the same false alarms, so they vary
 /// together.
-fn unbiased(over: f64, under: f64, [_, caught, accused]: [f64; 3]) -> f64 {
+fn unbiased(over: f64, under: f64, [caught, accused]: [f64; 2]) -> f64 {
     let square = under * under;
     over / under * (1.0 - (caught + accused) / square) + accused / square
-}
-
-/// The rates r between 0 and 1 for which (over - r under)² is at most z² times its variance, which is
-/// raw + r² caught + (1 - r)² accused. When `under` is not told apart from nothing, that is all of them.
-fn fieller(over: f64, under: f64, [raw, caught, accused]: [f64; 3]) -> Interval {
-    let z2 = Z * Z;
-    let a = under * under - z2 * (caught + accused);
-    let half_b = z2 * accused - over * under;
-    let c = over * over - z2 * (raw + accused);
-    let discriminant = half_b * half_b - a * c;
-    if a <= 0.0 || discriminant < 0.0 {
-        return Interval { low: 0.0, high: 1.0 };
-    }
-    let root = discriminant.sqrt();
-    let end = |sign: f64| ((-half_b + sign * root) / a).clamp(0.0, 1.0);
-    Interval { low: end(-1.0), high: end(1.0) }
 }
 
 #[cfg(test)]
@@ -191,6 +242,42 @@ mod tests {
         let poor = CanaryCounts { caught: counted(6, 10), accused: counted(4, 10) };
         let all = poor.correct(counted(5, 10)).unwrap().interval;
         assert_eq!((all.low, all.high), (0.0, 1.0));
+        // It accuses nearly all pairs, but called few planted contradictions one: no rate fits.
+        let other = CanaryCounts { caught: counted(100, 200), accused: counted(40, 200) };
+        let all = other.correct(counted(990, 1000)).unwrap().interval;
+        assert!(all.low < 0.9 && all.high == 1.0, "{all:?}");
+        let none = other.correct(counted(0, 1000)).unwrap().interval;
+        assert!(none.low == 0.0 && none.high > 0.1, "{none:?}");
+    }
+
+    /// Four pairs of four are no proof that all are.
+    #[test]
+    fn few_pairs_leave_doubt() {
+        let perfect = CanaryCounts { caught: counted(200, 200), accused: counted(0, 200) };
+        for (hits, n) in [(4, 4), (0, 4), (10, 10), (1, 1), (0, 1)] {
+            let found = perfect.correct(counted(hits, n)).unwrap();
+            let width = found.interval.high - found.interval.low;
+            assert!(
+                width > 0.3 && found.interval.contains(found.shown),
+                "{hits} of {n}: {found:?}"
+            );
+        }
+        let four = perfect.correct(counted(4, 4)).unwrap().interval;
+        assert!((four.low - 0.3976).abs() < 0.001 && four.high == 1.0, "{four:?}");
+    }
+
+    /// At the edges and in between, for every size of sample.
+    #[test]
+    fn few_pairs_cover_the_truth() {
+        for (pairs, planted) in [(4, 200), (10, 60), (30, 200)] {
+            for errs in [[0.0, 0.0], [0.02, 0.02], A_FIFTH] {
+                let sizes = Simulation { pairs, planted, errs };
+                for rate in [0.0, 0.1, 0.5, 0.97] {
+                    let covered = sizes.coverage(0..400, rate);
+                    assert!(covered >= 0.93, "{pairs} {planted} {errs:?} {rate}: {covered}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -199,7 +286,7 @@ mod tests {
             let judge = CanaryCounts { caught: counted(caught, n), accused: counted(accused, n) };
             judge.informedness().unwrap().interval.low
         };
-        assert!((low(48, 12, 60) - 0.4334).abs() < 5e-5, "{}", low(48, 12, 60));
+        assert!((low(48, 12, 60) - 0.4256).abs() < 5e-5, "{}", low(48, 12, 60));
         assert!(low(48, 12, 60) > INFORMEDNESS_FLOOR);
         assert!(low(40, 20, 60) < INFORMEDNESS_FLOOR);
     }
@@ -224,7 +311,21 @@ mod tests {
             (0..n).filter(|_| below(rng.next()) < rate).count() as u64
         }
 
+        /// How often the interval holds the rate, where there is one.
+        fn coverage(&self, seeds: std::ops::Range<u64>, rate: f64) -> f64 {
+            let runs: Vec<_> = seeds.filter_map(|seed| self.try_run(seed, rate)).collect();
+            // An end that is the rate is found by halving.
+            let holds = |run: &CorrectedRate| {
+                run.interval.low <= rate + 1e-9 && rate - 1e-9 <= run.interval.high
+            };
+            runs.iter().filter(|run| holds(run)).count() as f64 / runs.len() as f64
+        }
+
         fn run(&self, seed: u64, rate: f64) -> CorrectedRate {
+            self.try_run(seed, rate).expect("such a judge is better than guessing")
+        }
+
+        fn try_run(&self, seed: u64, rate: f64) -> Option<CorrectedRate> {
             let (mut rng, [missed, alarmed]) = (Rng::new(seed), self.errs);
             let contradictory = Self::draw(&mut rng, self.pairs, rate);
             let hits = Self::draw(&mut rng, contradictory, 1.0 - missed)
@@ -233,7 +334,7 @@ mod tests {
                 caught: counted(Self::draw(&mut rng, self.planted, 1.0 - missed), self.planted),
                 accused: counted(Self::draw(&mut rng, self.planted, alarmed), self.planted),
             };
-            judge.correct(counted(hits, self.pairs)).expect("such a judge is better than guessing")
+            judge.correct(counted(hits, self.pairs))
         }
 
         fn outcome(&self, seeds: std::ops::Range<u64>, rate: f64) -> Outcome {
@@ -250,7 +351,7 @@ mod tests {
 
     const A_FIFTH: [f64; 2] = [0.2, 0.2];
 
-    /// The claim: intervals cover the truth in 93 to 97 % of 200 runs, and the estimate is right on
+    /// The claim: intervals cover the truth in at least 93 % of 200 runs, and hardly ever in all, and the estimate is right on
     /// average to half a point. Two hundred runs know a coverage only to 1.5 points, so the next test
     /// asks many more.
     #[test]
@@ -259,7 +360,7 @@ mod tests {
         for rate in [0.02, 0.1, 0.3] {
             let Outcome { coverage, bias, width } = sizes.outcome(0..200, rate);
             println!("rate {rate}: coverage {coverage}, bias {bias:.4}, width {width:.3}");
-            assert!((0.93..=0.97).contains(&coverage), "{rate}: coverage {coverage}");
+            assert!((0.93..=0.985).contains(&coverage), "{rate}: coverage {coverage}");
             assert!(bias.abs() < 0.005, "{rate}: bias {bias}");
         }
     }
@@ -273,7 +374,7 @@ mod tests {
                 println!(
                     "{pairs} pairs, {planted}+{planted}, rate {rate}: coverage {coverage:.3}, bias {bias:.4}, width {width:.3}"
                 );
-                assert!((0.93..=0.97).contains(&coverage), "{pairs} {planted} {rate}: {coverage}");
+                assert!((0.93..=0.985).contains(&coverage), "{pairs} {planted} {rate}: {coverage}");
                 assert!(bias.abs() < 0.005, "{pairs} {planted} {rate}: bias {bias}");
             }
         }

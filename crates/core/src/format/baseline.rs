@@ -22,6 +22,8 @@ pub struct PublishBody<'a> {
     source_hash: &'a str,
     /// The hash over everything.
     rows_hash: Option<&'a str>,
+    /// Names the key that signed it; null if it is not signed.
+    key_id: Option<&'a str>,
     /// How many rows it has.
     row_count: usize,
     /// How many captures they stand for.
@@ -70,6 +72,8 @@ impl<'a> PublishBody<'a> {
             row_count,
             mean_latency_ms,
             rows_hash,
+            key_id,
+            rows_hmac: _,
             why: _,
             history: _,
         } = metadata;
@@ -79,6 +83,7 @@ impl<'a> PublishBody<'a> {
             label,
             source_hash,
             rows_hash: rows_hash.as_deref(),
+            key_id: key_id.as_deref(),
             row_count: *row_count,
             weight_total: *weight_total,
             baseline_mean_latency_ms: *mean_latency_ms,
@@ -165,6 +170,8 @@ impl BaselineLog {
             row_count,
             mean_latency_ms: _,
             rows_hash,
+            key_id: _,
+            rows_hmac: _,
             why,
             history,
         } = metadata;
@@ -191,6 +198,8 @@ pub struct BaselineDiff<'a> {
     pub removed: Vec<&'a str>,
     /// Queries with another ranking, least alike first.
     pub changed: Vec<ChangedRow<'a>>,
+    /// Queries whose rankings can't be compared: scrubbed names without hashes, or with hashes of two keys.
+    pub not_comparable: Vec<&'a str>,
 }
 
 /// A query whose ranking is another.

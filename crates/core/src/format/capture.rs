@@ -12,13 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::capture::{CapturedRow, Observed, Retrieved};
+use crate::capture::{CapturedRow, Observed, Retrieved, ScrubbedFilter};
 use crate::hash::Hash;
 use crate::id::SourceId;
+use crate::identity::{IdentityKey, is_hash, is_key_id};
+use crate::latency::{CPU_METHOD, CpuTime};
 use crate::provenance::{CorpusAt, Provenance, Software};
 use crate::ranking::{CorpusPrint, is_of_the_question};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Trust};
-use crate::scrub::Family;
+use crate::scrub::{Family, MARKER};
 use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
 
 use super::CacheUse;
@@ -28,6 +30,9 @@ pub const CAPTURE_VERSION: u64 = 1;
 
 /// The longest latency that is believed: thirty years. Sums of believed ones stay numbers.
 const MAX_LATENCY_MS: f64 = 1e12;
+
+/// The most often that a row may want its retrieval timed.
+const MAX_CPU_REPEATS: u32 = 100;
 
 /// The most variants that a request can have, by the range of `search.expand_variants`.
 const MAX_VARIANTS: usize = 10;
@@ -68,8 +73,10 @@ pub struct Extra<'a> {
     limit: usize,
     retrieval_mode: RetrievalMode,
     vectors: bool,
-    source_scope: Vec<&'a str>,
+    source_scope: &'a [String],
     filters: WireFilters<'a>,
+    #[serde(skip_serializing_if = "is_false")]
+    filters_scrubbed: bool,
     trust: Trust,
     now: String,
     settings: BTreeMap<String, f64>,
@@ -92,7 +99,11 @@ pub struct Extra<'a> {
     scrubbed_retrieved: Option<Vec<WirePage<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scrub_jaccard: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity_key_id: Option<String>,
     synthetic: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<WireCpuTime>,
 }
 
 /// What [`Extra`] is made of.
@@ -100,14 +111,20 @@ pub struct Extra<'a> {
 pub struct ExtraParts<'a> {
     /// The answer.
     pub observed: &'a Observed,
-    /// Its pages as source and scrubbed slug.
-    pub retrieved: &'a [(String, String)],
+    /// Its pages, scrubbed.
+    pub retrieved: &'a [Retrieved],
+    /// The texts of its filter, scrubbed.
+    pub filter: &'a ScrubbedFilter,
+    /// Its settings, as [`settings_map`] has them, with names of pages scrubbed.
+    pub settings: BTreeMap<String, f64>,
     /// The variants of the query, scrubbed.
     pub variants: &'a [String],
     /// What was taken out of the query and its variants.
     pub scrub_families: &'a [Family],
     /// The pages that the scrubbed text finds, where it differs.
-    pub scrubbed_retrieved: Option<&'a [(String, String)]>,
+    pub scrubbed_retrieved: Option<&'a [Retrieved]>,
+    /// The key of the hashes, if it is known.
+    pub identity: Option<&'a IdentityKey>,
     /// What answered.
     pub software: &'a Software,
     /// Whether the brain is made up.
@@ -120,6 +137,8 @@ pub struct ExtraParts<'a> {
 struct WirePage<'a> {
     source_id: &'a str,
     slug: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_hash: Option<&'a str>,
 }
 
 /// Which pages could be in the answer.
@@ -151,6 +170,16 @@ struct WireCorpus<'a> {
     root: String,
 }
 
+/// The CPU time of the retrieval, and of a fixed piece of work beside it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CapturedCpuTime")]
+struct WireCpuTime {
+    cpu_ms: f64,
+    calibration_ms: f64,
+    repeats: u32,
+    method: &'static str,
+}
+
 /// A stage that could not do its work.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CapturedDegraded")]
@@ -165,9 +194,12 @@ impl<'a> Extra<'a> {
         let ExtraParts {
             observed,
             retrieved,
+            filter: texts,
+            settings: named_settings,
             variants,
             scrub_families,
             scrubbed_retrieved,
+            identity,
             software,
             synthetic,
         } = parts;
@@ -184,6 +216,8 @@ impl<'a> Extra<'a> {
             degraded,
             corpus,
             latency_ms: _,
+            call_cpu_ms: _,
+            cpu_time,
         } = observed;
         let Request {
             operation: _,
@@ -197,7 +231,10 @@ impl<'a> Extra<'a> {
             now,
             settings,
         } = request;
-        let Filter { sources, types, tags, since, until, trust, truth_only: _ } = filter;
+        let Filter { sources: _, types: _, tags: _, since, until, trust, truth_only: _ } = filter;
+        let ScrubbedFilter { sources, types, tags, is_changed } = texts;
+        let mut pages = retrieved.iter().chain(scrubbed_retrieved.unwrap_or_default());
+        let has_hash = pages.any(|page| page.key_hash.is_some());
         let CorpusAt { store, generation, print: CorpusPrint { pages, chunks, root } } = corpus;
         Self {
             request_version: REQUEST_VERSION,
@@ -205,7 +242,8 @@ impl<'a> Extra<'a> {
             limit: *limit,
             retrieval_mode: *mode,
             vectors: *vectors,
-            source_scope: sources.iter().map(SourceId::as_str).collect(),
+            source_scope: sources,
+            filters_scrubbed: *is_changed,
             filters: WireFilters {
                 types,
                 tags,
@@ -214,7 +252,7 @@ impl<'a> Extra<'a> {
             },
             trust: *trust,
             now: now.to_string(),
-            settings: settings_map(settings),
+            settings: named_settings,
             settings_hash: settings.hash(),
             software: WireSoftware { version: &software.version, code: &software.code },
             corpus: WireCorpus {
@@ -239,7 +277,14 @@ impl<'a> Extra<'a> {
             scrub_jaccard: scrubbed_retrieved
                 .map(|again| crate::overlap::jaccard(retrieved, again)),
             scrubbed_retrieved: scrubbed_retrieved.map(pages_of),
+            identity_key_id: identity.filter(|_| has_hash).map(IdentityKey::id),
             synthetic,
+            cpu_time: cpu_time.map(|CpuTime { cpu_ms, calibration_ms, repeats }| WireCpuTime {
+                cpu_ms,
+                calibration_ms,
+                repeats,
+                method: CPU_METHOD,
+            }),
         }
     }
 }
@@ -248,8 +293,13 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn pages_of(pages: &[(String, String)]) -> Vec<WirePage<'_>> {
-    pages.iter().map(|(source_id, slug)| WirePage { source_id, slug }).collect()
+fn pages_of<'a>(pages: &'a [Retrieved]) -> Vec<WirePage<'a>> {
+    let page = |page: &'a Retrieved| {
+        let Retrieved { source, slug, key_hash } = page;
+        let source_id = source.as_deref().unwrap_or_default();
+        WirePage { source_id, slug, key_hash: key_hash.as_deref() }
+    };
+    pages.iter().map(page).collect()
 }
 
 /// Settings as one flat object.
@@ -266,11 +316,14 @@ pub fn settings_map(settings: &Settings) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Settings of a flat object; none when it names one that this gbrain does not know, since a
-/// request can't be asked again with part of its settings.
+/// Settings of a flat object; none when it names one that this gbrain does not know, or one that was
+/// scrubbed, since a request can't be asked again with part of its settings.
 pub fn settings_of(map: &BTreeMap<String, f64>) -> Option<Settings> {
     let mut settings = Settings::default();
     for (name, value) in map {
+        if name.contains(MARKER) {
+            return None;
+        }
         settings.set(name, &value.to_string()).ok()?;
     }
     Some(settings)
@@ -300,6 +353,7 @@ struct WireRow {
     vectors: Option<bool>,
     source_scope: Option<Vec<String>>,
     filters: Option<ReadFilters>,
+    filters_scrubbed: Option<bool>,
     trust: Option<String>,
     now: Option<String>,
     settings: Option<BTreeMap<String, f64>>,
@@ -313,13 +367,27 @@ struct WireRow {
     degraded: Vec<ReadDegraded>,
     scrubbed: Option<bool>,
     scrubbed_retrieved: Option<Vec<ReadPage>>,
+    identity_key_id: Option<String>,
     synthetic: Option<bool>,
+    // Other gbrains may mean something else by these.
+    cpu_time: Option<Value>,
+    target: Option<Value>,
+    latency_repeats: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReadCpuTime {
+    cpu_ms: f64,
+    calibration_ms: f64,
+    repeats: u32,
 }
 
 #[derive(Debug, Deserialize)]
 struct ReadPage {
     source_id: String,
     slug: String,
+    #[serde(default)]
+    key_hash: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -373,6 +441,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         let expected = "milliseconds from 0 to 1e12";
         return Err(RowError::Field { field: "latency_ms", found: latency.to_string(), expected });
     }
+    check_hashes(&row)?;
     let operation =
         named("tool_name", row.tool_name.as_deref(), Operation::from_name, "query or search")?
             .ok_or(RowError::Field {
@@ -387,15 +456,20 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         settings,
         corpus: row.corpus.map(corpus_at).transpose()?,
         embedder: is_embedder_known.then_some(row.embedder),
-        target: None,
+        target: row.target.as_ref().and_then(Value::as_str).map(str::to_owned),
     };
     let is_ours = row.retrieved.is_some();
+    let filter_scrubbed = row.filters_scrubbed.unwrap_or(false)
+        || has_marker(row.filters.as_ref(), row.source_scope.as_deref());
+    let scope = row.source_scope.filter(|_| !filter_scrubbed);
     Ok(CapturedRow {
         line,
         id: row.id,
         operation,
         query: row.query.unwrap_or_default(),
         retrieved: retrieved(row.retrieved, row.retrieved_slugs, row.source_ids.as_deref()),
+        source_ids: row.source_ids,
+        identity_key_id: row.identity_key_id,
         limit: row.limit,
         detail: named("detail", row.detail.as_deref(), Detail::from_name, "low, medium, high")?,
         mode: named(
@@ -404,7 +478,8 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
             RetrievalMode::from_name,
             "knowledge, graph or hybrid",
         )?,
-        filter: filter(row.filters, row.source_scope)?,
+        filter: filter(row.filters, scope)?,
+        filter_scrubbed,
         trust: named("trust", row.trust.as_deref(), Trust::from_name, "trusted or untrusted")?,
         vectors: row.vectors,
         vector_enabled: row.vector_enabled,
@@ -422,6 +497,10 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         now: row.now.as_deref().map(|text| time("now", text)).transpose()?,
         created_at: row.created_at.as_deref().map(|text| time("created_at", text)).transpose()?,
         latency_ms: row.latency_ms.filter(|_| cache != Some(CacheUse::Hit)),
+        latency_repeats: row
+            .latency_repeats
+            .and_then(|repeats| u32::try_from(repeats.as_u64()?).ok()),
+        cpu_time: row.cpu_time.map(cpu_time).transpose()?.flatten(),
         remote: row.remote.unwrap_or(false),
         scrubbed: row.scrubbed,
         scrubbed_retrieved: row
@@ -433,6 +512,32 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         is_whole: is_ours && row.limit.is_some(),
         provenance,
     })
+}
+
+/// A CPU time, if it was measured as this gbrain measures it.
+fn cpu_time(value: Value) -> Result<Option<CpuTime>, RowError> {
+    if value.get("method").and_then(Value::as_str) != Some(CPU_METHOD) {
+        return Ok(None);
+    }
+    let read = serde_json::from_value(value);
+    let ReadCpuTime { cpu_ms, calibration_ms, repeats } =
+        read.map_err(|error| RowError::Json(error.to_string()))?;
+    let check = |field, ms: f64| {
+        let is_time = ms > 0.0 && ms <= MAX_LATENCY_MS;
+        let expected = "milliseconds above 0 and up to 1e12";
+        let refused = || RowError::Field { field, found: ms.to_string(), expected };
+        if is_time { Ok(()) } else { Err(refused()) }
+    };
+    check("cpu_time.cpu_ms", cpu_ms)?;
+    check("cpu_time.calibration_ms", calibration_ms)?;
+    if !(1..=MAX_CPU_REPEATS).contains(&repeats) {
+        return Err(RowError::Field {
+            field: "cpu_time.repeats",
+            found: repeats.to_string(),
+            expected: "a number from 1 to 100",
+        });
+    }
+    Ok(Some(CpuTime { cpu_ms, calibration_ms, repeats }))
 }
 
 /// Each variant is a search of its own, so a file may not name any number of them.
@@ -459,11 +564,36 @@ fn retrieved(
         _ => None,
     };
     let slugs = slugs?;
-    Some(slugs.into_iter().map(|slug| Retrieved { source: only.clone(), slug }).collect())
+    let page = |slug| Retrieved { source: only.clone(), slug, key_hash: None };
+    Some(slugs.into_iter().map(page).collect())
 }
 
-fn page(ReadPage { source_id, slug }: ReadPage) -> Retrieved {
-    Retrieved { source: Some(source_id), slug }
+fn page(ReadPage { source_id, slug, key_hash }: ReadPage) -> Retrieved {
+    Retrieved { source: Some(source_id), slug, key_hash }
+}
+
+/// A hash that can't be one would never be equal to any: that is a damaged file, not a changed ranking.
+fn check_hashes(row: &WireRow) -> Result<(), RowError> {
+    let wrong = |field, found: &str, expected| {
+        Err(RowError::Field { field, found: format!("{found:?}"), expected })
+    };
+    if let Some(id) = row.identity_key_id.as_deref().filter(|id| !is_key_id(id)) {
+        return wrong("identity_key_id", id, "16 hexadecimal digits");
+    }
+    let pages = [&row.retrieved, &row.scrubbed_retrieved];
+    let mut hashes =
+        pages.into_iter().flatten().flatten().filter_map(|page| page.key_hash.as_deref());
+    match hashes.find(|hash| !is_hash(hash)) {
+        Some(hash) => wrong("key_hash", hash, "32 hexadecimal digits"),
+        None => Ok(()),
+    }
+}
+
+/// Whether a filter was scrubbed: its texts are not what was asked for.
+fn has_marker(filters: Option<&ReadFilters>, scope: Option<&[String]>) -> bool {
+    let of_filters =
+        filters.into_iter().flat_map(|filters| filters.types.iter().chain(&filters.tags));
+    of_filters.chain(scope.unwrap_or_default()).any(|text| text.contains(MARKER))
 }
 
 fn named<T>(

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::{ALPHA, Against, Column, Comparison, Delta, Kind, Move, Role, Test};
+use crate::gate::Verdict;
 
 use super::replay::ends;
 
@@ -17,6 +18,12 @@ pub struct CompareReport<'a> {
     kind: Kind,
     reference: &'a str,
     alpha: f64,
+    /// The measures that decide; Holm's correction goes over these.
+    primary: &'a [String],
+    /// `fail` if a deciding measure fell, `inconclusive` if the queries cannot show that, else `pass`.
+    verdict: Verdict,
+    /// Why there may be no verdict.
+    reasons: Vec<String>,
     has_regression: bool,
     is_whole: bool,
     comparisons: Vec<WireAgainst<'a>>,
@@ -54,6 +61,7 @@ struct WireAgainst<'a> {
 struct WireDelta<'a> {
     measure: &'a str,
     role: Role,
+    decides: bool,
     n: usize,
     reference_mean: Option<f64>,
     mean: Option<f64>,
@@ -84,12 +92,15 @@ struct WireMove<'a> {
 impl<'a> CompareReport<'a> {
     /// The wire form of a comparison.
     pub fn new(comparison: &'a Comparison) -> Self {
-        let Comparison { reference, kind, notes, against } = comparison;
+        let Comparison { reference, kind, notes, primary, against } = comparison;
         Self {
             schema_version: COMPARE_VERSION,
             kind: *kind,
             reference,
             alpha: ALPHA,
+            primary,
+            verdict: comparison.verdict(),
+            reasons: comparison.doubts(),
             has_regression: comparison.has_regression(),
             is_whole: comparison.is_whole(),
             comparisons: against.iter().map(WireAgainst::new).collect(),
@@ -130,7 +141,9 @@ impl<'a> WireDelta<'a> {
     fn new(one: &'a Delta) -> Self {
         let Delta {
             column: Column { measure, role },
+            decides,
             n,
+            missing: _,
             before,
             after,
             delta,
@@ -144,6 +157,7 @@ impl<'a> WireDelta<'a> {
         Self {
             measure,
             role: *role,
+            decides: *decides,
             n: *n,
             reference_mean: *before,
             mean: *after,

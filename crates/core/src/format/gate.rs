@@ -16,7 +16,7 @@ use crate::provenance::Provenance;
 use crate::replay::{Latency, ReplayedRow, Summary};
 
 use super::baseline::WireThresholds;
-use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, ends};
+use super::replay::{Latencies, WireChanged, WirePercentiles, WireRow, WireTimes, ends};
 
 /// The version of [`GateReport`].
 pub const GATE_VERSION: u32 = 1;
@@ -114,6 +114,7 @@ struct WireBaseline<'a> {
     source_hash: &'a str,
     rows_hash: Option<&'a str>,
     tamper_evident: bool,
+    integrity: Integrity,
     row_count: usize,
 }
 
@@ -125,6 +126,7 @@ struct WireRegressionSummary {
     rows_replayed: usize,
     rows_skipped: usize,
     rows_errored: usize,
+    rows_not_comparable: usize,
     rows_measured: usize,
     rows_both_empty: usize,
     rows_confounded: usize,
@@ -241,6 +243,8 @@ struct WireTiming {
     rows_over_2x_latency: Option<usize>,
     captured_ms: Option<WirePercentiles>,
     current_ms: Option<WirePercentiles>,
+    /// The times that `latency` is decided by: measured in the same way then and now.
+    like_with_like: Option<WireTimes>,
 }
 
 impl<'a> GateReport<'a> {
@@ -274,7 +278,8 @@ impl<'a> WireRegressionResult<'a> {
                 published_at: &metadata.published_at,
                 source_hash: &metadata.source_hash,
                 rows_hash: metadata.rows_hash.as_deref(),
-                tamper_evident: *integrity == Integrity::Intact,
+                tamper_evident: *integrity != Integrity::NotTamperEvident,
+                integrity: *integrity,
                 row_count: metadata.row_count,
             },
             summary: WireRegressionSummary::new(summary),
@@ -296,6 +301,7 @@ impl WireRegressionSummary {
             rows_replayed: summary.replayed,
             rows_skipped: summary.skipped,
             rows_errored: summary.errored,
+            rows_not_comparable: summary.not_comparable,
             rows_measured: summary.measured,
             rows_both_empty: summary.both_empty,
             rows_confounded: summary.confounded,
@@ -427,6 +433,7 @@ impl WireTiming {
             rows_over_2x_latency: latency.map(|latency| latency.over_twice),
             captured_ms: latency.and_then(|l| l.captured_ms).map(WirePercentiles::new),
             current_ms: latency.and_then(|l| l.current_ms).map(WirePercentiles::new),
+            like_with_like: found.map(|found| WireTimes::new(&found.summary.timing)),
         }
     }
 }

@@ -45,8 +45,8 @@ pub mod work;
 pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
 pub use score::{
-    Counts, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments, TiedQueries,
-    Warning,
+    Counts, NO_JUDGED_HIT, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments,
+    TiedQueries, Warning,
 };
 
 /// What is wrong with a line of NDJSON. The parser counts every line as its first, which would

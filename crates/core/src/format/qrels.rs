@@ -24,8 +24,9 @@ pub struct QrelsFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "JudgedPage")]
 pub struct PageRef {
-    /// Its source; the default one if missing.
-    pub source_id: Option<String>,
+    /// Its source; there is no default.
+    #[schemars(length(min = 1))]
+    pub source_id: String,
     /// Its slug.
     pub slug: String,
 }

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::blame::Blame;
+use crate::latency::{Clock, NotCompared, TimeRatio};
 use crate::provenance::{Difference, Differences, Factor};
 use crate::replay::{
     Caveat, Compared, Health, Healths, Latency, Lost, Outcome, ReplayedRow, Skip, Summary,
-    diagnose, healths,
+    TimingSummary, diagnose, healths,
 };
 use crate::request::Operation;
 use crate::stats::Interval;
@@ -43,6 +44,7 @@ pub(super) struct WireSummary {
     rows_replayed: usize,
     rows_skipped: usize,
     rows_errored: usize,
+    rows_not_comparable: usize,
     mean_jaccard: Option<f64>,
     top1_stability_rate: Option<f64>,
     mean_latency_delta_ms: Option<f64>,
@@ -69,6 +71,35 @@ struct WireLatency {
     ratio: Option<f64>,
     captured_ms: Option<WirePercentiles>,
     current_ms: Option<WirePercentiles>,
+    /// The times that a gate compares: measured in the same way then and now.
+    like_with_like: WireTimes,
+}
+
+/// Times that were measured in the same way then and now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ComparedTimes")]
+pub(super) struct WireTimes {
+    /// `cpu`, or `wall` for a remote target; null when no row is compared.
+    clock: Option<Clock>,
+    /// Current over captured, the geometric mean over rows.
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    rows_compared: usize,
+    /// How many rows are not compared, by reason.
+    rows_not_compared: BTreeMap<NotCompared, usize>,
+}
+
+impl WireTimes {
+    pub(super) fn new(timing: &TimingSummary) -> Self {
+        let TimingSummary { ratio, not_compared } = timing;
+        Self {
+            clock: ratio.map(|TimeRatio { clock, .. }| clock),
+            ratio: ratio.map(|found| found.ratio),
+            interval: ratio.and_then(|found| found.interval).map(ends),
+            rows_compared: ratio.map_or(0, |found| found.n),
+            rows_not_compared: not_compared.iter().map(|(why, rows)| (*why, rows.len())).collect(),
+        }
+    }
 }
 
 /// Milliseconds.
@@ -164,6 +195,11 @@ struct WireRowLatency {
     captured_latency_ms: Option<f64>,
     current_latency_ms: f64,
     latency_delta_ms: Option<f64>,
+    /// How many times as long, measured in the same way then and now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_not_compared: Option<NotCompared>,
 }
 
 /// What differs between the capture and now.
@@ -242,6 +278,7 @@ impl WireSummary {
             total,
             replayed,
             skipped,
+            not_comparable,
             errored,
             both_empty,
             confounded,
@@ -257,6 +294,7 @@ impl WireSummary {
             mean_kendall,
             weight,
             latency,
+            timing,
         } = summary;
         let Latency { compared, mean_delta_ms, ratio, over_twice, captured_ms, current_ms } =
             latency;
@@ -265,6 +303,7 @@ impl WireSummary {
             rows_replayed: *replayed,
             rows_skipped: *skipped,
             rows_errored: *errored,
+            rows_not_comparable: *not_comparable,
             mean_jaccard: *mean_jaccard,
             top1_stability_rate: *top1_rate,
             mean_latency_delta_ms: *mean_delta_ms,
@@ -285,6 +324,7 @@ impl WireSummary {
                 ratio: *ratio,
                 captured_ms: captured_ms.map(WirePercentiles::new),
                 current_ms: current_ms.map(WirePercentiles::new),
+                like_with_like: WireTimes::new(timing),
             },
         }
     }
@@ -359,6 +399,8 @@ impl<'a> WireRow<'a> {
                     captured_latency_ms: compared.captured_ms,
                     current_latency_ms: compared.current_ms,
                     latency_delta_ms: compared.captured_ms.map(|ms| compared.current_ms - ms),
+                    latency_ratio: compared.timing.ratio(),
+                    latency_not_compared: compared.timing.not_compared(),
                 });
                 wire.compared = Some(WireCompared::new(compared));
             }
@@ -378,6 +420,7 @@ impl<'a> WireCompared<'a> {
             kendall,
             captured_ms: _,
             current_ms: _,
+            timing: _,
             caveats,
             differences,
             blame,

@@ -18,6 +18,10 @@ pub const SCORE_VERSION: u32 = 1;
 /// Under this share of judged documents among the first ten, other measures say little.
 const JUDGED_FLOOR: f64 = 0.2;
 
+/// What a run says nothing about that retrieves no judged document.
+pub const NO_JUDGED_HIT: &str = "no retrieved document is judged, so the scores say nothing: do the judgements \
+    and the run name documents alike (`people/ada`, `default::people/ada`)?";
+
 /// Whether the scores of single queries are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerQuery {
@@ -230,9 +234,8 @@ fn warnings(
             format!("queries of the run that are not judged and do not count: {n}"),
         );
     }
-    if counts.judged_hits == 0 && evaluation.missing_in_run.len() < judged && counts.hits > 0 {
-        let message = "no retrieved document is judged: do both files name documents alike?";
-        warn("no_judged_hit", message.to_owned());
+    if counts.judged_hits == 0 && evaluation.missing_in_run.len() < judged {
+        warn("no_judged_hit", NO_JUDGED_HIT.to_owned());
     }
     if run.repeated > 0 {
         let n = run.repeated;

@@ -105,7 +105,7 @@ pub struct PruneBody {
     /// Rows stored before this.
     #[schemars(extend("format" = "date-time"))]
     pub before: String,
-    /// How many captures.
+    /// How many captures; 0 when failures were asked for.
     pub rows: u64,
     /// How many failures; null when they were not asked for.
     pub failures: Option<u64>,

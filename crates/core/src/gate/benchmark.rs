@@ -1,8 +1,15 @@
 //! A benchmark's result held against floors.
 
-use crate::format::benchmark::Result as BenchmarkResult;
+use crate::format::benchmark::{
+    BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
+    result_differences,
+};
 
+use super::check::{rows_needed, too_few_rows};
 use super::{Status, Verdict};
+
+/// Fields that are named one by one.
+const SHOWN: usize = 5;
 
 /// The least that a measure's mean may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +44,9 @@ pub struct BenchmarkGate {
     pub reasons: Vec<String>,
 }
 
-/// Gates a result. Rows are counted again: means that its rows do not give are not believed.
+/// Gates a result. Everything that rows and label decide is computed again, and a file that states
+/// something else, was edited or has no hash is not believed. Whether the rows are those of the dataset
+/// is for `eval reproduce` to show.
 /// Failed questions, missing stages, no question, no floor and an unknown measure are never a pass.
 pub fn benchmark(result: &BenchmarkResult, floors: &[Floor]) -> BenchmarkGate {
     let again = crate::benchmark::summarise(&result.outcomes());
@@ -54,23 +63,46 @@ pub fn benchmark(result: &BenchmarkResult, floors: &[Floor]) -> BenchmarkGate {
     if floors.is_empty() {
         reasons.push("no floor was given".to_owned());
     }
-    let is_as_told =
-        again.all.means.iter().all(|(name, mean)| {
-            result.summary.get(name).is_some_and(|told| close(*told, mean.mean))
-        });
-    if !is_as_told || result.all.n != again.all.n {
-        reasons.push("its means are not those of its rows: the file was edited".to_owned());
+    if result.schema_version != BENCHMARK_VERSION {
+        reasons.push(format!(
+            "its schema_version is {}, and this program reads {BENCHMARK_VERSION}: write it again with \
+             --result",
+            result.schema_version
+        ));
+    }
+    match integrity(result) {
+        Integrity::Intact => (),
+        Integrity::Edited => reasons.push(
+            "its result_hash is not that of its content: the file was edited after it was written"
+                .to_owned(),
+        ),
+        Integrity::NoHash => reasons.push(
+            "it has no result_hash, so edits can't be detected: write it again with --result"
+                .to_owned(),
+        ),
+    }
+    let differences = result_differences(result);
+    for FieldDifference { field, stated, computed } in differences.iter().take(SHOWN) {
+        reasons.push(format!("{field} is {stated}, and the rows and label give {computed}"));
+    }
+    if differences.len() > SHOWN {
+        reasons.push(format!("and {} more fields", differences.len() - SHOWN));
     }
     let checks: Vec<FloorCheck> = floors
         .iter()
         .map(|floor| {
             let observed = again.all.means.get(&floor.measure).map(|mean| mean.mean);
+            let n = again.all.n;
+            let needed = rows_needed(floor.least, n).filter(|_| observed.is_some());
+            reasons
+                .extend(needed.map(|needed| too_few_rows(&floor.measure, floor.least, n, needed)));
             let status = match observed {
                 None => Status::NotMeasured,
+                Some(_) if needed.is_some() => Status::TooFewRows,
                 Some(mean) if mean >= floor.least => Status::Pass,
                 Some(_) => Status::Fail,
             };
-            FloorCheck { floor: floor.clone(), observed, n: again.all.n, status }
+            FloorCheck { floor: floor.clone(), observed, n, status }
         })
         .collect();
     let has = |status: Status| checks.iter().any(|check| check.status == status);
@@ -82,8 +114,4 @@ pub fn benchmark(result: &BenchmarkResult, floors: &[Floor]) -> BenchmarkGate {
         Verdict::Pass
     };
     BenchmarkGate { verdict, checks, reasons }
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-9
 }

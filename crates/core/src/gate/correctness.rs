@@ -1,10 +1,10 @@
 //! The correctness gate: known-right answers held against thresholds, counted in pages.
 
 use crate::baseline::{ThresholdsError, check_rate};
-use crate::qrels::JudgedQuery;
-use crate::stats::{mean, wilson};
+use crate::qrels::{JudgedPages, JudgedQuery};
+use crate::stats::{clopper_pearson, mean};
 
-use super::check::{mean_interval, smallest_drop_of_mean, smallest_drop_of_rate};
+use super::check::{mean_interval, smallest_drop};
 use super::{Bound, Breach, Check, Confidence, Status, Verdict};
 
 const EXAMPLES: usize = 5;
@@ -125,14 +125,37 @@ pub fn correctness(
     k: usize,
     thresholds: &CorrectnessThresholds,
     confidence: Option<Confidence>,
+    pages: &JudgedPages,
 ) -> Correctness {
-    let checks = checks(&queries, thresholds, confidence);
+    let mut checks = checks(&queries, thresholds, confidence);
+    let mut warnings: Vec<String> = pages.warning().into_iter().collect();
+    if *pages == JudgedPages::NotKnown && is_nothing_matched(&queries) {
+        checks.iter_mut().for_each(not_measured);
+        warnings.push(NOTHING_MATCHED.to_owned());
+    }
     let mut breaches: Vec<Breach> = errored(&queries).into_iter().collect();
     breaches.extend(checks.iter().filter_map(Check::breach));
     let verdict = checks.iter().map(Check::verdict).fold(Verdict::Pass, Verdict::and);
     let verdict = if breaches.is_empty() { verdict } else { Verdict::Fail };
-    let warnings = checks.iter().filter_map(Check::resolution_warning).collect();
     Correctness { verdict, k, checks, breaches, warnings, queries }
+}
+
+/// A target that names pages in another way than the judgements do looks like one that finds nothing.
+const NOTHING_MATCHED: &str = "none of the judged pages was retrieved for any query: the target may name \
+    pages in another way than the judgements do; compare one of its answers with them (`gbrain targets \
+    check`), and set the target's rules for ids or write judgements as source::slug";
+
+/// Whether queries were answered and no relevant page is in any answer.
+fn is_nothing_matched(queries: &[Judged]) -> bool {
+    let mut answered = queries.iter().filter_map(|judged| judged.recall_at_k).peekable();
+    answered.peek().is_some() && answered.all(|recall| recall == 0.0)
+}
+
+fn not_measured(check: &mut Check) {
+    if check.status != Status::NotCompared {
+        (check.status, check.observed, check.interval) = (Status::NotMeasured, None, None);
+        check.smallest_drop = None;
+    }
 }
 
 fn errored(queries: &[Judged]) -> Option<Breach> {
@@ -169,11 +192,11 @@ fn checks(
         bound: Bound::Floor,
         n: recalls.len(),
         interval: mean_interval(&recalls, level),
-        smallest_drop: smallest_drop_of_mean(&recalls),
+        smallest_drop: smallest_drop(&recalls, thresholds.recall_at_k, confidence),
         status: Status::NotMeasured,
     };
-    let first = rate("first_relevant_hit_rate", &firsts, thresholds.first_relevant_hit, level);
-    let top1 = rate("expected_top1_hit_rate", &expected, thresholds.expected_top1, level);
+    let first = rate("first_relevant_hit_rate", &firsts, thresholds.first_relevant_hit, confidence);
+    let top1 = rate("expected_top1_hit_rate", &expected, thresholds.expected_top1, confidence);
     let must_be_sure = confidence.is_some();
     // Nobody has to say which page must be first.
     let top1 = if queries.iter().all(|judged| judged.query.expected_top1.is_none()) {
@@ -184,8 +207,15 @@ fn checks(
     vec![recall.decide(must_be_sure), first.decide(must_be_sure), top1]
 }
 
-fn rate(metric: &'static str, hits: &[bool], threshold: f64, level: f64) -> Check {
+fn rate(
+    metric: &'static str,
+    hits: &[bool],
+    threshold: f64,
+    confidence: Option<Confidence>,
+) -> Check {
     let n = hits.len();
+    let level = confidence.map_or(0.95, Confidence::value);
+    let values: Vec<f64> = hits.iter().map(|hit| f64::from(u8::from(*hit))).collect();
     let hit = hits.iter().filter(|hit| **hit).count();
     let observed = (n > 0).then(|| hit as f64 / n as f64);
     Check {
@@ -195,8 +225,8 @@ fn rate(metric: &'static str, hits: &[bool], threshold: f64, level: f64) -> Chec
         threshold,
         bound: Bound::Floor,
         n,
-        interval: wilson(hit as u64, n as u64, level),
-        smallest_drop: smallest_drop_of_rate(observed, n),
+        interval: clopper_pearson(hit as u64, n as u64, level),
+        smallest_drop: smallest_drop(&values, threshold, confidence),
         status: Status::NotMeasured,
     }
 }

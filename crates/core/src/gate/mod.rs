@@ -10,7 +10,7 @@ mod regression;
 mod verdict;
 
 pub use benchmark::{BenchmarkGate, Floor, FloorCheck, benchmark};
-pub use check::{Bound, Check, Status};
+pub use check::{Bound, Check, Status, rows_needed};
 pub use correctness::{Correctness, CorrectnessThresholds, Judged, QueryResult, correctness};
 pub use regression::{Regression, regression};
 pub use verdict::{Breach, Confidence, ConfidenceError, Verdict};

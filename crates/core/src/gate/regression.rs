@@ -1,14 +1,18 @@
 //! The regression gate: a replayed baseline held against its thresholds.
 
 use crate::baseline::Thresholds;
-use crate::replay::{Caveat, Outcome, ReplayedRow, Summary, summarise};
-use crate::stats::wilson;
+use crate::latency::{NotCompared, TimeRatio, compare_times};
+use crate::replay::{Caveat, Outcome, ReplayedRow, Summary, not_comparable, summarise};
+use crate::stats::clopper_pearson;
 
-use super::check::{mean_interval, smallest_drop_of_mean, smallest_drop_of_rate};
+use super::check::{mean_interval, smallest_drop};
 use super::{Bound, Breach, Check, Confidence, Status, Verdict};
 
 /// How many failing queries a breach quotes.
 const EXAMPLES: usize = 5;
+
+/// How many lines of rows a warning names.
+const LINES: usize = 10;
 
 /// What the regression gate found.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +21,7 @@ pub struct Regression {
     pub verdict: Verdict,
     /// Overlap and first pages; the same rows give the same checks.
     pub checks: Vec<Check>,
-    /// Latency, which is never twice the same.
+    /// Latency, which is never twice the same: by CPU time, or of a remote target by the wall clock.
     pub latency: Check,
     /// Why it is not green.
     pub breaches: Vec<Breach>,
@@ -35,13 +39,25 @@ pub fn regression(
 ) -> Regression {
     let summary = summarise(rows);
     let checks = overlap_checks(rows, &summary, thresholds, confidence);
-    let latency = latency_check(&summary, thresholds);
+    let times = times(rows, confidence);
+    let latency = latency_check(times.as_ref(), thresholds);
     let mut breaches = row_breaches(rows);
     breaches.extend(checks.iter().chain([&latency]).filter_map(Check::breach));
     let verdict = checks.iter().chain([&latency]).map(Check::verdict);
     let verdict = verdict.fold(Verdict::Pass, Verdict::and);
     let verdict = if breaches.is_empty() { verdict } else { Verdict::Fail };
-    let warnings = warnings(rows, &checks, &summary);
+    // Nothing was measured of such rows: they are no breach, and no pass either.
+    let unknown = uncompared(rows);
+    let verdict = if unknown.is_some() { verdict.and(Verdict::Inconclusive) } else { verdict };
+    breaches.extend(unknown);
+    let mut warnings = warnings(rows, &summary);
+    if latency.status == Status::Inconclusive && times.is_some_and(|times| times.is_machine_busy) {
+        warnings.push(
+            "this machine was busy while the target was timed: latency can't fail the gate; run it \
+             again on an idle machine"
+                .to_owned(),
+        );
+    }
     Regression { verdict, checks, latency, breaches, warnings, summary }
 }
 
@@ -56,6 +72,8 @@ fn overlap_checks(
     let jaccards: Vec<f64> = measured.clone().map(|row| row.jaccard).collect();
     let stable = measured.filter(|row| row.top1 == Some(true)).count();
     let n = summary.measured;
+    // What an unchanged brain has.
+    let unchanged = vec![1.0; n];
     let jaccard = Check {
         metric: "mean_jaccard",
         baseline: Some(1.0),
@@ -64,7 +82,7 @@ fn overlap_checks(
         bound: Bound::Floor,
         n,
         interval: mean_interval(&jaccards, level),
-        smallest_drop: smallest_drop_of_mean(&jaccards),
+        smallest_drop: smallest_drop(&unchanged, thresholds.jaccard, confidence),
         status: Status::NotMeasured,
     };
     let top1 = Check {
@@ -74,27 +92,44 @@ fn overlap_checks(
         threshold: thresholds.top1,
         bound: Bound::Floor,
         n,
-        interval: wilson(stable as u64, n as u64, level),
-        smallest_drop: smallest_drop_of_rate(summary.top1_rate, n),
+        interval: clopper_pearson(stable as u64, n as u64, level),
+        smallest_drop: smallest_drop(&unchanged, thresholds.top1, confidence),
         status: Status::NotMeasured,
     };
     [jaccard, top1].map(|check| check.decide(confidence.is_some())).to_vec()
 }
 
-fn latency_check(summary: &Summary, thresholds: &Thresholds) -> Check {
-    let check = Check {
+fn times(rows: &[ReplayedRow], confidence: Option<Confidence>) -> Option<TimeRatio> {
+    let compared = rows.iter().filter_map(ReplayedRow::compared);
+    let level = confidence.map_or(0.95, Confidence::value);
+    compare_times(compared.map(|compared| &compared.timing), level)
+}
+
+fn latency_check(times: Option<&TimeRatio>, thresholds: &Thresholds) -> Check {
+    let threshold = thresholds.latency_multiplier;
+    Check {
         metric: "latency_ratio",
         baseline: Some(1.0),
-        observed: summary.latency.ratio,
-        threshold: thresholds.latency_multiplier,
+        observed: times.map(|times| times.ratio),
+        threshold,
         bound: Bound::Ceiling,
-        n: summary.latency.compared,
-        interval: None,
+        n: times.map_or(0, |times| times.n),
+        interval: times.and_then(|times| times.interval),
         smallest_drop: None,
-        status: Status::NotCompared,
-    };
-    // A baseline without latencies can't be slower than itself.
-    if summary.latency.compared == 0 { check } else { check.decide(false) }
+        status: times.map_or(Status::NotCompared, |times| latency_status(times, threshold)),
+    }
+}
+
+/// Fails when the whole interval is above the threshold, passes when none of it is, and is
+/// inconclusive otherwise. Something that is not a number fails.
+fn latency_status(times: &TimeRatio, threshold: f64) -> Status {
+    match times.interval {
+        None => Status::Fail,
+        Some(interval) if interval.high <= threshold => Status::Pass,
+        // What a busy machine makes wait is not the target's doing.
+        Some(interval) if interval.low > threshold && !times.is_machine_busy => Status::Fail,
+        Some(_) => Status::Inconclusive,
+    }
 }
 
 /// Rows that did not give what a row must give, whatever the means say.
@@ -104,8 +139,10 @@ fn row_breaches(rows: &[ReplayedRow]) -> Vec<Breach> {
         Outcome::Compared(_) | Outcome::Skipped(_) => None,
     };
     let skipped = |row: &ReplayedRow| match &row.outcome {
-        Outcome::Skipped(skip) => Some(format!("line {}: {skip}", row.line)),
-        Outcome::Compared(_) | Outcome::Errored(_) => None,
+        Outcome::Skipped(skip) if !skip.is_not_comparable() => {
+            Some(format!("line {}: {skip}", row.line))
+        }
+        Outcome::Compared(_) | Outcome::Errored(_) | Outcome::Skipped(_) => None,
     };
     let with = |caveat: Caveat| {
         move |row: &ReplayedRow| {
@@ -129,6 +166,17 @@ fn row_breaches(rows: &[ReplayedRow]) -> Vec<Breach> {
     .collect()
 }
 
+/// Rows whose ranking can't be compared.
+fn uncompared(rows: &[ReplayedRow]) -> Option<Breach> {
+    let example = |row: &ReplayedRow| match &row.outcome {
+        Outcome::Skipped(skip) if skip.is_not_comparable() => {
+            Some(format!("line {}: {skip}", row.line))
+        }
+        Outcome::Compared(_) | Outcome::Errored(_) | Outcome::Skipped(_) => None,
+    };
+    breach(rows, "rows_not_comparable", "their_rankings_can_not_be_compared_here", example)
+}
+
 fn breach(
     rows: &[ReplayedRow],
     metric: &'static str,
@@ -145,16 +193,16 @@ fn breach(
     })
 }
 
-fn warnings(rows: &[ReplayedRow], checks: &[Check], summary: &Summary) -> Vec<String> {
-    let mut warnings: Vec<String> = checks.iter().filter_map(Check::resolution_warning).collect();
+fn warnings(rows: &[ReplayedRow], summary: &Summary) -> Vec<String> {
+    let mut warnings = Vec::new();
     if summary.both_empty > 0 {
         warnings
             .push(format!("{} rows found nothing then and now; in no mean", summary.both_empty));
     }
-    if summary.latency.compared < summary.replayed {
-        let without = summary.replayed - summary.latency.compared;
-        warnings.push(format!("{without} rows have no captured latency; not compared"));
+    for (why, lines) in &summary.timing.not_compared {
+        warnings.push(latency_warning(*why, lines));
     }
+    warnings.extend(not_comparable(rows));
     for caveat in Caveat::ALL {
         let has = |row: &&ReplayedRow| row.compared().is_some_and(|r| r.caveats.contains(caveat));
         let n = rows.iter().filter(has).count();
@@ -163,4 +211,15 @@ fn warnings(rows: &[ReplayedRow], checks: &[Check], summary: &Summary) -> Vec<St
         }
     }
     warnings
+}
+
+/// Rows whose latency is not compared, by their lines.
+fn latency_warning(why: NotCompared, lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(LINES).map(ToString::to_string).collect();
+    let more = match lines.len().saturating_sub(LINES) {
+        0 => String::new(),
+        left => format!(" and {left} more"),
+    };
+    let rows = if lines.len() == 1 { "1 row".to_owned() } else { format!("{} rows", lines.len()) };
+    format!("latency of {rows} is not compared ({}): line {}{more}", why.reason(), shown.join(", "))
 }

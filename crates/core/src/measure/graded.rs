@@ -46,7 +46,7 @@ impl Graded {
 
 /// Any grade above zero is relevant at level 1, so that fractions count; whole grades are the same
 /// either way.
-fn is_relevant(grade: f64, rel: u32) -> bool {
+pub(super) fn is_relevant(grade: f64, rel: u32) -> bool {
     if rel <= 1 { grade > 0.0 } else { grade >= f64::from(rel) }
 }
 

@@ -8,12 +8,15 @@
 //! Deliberately absent: a model that judges, and any measure that has one name for two formulas.
 
 mod average_precision;
+mod bpref;
 mod evaluate;
+mod expected_reciprocal_rank;
 mod graded;
 mod judged;
 mod name;
 mod ndcg;
 mod precision;
+mod r_precision;
 mod rbp;
 mod recall;
 mod reciprocal_rank;
@@ -43,8 +46,16 @@ pub(crate) enum Kind {
     ReciprocalRank,
     AveragePrecision,
     Ndcg(Gain),
-    Rbp { p: f64 },
+    Rbp {
+        p: f64,
+    },
     Judged,
+    RPrecision,
+    Bpref,
+    /// Expected reciprocal rank, with the highest grade there is.
+    ExpectedReciprocalRank {
+        max: u32,
+    },
 }
 
 /// A measure: what is measured, from which grade on a document is relevant, and how deep.
@@ -80,9 +91,23 @@ impl Measure {
             Kind::Ndcg(gain) => ndcg::ndcg(graded, gain, k),
             Kind::Rbp { p } => rbp::rbp(graded, p, rel, k),
             Kind::Judged => judged::judged(graded, k),
+            Kind::RPrecision => r_precision::r_precision(graded, rel),
+            Kind::Bpref => bpref::bpref(graded, rel),
+            Kind::ExpectedReciprocalRank { max } => {
+                expected_reciprocal_rank::expected_reciprocal_rank(graded, max, k)
+            }
         };
         // The sum of no numbers is -0.0.
         value + 0.0
+    }
+
+    /// The same with a cutoff, if it has none and can have one.
+    #[must_use]
+    pub fn at_depth(self, k: usize) -> Self {
+        match self.kind {
+            Kind::RPrecision | Kind::Bpref => self,
+            _ => Self { cutoff: self.cutoff.or(Some(k.max(1))), ..self },
+        }
     }
 
     /// How deep it looks; none for the whole ranking.
@@ -103,6 +128,9 @@ impl Measure {
             Kind::Ndcg(Gain::Exponential) => ndcg::ABOUT_EXPONENTIAL,
             Kind::Rbp { .. } => rbp::ABOUT,
             Kind::Judged => judged::ABOUT,
+            Kind::RPrecision => r_precision::ABOUT,
+            Kind::Bpref => bpref::ABOUT,
+            Kind::ExpectedReciprocalRank { .. } => expected_reciprocal_rank::ABOUT,
         }
     }
 

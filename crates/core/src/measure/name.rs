@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::expected_reciprocal_rank::USUAL_MAX;
 use super::{Gain, Kind, Measure};
 
 /// Why a name means no measure.
@@ -14,12 +15,16 @@ pub enum MeasureError {
     /// No such measure.
     #[error(
         "there is no measure `{0}`; there are P@k, R@k, recall_any@k, recall_all@k, hit@k, Success@k, \
-         RR, AP, nDCG, nDCG(dcg='exp-log2'), RBP(p=0.8) and Judged, each with @k where it has none"
+         RR, AP, nDCG, nDCG(dcg='exp-log2'), RBP(p=0.8), ERR(max=4) and Judged, each with @k where it has \
+         none, and Rprec and Bpref, which have no cutoff"
     )]
     Unknown(String),
     /// A measure that needs a cutoff and has none.
     #[error("`{0}` needs a cutoff, such as `{0}@10`")]
     NoCutoff(String),
+    /// A cutoff on a measure of the whole ranking.
+    #[error("`{0}` has a cutoff, and the measure takes none: it is over the whole ranking")]
+    TakesNoCutoff(String),
     /// A cutoff that is no depth.
     #[error("`{0}` has no valid cutoff; write a whole number from 1 on, such as `@10`")]
     BadCutoff(String),
@@ -65,12 +70,18 @@ impl fmt::Display for Measure {
             Kind::Ndcg(_) => "nDCG",
             Kind::Rbp { .. } => "RBP",
             Kind::Judged => "Judged",
+            Kind::RPrecision => "Rprec",
+            Kind::Bpref => "Bpref",
+            Kind::ExpectedReciprocalRank { .. } => "ERR",
         };
         f.write_str(name)?;
         match (self.kind, self.rel) {
             (Kind::Ndcg(Gain::Exponential), _) => f.write_str("(dcg='exp-log2')")?,
             (Kind::Rbp { p }, 1) => write!(f, "(p={p})")?,
             (Kind::Rbp { p }, rel) => write!(f, "(p={p},rel={rel})")?,
+            (Kind::ExpectedReciprocalRank { max }, _) if max != USUAL_MAX => {
+                write!(f, "(max={max})")?
+            }
             (_, 1) => (),
             (_, rel) => write!(f, "(rel={rel})")?,
         }
@@ -106,6 +117,7 @@ impl Measure {
             Kind::Ndcg(_) => "dcg='log2' or dcg='exp-log2'",
             Kind::Rbp { .. } => "p between 0 and 1, and rel from 1 on",
             Kind::Judged => "none",
+            Kind::ExpectedReciprocalRank { .. } => "max from 1 to 60",
             _ => "rel from 1 on",
         };
         for parameter in parameters.split(',').map(str::trim).filter(|one| !one.is_empty()) {
@@ -131,7 +143,11 @@ impl Measure {
                 let p = value.parse().ok().filter(|p| (0.0..=1.0).contains(p))?;
                 self.kind = Kind::Rbp { p };
             }
-            (Kind::Ndcg(_) | Kind::Judged, _) => return None,
+            (Kind::ExpectedReciprocalRank { .. }, "max") => {
+                let max = value.parse().ok().filter(|max| (1..=60).contains(max))?;
+                self.kind = Kind::ExpectedReciprocalRank { max };
+            }
+            (Kind::Ndcg(_) | Kind::Judged | Kind::ExpectedReciprocalRank { .. }, _) => return None,
             (_, "rel") => self.rel = value.parse().ok().filter(|rel| *rel >= 1)?,
             _ => return None,
         }
@@ -150,6 +166,10 @@ impl Measure {
         );
         if needs_cutoff && self.cutoff.is_none() {
             return Err(MeasureError::NoCutoff(whole.to_owned()));
+        }
+        let takes_none = matches!(self.kind, Kind::RPrecision | Kind::Bpref);
+        if takes_none && self.cutoff.is_some() {
+            return Err(MeasureError::TakesNoCutoff(whole.to_owned()));
         }
         Ok(self)
     }
@@ -173,6 +193,9 @@ fn kind(name: &str) -> Option<Kind> {
         "ndcg" => Kind::Ndcg(Gain::Linear),
         "rbp" => Kind::Rbp { p: 0.8 },
         "judged" => Kind::Judged,
+        "rprec" => Kind::RPrecision,
+        "bpref" => Kind::Bpref,
+        "err" => Kind::ExpectedReciprocalRank { max: USUAL_MAX },
         _ => return None,
     })
 }

@@ -52,8 +52,35 @@ fn by_hand() {
         ("Judged@4", 0.75),
         ("Judged@10", 0.75),
         ("Judged", 0.75),
+        ("Rprec", 2.0 / 3.0),
+        ("Rprec(rel=2)", 0.0),
+        // `b` is judged not relevant and ranks above `c`: 1 - 1 / min(3, 1).
+        ("Bpref", 1.0 / 3.0),
+        ("ERR@1", 1.0 / 16.0),
+        ("ERR", 1.0 / 16.0 + 15.0 / 16.0 * 7.0 / 16.0 / 3.0),
+        ("ERR(max=3)", 1.0 / 8.0 + 7.0 / 8.0 * 7.0 / 8.0 / 3.0),
     ] {
         check(measure, &judged, &ranking, expected);
+    }
+}
+
+/// Figures of gdeval (ERR) and pytrec_eval (Rprec, Bpref), both through ir_measures 0.4.3.
+#[test]
+fn as_other_evaluators_have_it() {
+    let first = [("a", 3.0), ("b", 0.0), ("c", 1.0), ("d", 4.0)];
+    let second = [("a", 2.0), ("b", 1.0)];
+    for (judged, ranking, measure, expected) in [
+        (&first[..], &["b", "c", "a", "x", "d"][..], "ERR@1", 0.0),
+        (&first[..], &["b", "c", "a", "x", "d"][..], "ERR@3", 0.16797),
+        (&first[..], &["b", "c", "a", "x", "d"][..], "ERR@20", 0.26685),
+        (&first[..], &["b", "c", "a", "x", "d"][..], "Rprec", 0.666_67),
+        (&first[..], &["b", "c", "a", "x", "d"][..], "Bpref", 0.0),
+        (&second[..], &["x", "b", "a"][..], "ERR@20", 0.08984),
+        (&second[..], &["x", "b", "a"][..], "Rprec", 0.5),
+        (&second[..], &["x", "b", "a"][..], "Bpref", 1.0),
+    ] {
+        let found = measure.parse::<Measure>().unwrap().of(&graded(judged, ranking));
+        assert!((found - expected).abs() < 6e-6, "{measure} of {ranking:?}: {found}");
     }
 }
 
@@ -156,6 +183,10 @@ fn names_are_read_in_the_spelling_of_others() {
         ("RBP", "RBP(p=0.8)"),
         ("RBP(rel=2, p=0.5)@20", "RBP(p=0.5,rel=2)@20"),
         ("judged@10", "Judged@10"),
+        ("Rprec", "Rprec"),
+        ("bpref(rel=2)", "Bpref(rel=2)"),
+        ("err@20", "ERR@20"),
+        ("ERR(max=3)@5", "ERR(max=3)@5"),
     ] {
         assert_eq!(text.parse::<Measure>().unwrap().to_string(), expected);
     }
@@ -176,6 +207,9 @@ fn names_that_mean_nothing_say_what_would() {
         ("RBP(p=1.5)", "`p=1.5` is no parameter of `RBP(p=1.5)`; expected p between"),
         ("P(rel=0)@5", "`rel=0` is no parameter"),
         ("P(5)@5", "`5` is no parameter"),
+        ("Rprec@5", "`Rprec@5` has a cutoff, and the measure takes none"),
+        ("ERR(rel=2)", "`rel=2` is no parameter of `ERR(rel=2)`; expected max"),
+        ("ERR(max=61)", "`max=61` is no parameter"),
     ] {
         let error = text.parse::<Measure>().unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
@@ -196,9 +230,13 @@ fn any_measure() -> impl Strategy<Value = Measure> {
         Just(Kind::Ndcg(Gain::Exponential)),
         (0.0..=1.0).prop_map(|p| Kind::Rbp { p }),
         Just(Kind::Judged),
+        Just(Kind::RPrecision),
+        Just(Kind::Bpref),
+        (1..60u32).prop_map(|max| Kind::ExpectedReciprocalRank { max }),
     ];
     (kind, 1..5u32, 1..200usize, any::<bool>()).prop_map(|(kind, rel, k, whole)| {
-        let is_binary = !matches!(kind, Kind::Ndcg(_) | Kind::Judged);
+        let is_binary =
+            !matches!(kind, Kind::Ndcg(_) | Kind::Judged | Kind::ExpectedReciprocalRank { .. });
         let may_be_whole = matches!(
             kind,
             Kind::ReciprocalRank
@@ -206,8 +244,10 @@ fn any_measure() -> impl Strategy<Value = Measure> {
                 | Kind::Ndcg(_)
                 | Kind::Rbp { .. }
                 | Kind::Judged
+                | Kind::ExpectedReciprocalRank { .. }
         );
-        let cutoff = (!whole || !may_be_whole).then_some(k);
+        let is_whole = matches!(kind, Kind::RPrecision | Kind::Bpref);
+        let cutoff = (!is_whole && (!whole || !may_be_whole)).then_some(k);
         Measure { kind, rel: if is_binary { rel } else { 1 }, cutoff }
     })
 }

@@ -13,6 +13,7 @@ pub fn queries_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String)>, QrelsErro
     let mut queries = Vec::new();
     for row in rows(bytes)? {
         let (place, BeirQuery { id, text }) = row?;
+        not_blank(place, &id)?;
         if text.trim().is_empty() {
             return Err(QrelsError::malformed(place, format!("`text` of `{id}` is blank")));
         }
@@ -35,12 +36,20 @@ pub fn documents_of_jsonl(bytes: &[u8]) -> Result<Vec<(String, String, String)>,
     let mut documents = Vec::new();
     for row in rows(bytes)? {
         let (place, BeirDocument { id, title, text }) = row?;
+        not_blank(place, &id)?;
         if !ids.insert(id.clone()) {
             return Err(QrelsError::malformed(place, format!("`_id` `{id}` stands a second time")));
         }
         documents.push((id, title, text));
     }
     Ok(documents)
+}
+
+fn not_blank(place: Place, id: &str) -> Result<(), QrelsError> {
+    if id.trim().is_empty() {
+        return Err(QrelsError::malformed(place, "`_id` is blank"));
+    }
+    Ok(())
 }
 
 fn rows<T: DeserializeOwned>(

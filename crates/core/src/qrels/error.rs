@@ -73,6 +73,17 @@ pub enum QrelsError {
         /// Where.
         place: Place,
     },
+    /// A page of the explicit shape that does not say whose it is.
+    #[error(
+        "{place}: page {slug} has no source_id, and there is no default: add `\"source_id\"`, or list \
+         slugs of the default source in `relevant_slugs` and `first_relevant_slug`"
+    )]
+    NoSource {
+        /// Where.
+        place: Place,
+        /// Its slug, as JSON.
+        slug: String,
+    },
     /// A grade that is no number.
     #[error("{place}: grade {grade} of `{doc}` is not a finite number")]
     BadGrade {
@@ -82,6 +93,21 @@ pub enum QrelsError {
         doc: String,
         /// What stands there.
         grade: String,
+    },
+    /// A grade with a fraction or an exponent, of which trec_eval reads the digits before it.
+    #[error(
+        "{place}: grade {grade} of `{doc}` is not a whole number; trec_eval would read it as {read}: \
+         write whole grades, such as 0, 1 and 2"
+    )]
+    FractionalGrade {
+        /// Where.
+        place: Place,
+        /// Which document.
+        doc: String,
+        /// What stands there.
+        grade: String,
+        /// What `atol` makes of it.
+        read: i64,
     },
     /// Two entries with one id.
     #[error("entry {at} repeats query_id `{id}`; give every query its own id")]

@@ -45,6 +45,7 @@ pub(super) fn unknown_keys(place: &str, rest: &Map<String, Value>) -> Vec<Lint> 
 
 fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
     let place = Place::Entry(at);
+    check_pages(&entry, place)?;
     let entry: GateEntry = serde_json::from_value(entry)
         .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
     if entry.query.trim().is_empty() {
@@ -79,9 +80,33 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
     })
 }
 
+/// Keys that would say how relevant a page is. In `relevant` every page is.
+const GRADE_KEYS: [&str; 4] = ["grade", "relevance", "rel", "score"];
+
+/// Refuses a page of the explicit shape without its source, because a hit from the wrong source would
+/// count, and one with a grade, because a page graded 0 would count as relevant.
+fn check_pages(entry: &Value, place: Place) -> Result<(), QrelsError> {
+    let relevant = entry.get("relevant").and_then(Value::as_array).into_iter().flatten();
+    let pages = relevant.chain(entry.get("expected_top1")).filter_map(Value::as_object);
+    for page in pages {
+        let source = page.get("source_id").and_then(Value::as_str).unwrap_or_default();
+        if source.trim().is_empty() {
+            let slug = page.get("slug").map(Value::to_string).unwrap_or_default();
+            return Err(QrelsError::NoSource { place, slug });
+        }
+        if let Some(key) = GRADE_KEYS.into_iter().find(|key| page.contains_key(*key)) {
+            let why = format!(
+                "`{key}` inside a page of `relevant`, where every page is relevant; put grades into `grades`"
+            );
+            return Err(QrelsError::malformed(place, why));
+        }
+    }
+    Ok(())
+}
+
 fn name(page: &PageRef) -> String {
     let PageRef { source_id, slug } = page;
-    doc_id(source_id.as_deref(), slug).into_owned()
+    doc_id(Some(source_id), slug).into_owned()
 }
 
 fn segment(keys: SegmentKeys) -> Segment {

@@ -90,9 +90,8 @@ pub(super) fn graded(
 }
 
 fn number(place: Place, doc: &str, grade: &Value) -> Result<f64, QrelsError> {
-    grade.as_f64().filter(|grade| grade.is_finite()).ok_or_else(|| QrelsError::BadGrade {
-        place,
-        doc: doc.to_owned(),
-        grade: grade.to_string(),
-    })
+    if grade.is_number() {
+        return super::whole_grade(&grade.to_string(), place, doc);
+    }
+    Err(QrelsError::BadGrade { place, doc: doc.to_owned(), grade: grade.to_string() })
 }

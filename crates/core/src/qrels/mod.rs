@@ -6,11 +6,13 @@
 //! says where and what to do.
 //!
 //! Deliberately absent: I/O, and any check that a judged document exists; a caller that knows the
-//! corpus asks [`Qrels::unknown_documents`].
+//! corpus asks [`Qrels::unknown_documents`], and a target says it as [`JudgedPages`].
 
 mod beir;
 mod error;
+mod existence;
 mod gate;
+mod grade;
 mod legacy;
 mod lint;
 mod rows;
@@ -19,11 +21,13 @@ mod write;
 
 use std::borrow::Cow;
 
+use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};
+pub use existence::{JudgedPages, relevant_pages};
 pub use lint::Lint;
 pub use segment::{Segment, SegmentBy};
 pub(crate) use write::ensure_writable;
@@ -37,7 +41,7 @@ pub(crate) const DEFAULT_SOURCE: &str = "default";
 pub struct Judgement {
     /// The document; `source_id::slug` in gbrain's own shapes.
     pub doc: String,
-    /// How relevant it is; finite.
+    /// How relevant it is; finite, and whole in every file.
     pub grade: f64,
 }
 

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled};
+use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
 use crate::fields::Fields;
 
 const EXPECTED: &str =
@@ -53,11 +53,7 @@ struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     fn add(&mut self, row: Row<'a>, place: Place) -> Result<(), QrelsError> {
-        let grade = row.grade.parse::<f64>().ok().filter(|grade| grade.is_finite());
-        let Some(grade) = grade else {
-            let (doc, grade) = (row.doc.to_owned(), row.grade.to_owned());
-            return Err(QrelsError::BadGrade { place, doc, grade });
-        };
+        let grade = whole_grade(row.grade, place, row.doc)?;
         let at = self.place(row.query);
         self.all[at].judgements.push(Judgement { doc: row.doc.to_owned(), grade });
         Ok(())

@@ -127,6 +127,18 @@ fn what_is_refused_says_where_and_what_to_do() {
             "query-id\tcorpus-id\tscore\n1\ta\tx".to_owned(),
             "line 2: grade x of `a` is not a finite number",
         ),
+        (
+            "1 0 a 1\n1 0 b 0.5\n".to_owned(),
+            "line 2: grade 0.5 of `b` is not a whole number; trec_eval would read it as 0",
+        ),
+        (
+            "query-id\tcorpus-id\tscore\n1\ta\t1.7".to_owned(),
+            "line 2: grade 1.7 of `a` is not a whole number; trec_eval would read it as 1",
+        ),
+        (
+            gate(r#"{"query":"a","relevant_slugs":["s"],"grades":{"s":0.5}}"#),
+            "entry 0 of `queries`: grade 0.5 of `default::s` is not a whole number",
+        ),
         ("query-id\tcorpus-id\tscore\n".to_owned(), "there is no query"),
         ("hello".to_owned(), "line 1: `hello`: expected"),
     ] {
@@ -180,15 +192,16 @@ fn texts_of_queries_are_told_apart() {
     };
     let row = r#"{"_id":"q","text":"who?"}"#;
     check(&format!("{row}\n\n{row}"), "line 3: `_id` `q` stands a second time");
+    check(r#"{"_id":" ","text":"who?"}"#, "line 1: `_id` is blank");
     check(r#"{"_id":"q","text":" "}"#, "line 1: `text` of `q` is blank");
     check(&format!("{row}\n{{"), "line 2: EOF while parsing an object at column 1");
 }
 
 #[test]
 fn trec_lines_are_read_back() {
-    let qrels = parse("1 0 a 2\n1 0 b -1\n2 0 c 0.5\n").unwrap();
+    let qrels = parse("1 0 a 2\n1 0 b -1\n2 0 c 3.0\n").unwrap();
     let text = trec_qrels(&qrels).unwrap();
-    assert_eq!(text, "1 0 a 2\n1 0 b -1\n2 0 c 0.5\n");
+    assert_eq!(text, "1 0 a 2\n1 0 b -1\n2 0 c 3\n");
     assert_eq!(parse(&text).unwrap(), qrels);
     let spaced = parse("query-id\tcorpus-id\tscore\n1\ta b\t1").unwrap();
     let error = trec_qrels(&spaced).unwrap_err().to_string();

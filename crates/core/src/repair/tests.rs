@@ -156,7 +156,8 @@ fn hostile_texts_take_no_longer_than_their_length() {
             let text = format!("{}{end}", piece.repeat(40_000));
             let start = Instant::now();
             let _ = json_object(&text);
-            assert!(start.elapsed() < Duration::from_secs(1), "{piece} {:?}", start.elapsed());
+            // Quadratic work on 40,000 pieces takes minutes, whatever else the machine does.
+            assert!(start.elapsed() < Duration::from_secs(60), "{piece} {:?}", start.elapsed());
         }
     }
 }

@@ -32,7 +32,7 @@ pub enum SettingsFrom {
 /// A way in which a replayed row is not quite what was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Caveat {
-    /// The row or the answer does not say whose its slugs are: sources are not compared.
+    /// The row does not say whose its slugs are: they are compared alone, within the sources of the row.
     BySlug,
     /// The row does not say how many pages were asked for: the answer is cut at its length.
     CutAtCaptured,
@@ -99,9 +99,56 @@ pub enum Skip {
     EmptyQuery,
     /// There is nothing to compare with.
     NoRanking,
+    /// Scrubbing changed a filter: what was asked can't be asked again.
+    FilterScrubbed,
+    /// Scrubbing changed names of its pages, and it has no hashes to tell them apart.
+    NamesScrubbed,
+    /// Its scrubbed names have hashes, and the key to compare them is not here.
+    NoIdentityKey,
+    /// Its scrubbed names have hashes that were made with another key.
+    OtherIdentityKey,
 }
 
-named! { Skip { EmptyQuery = "empty query", NoRanking = "no retrieved_slugs" } }
+named! {
+    Skip {
+        EmptyQuery = "empty query",
+        NoRanking = "no retrieved_slugs",
+        FilterScrubbed = "a filter was scrubbed",
+        NamesScrubbed = "names of pages were scrubbed and have no key_hash",
+        NoIdentityKey = "no identity key to compare scrubbed names with",
+        OtherIdentityKey = "scrubbed names were hashed with another identity key",
+    }
+}
+
+impl Skip {
+    /// Whether the row has a request and a ranking, and the two can't be compared here.
+    pub fn is_not_comparable(self) -> bool {
+        match self {
+            Self::EmptyQuery | Self::NoRanking => false,
+            Self::FilterScrubbed
+            | Self::NamesScrubbed
+            | Self::NoIdentityKey
+            | Self::OtherIdentityKey => true,
+        }
+    }
+
+    /// What makes such a row comparable.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::EmptyQuery | Self::NoRanking => None,
+            Self::FilterScrubbed => {
+                Some("capture without personal data in filters, or leave these rows out")
+            }
+            Self::NamesScrubbed => {
+                Some("capture and publish again: newer captures keep a hash of such names")
+            }
+            Self::NoIdentityKey | Self::OtherIdentityKey => Some(
+                "replay in the home and workspace that captured them, or copy its identity.key \
+                 (GBRAIN_IDENTITY_KEY)",
+            ),
+        }
+    }
+}
 
 /// A row as it is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,6 +167,9 @@ pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, 
         return Err(Skip::EmptyQuery);
     }
     let expected = row.expected().ok_or(Skip::NoRanking)?;
+    if row.filter_scrubbed {
+        return Err(Skip::FilterScrubbed);
+    }
     let captured = match from {
         SettingsFrom::Live => None,
         SettingsFrom::Capture => row.provenance.settings.clone(),

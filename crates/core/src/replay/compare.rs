@@ -1,15 +1,10 @@
 //! Comparing a captured ranking with a current one.
 //!
-//! Pages are compared as `source::slug`, or as slugs where one side does not say whose they are.
-//! Slugs that carry an e-mail address or a phone number were scrubbed when they were captured, so
-//! both sides are scrubbed before they are compared.
+//! [`PageMatcher`](super::PageMatcher) says which pages are the same; here are the measures.
 
-use rustc_hash::FxHashSet;
-
-use crate::capture::Retrieved;
+use crate::latency::{NotCompared, TimeComparison};
 use crate::overlap::{jaccard, kendall_tau, rank_biased_overlap};
 use crate::provenance::Differences;
-use crate::scrub::Scrubber;
 
 use super::{Caveat, Compared};
 
@@ -20,28 +15,6 @@ pub struct Sides {
     pub captured: Vec<String>,
     /// What came back now.
     pub current: Vec<String>,
-}
-
-/// Brings both rankings into one form, without duplicates, cut at `cut`.
-pub fn sides(
-    captured: &[Retrieved],
-    current: &[Retrieved],
-    cut: usize,
-    scrubber: &Scrubber,
-) -> Sides {
-    let by_slug = captured.iter().chain(current).any(|page| page.source.is_none());
-    let name = |source: Option<&str>, slug: &str| match source.filter(|_| !by_slug) {
-        Some(source) => format!("{source}::{}", scrubber.scrub_slug(slug)),
-        None => scrubber.scrub_slug(slug),
-    };
-    let captured = captured.iter().map(|page| name(page.source.as_deref(), &page.slug));
-    let current = current.iter().map(|page| name(page.source.as_deref(), &page.slug));
-    Sides { captured: distinct(captured, cut), current: distinct(current, cut) }
-}
-
-fn distinct(names: impl Iterator<Item = String>, cut: usize) -> Vec<String> {
-    let mut seen = FxHashSet::default();
-    names.filter(|name| seen.insert(name.clone())).take(cut).collect()
 }
 
 /// The measures of one row.
@@ -64,6 +37,7 @@ pub fn compare(
         // Hand-written rows have 0, which is not a latency.
         captured_ms: latencies.0.filter(|ms| *ms > 0.0),
         current_ms: latencies.1,
+        timing: TimeComparison::NotCompared(NotCompared::NoCpuTime),
         captured,
         current,
         caveats,

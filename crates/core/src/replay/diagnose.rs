@@ -88,7 +88,19 @@ pub fn diagnose(rows: &[ReplayedRow], summary: &Summary) -> Vec<String> {
     if empty > 0 {
         causes.push(format!("{empty} rows have an empty query: see who asks with nothing"));
     }
+    causes.extend(not_comparable(rows));
     causes
+}
+
+/// Rows that can't be compared, by the reason, with what to do.
+pub(crate) fn not_comparable(rows: &[ReplayedRow]) -> Vec<String> {
+    let of = |skip: &Skip| {
+        let is_it = |row: &&ReplayedRow| row.outcome == Outcome::Skipped(*skip);
+        let n = rows.iter().filter(is_it).count();
+        let remedy = skip.remedy().filter(|_| n > 0)?;
+        Some(format!("{n} rows are not comparable ({skip}): {remedy}"))
+    };
+    Skip::ALL.iter().filter(|skip| skip.is_not_comparable()).filter_map(of).collect()
 }
 
 /// The directory that at least four of five lost pages are below.

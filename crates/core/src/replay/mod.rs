@@ -6,11 +6,14 @@
 mod ask;
 mod compare;
 mod diagnose;
+mod identity;
 mod row;
 mod summary;
 
 pub use ask::{Asked, Caveat, Live, SettingsFrom, Skip, ask};
-pub use compare::{Sides, compare, sides};
+pub use compare::{Sides, compare};
+pub(crate) use diagnose::not_comparable;
 pub use diagnose::{Health, Healths, diagnose, healths};
+pub use identity::{PageMatcher, comparable, unsourced};
 pub use row::{Compared, Lost, Outcome, ReplayedRow};
-pub use summary::{Latency, Summary, summarise};
+pub use summary::{Latency, Summary, TimingSummary, summarise};

@@ -2,6 +2,7 @@
 
 use crate::blame::Blame;
 use crate::capture::CapturedRow;
+use crate::latency::TimeComparison;
 use crate::provenance::Differences;
 use crate::request::Operation;
 
@@ -37,6 +38,8 @@ pub struct Compared {
     pub captured_ms: Option<f64>,
     /// What it took now, the best of its repeats.
     pub current_ms: f64,
+    /// The times that a gate compares.
+    pub timing: TimeComparison,
     /// What is not as it was.
     pub caveats: Vec<Caveat>,
     /// What differs between capture and replay.

@@ -1,6 +1,9 @@
 //! What the rows of a replay add up to. Every number comes with what it is counted over.
 
-use crate::stats::{Interval, Resampling, bootstrap_mean, mean, percentile, weighted_mean, wilson};
+use std::collections::BTreeMap;
+
+use crate::latency::{NotCompared, TimeRatio, compare_times};
+use crate::stats::{Interval, bounded_mean, clopper_pearson, mean, percentile, weighted_mean};
 
 use super::{Compared, Outcome, ReplayedRow};
 
@@ -21,6 +24,15 @@ pub struct Latency {
     pub current_ms: Option<[f64; 3]>,
 }
 
+/// Times that were measured in the same way then and now.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimingSummary {
+    /// Current over captured, with its 95% interval; none if no row is compared.
+    pub ratio: Option<TimeRatio>,
+    /// Lines of the rows that are not compared, by reason.
+    pub not_compared: BTreeMap<NotCompared, Vec<usize>>,
+}
+
 /// The summary of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -30,6 +42,8 @@ pub struct Summary {
     pub replayed: usize,
     /// Rows that were not asked.
     pub skipped: usize,
+    /// Skipped rows whose ranking can't be compared here: neither equal nor different.
+    pub not_comparable: usize,
     /// Rows whose retrieval failed.
     pub errored: usize,
     /// Replayed rows where neither side found anything; in no mean.
@@ -58,8 +72,10 @@ pub struct Summary {
     pub mean_kendall: Option<f64>,
     /// Captures that the measured rows stand for.
     pub weight: u64,
-    /// Latencies.
+    /// Wall-clock latencies, as they are reported.
     pub latency: Latency,
+    /// Times that can be compared, as they are gated.
+    pub timing: TimingSummary,
 }
 
 /// Adds up the rows of a replay.
@@ -79,22 +95,39 @@ pub fn summarise(rows: &[ReplayedRow]) -> Summary {
         total: rows.len(),
         replayed: compared.len(),
         skipped: count(rows, |outcome| matches!(outcome, Outcome::Skipped(_))),
+        not_comparable: count(
+            rows,
+            |outcome| matches!(outcome, Outcome::Skipped(skip) if skip.is_not_comparable()),
+        ),
         errored: count(rows, |outcome| matches!(outcome, Outcome::Errored(_))),
         both_empty: compared.len() - measured.len(),
         confounded: compared.iter().filter(|(row, _)| is_confounded(row)).count(),
         moved: compared.iter().filter(|(row, _)| row.is_moved()).count(),
         measured: measured.len(),
         mean_jaccard: mean(&jaccards),
-        jaccard_interval: bootstrap_mean(&jaccards, &Resampling::default()),
+        jaccard_interval: bounded_mean(&jaccards, Interval::UNIT, 0.95),
         weighted_jaccard: weighted(&jaccards, &weights),
         top1_rate: mean(&same),
-        top1_interval: wilson(stable as u64, measured.len() as u64, 0.95),
+        top1_interval: clopper_pearson(stable as u64, measured.len() as u64, 0.95),
         weighted_top1: weighted(&same, &weights),
         mean_rbo: mean(&rbos),
         mean_kendall: mean(&kendalls),
         weight: weights.iter().fold(0, |sum, weight| sum.saturating_add(*weight)),
         latency: latency(&compared),
+        timing: timing(rows),
     }
+}
+
+fn timing(rows: &[ReplayedRow]) -> TimingSummary {
+    let mut not_compared: BTreeMap<NotCompared, Vec<usize>> = BTreeMap::new();
+    for row in rows {
+        if let Some(why) = row.compared().and_then(|compared| compared.timing.not_compared()) {
+            not_compared.entry(why).or_default().push(row.line);
+        }
+    }
+    let compared = rows.iter().filter_map(ReplayedRow::compared);
+    let ratio = compare_times(compared.map(|compared| &compared.timing), 0.95);
+    TimingSummary { ratio, not_compared }
 }
 
 fn is_confounded(row: &Compared) -> bool {

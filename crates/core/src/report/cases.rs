@@ -2,14 +2,17 @@
 
 use crate::baseline::{Integrity, Metadata, Thresholds, query_hash};
 use crate::blame::Blame;
-use crate::compare::{Column, Comparison, Kind, Measured, Role, Row, compare as compare_results};
+use crate::compare::{
+    Column, CompareOptions, Comparison, Kind, Measured, Role, Row, compare as compare_results,
+};
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::gate::{
     Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Verdict,
     correctness, regression,
 };
+use crate::latency::{CpuTime, NotCompared, TimeComparison};
 use crate::provenance::{Difference, Differences, Provenance, Software};
-use crate::qrels::{JudgedQuery, Judgement};
+use crate::qrels::{JudgedPages, JudgedQuery, Judgement};
 use crate::replay::{Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare};
 use crate::request::Operation;
 
@@ -21,14 +24,16 @@ pub(super) struct Case {
     metadata: Metadata,
     provenance: Provenance,
     confidence: Option<Confidence>,
+    integrity: Integrity,
 }
 
 impl Case {
     fn new(rows: Vec<ReplayedRow>, judged: Vec<Judged>, confidence: Option<f64>) -> Self {
         let confidence = confidence.map(|value| Confidence::new(value).unwrap());
         let regression = regression(&rows, &Thresholds::default(), confidence);
+        let known = JudgedPages::Known { judged: 2, missing: Vec::new() };
         let correctness = (!judged.is_empty())
-            .then(|| correctness(judged, 3, &CorrectnessThresholds::default(), confidence));
+            .then(|| correctness(judged, 3, &CorrectnessThresholds::default(), confidence, &known));
         let metadata = Metadata {
             label: "launch".to_owned(),
             published_at: "2026-05-01T00:00:00Z".to_owned(),
@@ -37,6 +42,8 @@ impl Case {
             row_count: rows.len(),
             mean_latency_ms: Some(10.0),
             rows_hash: Some("9a3e".to_owned()),
+            key_id: None,
+            rows_hmac: None,
             why: None,
             history: Vec::new(),
         };
@@ -46,7 +53,9 @@ impl Case {
             embedder: Some(Some("builtin-1".to_owned())),
             ..Provenance::default()
         };
-        Self { rows, regression: Some(regression), correctness, metadata, provenance, confidence }
+        let integrity = Integrity::Intact;
+        let regression = Some(regression);
+        Self { rows, regression, correctness, metadata, provenance, confidence, integrity }
     }
 
     /// The case as a gate hands it to a report.
@@ -59,7 +68,7 @@ impl Case {
             regression: self.regression.as_ref().map(|found| RegressionParts {
                 path: "baselines/launch.baseline.ndjson",
                 metadata: &self.metadata,
-                integrity: Integrity::Intact,
+                integrity: self.integrity,
                 thresholds: Thresholds::default(),
                 found,
                 rows: &self.rows,
@@ -87,7 +96,9 @@ pub(super) fn row(line: usize, query: &str, captured: &str, current: &str, ms: f
         corpus: if line.is_multiple_of(2) { Difference::Differs } else { Difference::Same },
         model: Difference::Unknown,
     };
-    let compared = compare(sides, (Some(10.0), ms), vec![Caveat::CutAtCaptured], differences);
+    let mut compared = compare(sides, (Some(10.0), ms), vec![Caveat::CutAtCaptured], differences);
+    let time = |cpu_ms| CpuTime { cpu_ms, calibration_ms: 0.05, repeats: 5 };
+    compared.timing = TimeComparison::Cpu { captured: time(10.0), current: time(ms) };
     ended(line, query, Outcome::Compared(Box::new(compared)))
 }
 
@@ -126,8 +137,23 @@ pub(super) fn pass() -> Case {
     let mut rows: Vec<ReplayedRow> =
         (1..=19).map(|at| row(at + 1, &format!("question {at}"), "abc", "abc", 9.0)).collect();
     rows.push(row(21, "who moved | `the` pier?", "abcd", "bacd", 12.0));
+    let ferry = || judged("q1", "who runs the ferry?", "ab", ranked("abx"));
+    Case::new(rows, vec![ferry(), ferry(), ferry(), ferry()], None)
+}
+
+/// Everything holds on the baseline of another gbrain, which has no hash.
+pub(super) fn foreign() -> Case {
+    let mut case = Case { integrity: Integrity::NotTamperEvident, ..pass() };
+    case.metadata.rows_hash = None;
+    let warning = case.integrity.warning().map(str::to_owned);
+    case.regression.as_mut().unwrap().warnings.splice(0..0, warning);
+    case
+}
+
+/// One row and one judged query, all of them right: too few to decide anything.
+pub(super) fn one_row() -> Case {
     let queries = vec![judged("q1", "who runs the ferry?", "ab", ranked("abx"))];
-    Case::new(rows, queries, None)
+    Case::new(vec![row(2, "a", "abc", "abc", 9.0)], queries, None)
 }
 
 /// Rows moved, one failed, one was skipped; a judged query misses its pages.
@@ -146,6 +172,9 @@ pub(super) fn fail() -> Case {
     rows.push(moved);
     rows.push(row(11, "everything tagged <for> review", "abcd", "dxyz", 9.0));
     rows.push(row(12, "night charging", "ab", "xy", 9.0));
+    if let Some(Outcome::Compared(compared)) = rows.last_mut().map(|row| &mut row.outcome) {
+        compared.timing = TimeComparison::NotCompared(NotCompared::NoCpuTime);
+    }
     rows.push(row(13, "nothing then and now", "", "", 9.0));
     rows.push(ended(
         14,
@@ -156,6 +185,8 @@ pub(super) fn fail() -> Case {
     let queries = vec![
         judged("q1", "who runs the ferry?", "ab", ranked("abx")),
         judged("q2", "fintech founder", "cd", ranked("xyz")),
+        judged("q4", "pier heads", "f", ranked("fx")),
+        judged("q5", "lost cargo", "gh", ranked("x")),
         judged("q3", "tide tables", "e", QueryResult::Errored("timed out".to_owned())),
     ];
     Case::new(rows, queries, None)
@@ -168,6 +199,10 @@ pub(super) fn inconclusive() -> Case {
         row(3, "b", "ab", "ab", 9.0),
         row(4, "c", "ab", "ab", 9.0),
         row(5, "d", "ab", "cd", 9.0),
+        row(6, "e", "ab", "ab", 9.0),
+        row(7, "f", "ab", "ab", 9.0),
+        row(8, "g", "ab", "ab", 9.0),
+        row(9, "h", "ab", "xy", 9.0),
     ];
     Case::new(rows, Vec::new(), Some(0.95))
 }
@@ -234,5 +269,5 @@ pub(super) fn compared(label: &str) -> Comparison {
     after.rows[23].label = label.to_owned();
     after.notes.push("2 judged queries are not ranked and count 0".to_owned());
     after.rows[22].values[0] = Some(0.9);
-    compare_results(&before, &[after], false).unwrap()
+    compare_results(&before, &[after], &CompareOptions::default()).unwrap()
 }

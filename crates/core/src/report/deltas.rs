@@ -1,6 +1,7 @@
 //! A comparison's numbers as every form prints them.
 
 use crate::compare::{Against, Comparison, Delta, Move, Role};
+use crate::gate::Verdict;
 use crate::stats::Interval;
 
 use super::Queries;
@@ -9,7 +10,7 @@ use crate::baseline::query_hash;
 
 /// The heads of [`cells`].
 pub(super) const HEADS: [&str; 9] =
-    ["MEASURE", "REFERENCE", "THIS", "DELTA", "95% CI", "p (Holm)", "WORSE/BETTER", "RESULT", "n"];
+    ["MEASURE", "REFERENCE", "THIS", "DELTA", "95% CI", "p", "WORSE/BETTER", "RESULT", "n"];
 
 /// The cells of a measure.
 pub(super) fn cells(one: &Delta) -> [String; 9] {
@@ -22,7 +23,7 @@ pub(super) fn cells(one: &Delta) -> [String; 9] {
         value(one.after),
         one.delta.map_or(NONE.to_owned(), |delta| signed(role, delta)),
         one.interval.map_or(NONE.to_owned(), |interval| range(role, interval)),
-        one.p_adjusted.map_or(NONE.to_owned(), p),
+        one.p_adjusted.or(one.p).map_or(NONE.to_owned(), p),
         format!("{worse}/{better}"),
         result(one).to_owned(),
         one.n.to_string(),
@@ -39,6 +40,10 @@ pub(super) fn result(one: &Delta) -> &'static str {
         "not tested"
     } else if one.better_worse_same[..2] == [0, 0] {
         "same"
+    } else if one.fell_without_deciding() {
+        "fell, does not decide"
+    } else if !one.decides {
+        "does not decide"
     } else {
         "not significant"
     }
@@ -78,6 +83,9 @@ pub(super) fn headline(comparison: &Comparison) -> (&'static str, String) {
     if !comparison.against.iter().any(tested) {
         return ("NOTHING TESTED", "no measure could be tested".to_owned());
     }
+    if comparison.verdict() == Verdict::Inconclusive {
+        return ("NO VERDICT", comparison.doubts().join("; "));
+    }
     let better =
         comparison.against.iter().flat_map(|one| &one.deltas).filter(|d| d.is_improvement());
     let fell: usize = comparison.against.iter().map(|one| one.drops().count()).sum();
@@ -103,14 +111,41 @@ fn regressions(one: &Against) -> Vec<String> {
     one.deltas.iter().filter(|delta| delta.is_regression()).map(|delta| told(&delta)).collect()
 }
 
-/// The smallest drops that these queries could have shown, in one line.
+/// Which measures decide, and by which test.
+pub(super) fn decided_by(comparison: &Comparison) -> String {
+    if comparison.primary.is_empty() {
+        return "no measure decides".to_owned();
+    }
+    let holm = match comparison.deciding_tests() {
+        0 | 1 => String::new(),
+        tests => format!(", Holm's correction over {tests} tests"),
+    };
+    let names = comparison.primary.join(", ");
+    format!("{names} (two-sided paired test, alpha .05{holm}); other p-values are not corrected")
+}
+
+/// Measures that fell by their own p-value and do not decide.
+pub(super) fn unheeded(one: &Against) -> String {
+    let fell = one.deltas.iter().filter(|delta| delta.fell_without_deciding());
+    fell.map(|delta| delta.column.measure.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The smallest drops that the test would have found, in one line.
 pub(super) fn smallest(one: &Against) -> String {
     let told = |delta: &Delta| {
-        let drop = delta.smallest_drop.filter(|drop| *drop > 0.0 && delta.p.is_some())?;
-        Some(format!("{} {}", delta.column.measure, signed(delta.column.role, -drop)))
+        let drop = match delta.smallest_drop {
+            Some(drop) => signed(delta.column.role, -drop),
+            None => "cannot tell".to_owned(),
+        };
+        format!("{} {drop}", delta.column.measure)
     };
-    one.deltas.iter().filter_map(told).collect::<Vec<_>>().join(", ")
+    let deciding = one.deltas.iter().filter(|delta| delta.decides);
+    deciding.map(told).collect::<Vec<_>>().join(", ")
 }
+
+/// What [`smallest`] is about: the power, and how queries are taken to fall.
+pub(super) const SMALLEST: &str =
+    "Smallest drop that the test finds with a power of .8, if queries lose their whole value";
 
 /// What a query that moved is called.
 pub(super) fn name(one: &Move, queries: Queries) -> String {

@@ -40,16 +40,18 @@ pub(super) fn reasons(parts: &GateParts<'_>) -> Vec<String> {
     reasons
 }
 
+/// Every check with its own n: one number over all would hide a check of one row.
 fn passed(parts: &GateParts<'_>) -> String {
-    let mut over = Vec::new();
-    if let Some(regression) = &parts.regression {
-        over.push(count(regression.found.summary.replayed, "row"));
-    }
-    if let Some(correctness) = &parts.correctness {
-        over.push(count(correctness.found.queries.len(), "query"));
-    }
-    let held = checks(parts).filter(|check| check.status == Status::Pass).count();
-    format!("{} held on {}", count(held, "check"), over.join(" and "))
+    let held: Vec<String> = checks(parts)
+        .filter(|check| check.status == Status::Pass)
+        .map(|check| format!("{} n={}", check.metric, check.n))
+        .collect();
+    let left: Vec<&str> = checks(parts)
+        .filter(|check| check.status == Status::NotCompared)
+        .map(|check| check.metric)
+        .collect();
+    let held = format!("{} held ({})", count(held.len(), "check"), held.join(", "));
+    if left.is_empty() { held } else { format!("{held}; not compared: {}", left.join(", ")) }
 }
 
 /// Every check, latency among them.
@@ -99,12 +101,14 @@ pub(super) fn undecided(check: &Check) -> Option<String> {
     let unit = unit(check.metric);
     match check.status {
         Status::NotMeasured => Some(format!("{} was not measured", check.metric)),
+        Status::TooFewRows => check.too_few_rows(),
         Status::Inconclusive => {
+            let observed = check.observed.unwrap_or(f64::NAN);
             let side = match check.bound {
                 Bound::Floor => "below",
+                Bound::Ceiling if observed <= check.threshold => "not above",
                 Bound::Ceiling => "above",
             };
-            let observed = check.observed.unwrap_or(f64::NAN);
             Some(format!(
                 "{} {} is {side} {}, but its interval {} reaches past it",
                 check.metric,

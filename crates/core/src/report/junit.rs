@@ -127,15 +127,17 @@ fn regression(parts: &RegressionParts<'_>, queries: Queries) -> Suite {
     let mut cases = checked(found.checks.iter().chain([&found.latency]), &found.breaches, queries);
     cases.extend(parts.rows.iter().map(|row| row_case(row, queries)));
     let thresholds = parts.thresholds;
-    let properties = vec![
+    let mut properties = vec![
         ("baseline", parts.path.to_owned()),
         ("label", parts.metadata.label.clone()),
         ("source_hash", parts.metadata.source_hash.clone()),
         ("rows_hash", parts.metadata.rows_hash.clone().unwrap_or_default()),
+        ("integrity", parts.integrity.in_words().to_owned()),
         ("threshold.jaccard", thresholds.jaccard.to_string()),
         ("threshold.top1", thresholds.top1.to_string()),
         ("threshold.latency_multiplier", thresholds.latency_multiplier.to_string()),
     ];
+    properties.extend(warned(&found.warnings));
     Suite { name: "gbrain.eval.gate.regression", properties, cases }
 }
 
@@ -145,7 +147,7 @@ fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> Suite {
     let judged = found.queries.iter().enumerate();
     cases.extend(judged.map(|(place, judged)| judged_case(place, judged, queries)));
     let thresholds = parts.thresholds;
-    let properties = vec![
+    let mut properties = vec![
         ("qrels", parts.path.to_owned()),
         ("pipeline", parts.pipeline.to_owned()),
         ("k", found.k.to_string()),
@@ -153,7 +155,13 @@ fn correctness(parts: &CorrectnessParts<'_>, queries: Queries) -> Suite {
         ("threshold.first_relevant_hit", thresholds.first_relevant_hit.to_string()),
         ("threshold.expected_top1", thresholds.expected_top1.to_string()),
     ];
+    properties.extend(warned(&found.warnings));
     Suite { name: "gbrain.eval.gate.correctness", properties, cases }
+}
+
+/// Warnings as properties: the format has no other place for them.
+fn warned(warnings: &[String]) -> impl Iterator<Item = (&'static str, String)> {
+    warnings.iter().map(|warning| ("warning", warning.clone()))
 }
 
 /// A case per check, and one per breach that no check stands for.
@@ -181,7 +189,7 @@ fn check_case(check: &Check) -> Case {
             let message = check.breach().map(|one| breach(&one)).unwrap_or_default();
             Ended::Failed { kind, message }
         }
-        Status::Inconclusive | Status::NotMeasured => {
+        Status::Inconclusive | Status::NotMeasured | Status::TooFewRows => {
             Ended::Errored { kind, message: undecided(check).unwrap_or_default() }
         }
         Status::NotCompared => Ended::Skipped { message: "nothing to compare with".to_owned() },
@@ -197,6 +205,10 @@ fn check_case(check: &Check) -> Case {
 fn row_case(row: &ReplayedRow, queries: Queries) -> Case {
     let name = format!("line {}: {}", row.line, row_name(row, queries));
     let (seconds, ended, out) = match &row.outcome {
+        Outcome::Skipped(skip) if skip.is_not_comparable() => {
+            let (kind, message) = ("not_comparable".to_owned(), skip.name().to_owned());
+            (0.0, Ended::Errored { kind, message }, String::new())
+        }
         Outcome::Skipped(skip) => {
             (0.0, Ended::Skipped { message: skip.name().to_owned() }, String::new())
         }

@@ -70,6 +70,21 @@ pub(super) fn interval(unit: Unit, interval: Option<Interval>) -> String {
     )
 }
 
+/// The interval of a mean over `n` values; one value has none, and that is said.
+pub(super) fn interval_at(unit: Unit, found: Option<Interval>, n: usize) -> String {
+    match found {
+        None if n == 1 => "no interval at n = 1".to_owned(),
+        found => interval(unit, found),
+    }
+}
+
+fn interval_of(check: &Check) -> String {
+    match check.bound {
+        Bound::Floor => interval_at(unit(check.metric), check.interval, check.n),
+        Bound::Ceiling => interval(unit(check.metric), check.interval),
+    }
+}
+
 /// Milliseconds, whole from ten on.
 pub(super) fn ms(ms: f64) -> String {
     if ms.abs() < 9.95 { format!("{ms:.1}ms") } else { format!("{ms:.0}ms") }
@@ -115,7 +130,7 @@ pub(super) fn cells(check: &Check) -> [String; 8] {
         maybe(unit, check.baseline),
         observed.map_or(NONE.to_owned(), |observed| beside(unit, observed, check.threshold)),
         change.map_or(NONE.to_owned(), |change| delta(unit, change)),
-        interval(unit, check.interval),
+        interval_of(check),
         threshold(check),
         status(check.status).to_owned(),
         check.n.to_string(),
@@ -168,6 +183,7 @@ pub(super) fn status(status: Status) -> &'static str {
         Status::Inconclusive => "INCONCLUSIVE",
         Status::NotCompared => "not compared",
         Status::NotMeasured => "NOT MEASURED",
+        Status::TooFewRows => "TOO FEW ROWS",
     }
 }
 

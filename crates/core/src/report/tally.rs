@@ -2,7 +2,7 @@
 
 use crate::blame::Blame;
 use crate::provenance::{Difference, Factor};
-use crate::replay::{Caveat, Compared, Outcome, ReplayedRow};
+use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary};
 
 /// Bins of a distribution from 0 to 1.
 pub(super) const BINS: usize = 10;
@@ -27,6 +27,19 @@ pub(super) fn changed(rows: &[ReplayedRow]) -> Vec<Changed> {
         unknown: count(*factor, Difference::Unknown),
     };
     if compared(rows).next().is_none() { Vec::new() } else { Factor::ALL.iter().map(of).collect() }
+}
+
+/// How many rows were asked, skipped, failed, and can't be compared.
+pub(super) fn asked(summary: &Summary) -> String {
+    let Summary { total, replayed, skipped, not_comparable, errored, .. } = summary;
+    let uncompared = match not_comparable {
+        0 => String::new(),
+        n => format!("; {n} of the skipped are not comparable"),
+    };
+    format!(
+        "Replayed {replayed} of {total} captured queries ({skipped} skipped, {errored} \
+         errored{uncompared})"
+    )
 }
 
 /// What moved rows, where that was asked, with how many.

@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 
-use super::cases::{Case, compared, fail, inconclusive, nothing, pass};
-use super::{Queries, ReplayParts, github, junit, markdown, text};
+use super::cases::{Case, compared, fail, foreign, inconclusive, nothing, one_row, pass};
+use super::{Queries, ReplayParts, github, html, junit, markdown, text};
+use crate::format::gate::{GateParts, GateReport};
 use crate::gate::Verdict;
 use crate::replay::summarise;
 
@@ -60,9 +61,60 @@ fn gates_as_annotations() {
     assert_snapshot!("inconclusive_github", shown(inconclusive()));
 }
 
+/// A gate in every report form.
+fn every_form(parts: &GateParts<'_>) -> [(&'static str, String); 6] {
+    [
+        ("text", text::gate(parts)),
+        ("json", serde_json::to_string(&GateReport::new(parts)).unwrap()),
+        ("markdown", markdown::gate(parts, Queries::Hashed)),
+        ("html", html::gate(parts)),
+        ("junit", junit::gate(parts, Queries::Hashed)),
+        ("github", github::gate(parts, Queries::Hashed)),
+    ]
+}
+
+#[test]
+fn every_report_says_that_edits_cannot_be_detected() {
+    let told = |case: Case, is_told: bool| {
+        case.with_parts(|parts| {
+            for (form, report) in every_form(parts) {
+                assert_eq!(
+                    report.contains("edits cannot be detected"),
+                    is_told,
+                    "{form}: {report}"
+                );
+            }
+        });
+    };
+    told(foreign(), true);
+    told(pass(), false);
+}
+
+#[test]
+fn every_report_shows_the_n_of_each_check() {
+    one_row().with_parts(|parts| {
+        assert_eq!(parts.verdict, Verdict::Inconclusive);
+        for (form, report) in every_form(parts) {
+            let told = ["too few rows", "TOO FEW ROWS", "too_few_rows", "has 1 row"];
+            assert!(told.iter().any(|told| report.contains(told)), "{form}: {report}");
+        }
+        assert_snapshot!("one_row_text", text::gate(parts));
+        let json = serde_json::to_value(GateReport::new(parts)).unwrap();
+        let check = &json["regression_gate"]["checks"][0];
+        assert_eq!((&check["n"], &check["interval"]), (&1.into(), &serde_json::Value::Null));
+    });
+    pass().with_parts(|parts| {
+        let text = text::gate(parts);
+        assert!(
+            text.contains("mean_jaccard n=20") && text.contains("mean_recall_at_k n=4"),
+            "{text}"
+        );
+    });
+}
+
 #[test]
 fn junit_is_green_only_for_a_pass() {
-    for case in [pass(), fail(), inconclusive(), nothing()] {
+    for case in [pass(), fail(), inconclusive(), nothing(), foreign(), one_row()] {
         case.with_parts(|parts| {
             let xml = junit::gate(parts, Queries::Hashed);
             let is_green = !xml.contains("<failure") && !xml.contains("<error");

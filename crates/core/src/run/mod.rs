@@ -2,7 +2,7 @@
 //!
 //! Read from TREC lines or from our own NDJSON rows. Promises: document ids are slices of the bytes
 //! that were given wherever these hold them as they are; a document stands at most once per query;
-//! a TREC run is in trec_eval's order, which is by score as a 32-bit float, then by document id,
+//! a TREC run is in trec_eval's order, which is by score as a double, then by document id,
 //! both descending, whatever its rank column says. Rows of NDJSON are rankings already and keep
 //! their order.
 //!
@@ -28,7 +28,7 @@ pub struct RunHit<'a> {
     /// Its id; `source_id::slug` in our own rows.
     pub doc: Cow<'a, str>,
     /// Its score; finite.
-    pub score: Option<f32>,
+    pub score: Option<f64>,
 }
 
 /// What decided the order of the hits of a run.

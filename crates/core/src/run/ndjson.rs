@@ -41,10 +41,10 @@ fn row(line: &str) -> Result<Option<RunRow>, String> {
 fn read(hit: Retrieved, line: usize) -> Result<RunHit<'static>, RunError> {
     let Retrieved { source_id, slug, score } = hit;
     let score = match score {
-        Some(score) if !(score as f32).is_finite() => {
+        Some(score) if !score.is_finite() => {
             return Err(RunError::Score { line, score: score.to_string() });
         }
-        score => score.map(|score| score as f32),
+        score => score,
     };
     Ok(RunHit { doc: Cow::Owned(doc_id(source_id.as_deref(), &slug).into_owned()), score })
 }

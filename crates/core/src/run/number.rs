@@ -5,11 +5,10 @@ const POWERS: [f64; 20] = [
     1e17, 1e18, 1e19,
 ];
 
-/// Read as a double and kept as a float, as trec_eval does; none if that is not finite.
+/// A double, as trec_eval 10 keeps it; none if it is not finite.
 #[inline(always)]
-pub(super) fn parse_score(text: &str) -> Option<f32> {
-    let double = plain(text.as_bytes()).or_else(|| text.parse().ok())?;
-    let score = double as f32;
+pub(super) fn parse_score(text: &str) -> Option<f64> {
+    let score: f64 = plain(text.as_bytes()).or_else(|| text.parse().ok())?;
     score.is_finite().then_some(score)
 }
 
@@ -49,8 +48,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str) {
-        let expected = text.parse::<f64>().ok().map(|value| value as f32);
-        assert_eq!(parse_score(text), expected.filter(|value| value.is_finite()), "{text}");
+        let expected = text.parse::<f64>().ok().filter(|value| value.is_finite());
+        assert_eq!(parse_score(text), expected, "{text}");
     }
 
     #[test]
@@ -76,6 +75,7 @@ mod tests {
             "0.000000000000001",
             "12.033000",
             "1e39",
+            "1e309",
             "-3.4e38",
         ] {
             check(text);

@@ -19,9 +19,22 @@ fn order_is_by_score_then_by_document_and_never_by_rank() {
 }
 
 #[test]
-fn scores_that_are_one_float_tie() {
-    let text = "1 Q0 a 1 0.12345678901 t\n1 Q0 b 2 0.12345678902 t\n";
-    assert_eq!(docs(&Run::parse(text.as_bytes()).unwrap(), "1"), ["b", "a"]);
+fn near_ties_are_told_apart_as_doubles() {
+    let order = |a: &str, b: &str| {
+        let text = format!("1 Q0 a 1 {a} t\n1 Q0 b 2 {b} t\n");
+        let run = Run::parse(text.as_bytes()).unwrap();
+        docs(&run, "1").concat()
+    };
+    // One 32-bit float, two doubles.
+    assert_eq!(order("0.12345678902", "0.12345678901"), "ab");
+    assert_eq!(order("0.12345678901", "0.12345678902"), "ba");
+    assert_eq!(order("16777217", "16777216"), "ab");
+    assert_eq!(order("1e39", "1e38"), "ab");
+    // One double: the id decides.
+    assert_eq!(order("0.1", "0.1000000000000000055"), "ba");
+    let rows = r#"{"query_id":"q","retrieved":[{"slug":"a","score":0.12345678902}]}"#;
+    let run = Run::parse(rows.as_bytes()).unwrap();
+    assert_eq!(run.ranking("q").unwrap()[0].score, Some(0.12345678902));
 }
 
 #[test]
@@ -47,7 +60,7 @@ fn what_is_refused_says_where() {
         "line 3: score `nan` is not a finite number"
     );
     assert_eq!(error("1 Q0 b 1 inf t"), "line 1: score `inf` is not a finite number");
-    assert_eq!(error("1 Q0 b 1 1e39 t"), "line 1: score `1e39` is not a finite number");
+    assert_eq!(error("1 Q0 b 1 1e309 t"), "line 1: score `1e309` is not a finite number");
     assert_eq!(error("1 Q0 b 1 x t"), "line 1: score `x` is not a finite number");
     let expected = "line 2 has 5 of 6 fields; expected `query Q0 document rank score tag`";
     assert_eq!(error("1 Q0 a 1 1 t\n1 Q0 b 2 1\n1 Q0 c 3 1 t"), expected);

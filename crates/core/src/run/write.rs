@@ -16,7 +16,7 @@ pub fn trec_run(run: &Run<'_>, tag: &str) -> Result<String, WriteError> {
         let has_order = hits.is_sorted_by(falls) && hits.iter().all(|hit| hit.score.is_some());
         for (at, hit) in hits.iter().enumerate() {
             ensure_writable("document", &hit.doc)?;
-            let by_rank = (hits.len() - at) as f32;
+            let by_rank = (hits.len() - at) as f64;
             let score = hit.score.filter(|_| has_order).unwrap_or(by_rank);
             writeln!(text, "{query} Q0 {} {} {score} {tag}", hit.doc, at + 1)
                 .expect("writing to a string succeeds");

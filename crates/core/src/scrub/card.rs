@@ -1,4 +1,4 @@
-//! Payment cards: digits with blanks or dashes between them that pass Luhn's check.
+//! Payment cards: digits with blanks, dashes or dots between them that pass Luhn's check.
 //!
 //! A chain of runs joined by single blanks or dashes is a card if it has 13 to 19 digits as a whole.
 //! Of another chain (a card with its expiry date behind it) a part is one if it is a run by itself or
@@ -28,6 +28,31 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             find_parts(text, chain, sink);
         }
         rest = after;
+    }
+}
+
+/// Cards with dots between their groups. Versions and addresses have dots too, so that the groups must
+/// be those of a card, and nothing may go on with a dot.
+pub(super) fn find_dotted(text: &Text<'_>, sink: &mut Sink) {
+    let runs = text.runs();
+    let dot = |pair: &[Run]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == b'.';
+    for from in 0..runs.len() {
+        let begins_as_cards_do = matches!(text.at(runs[from].start), b'3'..=b'6');
+        if runs[from].len() != 4 || !begins_as_cards_do {
+            continue;
+        }
+        let is_grouped = |grouping: &&[usize]| {
+            let groups = runs.get(from..from + grouping.len());
+            groups.is_some_and(|groups| {
+                groups.iter().map(|run| run.len()).eq(grouping.iter().copied())
+                    && groups.windows(2).all(dot)
+                    && is_card(text, groups)
+            })
+        };
+        let lengths = GROUPINGS.iter().copied().filter(is_grouped).map(<[usize]>::len);
+        if let Some(length) = lengths.max() {
+            sink.offer(runs[from].start, runs[from + length - 1].end);
+        }
     }
 }
 

@@ -16,10 +16,27 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             continue;
         }
         if let Some(end) = domain_end(text, at + 1) {
-            sink.offer(start, end);
+            if !is_repository(text, start, end) {
+                sink.offer(start, end);
+            }
             from = end;
         }
     }
+}
+
+/// Whether this is the address of a repository and no mailbox: `git@github.com:owner/name`,
+/// `ssh://git@host/path`.
+fn is_repository(text: &Text<'_>, start: usize, end: usize) -> bool {
+    const ACCOUNTS: [&[u8]; 3] = [b"git@", b"hg@", b"svn@"];
+    const HOSTS: [&str; 4] = ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"];
+    let address = &text.bytes[start..end];
+    let Some(account) = ACCOUNTS.iter().find(|account| address.starts_with(account)) else {
+        return false;
+    };
+    let host = &text.str[start + account.len()..end];
+    let has_path = matches!(text.at(end), b':' | b'/') && !text.at(end + 1).is_ascii_whitespace();
+    let is_hosted = HOSTS.iter().any(|known| host.eq_ignore_ascii_case(known));
+    has_path || is_hosted || text.window_before(start, 3) == b"://"
 }
 
 /// Where the longest domain with a top level of two letters or more ends.

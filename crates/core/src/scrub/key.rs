@@ -33,7 +33,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             let rule = &RULES[found.pattern().as_usize()];
             keys.extend(key_end(text, rule, start).map(|end| (start, end)));
         }
-        shaped(text, *word, &mut keys);
+        shaped(text, word, &mut keys);
     }
     if text.has(has::COLON | has::NUMBER) {
         keys.extend(telegram(text));

@@ -8,7 +8,9 @@
 //! Promises: a fixed number of passes over the text, each linear in it whatever it is; ranges are
 //! byte ranges of the text as it was given, on character boundaries, in order and disjoint; scrubbing
 //! twice gives what scrubbing once gives. For that the text is searched again as it looks after
-//! scrubbing until nothing new is found: a number can end where another one began.
+//! scrubbing until nothing new is found: a number can end where another one began. A text with
+//! characters that only look different (full-width digits, no-break spaces, percent-encoding) is
+//! searched as it reads first, and then as it is.
 //!
 //! Deliberately absent: names, addresses, dates and whatever else needs to know who is meant; a
 //! guess by entropy. The user's own patterns cost what the `regex` crate costs, which may be more
@@ -17,8 +19,10 @@
 
 mod byte;
 mod card;
+mod context;
 mod email;
 mod email_unicode;
+mod fold;
 mod iban;
 mod ip;
 mod key;
@@ -28,6 +32,7 @@ mod pem;
 mod phone;
 mod phone_international;
 mod phone_national;
+mod scheme;
 mod secret;
 mod sink;
 mod slug;
@@ -41,6 +46,7 @@ pub use pattern::pattern;
 use regex::Regex;
 use thiserror::Error;
 
+use fold::FoldedText;
 use sink::Sink;
 use text::{Text, has};
 
@@ -57,11 +63,11 @@ pub enum Family {
     Email,
     /// A North American phone number with separators.
     Phone,
-    /// A social security number, 3-2-4 with dashes.
+    /// A social security number, 3-2-4 with dashes, blanks or dots.
     Ssn,
     /// A JSON web token of three parts.
     Jwt,
-    /// A token behind the word `Bearer`.
+    /// A token behind the word `Bearer`, in any case.
     Bearer,
     /// A payment card of 13 to 19 digits that passes Luhn's check.
     Card,
@@ -69,7 +75,8 @@ pub enum Family {
     CardMaestro,
     /// A key of a cloud or service, known by its prefix or shape.
     ApiKey,
-    /// A value assigned to the name of a secret (`password=`, `api_key: "..."`).
+    /// A value assigned to the name of a secret (`password=`, `api_key: "..."`), or credentials behind
+    /// the word of another scheme than `Bearer` (`Basic`, `Token`).
     Secret,
     /// A PEM block with a private key.
     PrivateKey,
@@ -167,16 +174,18 @@ const PASSES: &[(Family, u16, Find)] = &[
     (Family::PrivateKey, has::DASH, pem::find),
     (Family::ConnectionString, has::AT | has::COLON | has::SLASH, url::find),
     (Family::ApiKey, has::NOTHING, key::find),
-    (Family::Secret, has::ASSIGN | has::DIGIT, secret::find),
+    (Family::Secret, has::ASSIGN, secret::find),
+    (Family::Secret, has::NOTHING, scheme::find),
     (Family::EmailUnicode, has::AT | has::BEYOND_ASCII, email_unicode::find),
     (Family::Iban, has::NUMBER, iban::find),
     (Family::Email, has::AT | has::DOT, email::find),
     (Family::PhoneInternational, has::NUMBER, phone_international::find),
     (Family::Phone, has::NUMBER, phone::find),
-    (Family::Ssn, has::NUMBER | has::DASH, ssn::find),
+    (Family::Ssn, has::NUMBER, ssn::find),
     (Family::Jwt, has::DOT | has::J, token::find_jwt),
     (Family::Bearer, has::NOTHING, token::find_bearer),
     (Family::Card, has::NUMBER, card::find),
+    (Family::Card, has::NUMBER | has::DOT, card::find_dotted),
     (Family::CardMaestro, has::NUMBER, card::find_maestro),
     (Family::IpAddress, has::DIGITS | has::DOT, ip::find_v4),
     (Family::IpAddress, has::COLON | has::DIGIT, ip::find_v6),
@@ -201,12 +210,12 @@ impl Scrubber {
 
     /// Where something is, in order.
     pub fn find(&self, text: &str) -> Vec<Found> {
-        let mut found = self.find_once(text);
+        let mut found = self.find_round(text);
         for _ in 1..MOST_ROUNDS {
             if found.is_empty() {
                 break;
             }
-            let more = self.find_once(&marked(text, &found));
+            let more = self.find_round(&marked(text, &found));
             if more.is_empty() {
                 break;
             }
@@ -215,22 +224,33 @@ impl Scrubber {
         found
     }
 
-    fn find_once(&self, text: &str) -> Vec<Found> {
+    /// What one look at a text finds: in the folded text if it folds to another one and something is
+    /// there, or else in the text as it is.
+    fn find_round(&self, text: &str) -> Vec<Found> {
         let text = Text::new(text);
+        if let Some(folded) = FoldedText::new(&text) {
+            let mut sink = Sink::new(&text);
+            self.find_custom(&text, &mut sink);
+            let found = sink.finish();
+            let found = if found.is_empty() { find_folded(&folded) } else { found };
+            if !found.is_empty() {
+                return found;
+            }
+        }
         let mut sink = Sink::new(&text);
+        self.find_custom(&text, &mut sink);
+        find_families(&text, &mut sink);
+        sink.finish()
+    }
+
+    /// What the user's own patterns match, in the text as it was given.
+    fn find_custom(&self, text: &Text<'_>, sink: &mut Sink) {
         for pattern in &self.custom {
             sink.begin(Family::Custom);
             for found in pattern.find_iter(text.str) {
                 sink.offer(found.start(), found.end());
             }
         }
-        for (family, needs, find) in PASSES {
-            if text.has(*needs) {
-                sink.begin(*family);
-                find(&text, &mut sink);
-            }
-        }
-        sink.finish()
     }
 
     /// The text with markers in the place of what was found.
@@ -239,9 +259,10 @@ impl Scrubber {
         Scrubbed { text: marked(text, &found), found }
     }
 
-    /// A slug without the e-mail address or phone number it carries, for comparing slugs.
+    /// A slug without the e-mail address or phone number it carries.
     ///
-    /// Hyphens may stand for what a slug cannot hold: `ada-at-example-com` is an address too.
+    /// Hyphens may stand for what a slug cannot hold: `ada-at-example-com` is an address too. Digits
+    /// between hyphens are a number of anything unless they can be dialled.
     pub fn scrub_slug(&self, slug: &str) -> String {
         let text = Text::new(slug);
         let mut sink = Sink::new(&text);
@@ -253,8 +274,36 @@ impl Scrubber {
                 find(&text, &mut sink);
             }
         }
-        marked(slug, &sink.finish())
+        let mut found = sink.finish();
+        found.retain(|found| slug::is_personal(found.family, &slug[found.start..found.end]));
+        marked(slug, &found)
     }
+
+    /// A tag, a type or a source without personal data: scrubbed like a query, and like a slug.
+    pub fn scrub_name(&self, name: &str) -> String {
+        self.scrub_slug(&self.scrub(name).text)
+    }
+}
+
+fn find_families(text: &Text<'_>, sink: &mut Sink) {
+    for (family, needs, find) in PASSES {
+        if text.has(*needs) {
+            sink.begin(*family);
+            find(text, sink);
+        }
+    }
+}
+
+/// What is found in a folded text, as ranges of the original.
+fn find_folded(folded: &FoldedText) -> Vec<Found> {
+    let text = Text::new(&folded.text);
+    let mut sink = Sink::new(&text);
+    find_families(&text, &mut sink);
+    let original = |found: Found| {
+        let range = folded.original(found.start..found.end);
+        Found { family: found.family, start: range.start, end: range.end }
+    };
+    sink.finish().into_iter().map(original).collect()
 }
 
 /// What a found range becomes.
@@ -349,16 +398,24 @@ mod tests {
             "555-123-4567 ",
             "x 1",
             "call 12 34 56 ",
+            "Basic ",
+            "Basic YTpi",
+            "TOKEN ",
+            "authorization: ",
+            "authorization: x ",
+            "authorization=",
+            "token /",
+            "SKU-",
+            "password=a",
+            "part no no no ",
+            "123 45 6789 ",
+            "4111.",
+            "4111.1111.1111.1111.",
         ] {
             let text = piece.repeat(65_536 / piece.len());
             let text = Text::new(&text);
             let mut sink = Sink::new(&text);
-            for (family, needs, find) in PASSES {
-                if text.has(*needs) {
-                    sink.begin(*family);
-                    find(&text, &mut sink);
-                }
-            }
+            find_families(&text, &mut sink);
             let steps = text.steps.get() / text.bytes.len();
             assert!(steps <= MOST_STEPS, "{piece:?}: {steps} steps per byte");
         }

@@ -2,18 +2,31 @@
 //!
 //! An optional `+` with one to three digits, an area of three digits (in parentheses, or followed by
 //! a blank, a dot or a dash), three digits, an optional separator, four digits; no digit on either
-//! side. Ten bare digits are none: too many other things have ten digits.
+//! side. Ten bare digits are none: too many other things have ten digits. Unlike the reference's, a
+//! number that counts something or belongs to a thing (`123 456 7890 rows`, `SKU 123-456-7890`) is none.
 
 use super::byte::is_blank;
+use super::context;
 use super::sink::Sink;
 use super::text::{Run, Text};
 
 pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     for area in 0..text.runs().len() {
-        if let Some((start, end)) = number(text, area, sink) {
+        if let Some((start, end)) = number(text, area, sink)
+            && !is_other(text, start, end)
+        {
             sink.offer(start, end);
         }
     }
+}
+
+/// Whether digits without a country code count something or name a thing.
+fn is_other(text: &Text<'_>, start: usize, end: usize) -> bool {
+    let has_blanks =
+        || text.bytes[start..end].iter().all(|byte| *byte == b' ' || byte.is_ascii_digit());
+    let is_bare = text.at(start).is_ascii_digit();
+    is_bare
+        && (context::is_code(text, start, end) || (has_blanks() && context::is_counted(text, end)))
 }
 
 /// The number whose area code is or ends a run.

@@ -5,6 +5,7 @@
 //! the same bytes is left to it.
 
 use super::byte::is_word;
+use super::context;
 use super::phone;
 use super::sink::Sink;
 use super::text::{Run, Text};
@@ -65,7 +66,21 @@ fn number(text: &Text<'_>, at: usize, sink: &Sink) -> Option<(usize, usize)> {
     if touches && !sink.ends_at(start) {
         return None;
     }
-    longest(text, &runs[at..], skip, bare).map(|end| (start, end))
+    let has_zeros = skip > 0;
+    if has_zeros && goes_on_a_row(text, &runs[..at], start, sink) {
+        return None;
+    }
+    let end = longest(text, &runs[at..], skip, bare)?;
+    let is_other = || context::is_code(text, start, end) || context::is_counted(text, end);
+    (!has_zeros || !is_other()).then_some((start, end))
+}
+
+/// Whether zeros stand behind a group of four digits that nothing claimed, as in the middle of a card.
+fn goes_on_a_row(text: &Text<'_>, before: &[Run], start: usize, sink: &Sink) -> bool {
+    before.last().is_some_and(|last| {
+        let is_joined = last.end + 1 == start && text.at(last.end) == b' ';
+        is_joined && last.len() == 4 && !sink.ends_at(last.end)
+    })
 }
 
 /// Where the longest valid number ends that begins with the first run.

@@ -7,6 +7,7 @@
 //! Deliberately absent: digits without separators, and dates, ZIP+4 codes and decimals.
 
 use super::byte::is_word;
+use super::context;
 use super::phone_international::{extension_end, joins};
 use super::sink::Sink;
 use super::text::{Run, Text};
@@ -53,6 +54,10 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
 /// A number begins where a chain does or where a group says so, and ends before one of these places.
 /// Other places would depend on what else was found in the chain.
 fn find_in(text: &Text<'_>, chain: &[Run], sink: &mut Sink) {
+    // Four groups of four are a card, or a mistyped one, and no number begins within it.
+    if chain.len() == 4 && chain.iter().all(|run| run.len() == 4) {
+        return;
+    }
     let begins = |at: usize| at == 0 || at == chain.len() || begins_number(text, chain[at]);
     let mut from = 0;
     while from < chain.len() {
@@ -140,8 +145,13 @@ impl<'a> Number<'a> {
         plain && self.groups.iter().all(|run| run.len() >= 2)
     }
 
-    /// Decimals and versions, ZIP+4 codes, dates and years.
+    /// Counts and codes of things, decimals and versions, ZIP+4 codes, dates and years.
     fn is_other(&self) -> bool {
+        let has_blanks = self.text.at(self.groups[0].end) == b' ';
+        let is_counted = has_blanks && context::is_counted(self.text, self.end);
+        if is_counted || context::is_code(self.text, self.start, self.end) {
+            return true;
+        }
         let lengths: Vec<usize> = self.groups.iter().map(|run| run.len()).collect();
         let dots = self.text.at(self.groups[0].end) == b'.';
         let year = |run: &Run| {

@@ -28,6 +28,9 @@ pub(super) mod has {
     pub(in super::super) const DIGITS: u16 = 1 << 10;
     /// At least as many digits as the shortest phone number has.
     pub(in super::super) const NUMBER: u16 = 1 << 12;
+    pub(in super::super) const PERCENT: u16 = 1 << 13;
+    /// The first byte of a character that may stand for one of ASCII, or for none.
+    pub(in super::super) const FOLDABLE: u16 = 1 << 14;
 }
 
 const DIGITS_OF_ADDRESS: usize = 4;
@@ -37,6 +40,8 @@ const CLASSES: [u16; 256] = classes();
 
 /// The fewest characters of a key or a token, together with what it begins with.
 const LONG_WORD: usize = 13;
+/// The fewest characters of credentials behind the word of a scheme.
+const WORD: usize = 10;
 
 /// A part of a text as long as its bytes are of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +133,14 @@ impl<'t> Text<'t> {
     }
 
     /// Every long word: all keys and tokens are in one.
-    pub(super) fn long_words(&self) -> &[Run] {
-        self.words.get_or_init(|| long_words(self.bytes))
+    pub(super) fn long_words(&self) -> impl Iterator<Item = Run> {
+        self.words().iter().copied().filter(|word| word.len() >= LONG_WORD)
+    }
+
+    /// Every long word, and every shorter one behind what may be the word of a scheme: all credentials
+    /// are in one.
+    pub(super) fn words(&self) -> &[Run] {
+        self.words.get_or_init(|| words(self.bytes))
     }
 }
 
@@ -160,23 +171,32 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
     runs
 }
 
-/// Looks at every thirteenth byte and, where it may be in a long word, back to where that begins.
-fn long_words(bytes: &[u8]) -> Vec<Run> {
+/// Looks at every tenth byte and, where it may be in a word, back to where that begins.
+fn words(bytes: &[u8]) -> Vec<Run> {
     let mut words = Vec::new();
     let mut from = 0;
-    while let Some(part) = bytes.get(from..from + LONG_WORD) {
+    while let Some(part) = bytes.get(from..from + WORD) {
         match part.iter().rposition(|byte| !is_in_long_word(*byte)) {
             Some(last) => from += last + 1,
             None => {
-                let rest = &bytes[from + LONG_WORD..];
+                let rest = &bytes[from + WORD..];
                 let more = rest.iter().position(|byte| !is_in_long_word(*byte));
-                let end = from + LONG_WORD + more.unwrap_or(rest.len());
-                words.push(Run { start: from, end });
+                let end = from + WORD + more.unwrap_or(rest.len());
+                if end - from >= LONG_WORD || may_follow_scheme(bytes, from) {
+                    words.push(Run { start: from, end });
+                }
                 from = end;
             }
         }
     }
     words
+}
+
+/// Whether blanks stand before a place, and before them perhaps the last letter of a scheme.
+fn may_follow_scheme(bytes: &[u8], at: usize) -> bool {
+    let [.., last, blank] = bytes[..at] else { return false };
+    let is_last = matches!(last | 0x20, b'r' | b'c' | b'n') || last.is_ascii_whitespace();
+    blank.is_ascii_whitespace() && is_last
 }
 
 fn is_in_long_word(byte: u8) -> bool {
@@ -196,8 +216,13 @@ const fn classes() -> [u16; 256] {
             b'-' => has::DASH | has::LONG_WORD,
             b'.' => has::DOT | has::LONG_WORD,
             b'J' => has::J | has::LONG_WORD,
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'+' => has::LONG_WORD,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'+' | b'~' => has::LONG_WORD,
             b'[' => has::BRACKET,
+            b'%' => has::PERCENT,
+            // What `fold` knows begins with one of these.
+            0xc2 | 0xcd | 0xd8 | 0xd9 | 0xdb | 0xe0..=0xe3 | 0xef | 0xf0 | 0xf3 => {
+                has::BEYOND_ASCII | has::FOLDABLE
+            }
             128..=255 => has::BEYOND_ASCII,
             _ => 0,
         };
@@ -217,7 +242,9 @@ mod tests {
         assert_eq!(text.runs(), [Run { start: 5, end: 7 }, Run { start: 8, end: 11 }]);
         assert!(!Text::new("in 999").has(has::DIGITS));
         let text = Text::new("a short one, then thirteen-long!");
-        assert_eq!(text.long_words(), [Run { start: 18, end: 31 }]);
-        assert_eq!(Text::new("twelve-chars x").long_words(), []);
+        assert!(text.long_words().eq([Run { start: 18, end: 31 }]));
+        assert_eq!(text.words(), [Run { start: 18, end: 31 }]);
+        let text = Text::new("twelve-chars x Bearer twelve-chars");
+        assert_eq!((text.long_words().count(), text.words().len()), (0, 1));
     }
 }

@@ -1,10 +1,11 @@
-//! JSON web tokens and bearer tokens, as the reference finds them.
+//! JSON web tokens and bearer tokens, as the reference finds them, except that the word has any case
+//! and prose (`bearer authentication`) is no token.
 
 use std::sync::LazyLock;
 
 use memchr::memmem;
 
-use super::byte::{is_url64, is_word};
+use super::byte::{is_english, is_url64, is_word};
 use super::sink::Sink;
 use super::text::Text;
 
@@ -12,19 +13,17 @@ use super::text::Text;
 const PART: usize = 8;
 /// The fewest characters of a bearer token.
 const BEARER: usize = 10;
-/// The word without its first letter, which has two cases.
-const EARER: &str = "earer";
+const WORD: &[u8] = b"bearer";
 
 /// `{"` in base64.
 static HEADER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("eyJ"));
-static WORD: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(EARER));
 
 /// `eyJ` and three parts of base64url joined by dots, at the beginning of a word.
 pub(super) fn find_jwt(text: &Text<'_>, sink: &mut Sink) {
     let mut from = 0;
-    let beginnings = text.long_words().iter().flat_map(|word| {
+    let beginnings = text.long_words().flat_map(|word| {
         let places = HEADER.find_iter(&text.bytes[word.start..word.end]);
-        places.map(|at| word.start + at)
+        places.map(move |at| word.start + at)
     });
     for start in beginnings {
         if start < from || is_word(text.before(start)) {
@@ -46,19 +45,34 @@ fn next_part(text: &Text<'_>, dot: usize) -> Option<usize> {
     (text.at(dot) == b'.' && end - dot > PART).then_some(end)
 }
 
-/// `Bearer` or `bearer`, blanks, and ten token characters or more.
+/// `Bearer` in any case, blanks, and ten token characters or more that are no English word.
 pub(super) fn find_bearer(text: &Text<'_>, sink: &mut Sink) {
-    for rest in WORD.find_iter(text.bytes) {
-        if rest == 0 || !matches!(text.bytes[rest - 1], b'b' | b'B') {
+    for word in text.words() {
+        let may_follow = |bytes: &[u8]| match bytes {
+            [.., last, _] => last | 0x20 == b'r' || last.is_ascii_whitespace(),
+            _ => false,
+        };
+        if !may_follow(&text.bytes[..word.start]) {
             continue;
         }
-        let (start, word_end) = (rest - 1, rest + EARER.len());
-        let token = text.end_of(word_end, |byte| byte.is_ascii_whitespace());
-        let end = text.end_of(token, is_token);
-        if !is_word(text.before(start)) && token > word_end && end - token >= BEARER {
+        let Some(start) = scheme_before(text, word.start, WORD) else { continue };
+        let end = text.end_of(word.start, is_token);
+        let token = &text.bytes[word.start..end];
+        if token.len() >= BEARER && !is_english(token) {
             sink.offer(start, end);
         }
     }
+}
+
+/// Where the word of a scheme begins that stands, in any case, before the blanks before a place.
+pub(super) fn scheme_before(text: &Text<'_>, at: usize, scheme: &[u8]) -> Option<usize> {
+    if at == 0 || !text.before(at).is_ascii_whitespace() {
+        return None;
+    }
+    let end = text.start_of(at, 0, |byte| byte.is_ascii_whitespace());
+    let start = end.checked_sub(scheme.len())?;
+    let is_scheme = text.bytes[start..end].eq_ignore_ascii_case(scheme);
+    (is_scheme && !is_word(text.before(start))).then_some(start)
 }
 
 fn is_token(byte: u8) -> bool {

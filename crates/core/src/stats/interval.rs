@@ -10,6 +10,9 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Where shares and most measures of retrieval lie.
+    pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
+
     /// Whether a value is inside.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)

@@ -4,8 +4,11 @@
 //! argument. Where there is nothing to say the answer is `None`, never NaN.
 
 mod alpha;
+mod beta;
 mod binomial;
 mod bootstrap;
+mod bounded_mean;
+mod clopper_pearson;
 mod holm;
 mod interval;
 mod mcnemar;
@@ -19,13 +22,13 @@ mod wilson;
 
 pub use alpha::{Alpha, Metric, NoAlpha, krippendorff};
 pub use bootstrap::{Difference, Resampling, bootstrap_mean, paired_bootstrap};
+pub use bounded_mean::bounded_mean;
+pub use clopper_pearson::clopper_pearson;
 pub use holm::holm;
 pub use interval::Interval;
 pub use mcnemar::mcnemar;
 pub use mean::{deviation, mean, weighted_mean};
 pub use percentile::percentile;
-pub use permutation::paired_permutation;
-pub use power::{
-    Errors, rows_for_mean_drop, rows_for_rate_drop, smallest_mean_drop, smallest_rate_drop,
-};
+pub use permutation::{EXACT, fewest_changes, paired_permutation};
+pub use power::{POWER, smallest_drop_below, smallest_drop_surely_below, smallest_paired_drop};
 pub use wilson::wilson;

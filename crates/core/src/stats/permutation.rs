@@ -1,19 +1,134 @@
 //! The paired randomisation test (Fisher 1935; for retrieval, Smucker, Allan and Carterette,
 //! CIKM 2007): if two systems are equal, the sign of each query's difference is a coin toss.
+//!
+//! The p-value is exact where that is possible: differences of one size are a sign test (for yes
+//! and no that is McNemar's), those of a few sizes are a sum of a few binomial variables, and up to
+//! [`EXACT`] differences all assignments of signs are counted. Only past that are assignments drawn.
 
+use super::mcnemar::mcnemar;
 use super::rng::Rng;
 
+/// Up to so many differences other than 0, all 2^n assignments of signs are counted: the sums of
+/// each half are listed, and pairs of sums counted in order (Pagano and Tritchler, JASA 78, 1983, count
+/// on a grid; this needs none).
+pub const EXACT: usize = 24;
+
 /// The two-sided p-value of the mean of paired differences: the share of sign assignments whose
-/// mean is at least as far from zero, the observed one among them. `rounds` assignments are drawn,
-/// the same ones for the same seed. Without a difference, 1.
+/// mean is at least as far from zero, the observed one among them. Where that can't be counted, `rounds`
+/// assignments are drawn, the same ones for the same seed. Without a difference, 1.
 pub fn paired_permutation(differences: &[f64], rounds: u32, seed: u64) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
+    exact_p(&moved, EXACT, 20_000).unwrap_or_else(|| drawn(&moved, rounds, seed))
+}
+
+/// The exact p-value of differences none of which is 0; none when there are more than `most` of them, of
+/// sizes that leave more than `cases` sums.
+pub(super) fn exact_p(moved: &[f64], most: usize, cases: usize) -> Option<f64> {
     if moved.is_empty() || moved.iter().any(|d| !d.is_finite()) {
+        return Some(1.0);
+    }
+    if moved.len() <= most { Some(counted(moved)) } else { by_size(moved, cases) }
+}
+
+/// The fewest differences other than 0 with which the two-sided test can reach a p-value of `alpha`:
+/// of n that all have one sign, it is 2 / 2^n.
+pub fn fewest_changes(alpha: f64) -> usize {
+    if alpha > 0.0 { (2.0 / alpha.min(1.0)).log2().ceil() as usize } else { usize::MAX }
+}
+
+/// Sums of the same numbers in another order differ by rounding: this close is equal.
+fn bar(moved: &[f64]) -> f64 {
+    let all: f64 = moved.iter().map(|d| d.abs()).sum();
+    moved.iter().sum::<f64>().abs() - 1e-9 * all
+}
+
+/// The p-value by how many differences of each size are positive; none when that is too many cases.
+fn by_size(moved: &[f64], most: usize) -> Option<f64> {
+    let mut sizes: Vec<f64> = moved.iter().map(|d| d.abs()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    let mut groups: Vec<(f64, usize)> = Vec::new();
+    let mut cases = 1;
+    for size in sizes {
+        match groups.last_mut() {
+            Some((same, count)) if size - *same <= 1e-9 * size => {
+                cases = cases / (*count + 1) * (*count + 2);
+                *count += 1;
+            }
+            _ => {
+                cases *= 2;
+                groups.push((size, 1));
+            }
+        }
+        if cases > most {
+            return None;
+        }
+    }
+    if groups.len() == 1 {
+        let lower = moved.iter().filter(|d| **d < 0.0).count();
+        return Some(mcnemar(lower as u64, (moved.len() - lower) as u64));
+    }
+    let mut sums = vec![(0.0, 1.0)];
+    for (size, count) in groups {
+        let signs = signs(count);
+        let mut with = Vec::with_capacity(sums.len() * signs.len());
+        for (sum, p) in &sums {
+            with.extend(signs.iter().map(|(sign, share)| (sum + sign * size, p * share)));
+        }
+        sums = with;
+    }
+    let bar = bar(moved);
+    let far = sums.iter().filter(|(sum, _)| sum.abs() >= bar).map(|(_, p)| p);
+    Some(far.sum::<f64>().min(1.0))
+}
+
+/// The sums of so many signs, each with its probability.
+fn signs(count: usize) -> Vec<(f64, f64)> {
+    let n = count as f64;
+    let mut log = -n * std::f64::consts::LN_2;
+    let each = (0..=count).map(|heads| {
+        let heads = heads as f64;
+        if heads > 0.0 {
+            log += ((n - heads + 1.0) / heads).ln();
+        }
+        (2.0 * heads - n, log.exp())
+    });
+    each.collect()
+}
+
+/// All assignments. Each has a mirror image as far on the other side, so one side counts twice.
+fn counted(moved: &[f64]) -> f64 {
+    let bar = bar(moved);
+    if bar <= 0.0 {
         return 1.0;
     }
-    let observed = moved.iter().sum::<f64>().abs();
-    // Sums of the same numbers in another order differ by rounding: equal means nearly equal.
-    let bar = observed * (1.0 - 1e-12);
+    if moved.iter().all(|d| *d < 0.0) || moved.iter().all(|d| *d > 0.0) {
+        return 2.0 * 0.5f64.powf(moved.len() as f64);
+    }
+    let (left, right) = moved.split_at(moved.len() / 2);
+    let (left, right) = (sums(left), sums(right));
+    // As the left sum rises, more of the right sums reach the bar with it.
+    let (mut far, mut reached) = (0, 0);
+    for sum in &left {
+        while reached < right.len() && sum + right[right.len() - 1 - reached] >= bar {
+            reached += 1;
+        }
+        far += reached;
+    }
+    (2.0 * far as f64 / (left.len() * right.len()) as f64).min(1.0)
+}
+
+/// The sums of all assignments of signs, in order.
+fn sums(values: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for value in values {
+        sums = sums.iter().flat_map(|sum| [sum + value, sum - value]).collect();
+    }
+    sums.sort_unstable_by(f64::total_cmp);
+    sums
+}
+
+fn drawn(moved: &[f64], rounds: u32, seed: u64) -> f64 {
+    let bar = bar(moved);
     let mut coins = Coins::new(seed);
     let far = (0..rounds).filter(|_| {
         let sum: f64 = moved.iter().map(|d| if coins.toss() { *d } else { -*d }).sum();
@@ -23,18 +138,18 @@ pub fn paired_permutation(differences: &[f64], rounds: u32, seed: u64) -> f64 {
 }
 
 /// Coin tosses, 64 from each random number.
-struct Coins {
+pub(super) struct Coins {
     rng: Rng,
     bits: u64,
     left: u32,
 }
 
 impl Coins {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self { rng: Rng::new(seed), bits: 0, left: 0 }
     }
 
-    fn toss(&mut self) -> bool {
+    pub(super) fn toss(&mut self) -> bool {
         if self.left == 0 {
             (self.bits, self.left) = (self.rng.next(), 64);
         }
@@ -50,8 +165,8 @@ mod tests {
     use super::*;
 
     /// All assignments, one by one.
-    fn exact(differences: &[f64]) -> f64 {
-        let observed = differences.iter().sum::<f64>().abs() * (1.0 - 1e-12);
+    fn one_by_one(differences: &[f64]) -> f64 {
+        let observed = differences.iter().sum::<f64>().abs() - 1e-9;
         let all = 1u32 << differences.len();
         let far = (0..all).filter(|signs| {
             let signed = |(at, d): (usize, &f64)| if signs >> at & 1 == 1 { *d } else { -*d };
@@ -61,16 +176,36 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_counting_all_assignments() {
+    fn agrees_with_all_assignments_one_by_one() {
         for differences in [
             &[0.1, 0.2, 0.3, -0.1, 0.4, 0.05, 0.2, -0.3][..],
             &[1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
             &[0.5, -0.5, 0.25, -0.25, 0.1],
+            &[-0.7],
+            &[0.3, 0.1, 0.2],
         ] {
             let (found, expected) =
-                (paired_permutation(differences, 100_000, 7), exact(differences));
-            assert!((found - expected).abs() < 0.006, "{found} {expected}");
+                (paired_permutation(differences, 1, 7), one_by_one(differences));
+            assert!((found - expected).abs() < 1e-12, "{differences:?}: {found} {expected}");
+            let by_size = by_size(differences, 1000).unwrap();
+            assert!((by_size - expected).abs() < 1e-12, "{differences:?}: {by_size}");
+            let (drawn, exact) = (drawn(differences, 100_000, 7), expected);
+            assert!((drawn - exact).abs() < 0.006, "{differences:?}: {drawn} {exact}");
         }
+    }
+
+    #[test]
+    fn all_of_one_sign_is_two_of_all_assignments() {
+        for n in [4, 6, 8, 20, 24] {
+            let falls: Vec<f64> = (1..=n).map(|at| -f64::from(at) / 100.0).collect();
+            let expected = 2.0 / 2f64.powi(n);
+            let found = paired_permutation(&falls, 1, 1);
+            assert!((found - expected).abs() < 1e-9, "{n}: {found}");
+        }
+        // A sign test of any length needs no draws.
+        assert!((paired_permutation(&[-1.0; 40], 1, 1) - 2.0 / 2f64.powi(40)).abs() < 1e-15);
+        assert_eq!([0.05, 0.05 / 8.0, 1.0, 2.0].map(fewest_changes), [6, 9, 1, 1]);
+        assert_eq!(fewest_changes(0.0), usize::MAX);
     }
 
     #[test]
@@ -78,7 +213,9 @@ mod tests {
         assert_eq!(paired_permutation(&[], 100, 1), 1.0);
         assert_eq!(paired_permutation(&[0.0, 0.0], 100, 1), 1.0);
         assert_eq!(paired_permutation(&[f64::NAN, 1.0], 100, 1), 1.0);
-        let same = |seed| paired_permutation(&[0.3, -0.1, 0.2, 0.4], 1000, seed);
+        assert_eq!(paired_permutation(&[0.3, -0.1, -0.2], 100, 1), 1.0);
+        let many: Vec<f64> = (0..40).map(|at| f64::from(at) / 40.0 - 0.31).collect();
+        let same = |seed| paired_permutation(&many, 1000, seed);
         assert_eq!(same(1), same(1));
     }
 }

@@ -1,8 +1,8 @@
 //! Names of threads in a query: they lead to somebody's conversation and find nothing.
 //!
 //! Scrubbing takes personal data out; this takes out what only points at it: times that name messages,
-//! addresses of messages, and ids that follow the word. What stands in their place is always the same, so
-//! that two people who asked the same of two threads asked the same.
+//! addresses of messages, and ids that follow the word. The replacement is always the same; the hash of the
+//! original text keeps queries about two threads apart.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -19,7 +19,7 @@ static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         // The time that names a message, with its six digits.
         r"\b\d{10}\.\d{6}\b",
         // An id behind the word.
-        r"(?i)\bthread(?:[ _-]?(?:id|ts|key))?[ ]*[:=#][ ]*[\w.-]*\d[\w.-]*",
+        r"(?i)\bthread(?:[\p{Zs}_-]?(?:id|ts|key))?\p{Zs}*[:=#]\p{Zs}*[\w.-]*\d[\w.-]*",
     ]
     .map(|pattern| Regex::new(pattern).expect("the pattern is well formed"))
 });
@@ -53,6 +53,7 @@ mod tests {
         check("thread_ts=1700000000.123456 about berths", "thread_ts=[THREAD] about berths");
         check("Thread #4711 on berths", "[THREAD] on berths");
         check("thread id: ab-12", "[THREAD]");
+        check("thread\u{a0}id:\u{a0}ab-12", "[THREAD]");
         check("which thread pool has 16 threads?", "which thread pool has 16 threads?");
         check("thread safety of #123", "thread safety of #123");
         check("who owns the planner?", "who owns the planner?");

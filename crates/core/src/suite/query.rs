@@ -3,7 +3,10 @@
 use crate::hash::Hash;
 use crate::named;
 use crate::request::RetrievalMode;
+use crate::scrub::MARKER;
 use crate::target::QuestionFilter;
+
+use super::anonymous::THREAD;
 
 /// A canonical query.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +15,9 @@ pub struct CanonicalQuery {
     pub id: String,
     /// What is asked, scrubbed.
     pub text: String,
+    /// Tells it from others with the same scrubbed text: the id of a key and a keyed hash of the original,
+    /// where scrubbing changed it.
+    pub original_hash: Option<String>,
     /// The source that it is about.
     pub source: Option<String>,
     /// How hard it is.
@@ -162,6 +168,20 @@ impl CanonicalQuery {
         Hash::of(words.join(" ").as_bytes())
     }
 
+    /// What makes it the same query as another: its text, and where that was scrubbed, what it was before.
+    pub fn identity_hash(&self) -> Hash {
+        let text = Self::text_hash(&self.text);
+        match &self.original_hash {
+            None => text,
+            Some(original) => Hash::of_parts(&[&text.0, original.as_bytes()]),
+        }
+    }
+
+    /// Whether it may stand for several queries: its text was scrubbed, and nothing tells what it was.
+    pub fn is_merged(&self) -> bool {
+        self.original_hash.is_none() && is_scrubbed(&self.text)
+    }
+
     /// This, with what another of the same text says: keys, snippets and tags of both, and of the rest what
     /// the other says, unless it says nothing. The id stays, and so does the state, but for a candidate that
     /// somebody adds themselves: that is a yes.
@@ -210,6 +230,11 @@ impl CanonicalQuery {
     pub fn has_key(&self) -> bool {
         !(self.expected.is_empty() && self.acceptable.is_empty() && self.entities.is_empty())
     }
+}
+
+/// Whether something was taken out of a text.
+pub fn is_scrubbed(text: &str) -> bool {
+    text.contains(MARKER) || text.contains(THREAD)
 }
 
 #[cfg(test)]

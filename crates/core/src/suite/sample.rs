@@ -65,6 +65,7 @@ pub(crate) mod tests {
         CanonicalQuery {
             id: id.to_owned(),
             text: format!("what is {id}?"),
+            original_hash: None,
             source: (!source.is_empty()).then(|| source.to_owned()),
             difficulty,
             mode: None,

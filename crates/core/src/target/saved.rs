@@ -47,7 +47,7 @@ impl Saved {
             for (query, hits) in run.rankings() {
                 let found = hits.iter().map(|hit| Found {
                     document: hit.doc.to_string(),
-                    score: hit.score.map(f64::from),
+                    score: hit.score,
                     ..Found::default()
                 });
                 let results = found.map(|one| ids.apply(one)).collect::<Result<_, _>>()?;

@@ -1,8 +1,8 @@
 //! Baselines: read, published, verified; files of other gbrains work unchanged.
 
 use gbrain_core::baseline::{
-    Baseline, BaselineError, Captures, Draft, Integrity, Metadata, PublishError, Published, Reader,
-    Thresholds, publish, query_hash,
+    Baseline, BaselineError, BaselineKey, Captures, Draft, Integrity, Metadata, PublishError,
+    Published, Reader, SignatureCheck, Thresholds, publish, query_hash,
 };
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::capture::{read_object, read_row};
@@ -38,6 +38,7 @@ fn draft() -> Draft {
         thresholds: Thresholds::default(),
         why: Some("a reason".to_owned()),
         previous: None,
+        key: None,
     }
 }
 
@@ -189,6 +190,126 @@ fn any_edit_is_refused() {
     }
 }
 
+/// Every way to change a file, with the hash left alone and with the hash deleted.
+#[test]
+fn an_edit_is_refused_with_and_without_its_hash() {
+    let first = published(&[row("z", &["x"])]).metadata;
+    let lines = [row("a", &["x"]), row("b", &["y"]), row("c", &["z"])];
+    let draft = Draft { previous: Some(first), ..draft() };
+    let text = publish(rows(&lines), &draft).unwrap().text;
+    let lines: Vec<&str> = text.lines().collect();
+    let join = |lines: &[&str]| lines.join("\n");
+    let edits = [
+        ("a row removed", join(&lines[..3])),
+        ("a row twice", join(&[lines[0], lines[1], lines[2], lines[3], lines[3]])),
+        ("rows in another order", join(&[lines[0], lines[2], lines[1], lines[3]])),
+        ("a row in the place of another", join(&[lines[0], lines[1], lines[1], lines[3]])),
+        ("the label", text.replace("\"mine\"", "\"yours\"")),
+        ("a threshold", text.replace("0.85", "0.05")),
+        ("the history", text.replace("\"row_count\":1,", "\"row_count\":7,")),
+        ("the reason", text.replace("a reason", "no reason")),
+        ("when it was published", text.replace("2026-03-01", "2026-04-01")),
+        ("a page", text.replace("\"y\"", "\"w\"")),
+        ("a latency", text.replace("\"latency_ms\":4", "\"latency_ms\":400")),
+        ("a weight", text.replace("\"weight\":1", "\"weight\":9")),
+        ("a new field", text.replacen("\"query\":", "\"scrubbed_retrieved\":[],\"query\":", 1)),
+        ("its metadata removed", join(&lines[1..])),
+    ];
+    for (name, edited) in edits {
+        assert_ne!(edited, text, "{name}");
+        for edited in [edited.clone(), without_hash(&edited)] {
+            let error = read(&edited).expect_err(name);
+            assert!(matches!(error, BaselineError::Edited { .. }), "{name}: {error}");
+        }
+    }
+}
+
+/// The file without the hash in its own metadata; that of the history stays.
+fn without_hash(text: &str) -> String {
+    let (head, rows) = text.split_once('\n').unwrap_or((text, ""));
+    match head.rfind(",\"rows_hash\":\"") {
+        None => text.to_owned(),
+        Some(at) => format!("{}}}\n{rows}", &head[..at]),
+    }
+}
+
+#[test]
+fn a_deleted_hash_is_refused_as_long_as_any_field_of_ours_is_left() {
+    let text = published(&[row("a", &["x"])]).text;
+    let bare = without_hash(&text);
+    assert!(!bare.contains("rows_hash"));
+    let strip = |text: &str, keys: &[&str]| {
+        let lines = text.lines().map(|line| {
+            let mut object: Value = serde_json::from_str(line).unwrap();
+            keys.iter().for_each(|key| drop(object.as_object_mut().unwrap().remove(*key)));
+            object.to_string()
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let metadata = ["weight_total", "synthetic", "why", "history"];
+    let check = |text: &str, field: &str| {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(field) && error.contains("rows_hash is gone"), "{error}");
+    };
+    check(&bare, "weight_total");
+    check(&strip(&bare, &metadata), "weight");
+    check(&strip(&bare, &["weight"]), "weight_total");
+    // With none of them left it is a file of another gbrain, and every report says so.
+    let foreign = strip(&bare, &[&metadata[..], &["weight"]].concat());
+    assert_eq!(read_baseline(&foreign).unwrap().integrity, Integrity::NotTamperEvident);
+    for field in ["retrieved", "corpus", "settings", "scrubbed", "cache", "synthetic"] {
+        let mut lines: Vec<Value> =
+            foreign.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        lines[1][field] = Value::Null;
+        let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        check(&text.join("\n"), field);
+    }
+}
+
+#[test]
+fn a_key_makes_edits_on_purpose_visible() {
+    let key = |text: &str| BaselineKey::new(text).unwrap();
+    let (ours, theirs) = (key("the key of this repository"), key("the key of another one"));
+    let lines = [row("a", &["x"]), row("b", &["y"])];
+    let signed = |key| {
+        let draft = Draft { key, ..draft() };
+        publish(rows(&lines), &draft).unwrap()
+    };
+    let read_with = |text: &str, check: SignatureCheck| {
+        let mut reader = Reader::default().checking(check);
+        text.lines().try_for_each(|line| reader.line(line))?;
+        reader.finish_baseline().map(|baseline| baseline.integrity)
+    };
+    let required = || SignatureCheck::Required(ours.clone());
+    let if_signed = || SignatureCheck::IfSigned(ours.clone());
+    let file = signed(Some(ours.clone()));
+    assert_eq!(file.metadata.key_id, Some(ours.id()));
+    assert_eq!(read_baseline(&file.text).unwrap().metadata, file.metadata);
+    assert_eq!(read_with(&file.text, required()), Ok(Integrity::Signed));
+    assert_eq!(read_with(&file.text, if_signed()), Ok(Integrity::Signed));
+    assert_eq!(read_with(&file.text, SignatureCheck::NoKey), Ok(Integrity::SignatureNotChecked));
+    // An edited file that is published without the key: its hash is right.
+    let forged = signed(None);
+    assert_eq!(read_with(&forged.text, SignatureCheck::NoKey), Ok(Integrity::Intact));
+    assert_eq!(read_with(&forged.text, if_signed()), Ok(Integrity::Intact));
+    assert_eq!(read_with(&forged.text, required()), Err(BaselineError::Unsigned));
+    // The signature of one file on another, and one of another key.
+    let hmac = |text: &str| {
+        let head: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        head["rows_hmac"].as_str().unwrap().to_owned()
+    };
+    let other = signed(Some(theirs));
+    let moved = other.text.replace(&hmac(&other.text), &hmac(&file.text));
+    for bad in [&other.text, &moved] {
+        for check in [required(), if_signed()] {
+            let error = read_with(bad, check).unwrap_err();
+            assert!(matches!(error, BaselineError::BadSignature { .. }), "{error}");
+        }
+    }
+    let half = file.text.replace(&format!(",\"rows_hmac\":\"{}\"", hmac(&file.text)), "");
+    assert!(matches!(read_with(&half, SignatureCheck::NoKey), Err(BaselineError::Edited { .. })));
+}
+
 #[test]
 fn what_a_checkout_does_to_line_ends_is_no_edit() {
     let text = published(&[row("a", &["x"])]).text;
@@ -227,6 +348,17 @@ fn bad_lines_are_named() {
     check(r#"{"schema_version":1,"tool_name":"query","latency_ms":1e300}"#, "`latency_ms`");
     check(r#"{"schema_version":1,"tool_name":"query","latency_ms":"x"}"#, "not JSON");
     check(r#"{"schema_version":1,"tool_name":"query","created_at":"soon"}"#, "`created_at`");
+    let timed = |cpu_ms: &str, calibration_ms: &str, repeats: &str| {
+        format!(
+            r#"{{"schema_version":1,"tool_name":"query","cpu_time":{{"cpu_ms":{cpu_ms},"calibration_ms":{calibration_ms},"repeats":{repeats},"method":"thread_cpu_min_1"}}}}"#
+        )
+    };
+    check(&timed("0", "1", "5"), "`cpu_time.cpu_ms`");
+    check(&timed("1e300", "1", "5"), "`cpu_time.cpu_ms`");
+    check(&timed("1", "-1", "5"), "`cpu_time.calibration_ms`");
+    check(&timed("1", "1", "0"), "`cpu_time.repeats`");
+    check(&timed("1", "1", "1000000"), "`cpu_time.repeats`");
+    check(&timed("\"x\"", "1", "5"), "not JSON");
     assert_eq!(read("\n\n"), Err(BaselineError::Empty));
     assert_eq!(read_baseline(&good), Err(BaselineError::NoMetadata));
 }

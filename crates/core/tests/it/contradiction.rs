@@ -301,7 +301,7 @@ fn corrected_rates_of_synthetic_brains() {
         let bias = sum / RUNS as f64 - rate;
         let coverage = f64::from(covered) / RUNS as f64;
         println!("rate {rate}: coverage {coverage:.3}, bias {bias:.4}");
-        assert!((0.93..=0.97).contains(&coverage), "{rate}: {coverage}");
+        assert!((0.93..=0.985).contains(&coverage), "{rate}: {coverage}");
         assert!(bias.abs() < 0.005, "{rate}: {bias}");
     }
 }

@@ -5,13 +5,32 @@ use gbrain_core::gate::{
     Confidence, CorrectnessThresholds, Judged, QueryResult, Regression, Status, Verdict,
     correctness, regression,
 };
-use gbrain_core::qrels::{JudgedQuery, Judgement};
-use gbrain_core::replay::{Caveat, Outcome, ReplayedRow, Skip};
+use gbrain_core::latency::{CpuTime, TimeComparison};
+use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement};
+use gbrain_core::replay::{Caveat, Compared, Outcome, ReplayedRow, Skip};
 
 use crate::replay::{compared, replayed};
 
 fn row(captured: &[&str], current: &[&str], ms: (Option<f64>, f64)) -> ReplayedRow {
     replayed(Outcome::Compared(Box::new(compared(captured, current, ms))))
+}
+
+/// A row whose ranking is the same, with these times.
+fn timed(timing: TimeComparison) -> ReplayedRow {
+    let same = compared(&["a"], &["a"], (Some(1.0), 1.0));
+    replayed(Outcome::Compared(Box::new(Compared { timing, ..same })))
+}
+
+/// A row that takes so many times the CPU time that was captured.
+fn slower(ratio: f64) -> ReplayedRow {
+    let time = |cpu_ms| CpuTime { cpu_ms, calibration_ms: 0.05, repeats: 5 };
+    timed(TimeComparison::Cpu { captured: time(2.0), current: time(2.0 * ratio) })
+}
+
+/// A row of a remote target that takes so many times as long.
+fn waiting(ratio: f64, is_machine_busy: bool) -> ReplayedRow {
+    let (captured_ms, current_ms) = (20.0, 20.0 * ratio);
+    timed(TimeComparison::Wall { captured_ms, current_ms, is_machine_busy })
 }
 
 fn gated(rows: &[ReplayedRow]) -> Regression {
@@ -24,7 +43,7 @@ fn good() -> ReplayedRow {
 
 #[test]
 fn an_unchanged_brain_passes() {
-    let found = gated(&[good(), good()]);
+    let found = gated(&[(); 7].map(|()| good()));
     assert_eq!(found.verdict, Verdict::Pass);
     assert_eq!(found.breaches, []);
 }
@@ -36,9 +55,10 @@ fn breaches_are_measured() {
         assert_eq!(found.verdict, Verdict::Fail, "{metric}");
         assert!(found.breaches.iter().any(|breach| breach.metric == metric), "{metric}");
     };
-    breached(&[row(&["a", "b"], &["a", "c"], (None, 1.0))], "mean_jaccard");
-    breached(&[row(&["a", "b"], &["b", "a"], (None, 1.0))], "top1_stability_rate");
-    breached(&[row(&["a"], &["a"], (Some(1.0), 2.1))], "latency_ratio");
+    let ten = |row: ReplayedRow| vec![row; 10];
+    breached(&ten(row(&["a", "b"], &["a", "c"], (None, 1.0))), "mean_jaccard");
+    breached(&ten(row(&["a", "b"], &["b", "a"], (None, 1.0))), "top1_stability_rate");
+    breached(&[slower(3.0), slower(3.0)], "latency_ratio");
     breached(&[good(), replayed(Outcome::Errored("no".into()))], "rows_errored");
     breached(&[good(), replayed(Outcome::Skipped(Skip::EmptyQuery))], "rows_skipped");
     let with = |caveat| {
@@ -52,8 +72,62 @@ fn breaches_are_measured() {
 
 #[test]
 fn a_latency_that_is_not_a_number_fails() {
-    let found = gated(&[row(&["a"], &["a"], (Some(1.0), f64::NAN))]);
+    let found = gated(&[slower(1.0), slower(f64::NAN)]);
     assert_eq!((found.verdict, found.latency.status), (Verdict::Fail, Status::Fail));
+}
+
+#[test]
+fn latency_is_decided_by_the_whole_interval() {
+    let check = |rows: &[ReplayedRow], expected: Status| {
+        let found = gated(rows);
+        assert_eq!(found.latency.status, expected, "{:?}", found.latency);
+        assert_eq!(found.latency.n, rows.len());
+        let verdict = match expected {
+            Status::Fail => Verdict::Fail,
+            Status::Inconclusive => Verdict::Inconclusive,
+            _ => Verdict::Pass,
+        };
+        assert_eq!(found.verdict, verdict);
+        found
+    };
+    let rows = |ratio: f64, n: usize| vec![slower(ratio); n];
+    check(&rows(1.0, 7), Status::Pass);
+    check(&rows(1.25, 8), Status::Pass);
+    check(&rows(3.0, 8), Status::Fail);
+    // One row shows no slowdown, whatever else so few rows can't show.
+    assert_eq!(gated(&rows(1.0, 1)).latency.status, Status::Pass);
+    assert_eq!(gated(&rows(3.0, 1)).latency.status, Status::Inconclusive);
+    check(&rows(2.0, 100), Status::Inconclusive);
+    // Noise so large that twice as long can neither be seen nor ruled out.
+    let noisy: Vec<ReplayedRow> = [0.2, 6.0, 0.3, 5.0, 9.0, 0.4, 0.2, 7.0].map(slower).to_vec();
+    let found = check(&noisy, Status::Inconclusive);
+    assert!(found.breaches.is_empty());
+}
+
+#[test]
+fn a_busy_machine_can_not_fail_a_remote_target() {
+    let found = |busy| gated(&vec![waiting(3.0, busy); 8]);
+    assert_eq!(found(false).latency.status, Status::Fail);
+    let busy = found(true);
+    assert_eq!((busy.latency.status, busy.verdict), (Status::Inconclusive, Verdict::Inconclusive));
+    assert!(busy.warnings.iter().any(|warning| warning.contains("busy")), "{:?}", busy.warnings);
+    assert_eq!(gated(&vec![waiting(1.0, true); 8]).verdict, Verdict::Pass);
+}
+
+#[test]
+fn rows_without_a_comparable_time_are_listed_and_decide_nothing() {
+    let none = || row(&["a"], &["a"], (Some(1.0), 500.0));
+    let found = gated(&vec![none(); 8]);
+    assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, Status::NotCompared));
+    assert_eq!((found.latency.n, found.latency.observed), (0, None));
+    let listed = |found: &Regression| {
+        let says = |warning: &&String| warning.starts_with("latency of");
+        found.warnings.iter().find(says).cloned().unwrap()
+    };
+    assert!(listed(&found).starts_with("latency of 8 rows is not compared (no CPU time"));
+    let found = gated(&[slower(3.0), slower(3.0), none()]);
+    assert_eq!((found.latency.status, found.latency.n), (Status::Fail, 2));
+    assert!(listed(&found).starts_with("latency of 1 row is not compared"));
 }
 
 #[test]
@@ -66,7 +140,7 @@ fn nothing_measured_is_not_a_pass() {
 
 #[test]
 fn a_baseline_without_latencies_is_not_compared_on_them() {
-    let found = gated(&[row(&["a"], &["a"], (Some(0.0), 100.0))]);
+    let found = gated(&[(); 7].map(|()| row(&["a"], &["a"], (Some(0.0), 100.0))));
     assert_eq!((found.verdict, found.latency.status), (Verdict::Pass, Status::NotCompared));
 }
 
@@ -74,7 +148,8 @@ fn a_baseline_without_latencies_is_not_compared_on_them() {
 fn with_confidence_a_breach_must_be_sure() {
     let confidence = Some(Confidence::new(0.95).unwrap());
     let bad = row(&["a", "b"], &["c", "d"], (None, 1.0));
-    let few = [good(), good(), good(), bad.clone()];
+    let mut few = vec![good(); 7];
+    few.extend([bad.clone(), bad.clone()]);
     let thresholds = Thresholds::default();
     assert_eq!(regression(&few, &thresholds, None).verdict, Verdict::Fail);
     assert_eq!(regression(&few, &thresholds, confidence).verdict, Verdict::Inconclusive);
@@ -87,12 +162,51 @@ fn with_confidence_a_breach_must_be_sure() {
 }
 
 #[test]
-fn a_threshold_finer_than_one_row_gets_a_warning_with_the_rows_it_needs() {
-    let thresholds = Thresholds { top1: 0.99, ..Thresholds::default() };
-    let found = regression(&[good(), good()], &thresholds, None);
-    assert_eq!(found.verdict, Verdict::Pass);
-    let warning = found.warnings.iter().find(|warning| warning.contains("top1")).unwrap();
-    assert!(warning.contains("would need 100 rows"), "{warning}");
+fn a_floor_that_so_few_rows_cannot_resolve_is_not_decided() {
+    let check = |top1: f64, n: usize, expected: Option<&str>| {
+        let thresholds = Thresholds { jaccard: 0.0, top1, ..Thresholds::default() };
+        for bad in [0, 1] {
+            let rows: Vec<ReplayedRow> = (0..n)
+                .map(|at| if at < bad { row(&["a"], &["b"], (None, 1.0)) } else { good() })
+                .collect();
+            let found = regression(&rows, &thresholds, None);
+            let Some(needs) = expected else {
+                assert_ne!(found.checks[1].status, Status::TooFewRows, "{top1} {n}");
+                continue;
+            };
+            assert_eq!(found.verdict, Verdict::Inconclusive, "{top1} {n}");
+            let why = found.checks[1].too_few_rows().unwrap();
+            assert!(why.contains(needs), "{why}");
+        }
+    };
+    check(0.99, 2, Some("needs 100"));
+    check(0.99, 99, Some("needs 100"));
+    check(0.99, 100, None);
+    check(0.8, 4, Some("needs 5"));
+    check(0.8, 5, None);
+    check(0.9, 9, Some("needs 10"));
+    check(0.9, 10, None);
+    // The public baseline has 12 rows, and a floor of 1 can always be decided.
+    check(0.85, 12, None);
+    check(0.85, 6, Some("needs 7"));
+    check(1.0, 1, None);
+    check(0.0, 1, None);
+}
+
+#[test]
+fn one_row_has_no_interval() {
+    let rows = [row(&["a", "b"], &["a", "c"], (None, 1.0))];
+    let thresholds = Thresholds { jaccard: 1.0, top1: 1.0, latency_multiplier: 2.0 };
+    let found = regression(&rows, &thresholds, None);
+    assert_eq!((found.checks[0].n, found.checks[0].interval), (1, None));
+    assert_eq!(found.verdict, Verdict::Fail);
+    // One row is never sure.
+    let confidence = Some(Confidence::new(0.95).unwrap());
+    let found = regression(&rows, &thresholds, confidence);
+    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert_eq!(found.summary.jaccard_interval, None);
+    let interval = found.checks[1].interval.unwrap();
+    assert!(interval.low < interval.high, "{interval:?}");
 }
 
 fn judged(id: &str, relevant: &[&str], expected: Option<&str>, found: &[&str], k: usize) -> Judged {
@@ -122,14 +236,27 @@ fn correctness_counts_pages_with_their_source() {
 fn correctness_fails_closed() {
     let thresholds = CorrectnessThresholds::default();
     let good = || judged("q", &["w::a"], Some("w::a"), &["w::a"], 10);
-    let verdict = |queries| correctness(queries, 10, &thresholds, None).verdict;
-    assert_eq!(verdict(vec![good()]), Verdict::Pass);
+    let known = JudgedPages::Known { judged: 1, missing: Vec::new() };
+    let found = |queries| correctness(queries, 10, &thresholds, None, &known);
+    let verdict = |queries| found(queries).verdict;
+    let four = |judged: Judged| vec![judged; 4];
+    assert_eq!(verdict(four(good())), Verdict::Pass);
+    assert_eq!(verdict(vec![good(); 3]), Verdict::Inconclusive, "0.7 needs 4 queries");
     assert_eq!(verdict(vec![]), Verdict::Inconclusive);
-    assert_eq!(verdict(vec![judged("q", &["w::a"], None, &["w::b"], 10)]), Verdict::Fail);
+    let wrong = || judged("q", &["w::a"], None, &["w::b"], 10);
+    assert_eq!(verdict(four(wrong())), Verdict::Fail);
+    // A target that can't say which pages it has may name them in another way.
+    let unknown = correctness(four(wrong()), 10, &thresholds, None, &JudgedPages::NotKnown);
+    assert_eq!(unknown.verdict, Verdict::Inconclusive);
+    assert_eq!(unknown.checks[0].status, Status::NotMeasured);
+    assert!(unknown.warnings[0].contains("none of the judged pages was retrieved"));
+    let one_found = vec![wrong(), wrong(), wrong(), good()];
+    let found_one = correctness(one_found, 10, &thresholds, None, &JudgedPages::NotKnown);
+    assert_eq!(found_one.verdict, Verdict::Fail);
     let failed = Judged::new(good().query, QueryResult::Errored("no".into()), 10);
-    let found = correctness(vec![good(), failed], 10, &thresholds, None);
+    let found = correctness(vec![good(), failed], 10, &thresholds, None, &known);
     assert_eq!((found.verdict, found.breaches[0].metric), (Verdict::Fail, "queries_errored"));
     let without = judged("q", &["w::a"], None, &["w::a"], 10);
-    let found = correctness(vec![without], 10, &thresholds, None);
+    let found = correctness(four(without), 10, &thresholds, None, &known);
     assert_eq!((found.verdict, found.checks[2].status), (Verdict::Pass, Status::NotCompared));
 }

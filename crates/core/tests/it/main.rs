@@ -8,6 +8,7 @@ mod conforms;
 mod contradiction;
 mod cross_modal;
 mod gate;
+mod identity;
 mod pages;
 mod probe;
 mod replay;

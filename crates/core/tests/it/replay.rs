@@ -3,10 +3,11 @@
 use gbrain_core::capture::{CapturedRow, Retrieved};
 use gbrain_core::format::capture::read_row;
 use gbrain_core::id::SourceId;
+use gbrain_core::latency::{CPU_METHOD, CpuTime};
 use gbrain_core::provenance::{Difference, Differences};
 use gbrain_core::replay::{
-    Caveat, Compared, Health, Live, Outcome, ReplayedRow, SettingsFrom, Skip, Summary, ask,
-    compare, diagnose, healths, sides, summarise,
+    Caveat, Compared, Health, Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Sides, Skip,
+    Summary, ask, compare, diagnose, healths, summarise, unsourced,
 };
 use gbrain_core::request::{Expansion, RetrievalMode, Trust};
 use gbrain_core::scrub::Scrubber;
@@ -26,20 +27,47 @@ fn captured(members: Value) -> CapturedRow {
 }
 
 fn page(source: &str, slug: &str) -> Retrieved {
-    Retrieved { source: Some(source.to_owned()), slug: slug.to_owned() }
+    Retrieved::new(source, slug)
+}
+
+fn sides(row: &CapturedRow, current: &[Retrieved], cut: usize) -> Sides {
+    PageMatcher { scrubber: &Scrubber::default(), key: None }.sides(row, current, cut)
 }
 
 #[test]
-fn an_answer_without_sources_is_compared_by_slug() {
+fn an_answer_without_sources_is_no_match_for_a_row_that_has_them() {
     let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
-    let scrubber = Scrubber::default();
-    let both = sides(row.expected().unwrap(), &[Retrieved::parse("x")], 5, &scrubber);
+    let bare = [Retrieved::parse("x")];
+    assert_eq!(unsourced(&row, &bare), Some(&bare[0]));
+    let both = sides(&row, &bare, 5);
+    assert_ne!(both.captured, both.current);
+    let both = sides(&row, &[Retrieved::parse("a::x")], 5);
     assert_eq!(both.captured, both.current);
-    let both = sides(row.expected().unwrap(), &[Retrieved::parse("a::x")], 5, &scrubber);
-    assert_eq!(
-        (both.captured.as_slice(), &both.current),
-        (&["a::x".to_owned()][..], &both.captured)
-    );
+    // One result without a source does not let another one's source pass.
+    let evil = [Retrieved::parse("evil::x"), Retrieved::parse("y")];
+    let both = sides(&row, &evil, 5);
+    assert_eq!(both.current, ["evil::x", "y"]);
+    assert!(!both.current.contains(&both.captured[0]));
+}
+
+#[test]
+fn rows_without_sources_take_pages_of_their_own_sources_only() {
+    let row = captured(json!({ "retrieved_slugs": ["x", "y"], "source_ids": ["a", "b"] }));
+    let both = sides(&row, &[page("a", "x"), page("b", "y"), page("a", "y")], 5);
+    assert_eq!(both.captured, both.current);
+    let both = sides(&row, &[page("evil", "x"), page("b", "y")], 5);
+    assert_eq!((both.captured, both.current), (strings(&["x", "y"]), strings(&["evil::x", "y"])));
+    let bare = [Retrieved::parse("x")];
+    assert!(unsourced(&row, &bare).is_some());
+    // Where neither says whose a page is, there is nothing to check.
+    let row = captured(json!({ "retrieved_slugs": ["x"] }));
+    assert_eq!(unsourced(&row, &bare), None);
+    let both = sides(&row, &[page("any", "x")], 5);
+    assert_eq!(both.captured, both.current);
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
@@ -167,12 +195,11 @@ fn a_scrubbed_query_is_compared_with_what_the_scrubbed_text_found() {
 
 #[test]
 fn pages_are_compared_with_their_source_where_it_is_known() {
-    let scrubber = Scrubber::default();
     let row = captured(json!({ "retrieved": [{ "source_id": "a", "slug": "x" }] }));
-    let both = sides(row.expected().unwrap(), &[page("b", "x")], 5, &scrubber);
+    let both = sides(&row, &[page("b", "x")], 5);
     assert_ne!(both.captured, both.current);
     let row = captured(json!({ "retrieved_slugs": ["x"], "source_ids": ["a", "b"] }));
-    let both = sides(row.expected().unwrap(), &[page("b", "x"), page("a", "x")], 5, &scrubber);
+    let both = sides(&row, &[page("b", "x"), page("a", "x")], 5);
     assert_eq!(both.captured, both.current);
 }
 
@@ -184,7 +211,7 @@ fn same() -> Differences {
 /// A compared row with these pages.
 pub(crate) fn compared(captured: &[&str], current: &[&str], ms: (Option<f64>, f64)) -> Compared {
     let pages = |pages: &[&str]| pages.iter().map(|page| format!("w::{page}")).collect();
-    let sides = gbrain_core::replay::Sides { captured: pages(captured), current: pages(current) };
+    let sides = Sides { captured: pages(captured), current: pages(current) };
     compare(sides, ms, Vec::new(), same())
 }
 
@@ -197,6 +224,19 @@ fn summary(rows: &[Compared]) -> Summary {
     let rows: Vec<ReplayedRow> =
         rows.iter().map(|row| replayed(Outcome::Compared(Box::new(row.clone())))).collect();
     summarise(&rows)
+}
+
+#[test]
+fn a_cpu_time_is_read_only_if_it_was_measured_as_it_is_now() {
+    let read = |cpu_time: Value| captured(json!({ "cpu_time": cpu_time })).cpu_time;
+    let time = |method: &str| json!({ "cpu_ms": 1.5, "calibration_ms": 0.25, "repeats": 5, "method": method });
+    let expected = CpuTime { cpu_ms: 1.5, calibration_ms: 0.25, repeats: 5 };
+    assert_eq!(read(time(CPU_METHOD)), Some(expected));
+    for other in [time("another"), json!(3), json!({ "user": 2 }), Value::Null] {
+        assert_eq!(read(other.clone()), None, "{other}");
+    }
+    let foreign = captured(json!({ "target": { "a": 1 }, "latency_repeats": "often" }));
+    assert_eq!((foreign.provenance.target, foreign.latency_repeats), (None, None));
 }
 
 #[test]
@@ -263,13 +303,12 @@ proptest! {
         let row = captured(json!({
             "retrieved": a.iter().map(|n| json!({ "source_id": "w", "slug": format!("p{n}") })).collect::<Vec<_>>(),
         }));
-        let scrubber = Scrubber::default();
-        let both = sides(row.expected().unwrap(), &keys(&b), 100, &scrubber);
+        let both = sides(&row, &keys(&b), 100);
         let found = compare(both, (None, 1.0), Vec::new(), same());
         prop_assert!((0.0..=1.0).contains(&found.jaccard));
         prop_assert!((0.0..=1.0 + 1e-9).contains(&found.rbo));
         prop_assert!(found.kendall.is_none_or(|tau| (-1.0..=1.0).contains(&tau)));
-        let both = sides(row.expected().unwrap(), &keys(&a), 100, &scrubber);
+        let both = sides(&row, &keys(&a), 100);
         let same = compare(both, (None, 1.0), Vec::new(), found.differences);
         prop_assert_eq!(same.jaccard, 1.0);
         prop_assert!((same.rbo - 1.0).abs() < 1e-9);

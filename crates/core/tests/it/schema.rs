@@ -3,7 +3,9 @@
 use gbrain_core::baseline::{Integrity, Metadata, Past, Published, Refused, Thresholds};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::{CapturePolicy, Observed, StoredCapture, write_line};
-use gbrain_core::compare::{Column, Kind, Measured, Role, Row, compare as compare_results};
+use gbrain_core::compare::{
+    Column, CompareOptions, Kind, Measured, Role, Row, compare as compare_results,
+};
 use gbrain_core::fault::{Fault, FaultBody, KINDS};
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::baseline::{BaselineDiff, BaselineLog, BaselinesVerified, PublishBody};
@@ -35,7 +37,7 @@ use gbrain_core::link::{DetectedBy, LinkType};
 use gbrain_core::measure::{Measure, Missing, evaluate};
 use gbrain_core::page::{Format, PageInput, StoredPage, parse};
 use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
-use gbrain_core::qrels::{JudgedQuery, Judgement, Qrels, SegmentBy};
+use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement, Qrels, SegmentBy};
 use gbrain_core::ranking::{
     Arm, ArmReport, CorpusPrint, Degraded, Edge, Evidence, Hit, NO_SEED, PassageHit, Ranking,
     RelationReport, TraceStep, WhyNot,
@@ -188,7 +190,12 @@ fn answers() {
 #[test]
 fn captures() {
     let software = Software { version: "0.1.0".to_owned(), code: "c0de".to_owned() };
-    let policy = CapturePolicy { scrubber: Some(Scrubber::default()), synthetic: true, software };
+    let policy = CapturePolicy {
+        scrubber: Some(Scrubber::default()),
+        identity: None,
+        synthetic: true,
+        software,
+    };
     let schema = of_body::<CaptureRow<'_>>();
     for (operation, ranking) in [(Operation::Query, full()), (Operation::Search, empty())] {
         let caller = Caller { remote: true, job_id: Some(7), subagent_id: None };
@@ -287,6 +294,8 @@ fn metadata() -> Metadata {
         row_count: 5,
         mean_latency_ms: None,
         rows_hash: Some("9a3e".to_owned()),
+        key_id: None,
+        rows_hmac: None,
         why: Some("better".to_owned()),
         history: vec![past],
     }
@@ -313,8 +322,13 @@ fn gates() {
     for rows in [rows(), vec![compared(1, "abc", "abc", Some(8.0))], Vec::new()] {
         for confidence in [None, Some(Confidence::new(0.95).unwrap())] {
             let found = regression(&rows, &Thresholds::default(), confidence);
-            let of_queries =
-                correctness(judged(), 3, &CorrectnessThresholds::default(), confidence);
+            let of_queries = correctness(
+                judged(),
+                3,
+                &CorrectnessThresholds::default(),
+                confidence,
+                &JudgedPages::NotKnown,
+            );
             let parts = GateParts {
                 verdict: found.verdict,
                 regression: Some(RegressionParts {
@@ -378,7 +392,9 @@ fn scores_and_comparisons() {
             })
             .collect(),
     };
-    check(&CompareReport::new(&compare_results(&side("a", 1.0), &[side("b", 0.0)], true).unwrap()));
+    let forced = CompareOptions { is_forced: true, ..CompareOptions::default() };
+    let compared = compare_results(&side("a", 1.0), &[side("b", 0.0)], &forced).unwrap();
+    check(&CompareReport::new(&compared));
 }
 
 #[test]

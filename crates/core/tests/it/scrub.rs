@@ -119,6 +119,105 @@ fn phones_with_a_country() {
     ]);
 }
 
+#[test]
+fn numbers_of_things_and_of_rows() {
+    kept(&[
+        "123 456 7890 rows",
+        "234\u{a0}567\u{a0}8901 rows in the table",
+        "inserted 415 555 0132 records",
+        "SKU 415-555-0132",
+        "SKU: 415-555-0132, sku-415-555-0132, SKU#415-555-0132",
+        "part no. 415-555-0132 and AB-415-555-0132",
+        "415-555-0132-XL in stock",
+        "item number 123-45-6789",
+        "123 45 6789 rows",
+        "000 45 6789, 123.45.6789.1, 1 123 45 6789, 123 45 6789 1",
+    ]);
+    check(Family::Phone, "call «415 555 0132» tomorrow, TEL-«415-555-0132»");
+    check(Family::Phone, "depart «415-555-0132», the party's «415-555-0132»");
+}
+
+#[test]
+fn numbers_as_they_are_typeset() {
+    for text in [
+        "call «415\u{a0}555\u{a0}0132»",
+        "«415\u{2013}555\u{2013}0132», «415\u{2011}555\u{2011}0132»",
+        "«(415)  555-0132», «415  555  0132»",
+        "«４１５-５５５-０１３２»",
+        "«41\u{200b}5-555-01\u{feff}32»",
+        "tel:«415%2D555%2D0132»",
+    ] {
+        check(Family::Phone, text);
+    }
+    for text in [
+        "«123\u{2011}45\u{2011}6789» «123\u{2013}45\u{2013}6789»",
+        "«123.45.6789», «123 45 6789», «123\u{a0}45\u{a0}6789», «123  45  6789»",
+        "«１２３-４５-６７８９», «123-\u{200b}45-6789»",
+    ] {
+        check(Family::Ssn, text);
+    }
+    for text in [
+        "«4111.1111.1111.1111», «3782.822463.10005»",
+        "«4111\u{a0}1111\u{202f}1111\u{2009}1111», «4111  1111  1111  1111»",
+        "«4111\u{2013}1111\u{2013}1111\u{2013}1111», «4111\u{2011}1111\u{2011}1111\u{2011}1111»",
+        "«４１１１ １１１１ １１１１ １１１１», «4111\u{200b}111111111111»",
+    ] {
+        check(Family::Card, text);
+    }
+    check(Family::Iban, "«DE89\u{a0}3704\u{a0}0044\u{a0}0532\u{a0}0130\u{a0}00»");
+    check(Family::IpAddress, "«２０３.0.113.7»");
+    kept(&[
+        "4111.1111.1111.1112",
+        "1.4111.1111.1111.1111",
+        "4111.1111.1111.1111.2",
+        "100%20 of 200",
+    ]);
+}
+
+#[test]
+fn emails_that_are_encoded_and_repositories() {
+    for text in [
+        "?to=«ada%40example.com»&x=1",
+        "«ada%2Bnews%2540example%2Ecom»",
+        "«ada\u{200b}.quill@example\u{2060}.com»",
+        "«ａｄａ＠ｅｘａｍｐｌｅ．ｃｏｍ»",
+        "«ada@example.com»: hello, «ada@example.com»:22",
+        "git fetch, then mail «git@example.com»: it works",
+    ] {
+        check(Family::Email, text);
+    }
+    kept(&[
+        "git clone git@github.com:owner/name.git",
+        "git@github.com",
+        "ssh://git@git.example.com/owner/name.git",
+        "git@git.example.com:owner/name",
+        "git%40github.com%3Aowner",
+    ]);
+}
+
+#[test]
+fn schemes() {
+    check(Family::Bearer, "«BEARER abcdefghij0123», «BeArEr\u{a0}abcdefghij0123»");
+    for text in [
+        "Authorization: Basic «dXNlcjpwYXNz»",
+        "AUTHORIZATION: BASIC «dXNlcjpwYXNzd29yZA==»",
+        "curl -H \"authorization: token «abcdefgh12»\"",
+        "Token «9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b»",
+        "use basic «YWRhOmNvcnJlY3Rob3JzZQ==» for it",
+        "Proxy-Authorization: Digest «dXNlcjpwYXNz1»",
+    ] {
+        check(Family::Secret, text);
+    }
+    kept(&[
+        "the bearer authentication scheme",
+        "Bearer Authentication, bearer certificates, BEARER CREDENTIALS",
+        "basic authentication, Basic understanding of things, basic YWRh",
+        "token authentication, token bucket, Token internationalization",
+        "Authorization: Basic authentication is off",
+        "the authorization of payments",
+    ]);
+}
+
 /// One behind another without a blank, however many there are.
 #[test]
 fn glued_phones() {
@@ -204,6 +303,12 @@ fn assigned_secrets() {
         "\"api_key\": \"«a1b2c3d4e5»\"",
         "DB_PASSWORD: '«s3cr3t-value»'",
         "client-secret := «abc12345»",
+        "password=«hunter» and password=«correcthorse»",
+        "?user=ada&password=«swordfish»&x=1",
+        "\"password\": \"«swordfish»\"",
+        "PWD='«pass!word-less»'".replace("pass!word", "swor!dfish").as_str(),
+        "password%3D«swordfish»",
+        "password\u{200b}=«hünterin»",
     ] {
         check(Family::Secret, text);
     }
@@ -214,6 +319,9 @@ fn assigned_secrets() {
         "api_key = \"insert_key_here\"",
         "what is a token: 12345678",
         "password = os.environ[0]",
+        "password=os.environ[\"X\"], password=getpass(), password=config.db.password",
+        "password=required, password=xxxxxxxx, password=your_password_here, password=",
+        "the password is swordfish",
     ]);
 }
 
@@ -320,8 +428,18 @@ fn slugs() {
         ("people/ada-quill", "people/ada-quill"),
         ("meetings/2026-05-02-look-at-plans", "meetings/2026-05-02-look-at-plans"),
         ("servers/10.0.0.1", "servers/10.0.0.1"),
+        ("people/ada.b-lovelace-at-mail.example.co-uk", "people/[REDACTED]"),
+        // Ordinary slugs: a sentence is no address, a number that can't be dialled is no phone.
+        ("docs/what-is-at-stake-in-the-eu", "docs/what-is-at-stake-in-the-eu"),
+        ("notes/how-to-look-at-logs-in-io", "notes/how-to-look-at-logs-in-io"),
+        ("notes/one-two-three-four-at-example-com", "notes/one-two-three-four-at-example-com"),
+        ("tickets/123-456-7890", "tickets/123-456-7890"),
+        ("builds/100-200-3000", "builds/100-200-3000"),
+        ("builds/415-155-0132", "builds/415-155-0132"),
+        ("alerts/911-555-0132", "alerts/911-555-0132"),
+        ("invoices/0049-2024-000123", "invoices/0049-2024-000123"),
     ] {
-        assert_eq!(scrubber.scrub_slug(slug), expected);
+        assert_eq!(scrubber.scrub_slug(slug), expected, "{slug}");
     }
 }
 
@@ -396,6 +514,22 @@ fn dense() -> impl Strategy<Value = String> {
         "-us12",
         ",",
         "\\",
+        "\u{a0}",
+        "\u{2011}",
+        "\u{200b}",
+        "４",
+        "１１１１",
+        "%40",
+        "%2",
+        "%25",
+        "  ",
+        "Basic ",
+        "YTpi",
+        "TOKEN ",
+        "authorization: ",
+        "SKU ",
+        " rows",
+        "git@",
     ];
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..24).prop_map(|p| p.concat())
 }

@@ -223,7 +223,8 @@ fn a_huge_page_takes_linear_time() {
         let start = std::time::Instant::now();
         let page = parse(&shape, Format::Markdown).unwrap();
         let head: String = shape.chars().take(20).collect();
-        assert!(start.elapsed().as_secs() < 10, "{head:?} took {:?}", start.elapsed());
+        // Quadratic work on these lengths takes minutes, whatever else the machine does.
+        assert!(start.elapsed().as_secs() < 60, "{head:?} took {:?}", start.elapsed());
         assert!(!page.chunks.is_empty());
         eprintln!("{head:?}: {:?}, {} chunks", start.elapsed(), page.chunks.len());
     }

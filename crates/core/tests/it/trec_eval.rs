@@ -29,7 +29,7 @@ struct Case<'a> {
 /// trec_eval's name as ours.
 fn measure(name: &str, level: &str) -> Option<Measure> {
     let shared = ["P_", "recall_", "success_", "map_cut_", "ndcg_cut_"];
-    let whole = ["map", "recip_rank", "ndcg", "rbp"];
+    let whole = ["map", "recip_rank", "ndcg", "rbp", "Rprec", "bpref"];
     if !shared.iter().any(|start| name.starts_with(start)) && !whole.contains(&name) {
         return None;
     }

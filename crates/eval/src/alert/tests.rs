@@ -8,6 +8,7 @@ use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
 use gbrain_core::format::suite::{SuiteFile, SuiteRunBody, SuiteSummary};
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::report::Reason;
 use gbrain_store::{
@@ -402,8 +403,15 @@ fn messages_say_what_is_asked_only_if_somebody_allowed_it() {
         };
         let entry = json!({ "id": "q1", "query": "where is ada@example.com?", "expected": ["x"] });
         let entries = vec![serde_json::from_value(entry).unwrap()];
-        take_in(room.store.as_ref(), &room.workspace, entries, &Scrubber::default(), room.now)
-            .unwrap();
+        take_in(
+            room.store.as_ref(),
+            &room.workspace,
+            entries,
+            &Scrubber::default(),
+            Some(&IdentityKey::new([1; 32])),
+            room.now,
+        )
+        .unwrap();
         room.run(80);
         room.look();
         let all = room.store.deliveries(&room.workspace, &DeliveryFilter::default(), 9).unwrap();

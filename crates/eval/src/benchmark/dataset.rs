@@ -1,11 +1,12 @@
 //! Datasets as they are published: found, hashed, read.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use gbrain_core::benchmark::{Body, Document, Haystack, Question};
+use gbrain_core::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question};
 use gbrain_core::format::benchmark::{Conversation, conversation, haystack};
 use gbrain_core::hash::{Hash, Hasher};
 use gbrain_core::qrels::{Qrels, QrelsError, documents_of_jsonl, queries_of_jsonl};
@@ -38,6 +39,15 @@ pub enum DatasetError {
     /// A folder with several splits, and no test split.
     #[error("its folder qrels has no test.tsv and more than one split")]
     NoSplit,
+    /// There is nothing to find.
+    #[error("its corpus holds no documents")]
+    NoDocuments,
+    /// The judgements are of another corpus.
+    #[error("none of its {judged} judged documents is in the corpus: are the ids the same?")]
+    NothingJudged {
+        /// How many documents are judged.
+        judged: usize,
+    },
     /// There is nothing to ask.
     #[error("it holds no questions")]
     Empty,
@@ -179,16 +189,25 @@ impl Collection {
         let judged = collected(qrels, Qrels::parse)?;
         let asked = collected(queries, queries_of_jsonl)?;
         let documents = collected(corpus, documents_of_jsonl)?;
+        if documents.is_empty() {
+            return Err(of(corpus, DatasetError::NoDocuments));
+        }
         let mut texts: std::collections::HashMap<String, String> = asked.into_iter().collect();
-        let mut left_out = Vec::new();
+        let mut problems = missing_documents(&judged, &documents);
+        if problems.len() == judged.judgements() {
+            let error = DatasetError::NothingJudged { judged: problems.len() };
+            return Err(of(qrels, error));
+        }
         let mut questions = Vec::new();
         for query in judged.queries {
             if query.relevant().next().is_none() {
-                left_out.push(format!("query `{}` has no relevant document", query.id));
+                let detail = format!("query `{}` has no relevant document", query.id);
+                problems.push(DataProblem::new(DataProblemKind::NothingRelevant, detail));
                 continue;
             }
             let Some(text) = texts.remove(&query.id).or(query.text) else {
-                left_out.push(format!("query `{}` is judged and nowhere asked", query.id));
+                let detail = format!("query `{}` is judged and has no text", query.id);
+                problems.push(DataProblem::new(DataProblemKind::NoQueryText, detail));
                 continue;
             };
             questions.push(Question {
@@ -212,8 +231,22 @@ impl Collection {
             date_text: None,
             body: Body::Text { title, text },
         });
-        Ok(Haystack { documents: documents.collect(), questions, left_out })
+        Ok(Haystack { documents: documents.collect(), questions, problems })
     }
+}
+
+/// Judgements of documents that the corpus does not hold.
+fn missing_documents(qrels: &Qrels, documents: &[(String, String, String)]) -> Vec<DataProblem> {
+    let known: HashSet<&str> = documents.iter().map(|(id, ..)| id.as_str()).collect();
+    let judged = qrels.queries.iter().flat_map(|query| {
+        query.judgements.iter().map(move |judgement| (query.id.as_str(), judgement.doc.as_str()))
+    });
+    let missing = judged.filter(|(_, doc)| !known.contains(doc));
+    let problem = |(query, doc)| {
+        let detail = format!("query `{query}`: document `{doc}` is judged and not in the corpus");
+        DataProblem::new(DataProblemKind::MissingDocument, detail)
+    };
+    missing.map(problem).collect()
 }
 
 fn collected<T>(
@@ -231,16 +264,4 @@ fn collected<T>(
 /// A dataset's error, with its file.
 pub fn of(path: &Path, source: DatasetError) -> EvalError {
     EvalError::Dataset { path: path.to_owned(), source: Box::new(source) }
-}
-
-/// Files whose hash has been published, and what they are.
-const KNOWN: [(&str, &str); 1] = [(
-    // As several projects that publish runs on it record it.
-    "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
-    "LongMemEval_S, cleaned",
-)];
-
-/// What a file is known as, by its hash.
-pub(super) fn known_as(sha256: &str) -> Option<&'static str> {
-    KNOWN.iter().find(|(hash, _)| *hash == sha256).map(|(_, name)| *name)
 }

@@ -11,7 +11,7 @@ mod values;
 
 pub use answer::{ANSWER_TOKENS, Reader};
 pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_entry, sha256};
-pub use reproduce::{Changed, Difference, changed, differences};
+pub use reproduce::{Changed, Difference, Reproduction, reproduction};
 pub use rows::{Resumed, RowFile, summary_line};
 pub use run::{Answerer, Asking, Done, Expander, Next, Retrieval, ask_all, run};
 pub use spec::{How, Kind, Ran, Spec, SpecError};

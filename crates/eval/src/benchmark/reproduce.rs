@@ -1,9 +1,12 @@
-//! Two runs of one dataset, row by row.
+//! Two runs of one dataset: every field of the result and every row.
 
 use std::collections::HashMap;
 
 use gbrain_core::benchmark::Outcome;
-use gbrain_core::format::benchmark::WireLabel;
+use gbrain_core::format::benchmark::{
+    FieldDifference, Result as WireResult, WireLabel, field_differences, result_differences,
+};
+use serde_json::Value;
 
 /// A question whose rows differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +28,81 @@ pub struct Changed {
     pub after: String,
 }
 
-/// What is another one: program, source, settings, model.
-pub fn changed(before: &WireLabel, after: &WireLabel) -> Vec<Changed> {
-    let named = |label: &WireLabel| {
-        let embedder = label.embedder.clone().unwrap_or_else(|| "none".to_owned());
-        [label.software.clone(), label.code.clone(), label.settings.clone(), embedder]
-    };
-    let names = ["software", "code", "settings", "embedder"].into_iter();
+/// A result held against the same run, made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reproduction {
+    /// Rows that differ.
+    pub rows: Vec<Difference>,
+    /// Fields that the rows do not give, or that are another one now.
+    pub fields: Vec<FieldDifference>,
+    /// Program, source and settings, where the source is another one: told, and no difference.
+    pub changed: Vec<Changed>,
+    /// What was not asked again, and so is not shown to be right.
+    pub not_checked: Option<String>,
+}
+
+impl Reproduction {
+    /// Whether nothing differs.
+    pub fn is_same(&self) -> bool {
+        self.rows.is_empty() && self.fields.is_empty()
+    }
+}
+
+/// Compares a result with the same run, made again without a model that answers.
+pub fn reproduction(before: &WireResult, after: &WireResult) -> Reproduction {
+    let mut fields = result_differences(before);
+    let has_same_code = before.label.code == after.label.code;
+    let is_answered = before.label.answered_by.is_some();
+    let comparable = |result| comparable(result, has_same_code, is_answered);
+    for difference in field_differences(&comparable(before), &comparable(after)) {
+        if fields.iter().all(|known| known.field != difference.field) {
+            fields.push(difference);
+        }
+    }
+    let changed = if has_same_code { Vec::new() } else { changed(&before.label, &after.label) };
+    let answered_by = before.label.answered_by.as_ref();
+    Reproduction {
+        rows: differences(&before.outcomes(), &after.outcomes()),
+        fields,
+        changed,
+        not_checked: answered_by
+            .map(|model| format!("the answers of {model} were not asked for again")),
+    }
+}
+
+/// What of a result has to be the same: not its times, its title, the paths of its dataset, what only a
+/// model can make again, and, where the source is another one, what names it. Rows are compared one by
+/// one.
+fn comparable(result: &WireResult, has_same_code: bool, is_answered: bool) -> Value {
+    let mut value = serde_json::to_value(result).expect("results have text keys only");
+    let Some(object) = value.as_object_mut() else { return value };
+    for field in ["result_hash", "timing", "per_question", "headline"] {
+        object.remove(field);
+    }
+    remove(object.get_mut("asked"), &["files"]);
+    remove(object.get_mut("label"), &["dataset"]);
+    if is_answered {
+        remove(object.get_mut("label"), &["answered_by"]);
+    }
+    if !has_same_code {
+        remove(object.get_mut("label"), &["software", "settings", "code"]);
+    }
+    value
+}
+
+fn remove(object: Option<&mut Value>, fields: &[&str]) {
+    if let Some(object) = object.and_then(Value::as_object_mut) {
+        for field in fields {
+            object.remove(*field);
+        }
+    }
+}
+
+/// What is another one: program, source, settings.
+fn changed(before: &WireLabel, after: &WireLabel) -> Vec<Changed> {
+    let named =
+        |label: &WireLabel| [label.software.clone(), label.code.clone(), label.settings.clone()];
+    let names = ["software", "code", "settings"].into_iter();
     let pairs = names.zip(named(before).into_iter().zip(named(after)));
     pairs
         .filter(|(_, (before, after))| before != after)
@@ -40,7 +111,7 @@ pub fn changed(before: &WireLabel, after: &WireLabel) -> Vec<Changed> {
 }
 
 /// The rows that differ in anything but time, and those that only one run has.
-pub fn differences(before: &[Outcome], after: &[Outcome]) -> Vec<Difference> {
+fn differences(before: &[Outcome], after: &[Outcome]) -> Vec<Difference> {
     let mut again: HashMap<&str, &Outcome> =
         after.iter().map(|outcome| (outcome.question_id.as_str(), outcome)).collect();
     let mut found = Vec::new();
@@ -64,24 +135,25 @@ fn difference(old: &Outcome, new: &Outcome) -> Option<String> {
         let same = old.retrieved.iter().zip(&new.retrieved).take_while(|(a, b)| a == b).count();
         return Some(format!("another document at rank {}", same + 1));
     }
-    if old.retrieved_turns != new.retrieved_turns {
-        return Some("other turns".to_owned());
-    }
-    if old.hit != new.hit {
-        return Some("recall_hit".to_owned());
-    }
     let figure = old.scores.iter().find(|(name, value)| new.scores.get(*name) != Some(value));
     if let Some((name, _)) = figure {
         return Some(name.clone());
     }
-    if old.scores.len() != new.scores.len() {
-        return Some("other measures".to_owned());
-    }
     let parts = [
+        (old.question != new.question, "question"),
+        (old.kind != new.kind, "question_type"),
+        (old.answer != new.answer, "answer"),
+        (old.retrieved_turns != new.retrieved_turns, "other turns"),
+        (old.places != new.places, "ranked_places"),
+        (old.hit != new.hit, "recall_hit"),
+        (old.scores.len() != new.scores.len(), "other measures"),
         (old.gold_ranks != new.gold_ranks, "ranks"),
+        (old.gold_grades != new.gold_grades, "grades"),
         (old.official != new.official, "LongMemEval's figures"),
         (old.baselines != new.baselines, "baselines"),
         (old.turn_recall != new.turn_recall, "turn_recall"),
+        (old.haystack != new.haystack, "haystack"),
+        (old.prompt_sessions != new.prompt_sessions, "prompt_session_ids"),
         (old.degraded != new.degraded, "degraded stages"),
         (old.error.is_some() != new.error.is_some(), "error"),
     ];

@@ -4,6 +4,7 @@
 //! repairs the last; a finished file holds every question once, in the order of the dataset, and at
 //! most one summary, at its end.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,9 @@ use serde_json::Value;
 
 use crate::{EvalError, write_atomically};
 
-/// A line that is kept: its question, what it says, and the line itself.
+/// A line that is kept: where it stood, what it says, and the line itself.
 struct Kept {
+    number: usize,
     outcome: Outcome,
     line: String,
 }
@@ -52,8 +54,9 @@ impl RowFile {
         Ok(Self { path, file, kept: Vec::new(), foreign: Vec::new(), is_ordered: true })
     }
 
-    /// Takes up a file, and goes on in `output` (the same file, another, or none). Rows of another
-    /// run are refused: their numbers do not belong together.
+    /// Reads a file to go on from; [`RowFile::begin`] goes on in `output` (the same file, another, or
+    /// none). Rows of another run are refused, because their numbers do not belong together, and so
+    /// are a question that stands twice and a row that is not as it was written.
     pub fn resume(
         from: &Path,
         output: Option<&Path>,
@@ -67,6 +70,8 @@ impl RowFile {
         };
         let mut resumed = Resumed::default();
         let (mut kept, mut foreign) = (Vec::new(), Vec::new());
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut bad = BadRows::new(from);
         let is_whole = text.is_empty() || text.ends_with('\n');
         let count = text.lines().count();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -80,23 +85,40 @@ impl RowFile {
                     resumed.unreadable += 1;
                     foreign.push(line.to_owned());
                 }
-                Line::Row(outcome) if outcome.run != run => {
+                Line::Row { outcome, .. } if outcome.run != run => {
                     return Err(EvalError::OtherRun {
                         path: from.to_owned(),
                         found: outcome.run.clone(),
                         run: run.to_owned(),
                     });
                 }
-                Line::Row(outcome) if outcome.error.is_some() => resumed.failed += 1,
-                Line::Row(outcome) => kept.push(Kept { outcome: *outcome, line: line.to_owned() }),
+                Line::Row { outcome, .. } if outcome.error.is_some() => resumed.failed += 1,
+                Line::Row { outcome, is_intact } => {
+                    let (number, id) = (at + 1, &outcome.question_id);
+                    if let Some(first) = seen.insert(id.clone(), number) {
+                        bad.add(number, format!("question `{id}` stands in line {first} already"));
+                    } else if !is_intact {
+                        bad.add(number, format!("the row of `{id}` was edited"));
+                    }
+                    kept.push(Kept { number, outcome: *outcome, line: line.to_owned() });
+                }
             }
         }
+        bad.result()?;
         resumed.done = kept.len();
         let is_ordered = resumed.failed == 0;
-        let mut rows =
-            Self { path: output.map(Path::to_owned), file: None, kept, foreign, is_ordered };
-        rows.rewrite(None)?;
-        Ok((rows, resumed))
+        let path = output.map(Path::to_owned);
+        Ok((Self { path, file: None, kept, foreign, is_ordered }, resumed))
+    }
+
+    /// The rows to go on from, with their lines from 1.
+    pub fn resumed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
+        self.kept.iter().map(|kept| (kept.number, &kept.outcome))
+    }
+
+    /// Goes on: from here on the file may change.
+    pub fn begin(&mut self) -> Result<(), EvalError> {
+        self.rewrite(None)
     }
 
     /// The questions that are done.
@@ -106,27 +128,31 @@ impl RowFile {
 
     /// Adds a row; gives it as a line.
     pub fn push(&mut self, outcome: Outcome) -> Result<&str, EvalError> {
-        let mut line =
-            serde_json::to_string(&Row::from(outcome.clone())).expect("rows have text keys only");
+        let row = Row::from(outcome.clone()).sealed();
+        let mut line = serde_json::to_string(&row).expect("rows have text keys only");
         line.push('\n');
         if let (Some(file), Some(path)) = (&mut self.file, &self.path) {
             file.write_all(line.as_bytes()).map_err(io_of(path))?;
         }
         line.pop();
-        self.kept.push(Kept { outcome, line });
+        self.kept.push(Kept { number: self.kept.len() + 1, outcome, line });
         Ok(&self.kept.last().expect("one was pushed").line)
     }
 
     /// Puts rows in the order of the dataset and a summary at the end.
-    pub fn finish(&mut self, order: &[String], with_summary: bool) -> Result<(), EvalError> {
+    pub fn finish(
+        &mut self,
+        order: &[String],
+        summary_measured: Option<String>,
+    ) -> Result<(), EvalError> {
         let place: std::collections::HashMap<&str, usize> =
             order.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
         let place_of = |kept: &Kept| place.get(kept.outcome.question_id.as_str()).copied();
         let is_sorted = self.kept.is_sorted_by_key(|kept| place_of(kept).unwrap_or(usize::MAX));
         self.kept.sort_by_key(|kept| place_of(kept).unwrap_or(usize::MAX));
-        let summary = with_summary.then(|| self.by_type());
+        let summary = summary_measured.map(|measured| summary_line(&self.by_type(), measured));
         if !is_sorted || !self.is_ordered || summary.is_some() {
-            self.rewrite(summary.as_ref())?;
+            self.rewrite(summary.as_deref())?;
         }
         match (&self.file, &self.path) {
             (Some(file), Some(path)) => file.sync_all().map_err(io_of(path)),
@@ -145,15 +171,15 @@ impl RowFile {
     }
 
     /// Writes the whole file anew, in place of the old one at once.
-    fn rewrite(&mut self, summary: Option<&ByType>) -> Result<(), EvalError> {
+    fn rewrite(&mut self, summary: Option<&str>) -> Result<(), EvalError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
         let mut text = String::new();
         for line in self.foreign.iter().chain(self.kept.iter().map(|kept| &kept.line)) {
             text.push_str(line);
             text.push('\n');
         }
-        if let Some(by_type) = summary {
-            text.push_str(&summary_line(by_type));
+        if let Some(summary) = summary {
+            text.push_str(summary);
             text.push('\n');
         }
         self.file = None;
@@ -164,12 +190,13 @@ impl RowFile {
 }
 
 /// The last line of a file, as the contract has it.
-pub fn summary_line(by_type: &ByType) -> String {
-    serde_json::to_string(&ByTypeSummary::from(by_type)).expect("summaries have text keys only")
+pub fn summary_line(by_type: &ByType, measured: String) -> String {
+    let summary = ByTypeSummary::of(by_type, measured);
+    serde_json::to_string(&summary).expect("summaries have text keys only")
 }
 
 enum Line {
-    Row(Box<Outcome>),
+    Row { outcome: Box<Outcome>, is_intact: bool },
     Summary,
     Unreadable,
 }
@@ -180,8 +207,39 @@ fn read(line: &str) -> Line {
         return Line::Summary;
     }
     match serde_json::from_value::<Row>(value) {
-        Ok(row) => Line::Row(Box::new(row.into())),
+        Ok(row) => {
+            let is_intact = row.is_intact();
+            Line::Row { outcome: Box::new(row.into()), is_intact }
+        }
         Err(_) => Line::Unreadable,
+    }
+}
+
+/// Rows that can't be resumed from.
+pub(super) struct BadRows {
+    path: PathBuf,
+    count: usize,
+    shown: Vec<String>,
+}
+
+impl BadRows {
+    /// As many are named one by one.
+    const SHOWN: usize = 5;
+
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), count: 0, shown: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, line: usize, reason: String) {
+        self.count += 1;
+        if self.shown.len() < Self::SHOWN {
+            self.shown.push(format!("line {line}: {reason}"));
+        }
+    }
+
+    pub(super) fn result(self) -> Result<(), EvalError> {
+        let Self { path, count, shown } = self;
+        if count == 0 { Ok(()) } else { Err(EvalError::BadRows { path, count, shown }) }
     }
 }
 

@@ -6,11 +6,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use gbrain_brain::Assistants;
-use gbrain_core::benchmark::official::{self, Official};
 use gbrain_core::benchmark::reading::{Excerpt, Prompt, excerpts, prompt};
 use gbrain_core::benchmark::{
-    Granularity, Haystack, Order, Outcome, Question, Ranked, Timings, newest_first, oracle, random,
-    score,
+    Granularity, Haystack, Order, Outcome, Question, Ranked, Scoring, Timings, figures_of_order,
+    outcome, score,
 };
 use gbrain_core::format::benchmark::log_line;
 use gbrain_core::hook::HookError;
@@ -178,16 +177,31 @@ pub fn ask_all(asking: &Asking<'_>, haystack: Haystack) -> Result<Vec<Done>, Eva
     let brain = Brain::of(&haystack, &asking.models)?;
     let import_ms = milliseconds(started);
     let share = haystack.questions.len().max(1) as f64;
+    let scoring = asking.scoring();
     let one = |question: &Question| {
-        let one = One { asking, haystack: &haystack, brain: &brain, question };
+        let one = One { asking, scoring: &scoring, haystack: &haystack, brain: &brain, question };
         one.done(import_ms / share)
     };
     Ok(haystack.questions.iter().map(one).collect())
 }
 
+impl Asking<'_> {
+    /// How rankings become figures.
+    pub fn scoring(&self) -> Scoring {
+        Scoring {
+            k: self.k,
+            granularity: self.granularity,
+            measures: self.measures.clone(),
+            has_official: self.has_official,
+            run: self.run.clone(),
+        }
+    }
+}
+
 /// One question of one haystack.
 struct One<'a> {
     asking: &'a Asking<'a>,
+    scoring: &'a Scoring,
     haystack: &'a Haystack,
     brain: &'a Brain,
     question: &'a Question,
@@ -202,71 +216,53 @@ impl One<'_> {
         match asked {
             Ok(asked) => self.measured(&asked, timings),
             Err(error) => {
+                let error = Some(error.to_string());
                 let outcome = self.outcome(&[], timings);
-                Done { outcome: Outcome { error: Some(error.to_string()), ..outcome }, log: None }
+                Done { outcome: Outcome { error, official: None, ..outcome }, log: None }
             }
         }
     }
 
     fn measured(&self, asked: &Asked, timings: Timings) -> Done {
-        let official = self.asking.has_official.then(|| self.official(&asked.places));
-        let log = official
-            .as_ref()
-            .filter(|_| self.asking.has_log)
-            .map(|official| log_line(self.haystack, self.question, &asked.places, official));
         let excerpts = self.excerpts(asked);
         let outcome = Outcome {
             turn_recall: self.turn_recall(asked),
-            official,
             baselines: self.baselines(),
             degraded: asked.degraded.clone(),
             ..self.outcome(&asked.places, timings)
         };
+        let log = outcome
+            .official
+            .as_ref()
+            .filter(|_| self.asking.has_log)
+            .map(|official| log_line(self.haystack, self.question, &asked.places, official));
         Done { outcome: self.answered(outcome, &excerpts), log }
     }
 
     fn outcome(&self, places: &[usize], timings: Timings) -> Outcome {
-        let (question, k) = (self.question, self.asking.k);
-        let Ranked { ids, wholes } = Ranked::of(self.haystack, places);
-        let is_judged = !question.is_abstention && !question.gold.is_empty();
-        let gold: HashSet<&str> = question.gold.iter().map(|gold| gold.doc.as_str()).collect();
-        let hit = ids.iter().take(k).any(|id| gold.contains(id.as_str()));
-        let rank = |id: &str| ids.iter().position(|found| found == id).map(|at| at + 1);
-        let scores = score(question, &ids, &self.asking.measures);
-        let by_turn = self.asking.granularity == Granularity::Turn;
-        let first = |ids: Vec<String>| ids.into_iter().take(k).collect::<Vec<_>>();
-        Outcome {
-            question_id: question.id.clone(),
-            question: question.text.clone(),
-            kind: question.kind.clone(),
-            answer: question.answer.clone(),
-            hypothesis: String::new(),
-            gold_ranks: gold.iter().map(|id| ((*id).to_owned(), rank(id))).collect(),
-            retrieved: first(wholes),
-            retrieved_turns: by_turn.then(|| first(ids)),
-            hit: is_judged.then_some(hit),
-            scores,
-            turn_recall: None,
-            official: None,
-            baselines: BTreeMap::new(),
-            haystack: self.haystack.documents.len(),
-            timings,
-            degraded: Vec::new(),
-            run: self.asking.run.clone(),
-            error: None,
-        }
+        Outcome { timings, ..outcome(self.scoring, self.haystack, self.question, places) }
     }
 
     fn answered(&self, outcome: Outcome, excerpts_of: &[(usize, String)]) -> Outcome {
         let documents = &self.haystack.documents;
+        // A dataset's ids may say which session holds the answer: sessions are numbered instead.
+        let mut sessions: Vec<String> = Vec::new();
+        let mut number = |session: &String| {
+            let known = sessions.iter().position(|one| one == session);
+            known.unwrap_or_else(|| {
+                sessions.push(session.clone());
+                sessions.len() - 1
+            }) + 1
+        };
         let excerpts_of: Vec<Excerpt<'_>> = excerpts_of
             .iter()
             .map(|(at, text)| Excerpt {
-                id: &documents[*at].whole,
+                number: number(&documents[*at].whole),
                 date: documents[*at].date_text.as_deref(),
                 text,
             })
             .collect();
+        let outcome = Outcome { prompt_sessions: sessions, ..outcome };
         let Some(answerer) = self.asking.answerer else {
             return Outcome { hypothesis: excerpts(&excerpts_of), ..outcome };
         };
@@ -297,10 +293,6 @@ impl One<'_> {
         first.map(text).collect()
     }
 
-    fn official(&self, places: &[usize]) -> Official {
-        official::of(self.haystack, self.question, self.asking.granularity, places)
-    }
-
     /// The share of answering turns that the passages of the first k documents hold.
     fn turn_recall(&self, asked: &Asked) -> Option<f64> {
         let question = self.question;
@@ -322,16 +314,17 @@ impl One<'_> {
     fn baselines(&self) -> BTreeMap<String, BTreeMap<String, f64>> {
         let mut baselines = BTreeMap::new();
         for order in &self.asking.baselines {
+            let Asking { measures, seed, .. } = self.asking;
             let (haystack, question) = (self.haystack, self.question);
-            let places = match order {
-                Order::Random => random(haystack, question, self.asking.seed),
-                Order::Newest => newest_first(haystack),
-                Order::Oracle => oracle(haystack, question),
-                Order::Words => self.places(&self.request(Retrieval::Words)),
-                Order::Vectors => self.places(&self.vectors_only()),
-            };
-            let ids = Ranked::of(haystack, &places).ids;
-            baselines.insert(order.name().to_owned(), score(question, &ids, &self.asking.measures));
+            let figures = figures_of_order(*order, haystack, question, measures, *seed);
+            let figures = figures.unwrap_or_else(|| {
+                let places = match order {
+                    Order::Vectors => self.places(&self.vectors_only()),
+                    _ => self.places(&self.request(Retrieval::Words)),
+                };
+                score(question, &Ranked::of(haystack, &places).ids, measures)
+            });
+            baselines.insert(order.name().to_owned(), figures);
         }
         baselines
     }

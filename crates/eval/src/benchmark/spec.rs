@@ -1,17 +1,17 @@
 //! What to run, as it is typed, kept in a result and run again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    Abstention, ByType, Granularity, Haystack, Label, Labelled, Order, Recall, measures, summarise,
+    ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order, Recall, abstention,
+    count_problems, dataset_name, depth, known_as, measured_by_type, measures_of, row_mismatches,
+    run_id, summarise,
 };
 use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
 use gbrain_core::gate::Verdict;
-use gbrain_core::hash::Hash;
-use gbrain_core::measure::defaults;
 use gbrain_core::named;
 use gbrain_core::provenance::Software;
 use gbrain_core::search::{SettingError, Settings};
@@ -20,8 +20,8 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::dataset::{self, Collection, DatasetError, LongMemEval, known_as};
-use super::rows::{Resumed, RowFile};
+use super::dataset::{self, Collection, DatasetError, LongMemEval};
+use super::rows::{BadRows, Resumed, RowFile};
 use super::run::{Answerer, Asking, Expander, Next, Retrieval, run};
 use crate::EvalError;
 
@@ -39,6 +39,9 @@ pub enum Kind {
 }
 
 named! { Kind { LongMemEval = "longmemeval", Locomo = "locomo", Beir = "beir", Trec = "trec" } }
+
+/// The most documents of a ranking that are taken.
+const MAX_K: usize = 1000;
 
 /// What to run: everything that the numbers depend on.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +62,8 @@ pub struct Spec {
     pub seed: u64,
     /// Numbers of the pipeline that are not at their default.
     pub settings: BTreeMap<String, String>,
+    /// A title for the report.
+    pub title: Option<String>,
 }
 
 /// How to run it: what the numbers do not depend on.
@@ -93,8 +98,8 @@ pub struct Ran {
     pub labelled: Labelled,
     /// Recall by type.
     pub by_type: ByType,
-    /// What was wrong with the data and left out.
-    pub left_out: Vec<String>,
+    /// What was wrong with the data.
+    pub problems: Vec<DataProblem>,
 }
 
 impl Ran {
@@ -123,6 +128,16 @@ pub enum SpecError {
     /// A setting is wrong.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// A benchmark does not have so many files.
+    #[error("{benchmark} takes {takes}, and {found} paths are given")]
+    Files {
+        /// Which benchmark.
+        benchmark: &'static str,
+        /// What it takes.
+        takes: &'static str,
+        /// How many there are.
+        found: usize,
+    },
     /// A flag of a result file is not understood.
     #[error("`{flag}` is `{value}`, which this program does not know")]
     Flag {
@@ -174,7 +189,7 @@ impl Spec {
             kind,
             files: files.iter().map(PathBuf::from).collect(),
             limit,
-            k: number("top-k").ok_or_else(|| wrong("top-k"))?,
+            k: number("top-k").filter(|k| (1..=MAX_K).contains(k)).ok_or_else(|| wrong("top-k"))?,
             retrieval: match text("keyword-only") {
                 Some(_) => Retrieval::Words,
                 None => Retrieval::Hybrid,
@@ -182,6 +197,7 @@ impl Spec {
             granularity: granularity.ok_or_else(|| wrong("granularity"))?,
             seed: text("seed").and_then(|text| text.parse().ok()).ok_or_else(|| wrong("seed"))?,
             settings: settings.collect(),
+            title: None,
         })
     }
 
@@ -199,11 +215,13 @@ impl Spec {
         let settings = self.pipeline()?;
         let files = self.dataset_files()?;
         let sha256 = dataset::sha256(&files)?.to_hex();
-        let label = self.label(&settings, sha256, &how);
+        let mut label = self.label(&settings, sha256, &how);
         let asking = self.asking(settings, &label, &how);
         let (mut rows, resumed) = match how.resume_from {
             Some(from) => {
-                let (rows, resumed) = RowFile::resume(from, how.output, &asking.run)?;
+                let (mut rows, resumed) = RowFile::resume(from, how.output, &asking.run)?;
+                self.verify(&rows, from, &files, &asking)?;
+                rows.begin()?;
                 (rows, Some(resumed))
             }
             None => (RowFile::create(how.output)?, None),
@@ -231,7 +249,8 @@ impl Spec {
         if reading.order.is_empty() {
             return Err(dataset::of(&self.files[0], DatasetError::Empty));
         }
-        rows.finish(&reading.order, how.by_type)?;
+        label.data_problems = count_problems(&reading.problems);
+        rows.finish(&reading.order, how.by_type.then(|| measured_by_type(&label)))?;
         if let Some(log) = log {
             log.finish()?;
         }
@@ -239,12 +258,68 @@ impl Spec {
         let outcomes = rows.into_outcomes();
         let summary = summarise(&outcomes);
         let labelled = gbrain_core::benchmark::label(&label, &summary);
-        let result = WireResult::new(self.wire(), &label, summary, outcomes);
-        Ok(Ran { result, labelled, by_type, left_out: reading.left_out })
+        let title = self.title.as_deref();
+        let result = WireResult::new(self.wire(), &label, title, summary, outcomes);
+        Ok(Ran { result, labelled, by_type, problems: reading.problems })
+    }
+
+    /// SHA-256 of the dataset.
+    pub fn dataset_sha256(&self) -> Result<String, EvalError> {
+        Ok(dataset::sha256(&self.dataset_files()?)?.to_hex())
+    }
+
+    /// Holds rows to go on from against the dataset: each belongs to a question of this run, and its
+    /// figures are those of its ranking.
+    fn verify(
+        &self,
+        rows: &RowFile,
+        from: &Path,
+        files: &[PathBuf],
+        asking: &Asking<'_>,
+    ) -> Result<(), EvalError> {
+        let mut waiting: HashMap<&str, _> =
+            rows.resumed().map(|row| (row.1.question_id.as_str(), row)).collect();
+        let mut bad = BadRows::new(from);
+        let scoring = asking.scoring();
+        let mut reading = Reading::open(self, files, FxHashSet::default())?;
+        while !waiting.is_empty() {
+            let haystack = match reading.next()? {
+                Some(Next::Ask(haystack)) => haystack.by(self.granularity),
+                Some(Next::Known) => continue,
+                None => break,
+            };
+            for question in &haystack.questions {
+                let Some((line, row)) = waiting.remove(question.id.as_str()) else { continue };
+                let wrong = row_mismatches(&scoring, self.seed, &haystack, question, row);
+                if !wrong.is_empty() {
+                    let fields = wrong.join(", ");
+                    bad.add(
+                        line,
+                        format!("`{}` is not what its ranking gives: {fields}", row.question_id),
+                    );
+                }
+            }
+        }
+        let mut unknown: Vec<(usize, &str)> =
+            waiting.into_values().map(|(line, row)| (line, row.question_id.as_str())).collect();
+        unknown.sort_unstable();
+        for (line, id) in unknown {
+            bad.add(line, format!("`{id}` is none of the questions of this run"));
+        }
+        bad.result()
     }
 
     /// The files that are hashed, in their order.
     fn dataset_files(&self) -> Result<Vec<PathBuf>, EvalError> {
+        let found = self.files.len();
+        let (takes, fits) = match self.kind {
+            Kind::LongMemEval | Kind::Locomo => ("one file", found == 1),
+            Kind::Beir => ("one folder", found == 1),
+            Kind::Trec => ("corpus, queries and judgements", found == 3),
+        };
+        if !fits {
+            return Err(SpecError::Files { benchmark: self.kind.name(), takes, found }.into());
+        }
         Ok(match self.kind {
             Kind::LongMemEval | Kind::Locomo => self.files.clone(),
             Kind::Beir | Kind::Trec => self.collection()?.files(),
@@ -273,11 +348,8 @@ impl Spec {
         }
         Asking {
             k: self.k,
-            depth: self.depth().max(self.k),
-            measures: match self.kind {
-                Kind::LongMemEval | Kind::Locomo => measures(self.k),
-                Kind::Beir | Kind::Trec => defaults(),
-            },
+            depth: depth(self.kind.name(), self.k),
+            measures: measures_of(self.kind.name(), self.k),
             retrieval: self.retrieval,
             granularity: self.granularity,
             settings,
@@ -293,71 +365,39 @@ impl Spec {
             expander: how.expander.map(|(expander, _)| expander),
             assistants: None,
             answerer: how.answerer.map(|(answerer, _)| answerer),
-            run: self.run_id(label),
+            run: run_id(label),
         }
-    }
-
-    /// How deep rankings go, whatever k is: as deep as is measured.
-    fn depth(&self) -> usize {
-        match self.kind {
-            Kind::LongMemEval | Kind::Locomo => 50,
-            Kind::Beir | Kind::Trec => 100,
-        }
-    }
-
-    /// Names everything that rows depend on besides their question.
-    fn run_id(&self, label: &Label) -> String {
-        let Label { dataset_sha256, code, settings, embedder, answered_by, .. } = label;
-        let parts = [
-            self.kind.name(),
-            dataset_sha256,
-            code,
-            settings,
-            embedder.as_deref().unwrap_or("none"),
-            answered_by.as_deref().unwrap_or("none"),
-            self.granularity.name(),
-            &label.retrieval,
-            &self.k.to_string(),
-            &self.seed.to_string(),
-        ];
-        Hash::of_parts(&parts.map(str::as_bytes)).short()
     }
 
     fn label(&self, settings: &Settings, sha256: String, how: &How<'_>) -> Label {
         let Software { version, code } = software();
-        let name = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or(path.as_os_str());
-            name.to_string_lossy().into_owned()
-        };
-        let names: Vec<String> = self.files.iter().map(name).collect();
         let embedder = match self.retrieval {
             Retrieval::Hybrid => how.models.wanted().map(|model| model.id().to_owned()),
             Retrieval::Words => None,
         };
         Label {
             benchmark: self.kind.name().to_owned(),
-            dataset: names.join(" "),
+            dataset: dataset_name(self.files.iter().map(PathBuf::as_path)),
             known_as: known_as(&sha256).map(str::to_owned),
             dataset_sha256: sha256,
             granularity: self.granularity,
             k: self.k,
+            depth: depth(self.kind.name(), self.k),
+            limit: self.limit,
             retrieval: match (self.retrieval, embedder.is_some(), how.expander) {
                 (Retrieval::Words, _, _) => "words".to_owned(),
                 (Retrieval::Hybrid, true, None) => "hybrid".to_owned(),
                 (Retrieval::Hybrid, false, None) => "hybrid without vectors".to_owned(),
                 (Retrieval::Hybrid, _, Some((_, model))) => format!("hybrid, expanded by {model}"),
             },
-            abstention: match self.kind {
-                Kind::LongMemEval => Abstention::LeftOut,
-                Kind::Locomo => Abstention::Counted,
-                Kind::Beir | Kind::Trec => Abstention::None,
-            },
+            abstention: abstention(self.kind.name()),
             answered_by: how.answerer.map(|(_, model)| model.to_owned()),
             software: version,
             code,
             settings: settings.hash(),
             embedder,
             seed: self.seed,
+            data_problems: BTreeMap::new(),
         }
     }
 }
@@ -399,7 +439,7 @@ struct Reading {
     limit: usize,
     /// Every question met, in the order of the dataset.
     order: Vec<String>,
-    left_out: Vec<String>,
+    problems: Vec<DataProblem>,
 }
 
 enum Source {
@@ -418,8 +458,8 @@ impl Reading {
             }
         };
         let limit = spec.limit.unwrap_or(usize::MAX);
-        let (seen, order, left_out) = (FxHashSet::default(), Vec::new(), Vec::new());
-        Ok(Self { source, known, seen, limit, order, left_out })
+        let (seen, order, problems) = (FxHashSet::default(), Vec::new(), Vec::new());
+        Ok(Self { source, known, seen, limit, order, problems })
     }
 
     fn next(&mut self) -> Result<Option<Next>, EvalError> {
@@ -436,7 +476,7 @@ impl Reading {
                 (haystack, path.clone(), self.order.len() + 1)
             }
         };
-        self.left_out.append(&mut haystack.left_out);
+        self.problems.append(&mut haystack.problems);
         haystack.questions.truncate(self.limit - self.order.len());
         for question in &haystack.questions {
             if !self.seen.insert(question.id.clone()) {

@@ -47,12 +47,10 @@ fn answers(parts: &Parts<'_>, haystack: &Haystack) -> Result<Usd, AskError> {
     let mut texts: Vec<(&Document, String)> =
         haystack.documents.iter().map(|document| (document, text(document))).collect();
     texts.sort_by_key(|(_, text)| std::cmp::Reverse(text.len()));
-    let excerpt =
-        |(document, text): &'_ (&Document, String)| (document.whole.clone(), text.clone());
-    let largest: Vec<(String, String)> = texts.iter().take(K).map(excerpt).collect();
+    let largest = texts.iter().take(K);
     let date = Some("2025/01/01 (Wed) 00:00");
     let excerpts: Vec<Excerpt<'_>> =
-        largest.iter().map(|(id, text)| Excerpt { id, date, text }).collect();
+        largest.zip(1..).map(|((_, text), number)| Excerpt { number, date, text }).collect();
     let mut sum = Usd::ZERO;
     for question in &haystack.questions {
         let prompt = prompt(&question.text, date, &excerpts);

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(ids.len(), 10);
         for (haystack, question) in haystacks.iter().zip(questions) {
             assert!(
-                haystack.left_out.is_empty() && haystack.documents.len() == 8,
+                haystack.problems.is_empty() && haystack.documents.len() == 8,
                 "{}",
                 question.id
             );

@@ -157,7 +157,7 @@ impl<'a> Ready<'a> {
         let asking = Asking {
             k: K,
             depth: DEPTH,
-            measures: measures(K),
+            measures: measures(K, DEPTH),
             retrieval: Retrieval::Hybrid,
             granularity: Granularity::Session,
             settings: self.settings.clone(),

@@ -35,7 +35,7 @@ pub use facts::{Checked, unverifiable};
 pub use fresh::{Freshness, await_index};
 pub use promote::{Proposal, propose};
 pub use queries::{
-    AllQueries, QueryProblem, StoredQuery, Taken, all_queries, row, stored, take_in,
+    AllQueries, QueryProblem, StoredQuery, Taken, TakenIn, all_queries, row, stored, take_in,
 };
 pub use relevance::{Relevance, Reranker, Score, Scorer, borderline, rescore};
 pub use run::{Occasion, SuiteMeans, broken, record, recorded, run};

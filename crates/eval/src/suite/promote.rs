@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use gbrain_core::capture::CaptureFields;
 use gbrain_core::format::suite::{FilterEntry, QueryEntry, RetrievalBody, Signal, WireKey};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
-use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState};
+use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState, is_scrubbed};
 use gbrain_store::{CaptureFilter, RetrievalFilter, Store, StoreError, Traffic};
 
 use super::queries::stored;
@@ -68,8 +69,8 @@ pub fn propose(
         let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
         one.text = text;
         one.asked += 1;
-        let found: Vec<String> = serde_json::from_str(&fields.retrieved_slugs).unwrap_or_default();
-        for (at, page) in found.into_iter().enumerate().filter(|(_, page)| !page.contains(MARKER)) {
+        let found = pages(&fields).into_iter().enumerate();
+        for (at, page) in found.filter(|(_, page)| !page.contains(MARKER)) {
             let counts = one.pages.entry(page).or_default();
             counts.0 += u64::from(at == 0);
             counts.1 += 1;
@@ -110,10 +111,31 @@ pub fn propose(
     });
     Ok(fresh
         .into_iter()
-        .filter(|one| !one.text.trim().is_empty())
+        // A scrubbed text stands for several originals with answers of their own: none of them is it.
+        .filter(|one| !one.text.trim().is_empty() && !is_scrubbed(&one.text))
         .take(limit)
         .map(proposal)
         .collect())
+}
+
+/// The pages of a capture by their whole names; a bare slug would be that of any source.
+fn pages(fields: &CaptureFields) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Extra {
+        retrieved: Vec<Page>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Page {
+        source_id: String,
+        slug: String,
+    }
+    match serde_json::from_str::<Extra>(&fields.extra) {
+        Ok(Extra { retrieved }) => {
+            let name = |Page { source_id, slug }| format!("{source_id}::{slug}");
+            retrieved.into_iter().map(name).collect()
+        }
+        Err(_) => serde_json::from_str(&fields.retrieved_slugs).unwrap_or_default(),
+    }
 }
 
 /// Live queries that were voted on, with what an answer began with that was liked.
@@ -160,6 +182,7 @@ fn proposal(seen: Seen) -> Proposal {
         schema_version: gbrain_core::format::suite::QUERY_VERSION,
         id: None,
         query: seen.text,
+        original_hash: None,
         source: keys.first().and_then(|page| Some(page.split_once("::")?.0.to_owned())),
         difficulty: Difficulty::default(),
         retrieval_mode: None,

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use gbrain_core::format::suite::{QueryEntry, QueryError};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::anonymous::anonymous;
-use gbrain_core::suite::query::{CanonicalQuery, QueryState};
+use gbrain_core::suite::query::{CanonicalQuery, QueryState, is_scrubbed};
 use gbrain_store::{Known, NewQuery, QueryFilter, Store, StoreError, WriteKind};
 use jiff::Timestamp;
 
@@ -37,6 +38,15 @@ pub enum QueryProblem {
     /// Another text has its id.
     #[error("the id `{0}` is that of another query")]
     Id(String),
+    /// Scrubbing changes its text, and nothing could tell it from others any more.
+    #[error(
+        "query {at}: scrubbing changes its text, which takes an identity key to tell it from others, and \
+         there is none (`gbrain doctor`)"
+    )]
+    NoIdentityKey {
+        /// Which, from 1.
+        at: usize,
+    },
     /// The store can't.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -87,31 +97,59 @@ pub fn stored(store: &dyn Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>
     Ok(all_queries(store, ws)?.read.into_iter().map(|one| one.query).collect())
 }
 
+/// What becomes of queries that are taken in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TakenIn {
+    /// Each query once, in the order in which they came.
+    pub queries: Vec<Taken>,
+    /// How many entries came.
+    pub entries: usize,
+    /// How many of the queries have a scrubbed text.
+    pub scrubbed: usize,
+    /// Ids of queries that stood for several originals and were retired, because one of these came now.
+    pub retired: Vec<String>,
+}
+
 /// Takes queries in, all or none: scrubbed, without the names of threads, and joined with what is there of
-/// the same text.
+/// the same text. Texts that scrubbing makes the same stay different queries, by the hash of the original.
 pub fn take_in(
     store: &dyn Store,
     ws: &WorkspaceId,
     entries: Vec<QueryEntry>,
     scrubber: &Scrubber,
+    identity: Option<&IdentityKey>,
     now: Timestamp,
-) -> Result<Vec<Taken>, QueryProblem> {
-    let known = stored(store, ws)?;
+) -> Result<TakenIn, QueryProblem> {
+    let known = all_queries(store, ws)?.read;
     let candidates: BTreeSet<Hash> = known
         .iter()
-        .filter(|one| one.state == QueryState::Candidate)
-        .map(|one| CanonicalQuery::text_hash(&one.text))
+        .filter(|one| one.query.state == QueryState::Candidate)
+        .map(|one| one.query.identity_hash())
+        .collect();
+    let merged: BTreeMap<Hash, (i64, String)> = known
+        .iter()
+        .filter(|one| one.query.is_merged() && one.query.state != QueryState::Retired)
+        .map(|one| (one.query.identity_hash(), (one.number, one.query.id.clone())))
         .collect();
     let mut texts: BTreeMap<Hash, CanonicalQuery> =
-        known.into_iter().map(|one| (CanonicalQuery::text_hash(&one.text), one)).collect();
+        known.into_iter().map(|one| (one.query.identity_hash(), one.query)).collect();
     let mut ids: BTreeMap<String, Hash> =
         texts.iter().map(|(hash, one)| (one.id.clone(), *hash)).collect();
     let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
-    for (at, mut entry) in entries.into_iter().enumerate() {
-        entry.query = anonymous(&scrubber.scrub(&entry.query).text);
-        let query = entry.read().map_err(|source| QueryProblem::Query { at: at + 1, source })?;
-        let hash = CanonicalQuery::text_hash(&query.text);
-        if ids.get(&query.id).is_some_and(|other| *other != hash) {
+    let mut taken_in = TakenIn { entries: entries.len(), ..TakenIn::default() };
+    let mut obsolete: BTreeMap<i64, String> = BTreeMap::new();
+    for (at, entry) in entries.into_iter().enumerate() {
+        let wrong = |source| QueryProblem::Query { at: at + 1, source };
+        let entry = scrubbed(entry, scrubber, identity)
+            .ok_or(QueryProblem::NoIdentityKey { at: at + 1 })?;
+        let query = entry.read().map_err(wrong)?;
+        let hash = query.identity_hash();
+        if query.original_hash.is_some() {
+            taken_in.scrubbed += usize::from(!seen.contains(&hash));
+            let whole = merged.get(&CanonicalQuery::text_hash(&query.text));
+            obsolete.extend(whole.cloned());
+        }
+        if ids.get(&query.id).is_some_and(|other| *other != hash && !is_of(&obsolete, &query.id)) {
             return Err(QueryProblem::Id(query.id));
         }
         let joined = match texts.remove(&hash) {
@@ -126,15 +164,47 @@ pub fn take_in(
     }
     let rows: Vec<NewQuery> = order.iter().map(|hash| row(*hash, &texts[hash])).collect();
     let put = store.put_queries(ws, &rows, Known::Replace, now)?;
-    let mut taken = Vec::new();
     for (hash, put) in order.iter().zip(put) {
         let CanonicalQuery { id, state, .. } = &texts[hash];
         if candidates.contains(hash) && *state == QueryState::Active {
             store.set_query_state(ws, put.id, gbrain_store::QueryState::Active, now)?;
         }
-        taken.push(Taken { number: put.id, id: id.clone(), state: *state, kind: put.kind });
+        let taken = Taken { number: put.id, id: id.clone(), state: *state, kind: put.kind };
+        taken_in.queries.push(taken);
     }
-    Ok(taken)
+    for (number, id) in obsolete {
+        store.set_query_state(ws, number, gbrain_store::QueryState::Retired, now)?;
+        taken_in.retired.push(id);
+    }
+    Ok(taken_in)
+}
+
+fn is_of(obsolete: &BTreeMap<i64, String>, id: &str) -> bool {
+    obsolete.values().any(|one| one == id)
+}
+
+/// An entry with its text scrubbed, and with what tells it from others that look the same then; none if
+/// that takes a key which is not there.
+fn scrubbed(
+    mut entry: QueryEntry,
+    scrubber: &Scrubber,
+    identity: Option<&IdentityKey>,
+) -> Option<QueryEntry> {
+    let text = anonymous(&scrubber.scrub(&entry.query).text);
+    if text != entry.query {
+        let words: Vec<String> = entry.query.split_whitespace().map(str::to_lowercase).collect();
+        let key = identity?;
+        entry.original_hash = Some(format!("{}:{}", key.id(), key.text_hash(&words.join(" "))));
+        entry.query = text;
+    } else if !is_scrubbed(&text) {
+        // Nothing was taken out: the text tells all.
+        entry.original_hash = None;
+    } else if entry.original_hash.is_none() {
+        // Scrubbed elsewhere: what must be found is all that tells such queries apart.
+        let answers = super::json(&(&entry.expected, &entry.acceptable, &entry.entities));
+        entry.original_hash = Some(format!("answers:{}", Hash::of(answers.as_bytes()).short()));
+    }
+    Some(entry)
 }
 
 /// A query as the store keeps it.

@@ -5,9 +5,10 @@
 
 use gbrain_core::capture::Retrieved;
 use gbrain_core::id::PageKey;
+use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode};
+use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
 use gbrain_core::search::Settings;
 use gbrain_core::search::intent::is_identifier;
 use gbrain_core::target::{Question, QuestionFilter};
@@ -49,6 +50,14 @@ impl Target for AsTarget<'_> {
             Some(_) => None,
         })
     }
+
+    fn has_pages(&self, _: &[&str], _: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+        Ok(None)
+    }
+
+    fn page_count(&self) -> Option<u64> {
+        None
+    }
 }
 
 struct Asked<'a>(&'a AsTarget<'a>);
@@ -67,6 +76,10 @@ impl Retriever for Asked<'_> {
             provenance: self.0.provenance(),
             not_asked,
         })
+    }
+
+    fn timing(&self, _: &Request) -> Timing {
+        if self.0.ask.is_timed() { Timing::Wall } else { Timing::Untimed }
     }
 
     fn why_not(&self, _: &Request, _: &PageKey) -> Option<Lost> {

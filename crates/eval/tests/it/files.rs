@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, Read, Result as IoResult};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use gbrain_eval::{
     EvalError, Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document,
@@ -79,10 +78,8 @@ fn a_document_that_is_too_large_is_not_read_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("large.json");
     File::create(&path).unwrap().set_len(MAX_DOCUMENT + 1).unwrap();
-    let start = Instant::now();
     let result = read_document(&path);
     assert!(matches!(result, Err(EvalError::LargeDocument { .. })), "{result:?}");
-    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -105,10 +105,8 @@ fn an_answer_that_ends_at_its_limit_is_paid_and_none() {
 #[test]
 fn a_wait_that_is_too_long_is_a_failure() {
     let site = Site::new(|_| Fault::Status(429, Some(3600)));
-    let begun = Instant::now();
     let error = site.asker("1").chat(&model("openai:m"), &chat("hello")).unwrap_err();
     assert_eq!((error.kind, site.server.requests()), (AskErrorKind::RateLimited, 1));
-    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
@@ -154,7 +152,7 @@ fn a_wait_is_stopped() {
         call.join().unwrap()
     });
     assert_eq!(error.kind, AskErrorKind::Cancelled);
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(begun.elapsed() < Duration::from_secs(30), "the wait is 30 s");
 }
 
 #[test]
@@ -181,10 +179,12 @@ fn a_call_that_is_stopped_while_it_waits_for_a_place_is_not_sent() {
 #[test]
 fn a_call_that_waits_for_another_attempt_leaves_its_place_to_others() {
     let site = Site::new(|number| match number {
-        1 => Fault::Status(429, Some(1)),
+        1 => Fault::Status(429, Some(5)),
         _ => Fault::None,
     });
-    let asker = site.asker_with(Limits { concurrency: 1, ..LIMITS }).spending(site.spending("1"));
+    let retry = Retry { longest: Duration::from_secs(10), ..LIMITS.retry };
+    let limits = Limits { concurrency: 1, retry, timeout: Duration::from_secs(30) };
+    let asker = site.asker_with(limits).spending(site.spending("1"));
     let ask = || asker.chat(&model("openai:m"), &chat("hello")).unwrap();
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -193,7 +193,7 @@ fn a_call_that_waits_for_another_attempt_leaves_its_place_to_others() {
             std::thread::sleep(Duration::from_millis(1));
         }
         ask();
-        assert!(begun.elapsed() < Duration::from_secs(1), "the other one sleeps meanwhile");
+        assert!(begun.elapsed() < Duration::from_secs(5), "the other one sleeps meanwhile");
         assert_eq!(slow.join().unwrap().1.attempts, 2);
     });
 }

@@ -18,7 +18,7 @@ pub(crate) const KEY: &str = "test-key-7f3a9c";
 
 /// Quick to give up.
 pub(crate) const LIMITS: Limits = Limits {
-    timeout: Duration::from_millis(400),
+    timeout: Duration::from_secs(1),
     retry: Retry { attempts: 3, first: Duration::from_millis(5), longest: Duration::from_secs(1) },
     concurrency: 32,
 };

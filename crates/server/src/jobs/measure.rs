@@ -8,6 +8,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::gate::GateReport;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status, Verdict};
+use gbrain_core::identity::IdentityKey;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
 use gbrain_core::request::Trust;
@@ -90,6 +91,7 @@ pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
         repeats: usize::from(spec.repeats),
         blame: spec.blame,
         explain: usize::from(spec.top_regressions),
+        identity: identity(held),
     };
     let began = SystemTime::now();
     let replayed = measured(held, rows.len(), |target| {
@@ -123,6 +125,7 @@ pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
             repeats: usize::from(spec.repeats),
             explain: 5,
             blame: is_small(held)?,
+            identity: identity(held),
             ..ReplayOptions::default()
         },
     };
@@ -146,6 +149,11 @@ pub(super) fn gate(held: &Held<'_>) -> Result<Done, Fault> {
     };
     let done = Done::with(&GateReport::new(&outcome.parts(&gated, run)))?;
     Ok(Done { measured: Some(measured), ..done })
+}
+
+/// The key of the workspace's captures.
+fn identity(held: &Held<'_>) -> Option<IdentityKey> {
+    held.house.suites().identity.map(|key| key.for_workspace(held.workspace()))
 }
 
 fn checks(outcome: &GateOutcome) -> Vec<Check> {

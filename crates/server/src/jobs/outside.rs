@@ -2,6 +2,7 @@
 //! stop.
 
 use gbrain_core::id::PageKey;
+use gbrain_core::latency::Timing;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost};
 use gbrain_core::request::{Request, Trust};
@@ -28,6 +29,14 @@ impl Target for Outside<'_> {
         Ok(inner
             .map(|inner| Box::new(FromOutside { inner, going: self.going }) as Box<dyn Retriever>))
     }
+
+    fn has_pages(&self, names: &[&str], _: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+        self.target.has_pages(names, Trust::Untrusted)
+    }
+
+    fn page_count(&self) -> Option<u64> {
+        self.target.page_count()
+    }
 }
 
 struct FromOutside<'a> {
@@ -45,6 +54,10 @@ impl Retriever for FromOutside<'_> {
             tracing::warn!(message = %why, "a row could not be asked again");
             RetrieveError("the brain could not answer; the worker's log says why".to_owned())
         })
+    }
+
+    fn timing(&self, request: &Request) -> Timing {
+        self.inner.timing(request)
     }
 
     fn why_not(&self, request: &Request, page: &PageKey) -> Option<Lost> {

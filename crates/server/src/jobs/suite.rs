@@ -65,7 +65,7 @@ fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
 
 fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
     let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
-    let SuiteTools { targets, scrubber, desk, alerts: _ } = house.suites();
+    let SuiteTools { targets, scrubber, identity: _, desk, alerts: _ } = house.suites();
     let door = house.door(workspace)?;
     let config = door.brain().config()?;
     let assistants = house.assistants(workspace, &config);

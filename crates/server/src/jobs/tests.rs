@@ -250,7 +250,10 @@ fn index_lock(dir: &Path) -> std::fs::File {
 fn failing_gate(site: &Site) -> i64 {
     site.put("boats", "boats at the quay");
     site.put("trains", "trains at the station");
-    let qrels = json!({ "queries": [{ "id": "q1", "query": "boats", "relevant": ["trains"] }] });
+    let query = |n: usize| json!({ "id": n.to_string(), "query": "boats", "relevant": ["trains"] });
+    // Enough for every check, and found too late for all of them.
+    let queries: Vec<Value> = (0..4).map(query).collect();
+    let qrels = json!({ "queries": queries });
     let (store, now) = (site.house.store(), Timestamp::now());
     store.put_document(&ws(), DocumentKind::Qrels, "known", &qrels.to_string(), now).unwrap();
     // What is asked must be in the index already: catching up would hear of a halt.
@@ -322,6 +325,7 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
             dir: dir.to_owned(),
         },
         scrubber: gbrain_core::scrub::Scrubber::default(),
+        identity: None,
         desk: gbrain_llm::Desk {
             providers: gbrain_llm::Providers::with(&serde_json::Map::new()).unwrap(),
             prices: gbrain_llm::prices_with(&dir.join("prices.json")).unwrap(),

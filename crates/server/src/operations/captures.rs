@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gbrain_brain::capture::OWNER;
-use gbrain_core::capture::write_line;
+use gbrain_core::capture::{CaptureWindow, write_line};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
 use gbrain_core::request::Operation;
 use gbrain_store::CaptureFilter;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -51,9 +52,11 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     if input.limit == Some(0) {
         return Err(Fault::usage("a limit is at least 1"));
     }
-    let until = input.until.map_or(call.now, |until| until.0.min(call.now));
+    let (since, until) = (input.since.map(|since| since.0), input.until.map(|until| until.0));
+    let CaptureWindow { since, until } = CaptureWindow::new(since, until, call.now)
+        .map_err(|empty| Fault::usage(empty.to_string()))?;
     let filter = CaptureFilter {
-        since: input.since.map(|moment| moment.0),
+        since,
         until: Some(until),
         tool: input.tool,
         remote: Some(true),
@@ -103,11 +106,12 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
 /// Erases captures of callers over the wire.
 pub(crate) fn prune(call: &Call<'_>, input: PruneCaptures) -> Result<Reply, Fault> {
     let until = input.until.0.min(call.now);
-    let filter =
-        CaptureFilter { until: Some(until), remote: Some(true), ..CaptureFilter::default() };
+    // Now means everything there is, rows that are dated in the future included.
+    let end = (until < call.now).then_some(until);
+    let filter = CaptureFilter { until: end, remote: Some(true), ..CaptureFilter::default() };
     let (store, workspace) = (call.house.store(), &call.who.workspace);
     let rows = store.prune_captures(workspace, &filter)?;
-    let logs = store.prune_live_logs(workspace, until, Some(OWNER))?;
+    let logs = store.prune_live_logs(workspace, end.unwrap_or(Timestamp::MAX), Some(OWNER))?;
     Reply::json(&PruneBody {
         schema_version: PRUNE_VERSION,
         dry_run: false,

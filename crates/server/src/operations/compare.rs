@@ -1,7 +1,7 @@
 //! Results against results, query by query.
 
 use gbrain_core::access::Scope;
-use gbrain_core::compare::compare as compare_results;
+use gbrain_core::compare::{CompareOptions, compare as compare_results};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
@@ -62,6 +62,10 @@ pub(crate) struct Compare {
     /// Compare although k, the dataset or the judgements differ.
     #[serde(default)]
     force_incomparable: bool,
+    /// The measures that decide, separated by blanks; by default one, by the kind of result.
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    primary: Option<String>,
 }
 
 /// Compares: what `gbrain eval compare --json` prints.
@@ -70,6 +74,7 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
         return Err(Fault::usage("2 to 20 results are compared"));
     }
     at_most("the list of measures", body.measures.as_deref(), 1000)?;
+    at_most("the list of primary measures", body.primary.as_deref(), 1000)?;
     let judged = body.qrels.as_deref().map(|name| qrels(call.house, &call.who.workspace, name));
     let judged = judged.transpose()?;
     let measures = match &body.measures {
@@ -83,11 +88,15 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
         results.push(read(&name, &bytes, judge).map_err(|error| Fault::of("input", &error))?);
     }
     let (reference, others) = results.split_first().expect("there are two at least");
-    let comparison =
-        compare_results(reference, others, body.force_incomparable).map_err(|reasons| {
-            let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            Fault::new("input", format!("not comparable: {}", told.join("; ")))
-        })?;
+    let names = body.primary.as_deref().unwrap_or_default().split_whitespace();
+    let options = CompareOptions {
+        is_forced: body.force_incomparable,
+        primary: names.map(str::to_owned).collect(),
+    };
+    let comparison = compare_results(reference, others, &options).map_err(|reasons| {
+        let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        Fault::new("input", format!("not comparable: {}", told.join("; ")))
+    })?;
     Reply::json(&CompareReport::new(&comparison))
 }
 

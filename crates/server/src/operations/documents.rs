@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
+use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::baseline::PublishBody;
@@ -135,7 +135,10 @@ pub(crate) fn publish_baseline(
     let previous =
         match call.house.store().document(&call.who.workspace, DocumentKind::Baseline, &name)? {
             None => None,
-            Some(document) => Some(parse_baseline(&document.body)?.metadata),
+            Some(document) => {
+                let signature = SignatureCheck::if_signed(call.house.baseline_key());
+                Some(parse_baseline(&document.body, signature)?.metadata)
+            }
         };
     let draft = Draft {
         label: body.label.unwrap_or_else(|| name.clone()),
@@ -143,6 +146,7 @@ pub(crate) fn publish_baseline(
         thresholds,
         why: body.why,
         previous,
+        key: call.house.baseline_key().cloned(),
     };
     let published = publish(rows, &draft).map_err(|error| {
         Fault::of("input", &error).hint("requests are captured while eval.capture is on")
@@ -193,7 +197,8 @@ pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Repl
 
 /// A stored baseline, verified.
 pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Baseline, Fault> {
-    let baseline = parse_baseline(&text(house, ws, DocumentKind::Baseline, name)?)?;
+    let signature = SignatureCheck::required(house.baseline_key());
+    let baseline = parse_baseline(&text(house, ws, DocumentKind::Baseline, name)?, signature)?;
     refuse_trusted(&baseline.rows)?;
     Ok(baseline)
 }
@@ -234,8 +239,9 @@ fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, F
     Ok(lines)
 }
 
-fn parse_baseline(text: &str) -> Result<Baseline, Fault> {
-    Ok(read_baseline(Input::new(Path::new("baseline"), Cursor::new(text)))?)
+fn parse_baseline(text: &str, signature: SignatureCheck) -> Result<Baseline, Fault> {
+    let input = Input::new(Path::new("baseline"), Cursor::new(text)).checking(signature);
+    Ok(read_baseline(input)?)
 }
 
 fn parse_qrels(text: &str) -> Result<Qrels, Fault> {

@@ -154,6 +154,28 @@ fn results_of_runs_are_compared_for_admin_only() {
 }
 
 #[test]
+fn a_comparison_says_what_decides_and_whether_it_can() {
+    let site = Site::new();
+    let scores = |n: usize, value: f64| {
+        let scores = json!({ "nDCG@10": value, "R@10": value, "Judged@10": value });
+        let rows: Vec<Value> =
+            (0..n).map(|at| json!({ "query_id": at.to_string(), "scores": scores })).collect();
+        let counts = json!({ "judged_queries": n, "judgements": n });
+        json!({ "schema_version": 1, "summary": scores, "counts": counts, "per_query": rows })
+    };
+    let ask = |n: usize, primary: Option<&str>| {
+        let results = json!([{ "body": scores(n, 1.0) }, { "body": scores(n, 0.0) }]);
+        let body = json!({ "results": results, "primary": primary });
+        site.call(Scope::Read, |call| compare(call, NoParameters {}, read(body.clone())))
+    };
+    let all = ask(8, None).unwrap();
+    assert_eq!((&all["verdict"], &all["primary"]), (&json!("fail"), &json!(["nDCG@10"])));
+    assert_eq!(ask(4, None).unwrap()["verdict"], "inconclusive");
+    assert_eq!(ask(8, Some("R@10")).unwrap()["primary"], json!(["R@10"]));
+    assert_eq!(ask(8, Some("Judged@10")).unwrap_err().kind, "input");
+}
+
+#[test]
 fn numbers_out_of_range_are_refused() {
     let site = Site::new();
     let start =

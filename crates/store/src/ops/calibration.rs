@@ -2,6 +2,7 @@
 
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::{config, counters, workspaces, write};
 use crate::calibration::*;
@@ -18,7 +19,8 @@ const REPLACE_PAIR: &str = "UPDATE calibration_pairs SET document = $3, label = 
      created_at = $6 WHERE workspace_id = $1 AND id = $2";
 const DELETE_PAIR: &str = "DELETE FROM calibration_pairs WHERE workspace_id = $1 AND id = $2";
 const ADD: &str = "INSERT INTO rerank_thresholds (workspace_id, id, model, status, threshold, n, \
-     mean, sigma, created_at, body) VALUES ($1, $2, $3, 'candidate', $4, $5, $6, $7, $8, $9)";
+     mean, sigma, created_at, body, scores) \
+     VALUES ($1, $2, $3, 'candidate', $4, $5, $6, $7, $8, $9, $10)";
 const THRESHOLDS: &str = "SELECT id, model, status, threshold, n, mean, sigma, body, created_at, \
      decided_at FROM rerank_thresholds WHERE workspace_id = $1";
 const SUPERSEDE: &str = "UPDATE rerank_thresholds SET status = 'superseded', decided_at = $3 \
@@ -119,6 +121,7 @@ pub(super) fn add_threshold(
         (*sigma).into(),
         now.as_millisecond().into(),
         body.as_str().into(),
+        shown(scores).into(),
     ];
     session.execute(ADD, &params)?;
     let values: Vec<_> = scores
@@ -127,6 +130,15 @@ pub(super) fn add_threshold(
         .collect();
     session.insert(&RERANK_SCORES, ws, &values)?;
     Ok(id)
+}
+
+/// Scores as the row of their threshold shows them to readers of the table. `rerank_scores` is what we read.
+fn shown(scores: &[RerankScore]) -> String {
+    let mut scores = scores.to_vec();
+    scores.sort_by_key(|score| score.pair);
+    let shown =
+        scores.iter().map(|RerankScore { pair, score }| json!({ "pair_id": pair, "score": score }));
+    serde_json::Value::from_iter(shown).to_string()
 }
 
 pub(super) fn set_status(

@@ -1,13 +1,20 @@
 //! Captured requests and what went wrong while capturing.
 //!
-//! Every workspace has a clock, a row that whoever stores captures locks until the end of the
-//! transaction. It gives the numbers and the least time, so both rise in the order of the commits
-//! whatever the callers' clocks say. Closing a window locks the same row: it waits for captures
-//! on their way, and moves the clock so that none can come before the window's end any more.
+//! Every workspace has a clock, a row that a transaction which stores captures locks until its end. It gives the
+//! numbers, which rise in the order of the commits. Closing a window locks the same row: it waits for captures on their
+//! way, and records the window's end with the last number given out.
+//!
+//! Times come from the callers' clocks, and clocks can be wrong. A capture is dated `now`, or at the time of the capture
+//! before it or the end of a closed window if that is later by [`CLOCK_SKEW`] at most: small differences between clocks
+//! change no order. A larger difference means that some clock is wrong, and `now` is believed: a capture from the
+//! future must not take all later ones along. A capture that is dated into a window that was closed before it came is
+//! given to the window that begins at that end: it has a higher number than the record of the end.
 
 use std::ops::ControlFlow;
 
-use gbrain_core::capture::{CaptureFailure, CaptureFields, FailureReason, StoredCapture};
+use gbrain_core::capture::{
+    CLOCK_SKEW, CaptureFailure, CaptureFields, FailureReason, StoredCapture,
+};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
 use jiff::{SignedDuration, Timestamp};
@@ -18,18 +25,33 @@ use crate::driver::{Session, Value, collect, first};
 use crate::schema::{CAPTURE_FAILURES, CAPTURES};
 use crate::{Result, StoreError, row};
 
-/// Takes the clock, moves it to a time if that is later, and takes numbers from it.
-const CLOCK: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, $2, $3) \
+/// Locks the clock, sets it to a time unless it is a little later ($4), and takes numbers from it.
+const TAKE_NUMBERS: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, $2, $3) \
      ON CONFLICT (workspace_id) DO UPDATE SET last_id = eval_clock.last_id + excluded.last_id, \
-     at = CASE WHEN excluded.at > eval_clock.at THEN excluded.at ELSE eval_clock.at END \
-     RETURNING at, last_id";
+     at = CASE WHEN eval_clock.at > excluded.at AND eval_clock.at <= $4 THEN eval_clock.at \
+     ELSE excluded.at END RETURNING at, last_id";
+/// Locks the clock and leaves it as it is.
+const LOCK_CLOCK: &str = "INSERT INTO eval_clock (workspace_id, at, last_id) VALUES ($1, 0, 0) \
+     ON CONFLICT (workspace_id) DO UPDATE SET last_id = eval_clock.last_id RETURNING last_id";
+const CLOSE: &str = "INSERT INTO eval_windows (workspace_id, until, last_id) VALUES ($1, $2, $3) \
+     ON CONFLICT (workspace_id, until) DO NOTHING";
+const FORGET_WINDOWS: &str = "DELETE FROM eval_windows WHERE workspace_id = $1 AND until < $2";
+const LAST_CLOSED: &str =
+    "SELECT max(until) FROM eval_windows WHERE workspace_id = $1 AND until <= $2";
+/// The last number before a window was closed at `$2`, if a later capture is dated before that.
+const LATE: &str = "SELECT last_id FROM eval_windows w WHERE workspace_id = $1 AND until = $2 \
+     AND EXISTS (SELECT 1 FROM eval_candidates c WHERE c.workspace_id = w.workspace_id \
+     AND c.id > w.last_id AND c.created_at < w.until)";
+const REDATE: &str = "UPDATE eval_candidates SET created_at = $2 \
+     WHERE workspace_id = $1 AND created_at > $3";
 const ROWS: &str = "SELECT id, created_at, tool_name, query, retrieved_slugs, \
      retrieved_chunk_ids, source_ids, expand_enabled, detail, detail_resolved, vector_enabled, \
      expansion_applied, latency_ms, remote, job_id, subagent_id, extra FROM eval_candidates";
 const COUNT: &str = "SELECT count(*) FROM eval_candidates";
 const PRUNE: &str = "DELETE FROM eval_candidates";
 const SUMMARY: &str = "SELECT tool_name, remote, count(*), min(created_at), max(created_at), \
-     CAST(sum(CASE WHEN created_at >= $2 THEN 1 ELSE 0 END) AS bigint) FROM eval_candidates \
+     CAST(sum(CASE WHEN created_at >= $2 THEN 1 ELSE 0 END) AS bigint), \
+     CAST(sum(CASE WHEN created_at > $3 THEN 1 ELSE 0 END) AS bigint) FROM eval_candidates \
      WHERE workspace_id = $1 GROUP BY tool_name, remote";
 const FAILURES: &str = "SELECT event_id, ts, reason, detail FROM eval_capture_failures \
      WHERE workspace_id = $1 AND ts >= $2 ORDER BY ts DESC, event_id DESC LIMIT $3";
@@ -41,6 +63,8 @@ const FAILURE_REASONS: &str = "SELECT reason, count(*) FROM eval_capture_failure
      WHERE workspace_id = $1 AND ts >= $2 GROUP BY reason";
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// How long the ends of windows are remembered.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(24 * 400);
 
 pub(super) fn add(
     session: &mut dyn Session,
@@ -53,7 +77,7 @@ pub(super) fn add(
         return Ok(());
     }
     refuse_nul(captures)?;
-    let (at, last_id) = take_clock(session, ws, now.as_millisecond(), captures.len())?;
+    let (at, last_id) = take_numbers(session, ws, now, captures.len())?;
     let mut values = Vec::with_capacity(captures.len() * CAPTURES.columns.len());
     let before = last_id - captures.len() as i64;
     for (id, capture) in (before + 1..).zip(captures) {
@@ -65,20 +89,45 @@ pub(super) fn add(
 
 pub(super) fn close(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
     workspaces::ledger(session, ws)?;
-    take_clock(session, ws, reached(until), 0)?;
+    let until = reached(until);
+    let last_id = first(session, LOCK_CLOCK, &[ws.into()], |row| row.int(0))?;
+    let last_id = last_id.ok_or_else(no_time)?;
+    session.execute(CLOSE, &[ws.into(), until.into(), last_id.into()])?;
+    let forgotten = until.saturating_sub(REMEMBERED.as_millis() as i64);
+    session.execute(FORGET_WINDOWS, &[ws.into(), forgotten.into()])?;
     Ok(())
 }
 
-/// Locks the clock and moves it; its time and the last of the numbers taken.
-fn take_clock(
+/// Dates captures from the future `now`; how many there were.
+pub(super) fn redate(session: &mut dyn Session, ws: &WorkspaceId, now: Timestamp) -> Result<u64> {
+    workspaces::ledger(session, ws)?;
+    let (at, _) = take_numbers(session, ws, now, 0)?;
+    session.execute(REDATE, &[ws.into(), at.into(), ahead_of(now).into()])
+}
+
+/// Locks the clock; the time of captures that are stored now, and the last of the numbers taken.
+fn take_numbers(
     session: &mut dyn Session,
     ws: &WorkspaceId,
-    at: i64,
+    now: Timestamp,
     numbers: usize,
 ) -> Result<(i64, i64)> {
-    let params = [ws.into(), at.into(), numbers.into()];
-    let taken = first(session, CLOCK, &params, |row| Ok((row.int(0)?, row.int(1)?)))?;
-    taken.ok_or_else(|| StoreError::corrupt("the clock of captures gave no time"))
+    let latest = ahead_of(now);
+    let params = [ws.into(), now.as_millisecond().into(), numbers.into(), latest.into()];
+    let taken = first(session, TAKE_NUMBERS, &params, |row| Ok((row.int(0)?, row.int(1)?)))?;
+    let (at, last_id) = taken.ok_or_else(no_time)?;
+    // Invariant: read under the lock, which a transaction that closes a window holds to its end.
+    let closed = first(session, LAST_CLOSED, &[ws.into(), latest.into()], |row| row.opt_int(0))?;
+    Ok((closed.flatten().map_or(at, |until| until.max(at)), last_id))
+}
+
+fn no_time() -> StoreError {
+    StoreError::corrupt("the clock of captures gave no time")
+}
+
+/// The last millisecond that is not from the future.
+fn ahead_of(now: Timestamp) -> i64 {
+    now.as_millisecond().saturating_add(CLOCK_SKEW.as_millis() as i64)
 }
 
 pub(super) fn read(
@@ -88,7 +137,8 @@ pub(super) fn read(
     each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     workspaces::ledger(session, ws)?;
-    let (mut sql, mut params) = narrowed(ROWS, ws, filter);
+    let late = late(session, ws, filter)?;
+    let (mut sql, mut params) = narrowed(ROWS, ws, filter, late);
     sql.push_str(" ORDER BY created_at DESC, id DESC");
     if let Some(limit) = filter.limit {
         params.push(limit.into());
@@ -103,7 +153,8 @@ pub(super) fn count(
     filter: &CaptureFilter,
 ) -> Result<u64> {
     workspaces::ledger(session, ws)?;
-    let (sql, params) = narrowed(COUNT, ws, filter);
+    let late = late(session, ws, filter)?;
+    let (sql, params) = narrowed(COUNT, ws, filter, late);
     let count = first(session, &sql, &params, |row| row::natural(row, 0))?.unwrap_or(0);
     Ok(count.min(filter.limit.unwrap_or(u64::MAX)))
 }
@@ -117,7 +168,8 @@ pub(super) fn prune(
     if filter.limit.is_some() {
         return Err(StoreError::LimitedPrune);
     }
-    let (sql, params) = narrowed(PRUNE, ws, filter);
+    let late = late(session, ws, filter)?;
+    let (sql, params) = narrowed(PRUNE, ws, filter, late);
     session.execute(&sql, &params)
 }
 
@@ -168,10 +220,10 @@ pub(super) fn count_failures(
 pub(super) fn prune_failures(
     session: &mut dyn Session,
     ws: &WorkspaceId,
-    until: Timestamp,
+    until: Option<Timestamp>,
 ) -> Result<u64> {
     workspaces::ledger(session, ws)?;
-    session.execute(PRUNE_FAILURES, &[ws.into(), reached(until).into()])
+    session.execute(PRUNE_FAILURES, &[ws.into(), until.map_or(i64::MAX, reached).into()])
 }
 
 pub(super) fn summary(
@@ -186,6 +238,7 @@ pub(super) fn summary(
         Ok((row::name(row, 0, FailureReason::from_name)?, row::natural(row, 1)?))
     })?;
     failures_last_day.sort();
+    let params = [ws.into(), reached(yesterday).into(), ahead_of(now).into()];
     let tools = Operation::ALL.iter().map(|tool| (*tool, 0)).collect();
     let mut summary =
         CaptureSummary { tools, failures, failures_last_day, ..CaptureSummary::default() };
@@ -200,9 +253,21 @@ pub(super) fn summary(
         summary.oldest = Some(summary.oldest.map_or(oldest, |seen| seen.min(oldest)));
         summary.newest = Some(summary.newest.map_or(newest, |seen| seen.max(newest)));
         summary.last_day += row::natural(row, 5)?;
+        summary.future += row::natural(row, 6)?;
         Ok(())
     })?;
     Ok(summary)
+}
+
+/// The number that late captures are above: those that came after a window had been closed where this one begins, and
+/// are dated before that. None if there are none.
+fn late(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    filter: &CaptureFilter,
+) -> Result<Option<i64>> {
+    let Some(since) = filter.since else { return Ok(None) };
+    first(session, LATE, &[ws.into(), reached(since).into()], |row| row.int(0))
 }
 
 /// A statement on the rows that pass a filter, but for its limit.
@@ -210,16 +275,27 @@ fn narrowed<'a>(
     sql: &str,
     ws: &'a WorkspaceId,
     filter: &CaptureFilter,
+    late: Option<i64>,
 ) -> (String, Vec<Value<'a>>) {
     let CaptureFilter { since, until, tool, remote, after_id, limit: _ } = *filter;
-    let narrowings: [(&str, Option<Value<'a>>); 5] = [
-        ("created_at >=", since.map(|since| reached(since).into())),
+    let mut sql = format!("{sql} WHERE workspace_id = $1");
+    let mut params = vec![ws.into()];
+    if let Some(since) = since {
+        params.push(reached(since).into());
+        params.extend(late.map(Value::from));
+        // Without late captures the index by time is enough.
+        sql.push_str(match late {
+            Some(_) => " AND (created_at >= $2 OR id > $3)",
+            None => " AND created_at >= $2",
+        });
+    }
+    let narrowings: [(&str, Option<Value<'a>>); 4] = [
         ("created_at <", until.map(|until| reached(until).into())),
         ("tool_name =", tool.map(|tool| tool.name().into())),
         ("remote =", remote.map(Value::from)),
         ("id >", after_id.map(Value::from)),
     ];
-    narrow(format!("{sql} WHERE workspace_id = $1"), vec![ws.into()], narrowings)
+    narrow(sql, params, narrowings)
 }
 
 /// A statement with those of the conditions that have a value.

@@ -40,15 +40,16 @@ const CONTENT: &str = "SELECT v.page_id, v.version, v.content_hash, v.content_by
 
 const CAPTURES: &[(&str, &str)] = &[
     (
-        "captures are past their clock",
+        "captures have numbers that their clock has not given out",
         "SELECT count(*) FROM eval_candidates c LEFT JOIN eval_clock k \
          ON k.workspace_id = c.workspace_id WHERE c.workspace_id = $1 \
-         AND (k.at IS NULL OR c.created_at > k.at OR c.id > k.last_id)",
+         AND (k.at IS NULL OR c.id > k.last_id)",
     ),
     (
-        "captures have an earlier time than the one before",
-        "SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before \
-         FROM eval_candidates WHERE workspace_id = $1) AS pairs WHERE created_at < before",
+        "closed windows have numbers that their clock has not given out",
+        "SELECT count(*) FROM eval_windows w LEFT JOIN eval_clock k \
+         ON k.workspace_id = w.workspace_id WHERE w.workspace_id = $1 \
+         AND (k.at IS NULL OR w.last_id > k.last_id)",
     ),
 ];
 

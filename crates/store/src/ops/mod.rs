@@ -307,8 +307,12 @@ impl<D: Driver> Store for D {
         })
     }
 
-    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+    fn prune_capture_failures(&self, ws: &WorkspaceId, until: Option<Timestamp>) -> Result<u64> {
         self.write_beside(ws, |session| captures::prune_failures(session, ws, until))
+    }
+
+    fn redate_captures(&self, ws: &WorkspaceId, now: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| captures::redate(session, ws, now))
     }
 
     fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary> {

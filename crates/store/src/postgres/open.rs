@@ -9,7 +9,7 @@ use super::session::PostgresSession;
 use super::{in_transaction, name_workspace};
 use crate::driver::{Session, collect, first};
 use crate::ops::insert_workspace;
-use crate::schema::{MIGRATIONS, Migration, TABLES, known_schema};
+use crate::schema::{MIGRATIONS, Migration, TABLES, in_the_way_of_views, known_schema};
 use crate::{OpenMode, Result, StoreError};
 
 /// Taken by whoever migrates; spells `gbrain` in ASCII.
@@ -41,20 +41,26 @@ pub(super) fn open(lease: &mut Lease<'_>, mode: OpenMode, now: Timestamp) -> Res
 
 /// The schema's number, 0 for none. Other people's tables and newer schemas are refused.
 fn schema_of(session: &mut PostgresSession<'_>) -> Result<i64> {
-    let sql = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() \
-         ORDER BY tablename";
-    let tables = collect(session, sql, &[], |row| row.text(0))?;
-    if tables.iter().any(|table| table == "gbrain_migrations") {
+    let sql = "SELECT relname::text FROM pg_class \
+         WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+         AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY relname";
+    let relations = collect(session, sql, &[], |row| row.text(0))?;
+    let found = if relations.iter().any(|relation| relation == "gbrain_migrations") {
         let sql = "SELECT coalesce(max(number), 0) FROM gbrain_migrations";
-        let found = first(session, sql, &[], |row| row.int(0))?.unwrap_or(0);
-        return match known_schema() {
-            known if found > known => Err(StoreError::NewerSchema { found, known }),
-            _ => Ok(found),
-        };
+        first(session, sql, &[], |row| row.int(0))?.unwrap_or(0)
+    } else {
+        0
+    };
+    let known = known_schema();
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
     }
-    let tables: Vec<String> =
-        tables.into_iter().filter(|table| TABLES.contains(&table.as_str())).collect();
-    if tables.is_empty() { Ok(0) } else { Err(StoreError::ForeignDatabase { tables }) }
+    let mut tables = in_the_way_of_views(found, &relations);
+    if found == 0 {
+        tables.extend(relations.into_iter().filter(|name| TABLES.contains(&name.as_str())));
+    }
+    tables.sort();
+    if tables.is_empty() { Ok(found) } else { Err(StoreError::ForeignDatabase { tables }) }
 }
 
 /// Applies what is missing. Runs under the lock, so it looks again at what is there.

@@ -13,7 +13,7 @@ use super::in_transaction;
 use super::session::SqliteSession;
 use crate::driver::Session;
 use crate::ops::insert_workspace;
-use crate::schema::{MIGRATIONS, Migration, known_schema};
+use crate::schema::{MIGRATIONS, Migration, in_the_way_of_views, known_schema};
 use crate::{Result, StoreError};
 
 /// How long a writer waits for another.
@@ -133,7 +133,7 @@ fn of_file(path: &Path, error: rusqlite::Error) -> StoreError {
 /// The schema's number, 0 for an empty file. Other people's files and newer schemas are refused.
 fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
     let mut statement = connection
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
         .map_err(|error| of_file(path, error))?;
     let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
     let tables = tables.collect::<Result<Vec<_>, _>>().map_err(|error| of_file(path, error))?;
@@ -145,10 +145,12 @@ fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
     }
     let sql = "SELECT max(number) FROM gbrain_migrations";
     let found: i64 = connection.query_row(sql, [], |row| row.get(0))?;
-    match known_schema() {
-        known if found > known => Err(StoreError::NewerSchema { found, known }),
-        _ => Ok(found),
+    let known = known_schema();
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
     }
+    let tables = in_the_way_of_views(found, &tables);
+    if tables.is_empty() { Ok(found) } else { Err(StoreError::ForeignDatabase { tables }) }
 }
 
 /// SQLite may refuse to wait for this one lock, so the waiting is here.

@@ -368,7 +368,7 @@ fn failures_are_kept_once(db: &Database) {
     assert_eq!(store.capture_failures(&ws(), Some(at(3)), 100).unwrap(), newest_first[..2]);
     let count = |since, until| store.count_capture_failures(&ws(), since, until).unwrap();
     assert_eq!((count(None, None), count(Some(at(1)), Some(at(4)))), (5, 3));
-    assert_eq!(store.prune_capture_failures(&ws(), at(3)).unwrap(), 3);
+    assert_eq!(store.prune_capture_failures(&ws(), Some(at(3))).unwrap(), 3);
     assert_eq!((count(None, None), count(None, Some(at(3)))), (2, 0));
     let nul = CaptureFailure { detail: "\0".to_owned(), ..failures[0].clone() };
     let error = store.add_capture_failures(&ws(), &[nul]).unwrap_err();
@@ -410,7 +410,7 @@ fn workspaces_do_not_meet(db: &Database) {
     assert_eq!((rows[0].id, rows[0].created_at, rows.len()), (1, at(1), 1));
     assert_eq!(store.capture_failures(&other(), None, 9).unwrap()[0].at, at(2));
     assert_eq!(store.prune_captures(&other(), &CaptureFilter::default()).unwrap(), 1);
-    assert_eq!(store.prune_capture_failures(&other(), at(9)).unwrap(), 1);
+    assert_eq!(store.prune_capture_failures(&other(), Some(at(9))).unwrap(), 1);
     assert_eq!(ids(&all(&*store)), [1]);
     assert_eq!(store.count_capture_failures(&ws(), None, None).unwrap(), 1);
 }
@@ -427,7 +427,7 @@ fn assert_unknown(store: &dyn Store, ws: &WorkspaceId) {
         store.add_capture_failures(ws, &[failure("e", 1, FailureReason::Other)]),
         store.capture_failures(ws, None, 1).map(|_| ()),
         store.count_capture_failures(ws, None, None).map(|_| ()),
-        store.prune_capture_failures(ws, at(1)).map(|_| ()),
+        store.prune_capture_failures(ws, Some(at(1))).map(|_| ()),
         store.capture_summary(ws, at(1)).map(|_| ()),
     ];
     for (number, result) in results.into_iter().enumerate() {
@@ -467,11 +467,10 @@ fn captures_do_not_wait_for_writers_of_pages() {
     let mut importer = db.connect();
     importer.begin_write(&ws());
     importer.batch("UPDATE workspaces SET pages = pages").unwrap();
-    let start = std::time::Instant::now();
+    // A wait for a lock would end as an error.
     store.add_captures(&ws(), &[capture("q")], at(1)).unwrap();
     store.close_captures(&ws(), at(2)).unwrap();
     store.add_capture_failures(&ws(), &[failure("e", 1, FailureReason::Other)]).unwrap();
     store.prune_captures(&ws(), &CaptureFilter::default()).unwrap();
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     importer.batch("COMMIT").unwrap();
 }

@@ -70,6 +70,14 @@ impl Database {
         raw.batch(sql)
     }
 
+    /// The one text that a query finds, behind the store's back.
+    pub(crate) fn text(&self, sql: &str) -> String {
+        match self.connect() {
+            Raw::Sqlite(connection) => connection.query_row(sql, [], |row| row.get(0)).unwrap(),
+            Raw::Postgres(mut client) => client.query_one(sql, &[]).unwrap().get(0),
+        }
+    }
+
     /// A connection of its own, behind the store's back.
     pub(crate) fn connect(&self) -> Raw {
         match self.location() {

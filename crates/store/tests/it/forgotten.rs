@@ -161,7 +161,7 @@ fn a_forgotten_filter_changes_nothing_of_others() {
     let other = other();
     store.config_unset(&other, "k0 of default").unwrap();
     store.prune_captures(&other, &CaptureFilter::default()).unwrap();
-    store.prune_capture_failures(&other, at(99)).unwrap();
+    store.prune_capture_failures(&other, Some(at(99))).unwrap();
     store.touch_token(&other, "t0 of default", at(9)).unwrap();
     assert!(!store.revoke_token(&other, "t0 of default", at(9)).unwrap());
     store.cancel_job(&other, 1, at(9)).unwrap();

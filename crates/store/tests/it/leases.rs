@@ -355,7 +355,7 @@ fn nobody_waits_for_writers_of_pages() {
     let mut importer = db.connect();
     importer.begin_write(&ws());
     importer.batch("UPDATE workspaces SET pages = pages").unwrap();
-    let start = Instant::now();
+    // A wait for a lock would end as an error.
     let id = add(&*store, 1);
     let (_, lease) = claim(&*store, "w", 2);
     store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3)).unwrap();
@@ -364,7 +364,6 @@ fn nobody_waits_for_writers_of_pages() {
     store.cancel_job(&ws(), id, at(3)).unwrap();
     store.finish_job(&ws(), id, &lease, &Outcome::Cancelled, at(3)).unwrap();
     store.prune_jobs(&ws(), at(4)).unwrap();
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     importer.batch("COMMIT").unwrap();
 }
 
@@ -375,10 +374,9 @@ fn a_job_that_another_looks_at_is_passed_over() {
     let (first, second) = (add(&*store, 1), add(&*store, 2));
     let mut looking = db.connect();
     looking.batch(&format!("BEGIN; SELECT 1 FROM jobs WHERE id = {first} FOR UPDATE")).unwrap();
-    let start = Instant::now();
+    // A wait for a lock would end as an error.
     assert_eq!(claim(&*store, "w", 3).0.info.id, second);
     assert_eq!(try_claim(&*store, "w", 3), None);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     looking.batch("COMMIT").unwrap();
     assert_eq!(claim(&*store, "w", 3).0.info.id, first);
 }

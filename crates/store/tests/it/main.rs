@@ -13,6 +13,7 @@ mod alerts;
 mod calibration;
 mod captures;
 mod child;
+mod clocks;
 #[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
 #[path = "../../../bench/src/cluster.rs"]
 mod cluster;

@@ -9,6 +9,7 @@ use crate::captures::capture;
 use crate::child::{Player, Role, spawn};
 use crate::database::Database;
 use crate::fixture::*;
+use crate::upgrade::back_to_schema_5;
 
 on_both_engines! {
     ten_processes_open_at_once,
@@ -55,6 +56,7 @@ const BACK_TO_SCHEMA_1: &str = "DROP TABLE suite_cursors; DROP TABLE suites; \
      DROP TABLE eval_clock; DELETE FROM gbrain_migrations WHERE number > 1";
 
 fn back_to_schema_1(db: &Database) {
+    back_to_schema_5(db);
     db.raw(BACK_TO_SCHEMA_1).unwrap();
     if let Database::Postgres { .. } = db {
         db.raw("DROP POLICY of_directory ON workspaces").unwrap();

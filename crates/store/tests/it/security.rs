@@ -74,6 +74,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
         for n in 0..=n {
             store.config_set(ws, &own(&format!("k{n}")), "v").unwrap();
             store.add_captures(ws, &[capture(&own("q"))], at(1)).unwrap();
+            store.close_captures(ws, at(1 + n as i64)).unwrap();
             let failure = failure(&own(&format!("e{n}")), 1, FailureReason::Other);
             store.add_capture_failures(ws, &[failure]).unwrap();
             store.add_token(ws, &new_token(&own(&format!("t{n}"))), at(1)).unwrap();
@@ -381,4 +382,137 @@ fn a_refused_capture_leaves_its_failure() {
         assert!(store.capture_failures(&ws(), Some(at(4)), 9).unwrap().contains(&kept));
     }
     assert_eq!(store.count_captures(&ws(), &CaptureFilter::default()).unwrap(), 1);
+}
+
+/// What evaluation collects, which a session may read without naming a workspace if there is one only.
+const READABLE: [&str; 10] = [
+    "eval_candidates",
+    "eval_capture_failures",
+    "canonical_queries",
+    "retrieval_logs",
+    "feedback_events",
+    "rerank_thresholds",
+    "rerank_scores",
+    "model_answers",
+    "braintrust_queries",
+    "eval_contradictions_cache",
+];
+
+/// One workspace, with a row in every table that evaluation fills.
+fn one_workspace(db: &Database) -> Box<dyn Store> {
+    let store = db.open();
+    store.add_captures(&ws(), &[capture("q")], at(1)).unwrap();
+    store.add_capture_failures(&ws(), &[failure("e", 1, FailureReason::Other)]).unwrap();
+    store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
+    write(&*store, &[&full("a", "x")], 1);
+    let key = Hash::of(b"judged");
+    let answers = [(key, "{}".to_owned())];
+    for kind in [AnswerKind::Contradiction, AnswerKind::Expansion] {
+        store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
+    }
+    one_of_each(&*store, &ws(), "p");
+    store
+}
+
+fn rows_seen(client: &mut postgres::Client, relation: &str) -> i64 {
+    client.query_one(&format!("SELECT count(*) FROM {relation}"), &[]).unwrap().get(0)
+}
+
+/// A session as psql opens one: it names no workspace.
+#[test]
+fn an_unnamed_session_reads_the_evaluation_of_an_only_workspace() {
+    let db = Database::postgres();
+    let store = one_workspace(&db);
+    let owner = Tenant::owning(&db);
+    let mut client = owner.client();
+    let readable = |client: &mut postgres::Client| -> Vec<(String, i64)> {
+        let seen =
+            owned_tables(&db).into_iter().map(|(table, _)| (rows_seen(client, &table), table));
+        seen.filter(|(rows, _)| *rows > 0).map(|(rows, table)| (table, rows)).collect()
+    };
+    let mut seen: Vec<String> = readable(&mut client).into_iter().map(|(table, _)| table).collect();
+    seen.sort();
+    let mut expected: Vec<&str> = READABLE[..8].to_vec();
+    expected.sort_unstable();
+    assert_eq!(seen, expected, "no pages, no tokens");
+    assert_eq!(rows_seen(&mut client, "model_answers"), 1, "of the contradiction probe only");
+    assert_eq!(rows_seen(&mut client, "eval_contradictions_cache"), 1);
+    assert!(rows_seen(&mut client, "braintrust_queries") > 0);
+    // It may change nothing.
+    for sql in ["DELETE FROM eval_candidates", "UPDATE eval_candidates SET latency_ms = 0"] {
+        assert_eq!(client.execute(sql, &[]).unwrap(), 0, "{sql}");
+    }
+    // With a second workspace nothing is shown, until it is gone again.
+    store.add_workspace(&other(), at(2)).unwrap();
+    store.add_captures(&other(), &[capture("theirs")], at(2)).unwrap();
+    assert_eq!(readable(&mut client), []);
+    for view in ["braintrust_queries", "eval_contradictions_cache"] {
+        assert_eq!(rows_seen(&mut client, view), 0, "{view}");
+    }
+    store.remove_workspace(&other()).unwrap();
+    assert_eq!(rows_seen(&mut client, "eval_candidates"), 1);
+    // A workspace that is named is the one that is seen.
+    client.batch_execute("SET gbrain.workspace = 'elsewhere'").unwrap();
+    assert_eq!(readable(&mut client), []);
+    db.raw(&format!("REASSIGN OWNED BY {} TO CURRENT_USER", owner.name)).unwrap();
+}
+
+/// A role that may read one table needs no right to the table that names the only workspace.
+#[test]
+fn a_role_with_one_grant_reads_one_table() {
+    let db = Database::postgres();
+    let store = one_workspace(&db);
+    let role = format!("reader_{:016x}", fastrand::u64(..));
+    db.raw(&format!("CREATE ROLE {role} LOGIN; GRANT SELECT ON eval_candidates TO {role}"))
+        .unwrap();
+    let Location::Postgres(url) = db.location_as(&role) else { unreachable!() };
+    let mut reader = client(&url);
+    let alone = rows_seen(&mut reader, "eval_candidates");
+    let refused = reader.query("SELECT * FROM meta", &[]).is_err();
+    store.add_workspace(&other(), at(2)).unwrap();
+    let beside = rows_seen(&mut reader, "eval_candidates");
+    db.raw(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+    assert_eq!((alone, refused, beside), (1, true, 0));
+}
+
+/// Two transactions, one of which adds a workspace while the other removes one, leave no name behind.
+#[test]
+fn an_only_workspace_is_named_under_a_lock() {
+    let db = Database::postgres();
+    let store = one_workspace(&db);
+    let third = WorkspaceId::new("third").unwrap();
+    store.add_workspace(&third, at(2)).unwrap();
+    let named =
+        || db.text("SELECT coalesce(max(value), '') FROM meta WHERE key = 'single_workspace'");
+    std::thread::scope(|scope| {
+        let mut remover = db.connect();
+        remover.batch("BEGIN; DELETE FROM workspaces WHERE id = 'third'").unwrap();
+        let adding = scope.spawn(|| store.add_workspace(&other(), at(3)).unwrap());
+        remover.batch("SELECT pg_sleep(0.2); COMMIT").unwrap();
+        adding.join().unwrap();
+    });
+    assert_eq!(store.workspaces().unwrap().len(), 2);
+    assert_eq!(named(), "");
+    store.remove_workspace(&other()).unwrap();
+    assert_eq!(named(), "default");
+}
+
+/// Before PostgreSQL 15 a view reads with the rights of its owner, a superuser here: it asks for the workspace itself.
+#[test]
+fn views_of_older_servers_show_one_workspace() {
+    const MIGRATION: &str = include_str!("../../src/postgres/0006_windows.sql");
+    let db = Database::postgres();
+    two_workspaces(&db);
+    let views = MIGRATION.rsplit_once("-- Names that").unwrap().1.split_once("DO $$").unwrap().1;
+    let older = format!("DO $${}", views.replace("150000", "990000"));
+    db.raw(&format!("DROP VIEW braintrust_queries; DROP VIEW eval_contradictions_cache; {older}"))
+        .unwrap();
+    let tenant = Tenant::new(&db);
+    let mut client = tenant.client();
+    assert_eq!(rows_seen(&mut client, "braintrust_queries"), 0);
+    for (workspace, expected) in [("default", 1), ("other", 2), ("third", 0)] {
+        begin(&mut client, workspace);
+        assert_eq!(rows_seen(&mut client, "braintrust_queries"), expected, "{workspace}");
+        client.batch_execute("COMMIT").unwrap();
+    }
 }

@@ -41,9 +41,8 @@ fn damage_is_found(db: &Database) {
     check("UPDATE pages SET version = {} WHERE page_id = 1", "2", "1", &[Versions]);
     check("UPDATE pages SET deleted_at = {} WHERE page_id = 1", "5", "NULL", &[Versions, Root]);
     check("UPDATE eval_clock SET last_id = {}", "1", "2", &[Captures]);
-    check("UPDATE eval_clock SET at = {}", "0", &at(1).as_millisecond().to_string(), &[Captures]);
-    let earlier = "UPDATE eval_candidates SET created_at = {} WHERE id = 2";
-    check(earlier, "0", &at(1).as_millisecond().to_string(), &[Captures]);
+    store.close_captures(&ws(), at(9)).unwrap();
+    check("UPDATE eval_windows SET last_id = {}", "3", "2", &[Captures]);
     one_of_each(&*store, &ws(), "one");
     assert_sound(&*store);
     let numbered = [

@@ -4,7 +4,8 @@
 
 use gbrain_core::id::{Generation, WorkspaceId};
 use gbrain_core::page::Visibility;
-use gbrain_store::{CaptureFilter, Location, OpenMode, Store, VersionOp};
+use gbrain_store::{CaptureFilter, Location, OpenMode, Store, StoreError, VersionOp};
+use serde_json::Value;
 
 use crate::captures::read;
 use crate::database::Database;
@@ -20,6 +21,8 @@ on_both_engines! {
     a_sample_of_schema_2_can_be_served,
     many_bring_one_database_up_to_date,
     numbers_go_on_after_schema_4,
+    scores_are_shown_after_schema_5,
+    a_relation_with_the_name_of_a_view_is_refused,
 }
 
 const ROWS: &str = include_str!("samples/schema_2.sql");
@@ -33,6 +36,23 @@ const POSTGRES: [&str; 2] = [
 ];
 const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 1794814245734), \
      (2, 'captures', 1794814245734)";
+
+/// What a database of schema 5 lacks.
+const BACK_TO_SCHEMA_5: &str = "DROP VIEW braintrust_queries; DROP VIEW eval_contradictions_cache; \
+     DROP TABLE eval_windows; ALTER TABLE rerank_thresholds DROP COLUMN scores; \
+     DELETE FROM gbrain_migrations WHERE number > 5";
+/// On PostgreSQL too.
+const BACK_TO_SCHEMA_5_ON_POSTGRES: &str = "DROP TRIGGER single_workspace ON workspaces; \
+     DROP FUNCTION gbrain_note_single_workspace; DROP FUNCTION gbrain_single_workspace CASCADE; \
+     DELETE FROM meta WHERE key = 'single_workspace'";
+
+/// Makes a database of schema 6 one of schema 5.
+pub(crate) fn back_to_schema_5(db: &Database) {
+    db.raw(BACK_TO_SCHEMA_5).unwrap();
+    if let Database::Postgres { .. } = db {
+        db.raw(BACK_TO_SCHEMA_5_ON_POSTGRES).unwrap();
+    }
+}
 
 /// What a database of schema 4 lacks.
 const BACK_TO_SCHEMA_4: &str = "DROP INDEX jobs_by_key; DROP INDEX jobs_at_work; \
@@ -120,6 +140,7 @@ fn numbers_go_on_after_schema_4(db: &Database) {
     assert_eq!(add(&*store, 1), 1);
     store.put_labels(&ws(), &[label("q", "a", 1), label("q", "b", 1)], "ada", at(1)).unwrap();
     drop(store);
+    back_to_schema_5(db);
     db.raw(BACK_TO_SCHEMA_4).unwrap();
     if let Database::Postgres { .. } = db {
         db.raw("ALTER TABLE counters ADD CHECK (name IN ('jobs', 'labels'))").unwrap();
@@ -132,6 +153,48 @@ fn numbers_go_on_after_schema_4(db: &Database) {
     assert_eq!(info(&*store, 1).key, None);
     one_of_each(&*store, &ws(), "new");
     assert_sound(&*store);
+}
+
+/// Migration 6 copies the scores into the rows of their thresholds, in every workspace.
+fn scores_are_shown_after_schema_5(db: &Database) {
+    let store = opened(db);
+    let team = WorkspaceId::new("team").unwrap();
+    one_of_each(&*store, &ws(), "ours");
+    one_of_each(&*store, &team, "theirs");
+    let shown = |of: &WorkspaceId| {
+        db.text(&format!(
+            "SELECT scores FROM rerank_thresholds WHERE workspace_id = '{of}' ORDER BY id LIMIT 1"
+        ))
+    };
+    let written: Vec<Value> = [ws(), team.clone()].iter().map(|of| json(&shown(of))).collect();
+    assert!(written[0].as_array().is_some_and(|scores| !scores.is_empty()), "{written:?}");
+    drop(store);
+    back_to_schema_5(db);
+    let store = db.try_open(OpenMode::Use).unwrap();
+    let copied: Vec<Value> = [ws(), team].iter().map(|of| json(&shown(of))).collect();
+    assert_eq!(copied, written);
+    assert_sound(&*store);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn a_relation_with_the_name_of_a_view_is_refused(db: &Database) {
+    drop(opened(db));
+    for relation in
+        ["TABLE braintrust_queries (x int)", "VIEW eval_contradictions_cache AS SELECT 1 AS x"]
+    {
+        back_to_schema_5(db);
+        db.raw(&format!("CREATE {relation}")).unwrap();
+        let error = db.try_open(OpenMode::Init).err().unwrap();
+        let StoreError::ForeignDatabase { tables } = &error else { panic!("{error:?}") };
+        let (kind, name) = relation.split_once(' ').unwrap();
+        let name = name.split(' ').next().unwrap();
+        assert_eq!(tables, &[name]);
+        db.raw(&format!("DROP {kind} {name}")).unwrap();
+        drop(db.try_open(OpenMode::Use).unwrap());
+    }
 }
 
 fn many_bring_one_database_up_to_date(db: &Database) {

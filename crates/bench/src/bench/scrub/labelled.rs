@@ -51,7 +51,7 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    fn new(set: &'static str, kind: impl Into<String>) -> Self {
+    pub(crate) fn new(set: &'static str, kind: impl Into<String>) -> Self {
         Self { set, kind: kind.into(), ..Self::default() }
     }
 

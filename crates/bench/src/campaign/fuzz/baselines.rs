@@ -107,6 +107,7 @@ fn draft(rng: &mut Rng) -> Draft {
         thresholds: if rng.bool() { thresholds } else { Thresholds::default() },
         why: rng.bool().then(|| word(rng)),
         previous: None,
+        key: None,
     }
 }
 
@@ -126,6 +127,7 @@ pub(super) fn check_replay(bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Resu
         repeats: 1,
         blame: rng.bool(),
         explain: rng.usize(..3),
+        identity: None,
     };
     let replayed = replay(&target, &rows, &options, &|_| ()).map_err(failed)?;
     require(replayed.rows.len() == rows.len(), || "rows are lost on the way".to_owned())?;

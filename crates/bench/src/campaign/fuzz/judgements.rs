@@ -7,7 +7,7 @@ use gbrain_core::format::{PerQuery, Retrieved, RunRow, Score};
 use gbrain_core::gate::{CorrectnessThresholds, Judged, QueryResult, correctness};
 use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
 use gbrain_core::qrels::{
-    JudgedQuery, Judgement, Qrels, Shape, corpus_ids, queries_of_jsonl, trec_qrels,
+    JudgedPages, JudgedQuery, Judgement, Qrels, Shape, corpus_ids, queries_of_jsonl, trec_qrels,
 };
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 
@@ -141,7 +141,13 @@ fn check_gate(qrels: Qrels, rankings: Vec<Vec<String>>, rng: &mut Rng) -> Result
         };
         judged.push(Judged::new(query, result, k));
     }
-    let found = correctness(judged.clone(), k, &CorrectnessThresholds::default(), None);
+    let found = correctness(
+        judged.clone(),
+        k,
+        &CorrectnessThresholds::default(),
+        None,
+        &JudgedPages::NotKnown,
+    );
     for value in found.checks.iter().filter_map(|check| check.observed) {
         require((0.0..=1.0).contains(&value), || format!("a check saw {value}"))?;
     }
@@ -181,7 +187,7 @@ pub(super) fn check_run(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
         let mut docs: Vec<&str> = hits.iter().map(|hit| hit.doc.as_ref()).collect();
         docs.sort_unstable();
         docs.dedup();
-        let finite = hits.iter().all(|hit| hit.score.is_none_or(f32::is_finite));
+        let finite = hits.iter().all(|hit| hit.score.is_none_or(f64::is_finite));
         require(docs.len() == hits.len() && finite, || format!("the ranking of {query:?}"))?;
         require(run.ranking(query) == Some(hits), || format!("{query:?} is not found by its id"))?;
     }
@@ -209,11 +215,7 @@ fn order<'r>(run: &'r Run<'_>) -> Vec<(&'r str, Vec<&'r str>)> {
 fn rows(run: &Run<'_>) -> Result<String, Broken> {
     let retrieved = |hit: &RunHit<'_>| {
         let (source, slug) = hit.doc.split_once("::").unwrap_or(("default", hit.doc.as_ref()));
-        Retrieved {
-            source_id: Some(source.to_owned()),
-            slug: slug.to_owned(),
-            score: hit.score.map(f64::from),
-        }
+        Retrieved { source_id: Some(source.to_owned()), slug: slug.to_owned(), score: hit.score }
     };
     let row = |(query, hits): (&str, &[RunHit<'_>])| RunRow {
         schema_version: 1,

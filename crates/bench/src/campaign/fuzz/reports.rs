@@ -8,7 +8,9 @@ use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{
     Check, Confidence, CorrectnessThresholds, Judged, Verdict, correctness, regression,
 };
+use gbrain_core::latency::{CpuTime, NotCompared, TimeComparison};
 use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
+use gbrain_core::qrels::JudgedPages;
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, Summary, compare, summarise,
 };
@@ -68,9 +70,28 @@ fn compared(
     let caveats = Caveat::ALL.iter().copied().filter(|_| rng.u8(..8) == 0).collect();
     let now = times[rng.usize(..times.len())];
     let mut compared = compare(Sides { captured, current }, (latency, now), caveats, differences);
+    compared.timing = timing(rng);
     compared.lost = lost;
     compared.blame = rng.bool().then(|| Blame::ALL[rng.usize(..Blame::ALL.len())]);
     Outcome::Compared(Box::new(compared))
+}
+
+fn timing(rng: &mut Rng) -> TimeComparison {
+    let times = [1e-6, 0.001, 1.0, 12.345, 1e6, 1e12];
+    let ms = |rng: &mut Rng| times[rng.usize(..times.len())];
+    let cpu_time = |rng: &mut Rng| CpuTime { cpu_ms: ms(rng), calibration_ms: ms(rng), repeats: 5 };
+    match rng.u8(..3) {
+        0 => TimeComparison::Cpu { captured: cpu_time(rng), current: cpu_time(rng) },
+        1 => TimeComparison::Wall {
+            captured_ms: ms(rng),
+            current_ms: ms(rng),
+            is_machine_busy: rng.bool(),
+        },
+        _ => {
+            let why = NotCompared::ALL[rng.usize(..NotCompared::ALL.len())];
+            TimeComparison::NotCompared(why)
+        }
+    }
 }
 
 /// Gates rows and judged queries and writes every form.
@@ -85,7 +106,8 @@ pub(super) fn check(
     let thresholds = Thresholds::default();
     let of_rows = (!rows.is_empty()).then(|| regression(rows, &thresholds, confidence));
     let limits = CorrectnessThresholds::default();
-    let of_queries = (!judged.is_empty()).then(|| correctness(judged, 3, &limits, confidence));
+    let of_queries = (!judged.is_empty())
+        .then(|| correctness(judged, 3, &limits, confidence, &JudgedPages::NotKnown));
     let checks = of_rows.iter().flat_map(|found| found.checks.iter().chain([&found.latency]));
     checks.chain(of_queries.iter().flat_map(|found| &found.checks)).try_for_each(check_check)?;
     let name = rows.first().map_or("", |row| row.query.as_str());
@@ -134,6 +156,8 @@ fn metadata(name: &str, rows: usize) -> Metadata {
         row_count: rows,
         mean_latency_ms: None,
         rows_hash: None,
+        key_id: None,
+        rows_hmac: None,
         why: Some(name.to_owned()),
         history: Vec::new(),
     }
@@ -151,7 +175,8 @@ fn check_summary(summary: &Summary) -> Result<(), Broken> {
         require((0.0..=1.0 + 1e-9).contains(&rate), || format!("a rate is {rate}"))?;
     }
     let latency = &summary.latency;
-    let numbers = [summary.mean_kendall, latency.mean_delta_ms, latency.ratio];
+    let times = summary.timing.ratio.map(|times| times.ratio);
+    let numbers = [summary.mean_kendall, latency.mean_delta_ms, latency.ratio, times];
     let percentiles = [latency.captured_ms, latency.current_ms].into_iter().flatten().flatten();
     for number in numbers.into_iter().flatten().chain(percentiles) {
         require(number.is_finite(), || format!("a number of the summary is {number}"))?;

@@ -45,7 +45,7 @@ impl Route {
 
 impl Corpus {
     /// Brings the corpus into a brain.
-    pub(super) fn bring(&self, way: &Way, seed: u64, importer: &dyn Importer) -> Result<()> {
+    pub(crate) fn bring(&self, way: &Way, seed: u64, importer: &dyn Importer) -> Result<()> {
         let mut rng = Rng::with_seed(seed);
         let mut states: Vec<Vec<File>> = match way.route {
             Route::Whole => Vec::new(),

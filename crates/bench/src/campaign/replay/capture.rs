@@ -10,6 +10,7 @@ use gbrain_brain::{Ask, Brain};
 use gbrain_core::baseline::{Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturePolicy, CapturedRow, write_line};
 use gbrain_core::gate::CorrectnessThresholds;
+use gbrain_core::identity::{IdentityKey, KEY_BYTES};
 use gbrain_core::qrels::{JudgedQuery, Judgement};
 use gbrain_core::replay::Live;
 use gbrain_core::request::{Caller, Request, RetrievalMode};
@@ -48,10 +49,14 @@ pub fn capture(brain: &Arc<Brain>, questions: &[Question]) -> Result<()> {
     Ok(())
 }
 
+/// The identity key of a made-up brain.
+pub const IDENTITY_KEY: IdentityKey = IdentityKey::new([7; KEY_BYTES]);
+
 /// Capturing as it is by default, of a made-up brain.
 pub fn options(audit: &Path) -> CaptureOptions {
     let policy = CapturePolicy {
         scrubber: Some(Scrubber::default()),
+        identity: Some(IDENTITY_KEY),
         synthetic: true,
         software: software(),
     };
@@ -94,6 +99,7 @@ pub(super) fn strict_gate(brain: &Brain, live: &Live, rows: &[CapturedRow]) -> R
         thresholds,
         why: None,
         previous: None,
+        key: None,
     };
     let published = publish(publishable, &draft)?;
     let baseline = read_baseline(Input::new(Path::new("baseline"), published.text.as_bytes()))?;
@@ -106,7 +112,13 @@ pub(super) fn strict_gate(brain: &Brain, live: &Live, rows: &[CapturedRow]) -> R
         k: K,
         confidence: None,
         pipeline: Pipeline::Fixed,
-        replay: ReplayOptions { repeats: 1, explain: 5, blame: true, ..ReplayOptions::default() },
+        replay: ReplayOptions {
+            repeats: 1,
+            explain: 5,
+            blame: true,
+            identity: Some(IDENTITY_KEY.for_workspace(brain.workspace())),
+            ..ReplayOptions::default()
+        },
     };
     let target = LocalTarget::new(brain, live.clone(), &|_, _| ())?;
     Ok(gate(&target, &inputs, &|_| ())?)

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_core::format::baseline::BaselineLog;
-use gbrain_eval::{Input, read_baseline};
 
+use super::read_checked;
 use crate::commands::Context;
+use crate::commands::baseline_key::KeyArgs;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
@@ -17,11 +18,14 @@ pub(crate) struct LogArgs {
     /// A baseline.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Shows what a baseline took the place of, newest first.
 pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliError> {
-    let metadata = read_baseline(Input::open(&args.file)?)?.metadata;
+    let key = args.key.read(&context.home)?;
+    let metadata = read_checked(context, &args.file, key.as_ref())?.metadata;
     let log = BaselineLog::new(metadata);
     if context.terminal.is_json() {
         context.terminal.json(&log);

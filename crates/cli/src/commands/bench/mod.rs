@@ -9,6 +9,8 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use gbrain_core::baseline::{Baseline, BaselineKey, SignatureCheck};
+use gbrain_eval::{Input, read_baseline};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -43,6 +45,20 @@ pub(crate) fn run(context: &Context<'_>, args: &BenchArgs) -> Result<Exit, CliEr
         Verb::Diff(args) => diff::run(context, args),
         Verb::Ratchet(args) => ratchet::run(context, args),
     }
+}
+
+/// Reads a baseline that must be signed if there is a key, and says what could not be checked.
+fn read_checked(
+    context: &Context<'_>,
+    path: &Path,
+    key: Option<&BaselineKey>,
+) -> Result<Baseline, CliError> {
+    let input = Input::open(path)?.checking(SignatureCheck::required(key));
+    let baseline = read_baseline(input)?;
+    if let Some(warning) = baseline.integrity.warning() {
+        context.terminal.warn(format!("{}: {warning}", path.display()));
+    }
+    Ok(baseline)
 }
 
 /// Whether a path lies in the owner's own directory of baselines, symbolic links resolved.

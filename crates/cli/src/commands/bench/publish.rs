@@ -1,16 +1,21 @@
 //! `gbrain bench publish`: freezes captures into a baseline.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gbrain_core::baseline::{Draft, Metadata, Published, Thresholds, publish};
+use gbrain_core::baseline::{
+    Baseline, BaselineKey, Draft, Published, SignatureCheck, Thresholds, publish, query_hash,
+};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::baseline::PublishBody;
+use gbrain_core::gate::rows_needed;
 use gbrain_eval::{Input, read_baseline, read_publishable, write_atomically};
 use serde_json::Value;
 
 use super::is_own;
 use crate::commands::Context;
+use crate::commands::baseline_key::KeyArgs;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
 
@@ -46,26 +51,38 @@ pub(crate) struct PublishArgs {
     /// Publish captures of real use outside your own baselines directory.
     #[arg(long)]
     allow_real: bool,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Publishes a baseline.
 pub(super) fn run(context: &Context<'_>, args: &PublishArgs) -> Result<Exit, CliError> {
-    let previous = previous(&args.to, args.force)?;
-    let rows = read_publishable(Input::open(&args.from)?)?;
+    let key = args.key.read(&context.home)?;
+    let previous = previous(&args.to, args.force, key.as_ref())?;
+    // Publishing is how a baseline gets its signature: one without is taken, a wrong one is not.
+    let signature = SignatureCheck::if_signed(key.as_ref());
+    let rows = read_publishable(Input::open(&args.from)?.checking(signature))?;
     let draft = Draft {
         label: args.label.clone().unwrap_or_else(|| name_of(&args.to)),
         published_at: context.now,
         thresholds: args.thresholds.on(Thresholds::default())?,
         why: args.why.clone(),
-        previous,
+        previous: previous.as_ref().map(|previous| previous.metadata.clone()),
+        key,
     };
-    let published = write(context, &args.from, &args.to, rows, &draft, args.allow_real)?;
+    let read = rows.len();
+    let published = made(&args.from, rows, &draft)?;
+    let published = store(context, &args.to, published, args.allow_real)?;
     say(context, &args.to, &published);
+    warn_of(context, read, &published);
+    if let Some(previous) = &previous {
+        warn_loosened(context, &args.to, previous, &published)?;
+    }
     Ok(Exit::Pass)
 }
 
-/// Makes a baseline and writes it, if its rows may go there.
-pub(super) fn write(
+/// Makes a baseline of all of these rows, and writes nothing if one would be left out.
+pub(super) fn write_whole(
     context: &Context<'_>,
     from: &Path,
     to: &Path,
@@ -73,10 +90,38 @@ pub(super) fn write(
     draft: &Draft,
     allow_real: bool,
 ) -> Result<Published, CliError> {
-    let published = publish(rows, draft).map_err(|error| {
+    let published = made(from, rows, draft)?;
+    if !published.refused.is_empty() {
+        let named = published.refused.iter().take(LISTED);
+        return Err(named.fold(
+            CliError::usage(format!(
+                "nothing was written: {} rows would be left out of the baseline",
+                published.refused.len()
+            )),
+            |error, refused| error.hint(format!("line {}: {}", refused.line, refused.reason)),
+        ));
+    }
+    store(context, to, published, allow_real)
+}
+
+fn made(
+    from: &Path,
+    rows: Vec<(Value, CapturedRow)>,
+    draft: &Draft,
+) -> Result<Published, CliError> {
+    publish(rows, draft).map_err(|error| {
         CliError::input(from.display(), &error)
             .hint("a row needs a query, the pages it found, and an answer of every stage")
-    })?;
+    })
+}
+
+/// Writes a baseline, if its rows may go there.
+fn store(
+    context: &Context<'_>,
+    to: &Path,
+    published: Published,
+    allow_real: bool,
+) -> Result<Published, CliError> {
     if !published.real.is_empty() && !allow_real && !is_own(context, to) {
         return Err(refuse_real(context, to, published.real.len()));
     }
@@ -96,7 +141,11 @@ fn refuse_real(context: &Context<'_>, to: &Path, rows: usize) -> CliError {
 }
 
 /// The baseline that is in the way, if it may be replaced.
-fn previous(to: &Path, force: bool) -> Result<Option<Metadata>, CliError> {
+fn previous(
+    to: &Path,
+    force: bool,
+    key: Option<&BaselineKey>,
+) -> Result<Option<Baseline>, CliError> {
     if !to.exists() {
         return Ok(None);
     }
@@ -104,7 +153,44 @@ fn previous(to: &Path, force: bool) -> Result<Option<Metadata>, CliError> {
         return Err(CliError::usage(format!("{} is already there", to.display()))
             .hint("--force takes its place and keeps it in the history"));
     }
-    Ok(Some(read_baseline(Input::open(to)?)?.metadata))
+    Ok(Some(read_baseline(Input::open(to)?.checking(SignatureCheck::if_signed(key)))?))
+}
+
+/// Warns of a baseline that takes the place of another and accepts more than that did.
+fn warn_loosened(
+    context: &Context<'_>,
+    to: &Path,
+    previous: &Baseline,
+    published: &Published,
+) -> Result<(), CliError> {
+    for loosened in published.metadata.thresholds.loosened(&previous.metadata.thresholds) {
+        context.terminal.warn(format!("{loosened} with this baseline"));
+    }
+    let rows = read_baseline(Input::new(to, published.text.as_bytes()))?.rows;
+    let kept: HashSet<String> = rows.iter().map(|row| query_hash(&row.query)).collect();
+    let gone = previous.rows.iter().filter(|row| !kept.contains(&query_hash(&row.query)));
+    match gone.count() {
+        0 => (),
+        gone => context.terminal.warn(format!(
+            "{gone} of the {} queries of the baseline that was there are not in this one",
+            previous.rows.len()
+        )),
+    }
+    Ok(())
+}
+
+/// Warns of thresholds that the gate will refuse to decide on so few rows.
+fn warn_too_few(context: &Context<'_>, published: &Published) {
+    let Thresholds { jaccard, top1, .. } = published.metadata.thresholds;
+    let n = published.metadata.row_count;
+    for (name, floor) in [("jaccard", jaccard), ("top1", top1)] {
+        if let Some(needed) = rows_needed(floor, n) {
+            context.terminal.warn(format!(
+                "the gate refuses {name} {floor} on {n} rows: it needs {needed}; capture more, or set \
+                 another threshold"
+            ));
+        }
+    }
 }
 
 fn name_of(path: &Path) -> String {
@@ -139,4 +225,15 @@ pub(super) fn say(context: &Context<'_>, to: &Path, published: &Published) {
     if refused.len() > LISTED {
         context.terminal.remark(format!("left out {} more", refused.len() - LISTED));
     }
+}
+
+/// Warns of what a reader of the summary would miss.
+fn warn_of(context: &Context<'_>, read: usize, published: &Published) {
+    let left = published.refused.len();
+    if left > 0 {
+        context.terminal.warn(format!(
+            "{left} of {read} captures can't be gated on and are not in the baseline"
+        ));
+    }
+    warn_too_few(context, published);
 }

@@ -3,32 +3,43 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::baseline::{BaselineError, Integrity};
+use gbrain_core::baseline::{BaselineError, Integrity, SignatureCheck};
 use gbrain_core::format::baseline::{
     BASELINE_VERSION, BaselineVerified, BaselinesVerified, Tampering,
 };
 use gbrain_eval::{EvalError, Input, read_baseline};
 
 use crate::commands::Context;
+use crate::commands::baseline_key::KeyArgs;
 use crate::error::{CliError, Exit};
 
 /// Arguments of `bench verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gbrain bench verify baselines/*.baseline.ndjson")]
+#[command(after_help = "Examples:\n  gbrain bench verify baselines/*.baseline.ndjson\n  \
+    gbrain bench verify --key-file ci.key baselines/*.baseline.ndjson\n\n\
+    A rows_hash has no key: it shows accidental edits; an editor who means to can compute it \
+    again. A signature (HMAC, with a key) shows both. Exit codes: 0 every baseline is as it \
+    was published, or edits cannot be detected in it; 1 one was edited, or is not signed with the key \
+    that is configured; 2 one can't be read.")]
 pub(crate) struct VerifyArgs {
     /// Baselines.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Verifies baselines: an edited one is a finding, one that can't be read is no verdict.
 pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliError> {
+    let signature = SignatureCheck::required(args.key.read(&context.home)?.as_ref());
     let (mut is_edited, mut is_unreadable) = (false, false);
     let mut files = Vec::new();
     for path in &args.files {
-        let (status, detail) = match Input::open(path).and_then(read_baseline) {
+        let (status, detail) = match Input::open(path)
+            .and_then(|input| read_baseline(input.checking(signature.clone())))
+        {
             Ok(baseline) => state(baseline.integrity, baseline.metadata.row_count),
-            Err(EvalError::Baseline { source: source @ BaselineError::Edited { .. }, .. }) => {
+            Err(EvalError::Baseline { source, .. }) if is_refusal(&source) => {
                 is_edited = true;
                 (Tampering::Refused, source.to_string())
             }
@@ -58,11 +69,23 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
     Ok(exit)
 }
 
+/// Whether a file is refused for what it is, not for what it says.
+fn is_refusal(error: &BaselineError) -> bool {
+    matches!(
+        error,
+        BaselineError::Edited { .. } | BaselineError::Unsigned | BaselineError::BadSignature { .. }
+    )
+}
+
 fn state(integrity: Integrity, rows: usize) -> (Tampering, String) {
+    let checked = integrity.in_words();
     match integrity {
-        Integrity::Intact => (Tampering::Intact, format!("{rows} rows")),
-        Integrity::NotTamperEvident => {
-            (Tampering::NotEvident, format!("{rows} rows; publish it again for a rows_hash"))
+        Integrity::Intact | Integrity::Signed | Integrity::SignatureNotChecked => {
+            (Tampering::Intact, format!("{rows} rows, {checked}"))
         }
+        Integrity::NotTamperEvident => (
+            Tampering::NotEvident,
+            format!("{rows} rows, {checked}; publish it again for a rows_hash"),
+        ),
     }
 }

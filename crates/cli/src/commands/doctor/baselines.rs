@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use gbrain_core::baseline::Baseline;
+use gbrain_core::baseline::{Baseline, SignatureCheck};
 use gbrain_eval::{EvalError, Input, read_baseline};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::finding::Finding;
 use crate::commands::Context;
+use crate::commands::baseline_key::of_environment;
 
 /// A baseline older than this many days says little about today's brain.
 const OLD_DAYS: i64 = 90;
@@ -20,9 +21,13 @@ pub(super) fn check(context: &Context<'_>) -> Vec<Finding> {
 
 fn baselines(context: &Context<'_>) -> Finding {
     let files = files(context);
+    let signature = match of_environment(&context.home) {
+        Ok(key) => SignatureCheck::required(key.as_ref()),
+        Err(error) => return Finding::fail("baselines", error.message),
+    };
     let mut newest: Option<Timestamp> = None;
     for path in &files {
-        match Input::open(path).and_then(read_baseline) {
+        match Input::open(path).and_then(|input| read_baseline(input.checking(signature.clone()))) {
             Err(EvalError::Baseline { source, .. }) => {
                 return Finding::fail("baselines", format!("{}: {source}", path.display()))
                     .remedy(format!("gbrain bench verify '{}'", path.display()));

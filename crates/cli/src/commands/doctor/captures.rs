@@ -2,26 +2,59 @@
 
 use gbrain_brain::Brain;
 use gbrain_brain::capture::AuditLog;
+use gbrain_core::capture::CaptureFailure;
 use gbrain_store::{CaptureSummary, StoreError};
 use jiff::{Timestamp, Unit};
 use serde_json::{Map, Value};
 
+use super::Fixes;
 use super::finding::Finding;
-use crate::capture::{scrubber, switch};
+use crate::capture::{is_scrubbing, scrubber, switch};
 use crate::commands::Context;
+use crate::identity::{key_path, workspace_key};
 
 /// Checks capture.
-pub(super) fn check(context: &Context<'_>, brain: &Brain, fix: bool) -> Vec<Finding> {
+pub(super) fn check(context: &Context<'_>, brain: &Brain, fixes: Fixes) -> Vec<Finding> {
     let audit = AuditLog { dir: context.home.audit_dir() };
-    if fix {
-        audit.store_waiting(brain);
+    audit.collect_lost();
+    if fixes.safe {
+        audit.store_waiting(brain.store(), brain.workspace());
     }
-    match brain.store().capture_summary(brain.workspace(), context.now) {
+    let redated = match fixes.redate_captures {
+        true => brain.store().redate_captures(brain.workspace(), context.now).map(Some),
+        false => Ok(None),
+    };
+    let summary = brain.store().capture_summary(brain.workspace(), context.now);
+    match redated.and_then(|redated| Ok((redated, summary?))) {
         Err(error) => vec![Finding::unknown("capture", error)],
-        Ok(summary) => {
-            vec![state(context, &summary), failures(context, brain, &audit, &summary)]
-        }
+        Ok((redated, summary)) => vec![
+            state(context, &summary),
+            clock(context, &summary, redated),
+            failures(context, brain, &audit, &summary),
+            identity(context, &summary),
+        ],
     }
+}
+
+/// Captures that were stored by a process whose clock was ahead: no window shows them until their time has come.
+fn clock(context: &Context<'_>, summary: &CaptureSummary, redated: Option<u64>) -> Finding {
+    let name = "capture_clock";
+    if summary.future > 0 {
+        let newest = summary.newest.map_or(String::new(), |at| format!(", up to {at:.3}"));
+        let message = format!(
+            "{} of {} captures are dated in the future{newest}: a clock was ahead, and export and prune pass them over; \
+             this clock says {:.3}: if it is right, date them now",
+            summary.future, summary.rows, context.now
+        );
+        return Finding::warn(name, message)
+            .remedy(context.home.command_line("doctor --redate-captures"))
+            .detail("future_rows", summary.future);
+    }
+    let message = match redated {
+        Some(rows) if rows > 0 => format!("{rows} captures from the future are dated now"),
+        _ => "no captures from the future".to_owned(),
+    };
+    Finding::ok(name, message).detail("future_rows", 0)
 }
 
 fn state(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
@@ -59,6 +92,29 @@ fn state(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
         .detail("newest", summary.newest.map(|at| format!("{at:.3}")))
 }
 
+/// The key that keeps scrubbed names apart: without it rows with such names can't be compared.
+fn identity(context: &Context<'_>, summary: &CaptureSummary) -> Finding {
+    let path = key_path(&context.home);
+    match workspace_key(&context.home) {
+        Err(error) => Finding::fail(
+            "identity_key",
+            format!("{error}; rows with scrubbed names can't be compared"),
+        )
+        .remedy(format!("copy {} from where the captures were made", path.display())),
+        Ok(None) if summary.rows > 0 && is_scrubbing(&context.home).unwrap_or(true) => {
+            Finding::warn(
+                "identity_key",
+                "none: captured rows with scrubbed names can't be compared",
+            )
+            .remedy(format!("copy {} from where the captures were made", path.display()))
+        }
+        Ok(None) => Finding::ok("identity_key", "none yet: the first capture makes it"),
+        Ok(Some(key)) => {
+            Finding::ok("identity_key", format!("id {}", key.id())).detail("id", key.id())
+        }
+    }
+}
+
 /// Failures of the last 24 hours, those that wait in files with them.
 fn failures(
     context: &Context<'_>,
@@ -83,16 +139,20 @@ fn failures(
         return Finding::ok("eval_capture", "no failures in the last 24 h");
     }
     let listed: Vec<String> = counts.iter().map(|(reason, n)| format!("{reason}: {n}")).collect();
-    let newest = newest_detail(brain).unwrap_or_default();
-    Finding::warn("eval_capture", format!("failures in the last 24 h: {}{newest}", listed.join(", ")))
-        .remedy("see why: gbrain doctor --json; when mended: gbrain eval prune --older-than 0d --failures --dry-run")
-        .detail("failures_last_24h", counts)
-        .detail("waiting_in_files", waiting.len())
+    let newest = newest_detail(brain, &waiting).unwrap_or_default();
+    Finding::warn(
+        "eval_capture",
+        format!("failures in the last 24 h: {}{newest}", listed.join(", ")),
+    )
+    .remedy(context.home.command_line("eval prune --failures"))
+    .detail("failures_last_24h", counts)
+    .detail("waiting_in_files", waiting.len())
 }
 
-fn newest_detail(brain: &Brain) -> Result<String, StoreError> {
-    let newest = brain.store().capture_failures(brain.workspace(), None, 1)?;
-    Ok(newest.first().map_or(String::new(), |failure| format!("; the newest: {}", failure.detail)))
+fn newest_detail(brain: &Brain, waiting: &[CaptureFailure]) -> Result<String, StoreError> {
+    let stored = brain.store().capture_failures(brain.workspace(), None, 1)?;
+    let newest = stored.iter().chain(waiting).max_by_key(|failure| failure.at);
+    Ok(newest.map_or(String::new(), |failure| format!("; the newest: {}", failure.detail)))
 }
 
 fn age(now: Timestamp, then: Timestamp) -> String {

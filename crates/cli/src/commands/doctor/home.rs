@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::finding::Finding;
 use crate::commands::Context;
+use crate::identity;
 use crate::serving::key_path;
 
 /// Below this many bytes a disk is nearly full.
@@ -24,6 +25,7 @@ fn permissions(context: &Context<'_>, fix: bool) -> Finding {
         (context.home.dir.clone(), 0o700),
         (context.home.config_path(), 0o600),
         (key_path(&context.home), 0o600),
+        (identity::key_path(&context.home), 0o600),
     ];
     let open: Vec<_> = paths.iter().filter(|(path, _)| is_open_to_others(path)).collect();
     let Some((first, mode)) = open.first() else {

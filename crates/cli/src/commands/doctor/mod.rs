@@ -34,15 +34,28 @@ pub(crate) struct DoctorArgs {
     /// Compare the whole index with the store, page by page.
     #[arg(long)]
     deep: bool,
+    /// Give captures that are dated in the future the time of now; only if this machine's clock is right.
+    #[arg(long)]
+    redate_captures: bool,
+}
+
+/// What a check may change.
+#[derive(Debug, Clone, Copy)]
+struct Fixes {
+    /// What can be mended without losing anything.
+    safe: bool,
+    /// The dates of captures from the future.
+    redate_captures: bool,
 }
 
 /// Checks everything.
 pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliError> {
+    let fixes = Fixes { safe: args.fix, redate_captures: args.redate_captures };
     let mut findings = home::check(context, args.fix);
     match context.brain() {
         Ok(brain) => {
             findings.extend(brain::check(context, &brain, args.fix, args.deep));
-            findings.extend(captures::check(context, &brain, args.fix));
+            findings.extend(captures::check(context, &brain, fixes));
             findings.extend(serving::check(context, brain.store()));
             findings.push(contradictions::check(context, brain.store()));
             findings.push(probe::check(context, brain.store()));

@@ -102,7 +102,7 @@ fn collection(
     let particular = Particular {
         kind,
         files,
-        granularity: Granularity::Session,
+        granularity: Granularity::Document,
         retrieval_log: None,
         by_type: false,
         floor: None,

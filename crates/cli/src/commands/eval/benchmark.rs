@@ -8,10 +8,12 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gbrain_core::benchmark::reading::Prompt;
-use gbrain_core::benchmark::{Granularity, check_title};
+use gbrain_core::benchmark::{Granularity, Label, check_title, measured_by_type};
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::report::text;
-use gbrain_eval::benchmark::{Answerer, Expander, How, Ran, Reader, Resumed, Retrieval, Spec};
+use gbrain_eval::benchmark::{
+    Answerer, Expander, How, Ran, Reader, Resumed, Retrieval, Spec, summary_line,
+};
 use gbrain_eval::write_atomically;
 
 use super::gate::exit;
@@ -49,7 +51,7 @@ pub(super) struct BenchmarkArgs {
     /// A number of the pipeline for this run: `--set pool=80`, as in `gbrain config list`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// A title for the report. It can't call recall a score of answers.
+    /// A title for the report, beside what was measured. Words for scores of answers are refused.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }
@@ -112,11 +114,11 @@ pub(super) fn run(
     }
     let spec = spec(args, particular);
     let ran = asked(context, args, particular, &spec)?;
-    for left_out in ran.left_out.iter().take(5) {
-        context.terminal.warn(format!("left out: {left_out}"));
+    for problem in ran.problems.iter().take(5) {
+        context.terminal.warn(format!("dataset: {}", problem.detail));
     }
-    if ran.left_out.len() > 5 {
-        context.terminal.warn(format!("and {} more", ran.left_out.len() - 5));
+    if ran.problems.len() > 5 {
+        context.terminal.warn(format!("and {} more", ran.problems.len() - 5));
     }
     if let Some(path) = &args.result {
         write_result(path, &ran.result)?;
@@ -150,6 +152,7 @@ fn spec(args: &BenchmarkArgs, particular: &Particular<'_>) -> Spec {
         granularity: particular.granularity,
         seed: args.seed,
         settings: args.set.iter().cloned().collect::<BTreeMap<_, _>>(),
+        title: args.title.clone(),
     }
 }
 
@@ -184,7 +187,7 @@ fn asked(
     let reader = particular.reader;
     let answer = |prompt: &Prompt| match reader {
         Some(reader) => reader.answer(prompt),
-        None => Err("nobody answers".to_owned()),
+        None => Err("no model answers".to_owned()),
     };
     let answer = reader.map(|reader| (&answer, reader.model().to_string()));
     let how = How {
@@ -203,9 +206,8 @@ fn asked(
     bar.finish_and_clear();
     let ran = ran?;
     if prints_rows && (particular.by_type || particular.floor.is_some()) {
-        context
-            .terminal
-            .plain(&format!("{}\n", gbrain_eval::benchmark::summary_line(&ran.by_type)));
+        let measured = measured_by_type(&Label::from(&ran.result.label));
+        context.terminal.plain(&format!("{}\n", summary_line(&ran.by_type, measured)));
     }
     Ok(ran)
 }
@@ -216,7 +218,7 @@ fn report(context: &Context<'_>, args: &BenchmarkArgs, ran: &Ran) {
         context.terminal.json(&ran.result);
         return;
     }
-    let text = text::benchmark(&ran.result, &ran.labelled.facts, args.title.as_deref());
+    let text = text::benchmark(&ran.result, &ran.labelled.facts);
     match &args.output {
         Some(_) => context.terminal.out(text),
         None => context.terminal.remark(text),
@@ -241,7 +243,8 @@ fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 fn granularity(text: &str) -> Result<Granularity, String> {
-    Granularity::from_name(text).ok_or_else(|| "session or turn".to_owned())
+    let chats = Granularity::from_name(text).filter(|one| *one != Granularity::Document);
+    chats.ok_or_else(|| "session or turn".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

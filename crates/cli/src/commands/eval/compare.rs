@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::compare::{Incomparable, Measured, compare};
+use gbrain_core::compare::{CompareOptions, Comparison, Incomparable, Measured, compare};
+use gbrain_core::format::NO_JUDGED_HIT;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, ResultError, read};
+use gbrain_core::gate::Verdict;
 use gbrain_core::measure::{Measure, defaults};
 use gbrain_core::report::{Queries, html, markdown, text};
 use gbrain_eval::{read_document, write_atomically};
@@ -23,11 +25,14 @@ use crate::error::{CliError, Exit};
     --json --per-query`), runs with --qrels (TREC lines or NDJSON rows), and rows of benchmarks. All \
     of one kind; the first is the reference.\n\n\
     Each measure gets its mean on both sides over the queries that both have, the paired difference \
-    with its bootstrap interval, and a p-value (paired permutation; McNemar for yes or no) after \
-    Holm's correction over all of them. Latency is shown and not tested.\n\n\
-    Exit codes: 0 compared; 1 with --fail-on-regression, if a measure fell at alpha .05; 2 a file \
-    can't be read, the results can't be compared, or, with --fail-on-regression, nothing fell but \
-    queries of the reference are missing or failed.")]
+    with its interval, and a two-sided p-value (paired permutation, exact up to 24 queries that changed; \
+    McNemar for yes or no). One primary measure decides, by default nDCG@10, else another nDCG, recall, \
+    or the first measure (jaccard of a replay; jaccard and recall_at_k of a gate); --primary names \
+    others, and Holm's correction goes over these only. Judged@k and latency never decide.\n\n\
+    Exit codes: 0 compared; 1 with --fail-on-regression, if a primary measure fell at alpha .05; 2 a \
+    file can't be read, the results can't be compared, or, with --fail-on-regression, there is no \
+    verdict: queries of the reference are missing or failed, there are too few queries for the test to \
+    reach alpha .05 (6 for one primary measure), or a primary measure fell in too few queries.")]
 pub(crate) struct CompareArgs {
     /// The results; the first is the reference.
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
@@ -41,7 +46,10 @@ pub(crate) struct CompareArgs {
     /// Compare although k, the dataset or the judgements differ.
     #[arg(long)]
     force_incomparable: bool,
-    /// Exit 1 if a measure surely fell.
+    /// The measures that decide, separated by blanks [default: one, by the kind of result].
+    #[arg(long, value_name = "NAMES")]
+    primary: Option<String>,
+    /// Exit 1 if a primary measure fell, 2 if the queries cannot show whether one did.
     #[arg(long)]
     fail_on_regression: bool,
     /// How many queries that fell, and that rose, to list.
@@ -63,7 +71,7 @@ pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, Cli
     let results = results(args)?;
     let (reference, others) = results.split_first().expect("clap asks for two files");
     let comparison =
-        compare(reference, others, args.force_incomparable).map_err(|reasons| refused(&reasons))?;
+        compare(reference, others, &options(args)).map_err(|reasons| refused(&reasons))?;
     if let Some(path) = &args.markdown {
         let queries = if args.show_queries { Queries::Shown } else { Queries::Hashed };
         write_atomically(path, markdown::compare(&comparison, queries).as_bytes())?;
@@ -76,11 +84,26 @@ pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, Cli
     } else {
         context.terminal.out(text::compare(&comparison, args.top));
     }
-    Ok(match args.fail_on_regression {
-        true if comparison.has_regression() => Exit::Fail,
-        true if !comparison.is_whole() => Exit::NoVerdict,
-        true | false => Exit::Pass,
-    })
+    Ok(if args.fail_on_regression { decided(context, &comparison) } else { Exit::Pass })
+}
+
+fn options(args: &CompareArgs) -> CompareOptions {
+    let names = args.primary.as_deref().unwrap_or_default().split_whitespace();
+    let primary = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    CompareOptions { is_forced: args.force_incomparable, primary }
+}
+
+fn decided(context: &Context<'_>, comparison: &Comparison) -> Exit {
+    match comparison.verdict() {
+        Verdict::Pass => Exit::Pass,
+        Verdict::Fail => Exit::Fail,
+        Verdict::Inconclusive => {
+            for doubt in comparison.doubts() {
+                context.terminal.warn(format!("no verdict: {doubt}"));
+            }
+            Exit::NoVerdict
+        }
+    }
 }
 
 fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
@@ -96,7 +119,17 @@ fn results(args: &CompareArgs) -> Result<Vec<Measured>, CliError> {
         let bytes = read_document(path)?;
         read(&path.display().to_string(), &bytes, judge).map_err(unreadable)
     };
-    args.files.iter().map(read_one).collect()
+    let results: Vec<Measured> = args.files.iter().map(read_one).collect::<Result<_, _>>()?;
+    if let Some(reference) = results.first().filter(|one| has_no_judged_hit(one)) {
+        return Err(CliError::usage(format!("{}: {NO_JUDGED_HIT}", reference.name))
+            .hint("nothing can be compared with a reference that finds nothing judged"));
+    }
+    Ok(results)
+}
+
+/// Whether a run retrieves no judged document at all: its zeros are of the names, not of the ranking.
+fn has_no_judged_hit(result: &Measured) -> bool {
+    result.notes.iter().any(|note| note == NO_JUDGED_HIT)
 }
 
 fn unreadable(error: ResultError) -> CliError {

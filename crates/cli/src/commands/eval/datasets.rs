@@ -1,10 +1,11 @@
 //! `gbrain eval datasets`: where to get what the benchmarks run on. Downloads nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::CATALOGUE;
-use gbrain_eval::benchmark::sha256;
+use gbrain_core::benchmark::{CATALOGUE, Catalogued, KNOWN_FILES, known_as};
+use gbrain_eval::benchmark::sha256 as sha256_of;
 use serde_json::json;
 
 use crate::commands::Context;
@@ -17,7 +18,7 @@ use crate::terminal::bold;
     after_help = "Examples:\n  gbrain eval datasets\n  gbrain eval datasets --hash longmemeval_s_cleaned.json"
 )]
 pub(crate) struct DatasetsArgs {
-    /// Print the SHA-256 of a file, to compare with its publisher's.
+    /// Print the SHA-256 of a file, and whether it is a published one.
     #[arg(long, value_name = "FILE")]
     hash: Option<PathBuf>,
 }
@@ -26,11 +27,17 @@ pub(crate) struct DatasetsArgs {
 pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, CliError> {
     let terminal = context.terminal;
     if let Some(path) = &args.hash {
-        let hash = sha256(std::slice::from_ref(path))?.to_hex();
+        let hash = sha256_of(std::slice::from_ref(path))?.to_hex();
         if terminal.is_json() {
-            terminal.json(&json!({ "file": path.display().to_string(), "sha256": hash }));
+            terminal.json(&json!({
+                "file": path.display().to_string(), "sha256": hash, "known_as": known_as(&hash),
+            }));
         } else {
-            terminal.line(format!("{hash}  {}", path.display()));
+            let known = match known_as(&hash) {
+                Some(name) => format!("verified: {name}"),
+                None => "unknown file: no SHA-256 in `gbrain eval datasets` is this one".to_owned(),
+            };
+            terminal.line(format!("{hash}  {}  ({known})", path.display()));
         }
         return Ok(Exit::Pass);
     }
@@ -40,7 +47,8 @@ pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, Cl
             .map(|one| {
                 json!({
                     "name": one.name, "command": one.command, "source": one.source, "files": one.files,
-                    "hash": one.hash, "licence": one.licence, "notes": one.notes,
+                    "hash": one.hash, "sha256": sha256(one), "licence": one.licence,
+                    "measured": one.measured, "notes": one.notes,
                 })
             })
             .collect();
@@ -56,6 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, Cl
             ("files", one.files),
             ("hash", hash),
             ("licence", one.licence),
+            ("measures", one.measured),
             ("note", one.notes),
         ];
         for (name, value) in lines {
@@ -63,4 +72,10 @@ pub(super) fn run(context: &Context<'_>, args: &DatasetsArgs) -> Result<Exit, Cl
         }
     }
     Ok(Exit::Pass)
+}
+
+/// The published SHA-256 of a dataset's files, by their names.
+fn sha256(dataset: &Catalogued) -> BTreeMap<&'static str, &'static str> {
+    let known = KNOWN_FILES.iter().filter(|known| dataset.hash.contains(known.sha256));
+    known.map(|known| (known.file, known.sha256)).collect()
 }

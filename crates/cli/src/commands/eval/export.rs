@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use gbrain_core::capture::{StoredCapture, write_line};
+use gbrain_core::capture::{CLOCK_SKEW, CaptureWindow, StoredCapture, write_line};
+use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
-use gbrain_store::CaptureFilter;
+use gbrain_store::{CaptureFilter, Store};
+use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
@@ -25,7 +27,7 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
     gbrain eval export --tool query --limit 200 | jq -c 'select(.latency_ms > 500)'\n  \
     gbrain eval export --since 2026-03-01T00:00:00Z --until 2026-03-02T00:00:00Z\n\n\
     Windows are half-open: --since is in, --until is out. Chain them by the end that is printed: \
-    no row is repeated and none is missed.")]
+    no row is repeated and none is missed. Where clocks are wrong, chain by number: --after-id.")]
 pub(crate) struct ExportArgs {
     /// Only rows stored at or after this: a duration before now (7d) or an instant.
     #[arg(long, value_name = "DUR|INSTANT")]
@@ -62,10 +64,9 @@ pub(super) fn parse_tool(text: &str) -> Result<Operation, String> {
 
 /// Streams captures to stdout.
 pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliError> {
-    let at = |text: &String| moment(text, context.now).map_err(CliError::usage);
-    let until = args.until.as_ref().map_or(Ok(context.now), at)?.min(context.now);
+    let CaptureWindow { since, until } = window(context, args)?;
     let filter = CaptureFilter {
-        since: args.since.as_ref().map(at).transpose()?,
+        since,
         until: Some(until),
         tool: args.tool,
         remote: if args.remote { Some(true) } else { args.local.then_some(false) },
@@ -86,12 +87,46 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
         file.persist(path).map_err(|error| CliError::io(path.display(), &error.error))?;
     }
     context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
+    warn_of_future_rows(context, store.as_ref(), ws)?;
     if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
         let all = CaptureFilter { limit: None, ..filter };
         let left = store.count_captures(ws, &all)?.saturating_sub(exported);
         context.terminal.remark(format!("{left} more row(s) in the window were left by --limit"));
     }
     Ok(Exit::Pass)
+}
+
+fn window(context: &Context<'_>, args: &ExportArgs) -> Result<CaptureWindow, CliError> {
+    let at = |text: &String| moment(text, context.now).map_err(CliError::usage);
+    let (since, until) =
+        (args.since.as_ref().map(at).transpose()?, args.until.as_ref().map(at).transpose()?);
+    let window = CaptureWindow::new(since, until, context.now)
+        .map_err(|empty| CliError::usage(empty.to_string()))?;
+    if window.begins_in_the_future() {
+        context.terminal.warn(format!(
+            "--since is in the future (this clock says {:.3}): only rows that were stored after a window had ended \
+             there are exported",
+            context.now
+        ));
+    }
+    Ok(window)
+}
+
+/// Rows that no window shows until their time has come must not be missing without a word.
+fn warn_of_future_rows(
+    context: &Context<'_>,
+    store: &dyn Store,
+    ws: &WorkspaceId,
+) -> Result<(), CliError> {
+    let since = context.now.checked_add(CLOCK_SKEW).unwrap_or(Timestamp::MAX);
+    let filter = CaptureFilter { since: Some(since), ..CaptureFilter::default() };
+    let future = store.count_captures(ws, &filter)?;
+    if future > 0 {
+        context.terminal.warn(format!(
+            "{future} row(s) are dated in the future and are in no window yet: see `gbrain doctor`"
+        ));
+    }
+    Ok(())
 }
 
 type Out = Box<dyn std::io::Write>;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::baseline::{Baseline, SignatureCheck, Thresholds};
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::format::gate::{GateParts, GateReport};
 use gbrain_core::gate::{
@@ -17,15 +17,18 @@ use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest,
-    Target, gate, read_baseline, read_document, selftest, write_atomically,
+    StoppableTarget, Target, gate, read_baseline, read_document, selftest, write_atomically,
 };
 use serde_json::json;
 
 use super::qrels::{read_qrels, with_texts};
 use super::replay::settings_from;
+use crate::asking::{interrupted, refuse_interrupted};
 use crate::commands::Context;
+use crate::commands::baseline_key::KeyArgs;
 use crate::commands::thresholds::ThresholdArgs;
 use crate::error::{CliError, Exit};
+use crate::identity::workspace_key;
 use crate::targets::{TargetArgs, opened};
 use crate::terminal::table;
 
@@ -39,8 +42,9 @@ use crate::terminal::table;
     gbrain eval gate --qrels q.json --target prod --concurrency 8\n  \
     gbrain eval gate --result longmemeval.json.gz --floor recall_all@5=0.9\n\n\
     Exit codes: 0 pass; 1 fail: a breach was measured; 2 no verdict: an input can't be read or was \
-    edited, a threshold is no number, or the rows can't decide. Thresholds: flag, then the \
-    baseline's own, then the default."
+    edited or is not signed with the configured key, no judged page exists, a threshold is no number or \
+    needs more rows than there are (one row weighs more than 1 - floor), or the run was interrupted. \
+    Thresholds: flag, then the baseline's own, then the default."
 )]
 pub(crate) struct GateArgs {
     /// A baseline to replay: did it change?
@@ -79,7 +83,8 @@ pub(crate) struct GateArgs {
     /// How many rows are asked at once; more than one makes latencies worse.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// How often each row is asked: the shortest time counts.
+    /// How often each row is asked: the shortest time counts. A row with a captured CPU time is asked
+    /// at least six times.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     repeats: u16,
     /// Write a JUnit report.
@@ -100,6 +105,8 @@ pub(crate) struct GateArgs {
     /// Break the retriever in ten ways and see whether this gate notices each.
     #[arg(long)]
     selftest: bool,
+    #[command(flatten)]
+    key: KeyArgs,
     #[command(flatten)]
     target: TargetArgs,
 }
@@ -145,15 +152,16 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     }
     args.target.refuse(&[(args.settings == "capture", "--settings capture")])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
-    let inputs = read(args)?;
+    let inputs = read(context, args)?;
     if let Some(settings) = elsewhere {
         let ask = opened(&context.home, settings)?;
         let target = AsTarget::new(ask.as_ref(), context.now);
         return gated(context, args, &inputs, &target, &target.provenance());
     }
+    let stop = interrupted();
     let brain = context.brain()?;
     let live = Live { settings: brain.settings()?, now: context.now };
-    let indexing = context.terminal.indexing();
+    let indexing = context.terminal.indexing_until(stop);
     let target = LocalTarget::new(&brain, live, &indexing)?;
     gated(context, args, &inputs, &target, &target.provenance())
 }
@@ -181,18 +189,24 @@ fn gated(
             repeats: usize::from(args.repeats),
             explain: 5,
             blame: is_small(provenance),
+            identity: workspace_key(&context.home)?,
             ..ReplayOptions::default()
         },
     };
+    let stop = interrupted();
+    let target = &StoppableTarget::new(target, &stop);
     if args.selftest {
         let text = args.baseline.as_deref().map(read_text).transpose()?;
-        return Ok(say_selftest(context, &selftest(target, &gated, text.as_deref())?));
+        let tested = selftest(target, &gated, text.as_deref())?;
+        refuse_interrupted(&stop)?;
+        return Ok(say_selftest(context, &tested));
     }
     let bar = context.terminal.progress("gating");
     bar.set_length(gated.count() as u64);
     let started = Instant::now();
     let outcome = gate(target, &gated, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
+    refuse_interrupted(&stop)?;
     let run = GateRun {
         baseline: &shown(args.baseline.as_deref()),
         qrels: &shown(args.qrels.as_deref()),
@@ -216,6 +230,10 @@ pub(super) fn exit(verdict: Verdict) -> Exit {
     }
 }
 
+/// What a gate on a file can't show.
+const ONLY_REPRODUCING: &str = "the figures are those of the file's rows; its hash has no key, so only \
+                                `gbrain eval reproduce` shows that the rows are right";
+
 /// Holds a benchmark's result against floors.
 fn gate_result(context: &Context<'_>, path: &Path, floors: &[Floor]) -> Result<Exit, CliError> {
     let bytes = read_document(path)?;
@@ -235,10 +253,12 @@ fn gate_result(context: &Context<'_>, path: &Path, floors: &[Floor]) -> Result<E
             })
             .collect();
         context.terminal.json(&json!({
-            "schema_version": 1, "verdict": verdict, "checks": checks, "reasons": reasons,
+            "schema_version": 1, "verdict": verdict, "headline": result.headline, "checks": checks,
+            "reasons": reasons, "note": ONLY_REPRODUCING,
         }));
         return Ok(exit(verdict));
     }
+    context.terminal.line(&result.headline);
     let rows = checks.iter().map(|FloorCheck { floor, observed, n, status }| {
         let observed = observed.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
         vec![
@@ -253,6 +273,7 @@ fn gate_result(context: &Context<'_>, path: &Path, floors: &[Floor]) -> Result<E
     for reason in &reasons {
         context.terminal.line(reason);
     }
+    context.terminal.line(ONLY_REPRODUCING);
     context.terminal.line(format!("verdict: {verdict}"));
     Ok(exit(verdict))
 }
@@ -268,7 +289,7 @@ fn is_small(provenance: &Provenance) -> bool {
     provenance.corpus.as_ref().is_some_and(|corpus| corpus.print.chunks <= BLAME_CHUNKS)
 }
 
-fn read(args: &GateArgs) -> Result<Inputs, CliError> {
+fn read(context: &Context<'_>, args: &GateArgs) -> Result<Inputs, CliError> {
     if args.baseline.is_none() && args.qrels.is_none() {
         return Err(CliError::usage("nothing to gate on")
             .hint("give --baseline FILE, --qrels FILE, or both"));
@@ -276,7 +297,9 @@ fn read(args: &GateArgs) -> Result<Inputs, CliError> {
     let baseline = match &args.baseline {
         None => None,
         Some(path) => {
-            let baseline = read_baseline(Input::open(path)?)?;
+            let key = args.key.read(&context.home)?;
+            let input = Input::open(path)?.checking(SignatureCheck::required(key.as_ref()));
+            let baseline = read_baseline(input)?;
             let thresholds = args.thresholds.on(baseline.metadata.thresholds)?;
             Some((baseline, thresholds))
         }

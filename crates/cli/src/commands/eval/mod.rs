@@ -13,6 +13,7 @@ mod longmemeval;
 mod probe;
 mod prune;
 mod qrels;
+mod record;
 mod replay;
 mod reproduce;
 pub(crate) mod score;
@@ -62,6 +63,8 @@ enum Verb {
     Prune(prune::PruneArgs),
     /// Ask captured requests again and say what moved.
     Replay(replay::ReplayArgs),
+    /// Put captured requests to a target and keep its answers as captures of it.
+    Record(record::RecordArgs),
     /// Pass or fail: a baseline, known-right answers, or both.
     Gate(gate::GateArgs),
     /// Score a saved run against judgements.
@@ -98,6 +101,7 @@ pub(crate) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         Some(Verb::Export(args)) => export::run(context, args),
         Some(Verb::Prune(args)) => prune::run(context, args),
         Some(Verb::Replay(args)) => replay::run(context, args),
+        Some(Verb::Record(args)) => record::run(context, args),
         Some(Verb::Gate(args)) => gate::run(context, args),
         Some(Verb::Score(args)) => score::run(args, context.terminal),
         Some(Verb::Compare(args)) => compare::run(context, args),

@@ -1,9 +1,11 @@
-//! `gbrain eval prune`: erases captures that are old, and the logs of live queries with them.
+//! `gbrain eval prune`: erases captures that are old and the logs of live queries with them, or capture failures alone.
 
 use clap::Args;
+use gbrain_brain::capture::AuditLog;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
 use gbrain_core::request::Operation;
-use gbrain_store::CaptureFilter;
+use gbrain_store::{CaptureFilter, Store};
+use jiff::Timestamp;
 
 use super::export::parse_tool;
 use super::window::duration;
@@ -14,16 +16,17 @@ use crate::error::{CliError, Exit};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain eval prune --older-than 30d --dry-run\n  \
     gbrain eval prune --older-than 0d             (everything)\n  \
-    gbrain eval prune --older-than 7d --failures  (what went wrong, too)\n\n\
+    gbrain eval prune --failures                  (capture failures; no capture is erased)\n  \
+    gbrain eval prune --failures --older-than 7d\n\n\
     To have it done by itself, put \"eval\": { \"retention_days\": 30 } into config.json.")]
 pub(crate) struct PruneArgs {
     /// Erase what was stored longer ago than this (30d, 12h, 0d).
-    #[arg(long, value_name = "DUR")]
-    older_than: String,
+    #[arg(long, value_name = "DUR", required_unless_present = "failures")]
+    older_than: Option<String>,
     /// Only rows of this operation: query or search.
-    #[arg(long, value_name = "TOOL", value_parser = parse_tool)]
+    #[arg(long, value_name = "TOOL", value_parser = parse_tool, conflicts_with = "failures")]
     tool: Option<Operation>,
-    /// Erase what went wrong while capturing too.
+    /// Erase capture failures and leave the captures alone [default age: 0d].
     #[arg(long)]
     failures: bool,
     /// Only count.
@@ -31,45 +34,90 @@ pub(crate) struct PruneArgs {
     dry_run: bool,
 }
 
-/// Erases old captures, or counts them.
+/// What was erased, or would be.
+#[derive(Default)]
+struct Pruned {
+    rows: u64,
+    failures: Option<u64>,
+    logs: Option<u64>,
+}
+
+/// Erases old captures or failures, or counts them.
 pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliError> {
-    let age = duration(&args.older_than).map_err(CliError::usage)?;
-    let until = context
+    let older_than = args.older_than.as_deref().unwrap_or("0d");
+    let age = duration(older_than).map_err(CliError::usage)?;
+    let before = context
         .now
         .checked_sub(age)
-        .map_err(|_| CliError::usage(format!("{} lies before the beginning", args.older_than)))?;
-    let filter = CaptureFilter { until: Some(until), tool: args.tool, ..CaptureFilter::default() };
-    let (store, ws) = (context.store()?, &context.home.workspace);
-    // `0d` means everything there is, rows on their way included.
-    store.close_captures(ws, until)?;
-    let (rows, failures) = if args.dry_run {
-        let failures =
-            if args.failures { store.count_capture_failures(ws, None, Some(until))? } else { 0 };
-        (store.count_captures(ws, &filter)?, failures)
-    } else {
-        let failures = if args.failures { store.prune_capture_failures(ws, until)? } else { 0 };
-        (store.prune_captures(ws, &filter)?, failures)
+        .map_err(|_| CliError::usage(format!("{older_than} lies before the beginning")))?;
+    // `0d` means everything there is, rows that are dated in the future included.
+    let until = (before < context.now).then_some(before);
+    let store = context.store()?;
+    let pruned = match args.failures {
+        true => prune_failures(context, args, store.as_ref(), until)?,
+        false => prune_captures(context, args, store.as_ref(), until)?,
     };
-    let has_logs = !args.dry_run && args.tool != Some(Operation::Search);
-    let logs = has_logs.then(|| store.prune_live_logs(ws, until, None)).transpose()?;
+    report(context, args, before, &pruned);
+    Ok(Exit::Pass)
+}
+
+fn prune_captures(
+    context: &Context<'_>,
+    args: &PruneArgs,
+    store: &dyn Store,
+    until: Option<Timestamp>,
+) -> Result<Pruned, CliError> {
+    let ws = &context.home.workspace;
+    let filter = CaptureFilter { until, tool: args.tool, ..CaptureFilter::default() };
+    // Waits for rows on their way.
+    store.close_captures(ws, until.unwrap_or(context.now))?;
+    if args.dry_run {
+        return Ok(Pruned { rows: store.count_captures(ws, &filter)?, ..Pruned::default() });
+    }
+    let rows = store.prune_captures(ws, &filter)?;
+    let has_logs = args.tool != Some(Operation::Search);
+    let end = until.unwrap_or(Timestamp::MAX);
+    let logs = has_logs.then(|| store.prune_live_logs(ws, end, None)).transpose()?;
+    Ok(Pruned { rows, logs, failures: None })
+}
+
+/// Those that wait in files go with those that are stored.
+fn prune_failures(
+    context: &Context<'_>,
+    args: &PruneArgs,
+    store: &dyn Store,
+    until: Option<Timestamp>,
+) -> Result<Pruned, CliError> {
+    let ws = &context.home.workspace;
+    AuditLog { dir: context.home.audit_dir() }.store_waiting(store, ws);
+    let failures = match args.dry_run {
+        true => store.count_capture_failures(ws, None, until)?,
+        false => store.prune_capture_failures(ws, until)?,
+    };
+    Ok(Pruned { failures: Some(failures), ..Pruned::default() })
+}
+
+fn report(context: &Context<'_>, args: &PruneArgs, before: Timestamp, pruned: &Pruned) {
+    let Pruned { rows, failures, logs } = *pruned;
     if context.terminal.is_json() {
-        context.terminal.json(&PruneBody {
+        return context.terminal.json(&PruneBody {
             schema_version: PRUNE_VERSION,
             dry_run: args.dry_run,
-            before: format!("{until:.3}"),
+            before: format!("{before:.3}"),
             rows,
-            failures: args.failures.then_some(failures),
+            failures,
             logs,
         });
-        return Ok(Exit::Pass);
     }
     let verb = if args.dry_run { "would delete" } else { "deleted" };
-    context.terminal.line(format!("{verb} {rows} row(s) created before {until:.3}"));
+    if let Some(failures) = failures {
+        let kept = "no capture is touched";
+        return context
+            .terminal
+            .line(format!("{verb} {failures} failure(s) before {before:.3}; {kept}"));
+    }
+    context.terminal.line(format!("{verb} {rows} row(s) created before {before:.3}"));
     if let Some(logs) = logs.filter(|logs| *logs > 0) {
         context.terminal.line(format!("{verb} {logs} log(s) of live retrievals"));
     }
-    if args.failures {
-        context.terminal.line(format!("{verb} {failures} failure(s)"));
-    }
-    Ok(Exit::Pass)
 }

@@ -4,23 +4,27 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gbrain_core::compare::{Column, Kind, Measured, Role, Row, compare};
+use gbrain_core::compare::{Column, CompareOptions, Kind, Measured, Role, Row, compare};
 use gbrain_core::config::{OLD_RERANK_THRESHOLD, RERANK_THRESHOLD};
 use gbrain_core::format::compare::CompareReport;
-use gbrain_core::format::{PerQuery, Score, Segments};
+use gbrain_core::format::{NO_JUDGED_HIT, PerQuery, Score, Segments, Warning};
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::measure::{Evaluation, Measure, Missing, evaluate};
-use gbrain_core::qrels::{Qrels, SegmentBy, queries_of_jsonl};
+use gbrain_core::qrels::{JudgedPages, Qrels, SegmentBy, queries_of_jsonl};
 use gbrain_core::replay::Live;
 use gbrain_core::report::text;
 use gbrain_core::run::{OrderedBy, Run, RunHit, trec_run};
 use gbrain_core::search::Settings;
 use gbrain_core::target::TargetSettings;
 use gbrain_eval::target::AsTarget;
-use gbrain_eval::{LocalTarget, Pipeline, Target, judge, read_document, write_atomically};
+use gbrain_eval::{
+    JudgedRun, LocalTarget, Pipeline, StoppableTarget, Target, judge, read_document,
+    write_atomically,
+};
 use serde_json::Value;
 
 use super::score::{judgements, parse_by, shown};
+use crate::asking::{interrupted, refuse_interrupted};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::targets::{TargetArgs, opened};
@@ -92,6 +96,9 @@ const WORST: usize = 10;
 /// One run with its scores.
 struct Arm {
     judged: Vec<Judged>,
+    /// The judgements with their pages named as they are here.
+    qrels: Qrels,
+    pages: JudgedPages,
     evaluation: Evaluation,
 }
 
@@ -115,7 +122,7 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
     }
     let exit = if is_whole(&a) { Exit::Pass } else { Exit::NoVerdict };
     let Some(config_b) = &args.config_b else {
-        say_one(context, args, &qrels, &a)?;
+        say_one(context, args, &a)?;
         return Ok(exit);
     };
     let b = arm(context, &brain, args, &qrels, &measures, with(&live, Some(config_b))?)?;
@@ -145,12 +152,15 @@ fn run_elsewhere(
     if let Some(path) = &args.run_output {
         write_atomically(path, as_trec(&arm.judged)?.as_bytes())?;
     }
-    say_one(context, args, qrels, &arm)?;
+    say_one(context, args, &arm)?;
     Ok(if is_whole(&arm) { Exit::Pass } else { Exit::NoVerdict })
 }
 
+/// Whether every query was answered and a judged page is in some answer: a zero of judgements that name
+/// other pages is no measurement.
 fn is_whole(arm: &Arm) -> bool {
-    arm.judged.iter().all(|judged| matches!(judged.result, QueryResult::Ranked(_)))
+    arm.evaluation.judged_hits > 0
+        && arm.judged.iter().all(|judged| matches!(judged.result, QueryResult::Ranked(_)))
 }
 
 fn measures(args: &QrelsArgs) -> Result<Vec<Measure>, CliError> {
@@ -190,7 +200,7 @@ fn arm(
     settings: Settings,
 ) -> Result<Arm, CliError> {
     let live = Live { settings, now: context.now };
-    let indexing = context.terminal.indexing();
+    let indexing = context.terminal.indexing_until(interrupted());
     let target = LocalTarget::new(brain, live, &indexing)?;
     asked(context, args, qrels, measures, &target, (depth(measures), 1))
 }
@@ -213,10 +223,16 @@ fn asked(
     bar.set_length(qrels.queries.len() as u64);
     let pipeline = if args.production { Pipeline::Production } else { Pipeline::Fixed };
     let queries = qrels.queries.clone();
-    let judged = judge(target, queries, depth, pipeline, threads, &|n| bar.inc(n as u64))?;
+    let stop = interrupted();
+    let target = StoppableTarget::new(target, &stop);
+    let JudgedRun { queries: judged, pages } =
+        judge(&target, queries, depth, pipeline, threads, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
-    let evaluation = evaluate(qrels, &saved(&judged)?, measures, Missing::Zero);
-    Ok(Arm { judged, evaluation })
+    refuse_interrupted(&stop)?;
+    let queries = judged.iter().map(|judged| judged.query.clone()).collect();
+    let qrels = Qrels { queries, shape: qrels.shape, lints: qrels.lints.clone() };
+    let evaluation = evaluate(&qrels, &saved(&judged)?, measures, Missing::Zero);
+    Ok(Arm { judged, qrels, pages, evaluation })
 }
 
 /// What was retrieved, as a run.
@@ -236,15 +252,13 @@ fn as_trec(judged: &[Judged]) -> Result<String, CliError> {
     trec_run(&saved(judged)?, "gbrain").map_err(|error| CliError::usage(error.to_string()))
 }
 
-fn say_one(
-    context: &Context<'_>,
-    args: &QrelsArgs,
-    qrels: &Qrels,
-    arm: &Arm,
-) -> Result<(), CliError> {
+fn say_one(context: &Context<'_>, args: &QrelsArgs, arm: &Arm) -> Result<(), CliError> {
+    let qrels = &arm.qrels;
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
     let mut score = Score::of(&arm.evaluation, qrels, &saved(&arm.judged)?, per_query);
     score.segments = args.by.map(|by| Segments::of(&arm.evaluation, qrels, by));
+    let missing = arm.pages.warning();
+    score.warnings.extend(missing.map(|message| Warning { kind: "judged_pages_missing", message }));
     for warning in &score.warnings {
         context.terminal.warn(&warning.message);
     }
@@ -267,10 +281,17 @@ fn warn_errors(context: &Context<'_>, arm: &Arm) {
 
 /// B against A, measure by measure, paired by query.
 fn say_two(context: &Context<'_>, a: &Arm, b: &Arm) -> Result<(), CliError> {
-    let comparison = compare(&measured("A", a), &[measured("B", b)], false)
+    let comparison = compare(&measured("A", a), &[measured("B", b)], &CompareOptions::default())
         .expect("two evaluations of the same queries can be compared");
-    warn_errors(context, a);
-    warn_errors(context, b);
+    for arm in [a, b] {
+        warn_errors(context, arm);
+        if arm.evaluation.judged_hits == 0 {
+            context.terminal.warn(NO_JUDGED_HIT);
+        }
+    }
+    if let Some(warning) = a.pages.warning() {
+        context.terminal.warn(warning);
+    }
     if context.terminal.is_json() {
         context.terminal.json(&CompareReport::new(&comparison));
     } else {

@@ -3,15 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gbrain_core::baseline::{Captures, Integrity, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::replay::ReplayReport;
-use gbrain_core::replay::{Live, SettingsFrom};
+use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom};
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::target::AsTarget;
-use gbrain_eval::{AsOf, Input, LocalTarget, Replay, ReplayOptions, Target, read_captures, replay};
+use gbrain_eval::{
+    AsOf, Input, LocalTarget, Replay, ReplayOptions, StoppableTarget, Target, read_captures, replay,
+};
 
+use crate::asking::{interrupted, refuse_interrupted};
 use crate::commands::Context;
+use crate::commands::baseline_key::KeyArgs;
 use crate::error::{CliError, Exit};
+use crate::identity::workspace_key;
 use crate::targets::{TargetArgs, opened};
 
 /// Arguments of `eval replay`.
@@ -21,7 +27,9 @@ use crate::targets::{TargetArgs, opened};
     gbrain eval replay --against captured.ndjson --target prod --repeats 1\n  \
     gbrain eval replay --against captured.ndjson --json | jq -e '.summary.mean_jaccard >= 0.85'\n\n\
     The brain's settings as they are now are used, so that a change of them shows; \
-    --settings capture uses those of each capture. The brain is never changed.")]
+    --settings capture uses those of each capture. The brain is never changed. Exit codes: 0 every row \
+    was asked and something was found; 2 a row failed, nothing was found for any row, or the replay was \
+    interrupted.")]
 pub(crate) struct ReplayArgs {
     /// Captures or a baseline; `-` is stdin.
     #[arg(long, value_name = "FILE")]
@@ -38,7 +46,8 @@ pub(crate) struct ReplayArgs {
     /// How many rows are asked at once; more than one makes latencies worse.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// How often each row is asked: the shortest time counts.
+    /// How often each row is asked: the shortest time counts. A row with a captured CPU time is asked
+    /// at least six times.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     repeats: u16,
     /// Which corpus is asked: now, or each row's own (capture), so that growth does not look like
@@ -52,6 +61,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     blame: bool,
     #[command(flatten)]
+    key: KeyArgs,
+    #[command(flatten)]
     target: TargetArgs,
 }
 
@@ -63,7 +74,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         (args.blame, "--blame"),
     ])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
-    let captures = read_captures(Input::open(&args.against)?)?;
+    let captures = captures(context, args)?;
     let total = captures.rows.len();
     let rows = newest(captures.rows, args.limit);
     context.terminal.remark(format!("Replaying {} of {total} captured queries…", rows.len()));
@@ -74,6 +85,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         repeats: usize::from(args.repeats),
         blame: args.blame,
         explain: args.top_regressions,
+        identity: workspace_key(&context.home)?,
     };
     let replayed = match elsewhere {
         Some(settings) => {
@@ -83,7 +95,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         None => {
             let brain = context.brain()?;
             let live = Live { settings: brain.settings()?, now: context.now };
-            let indexing = context.terminal.indexing();
+            let indexing = context.terminal.indexing_until(interrupted());
             replayed(context, &LocalTarget::new(&brain, live, &indexing)?, &rows, &options)
         }
     }?;
@@ -99,8 +111,32 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
         let (rows, summary, worst) = (&replayed.rows, &replayed.summary, args.top_regressions);
         context.terminal.out(text::replay(&ReplayParts { rows, summary, worst }));
     }
-    let is_whole = replayed.summary.errored == 0 && replayed.summary.replayed > 0;
+    let is_silent = is_silent(&replayed.rows);
+    if is_silent {
+        context.terminal.warn(
+            "nothing was found for any row: is it the right brain or target, and has it any pages?",
+        );
+    }
+    let is_whole = replayed.summary.errored == 0 && replayed.summary.replayed > 0 && !is_silent;
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+/// Reads the rows, and says what of a baseline could not be checked.
+fn captures(context: &Context<'_>, args: &ReplayArgs) -> Result<Captures, CliError> {
+    let key = args.key.read(&context.home)?;
+    let input = Input::open(&args.against)?.checking(SignatureCheck::if_signed(key.as_ref()));
+    let captures = read_captures(input)?;
+    let integrity = captures.baseline.as_ref().map(|(_, integrity)| *integrity);
+    if let Some(warning) = integrity.and_then(Integrity::warning) {
+        context.terminal.warn(format!("{}: {warning}", args.against.display()));
+    }
+    Ok(captures)
+}
+
+/// Whether rows were asked and none found anything.
+fn is_silent(rows: &[ReplayedRow]) -> bool {
+    let mut compared = rows.iter().filter_map(ReplayedRow::compared).peekable();
+    compared.peek().is_some() && compared.all(|row| row.current.is_empty())
 }
 
 fn replayed(
@@ -111,8 +147,11 @@ fn replayed(
 ) -> Result<Replay, CliError> {
     let bar = context.terminal.progress("replaying");
     bar.set_length(rows.len() as u64);
-    let replayed = replay(target, rows, options, &|n| bar.inc(n as u64))?;
+    let stop = interrupted();
+    let target = StoppableTarget::new(target, &stop);
+    let replayed = replay(&target, rows, options, &|n| bar.inc(n as u64))?;
     bar.finish_and_clear();
+    refuse_interrupted(&stop)?;
     Ok(replayed)
 }
 

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::Outcome;
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
-use gbrain_eval::benchmark::{Changed, Difference, How, Spec, changed, differences};
+use gbrain_core::benchmark::{Label, title_of};
+use gbrain_core::format::benchmark::{
+    BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
+};
+use gbrain_eval::benchmark::{Changed, Difference, How, Reproduction, Spec, reproduction};
 use gbrain_eval::read_document;
 use serde_json::json;
 
@@ -14,17 +16,26 @@ use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::models::models;
 
+/// Differences that are shown one by one.
+const SHOWN: usize = 20;
+
 /// Arguments of `eval reproduce`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   gbrain eval reproduce docs/benchmarks/longmemeval-dev-oracle.json.gz --dataset dev_oracle.json.gz
   gbrain eval reproduce run.json --result again.json
 
-Dataset, flags and settings are those of the file; software and model are those of this program, and
-where they differ that is told. Rows are compared by question: what was retrieved, in which order, and
-every figure. Times are not compared.
+Dataset, flags and settings are those of the file. Everything is computed again: rows by question (what
+was retrieved, in which order, every figure), and from them the summary, counts, baselines, warnings
+and label, each of which must be what the file states. Times are not compared. Where the file was
+written by other source, software and settings are told and not compared.
 
-Exit codes: 0 every row is the same; 1 a row differs; 2 it can't be run: the dataset is another one.")]
+A result_hash that does not fit means that the file was edited. It has no key, so a file with a fitting
+hash may still be forged: this command is what shows that its figures are right. Answers of a model
+are not asked for again, so a result with answers gets no verdict.
+
+Exit codes: 0 everything is the same; 1 a row or a field differs; 2 it can't be run or shown: the file was
+edited or is of another version, the dataset is another one, or a model made part of it.")]
 pub(crate) struct ReproduceArgs {
     /// A result file (`--result`), compressed or not.
     #[arg(value_name = "RESULT")]
@@ -39,16 +50,23 @@ pub(crate) struct ReproduceArgs {
 
 /// Runs again and compares.
 pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, CliError> {
+    let before = read(args)?;
     let path = args.result_file.display();
-    let bytes = read_document(&args.result_file)?;
-    let before: BenchmarkResult = serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::new("input", format!("{path}: {error}"))
-            .hint("name a file that `gbrain eval longmemeval --result FILE` or its like wrote")
-    })?;
     let mut spec = Spec::of(&before.asked)
         .map_err(|error| CliError::new("input", format!("{path}: {error}")))?;
+    spec.title =
+        title_of(&Label::from(&before.label), &before.headline).ok().flatten().map(str::to_owned);
     if !args.dataset.is_empty() {
         spec.files.clone_from(&args.dataset);
+    }
+    let sha256 = spec.dataset_sha256()?;
+    if sha256 != before.label.dataset_sha256 {
+        return Err(CliError::new("conflict", "the dataset is not the one of the result").hint(
+            format!(
+                "the result was made with sha256 {}, and this is {sha256}",
+                before.label.dataset_sha256
+            ),
+        ));
     }
     let bar = context.terminal.progress("asking");
     bar.set_length(before.per_question.len() as u64);
@@ -66,50 +84,103 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     });
     bar.finish_and_clear();
     let after = ran?.result;
-    if after.label.dataset_sha256 != before.label.dataset_sha256 {
-        return Err(CliError::new("conflict", "the dataset is not the one of the result").hint(
-            format!(
-                "the result was made with sha256 {}, and this is {}",
-                before.label.dataset_sha256, after.label.dataset_sha256
-            ),
-        ));
-    }
     if let Some(path) = &args.result {
         write_result(path, &after)?;
     }
-    Ok(told(context, &before, &after))
+    Ok(report(context, &before, &reproduction(&before, &after)))
 }
 
-fn told(context: &Context<'_>, before: &BenchmarkResult, after: &BenchmarkResult) -> Exit {
-    let changed = changed(&before.label, &after.label);
-    let (before_rows, after_rows): (Vec<Outcome>, Vec<Outcome>) =
-        (before.outcomes(), after.outcomes());
-    let differences = differences(&before_rows, &after_rows);
-    let terminal = context.terminal;
-    if terminal.is_json() {
-        let changed: Vec<_> = changed
+/// Reads a result that is as it was written.
+fn read(args: &ReproduceArgs) -> Result<BenchmarkResult, CliError> {
+    let path = args.result_file.display();
+    let bytes = read_document(&args.result_file)?;
+    let before: BenchmarkResult = serde_json::from_slice(&bytes).map_err(|error| {
+        CliError::new("input", format!("{path}: {error}"))
+            .hint("name a file that `gbrain eval longmemeval --result FILE` or its like wrote")
+    })?;
+    let refused = |reason: String| {
+        let error = CliError::new("input", format!("{path}: {reason}"));
+        Err(error.hint("run the benchmark again with --result FILE"))
+    };
+    if before.schema_version != BENCHMARK_VERSION {
+        let found = before.schema_version;
+        let reads = BENCHMARK_VERSION;
+        return refused(format!("schema_version is {found}; this program reads {reads}"));
+    }
+    match integrity(&before) {
+        Integrity::Intact => {}
+        Integrity::Edited => {
+            return refused("its result_hash is not that of its content: it was edited".to_owned());
+        }
+        Integrity::NoHash => return refused("it has no result_hash".to_owned()),
+    }
+    if before.label.retrieval.contains("expanded by") {
+        let retrieval = &before.label.retrieval;
+        return refused(format!(
+            "its retrieval is `{retrieval}`: a model can't be asked the same again"
+        ));
+    }
+    Ok(before)
+}
+
+fn report(context: &Context<'_>, before: &BenchmarkResult, found: &Reproduction) -> Exit {
+    let rows = before.per_question.len();
+    if context.terminal.is_json() {
+        let changed: Vec<_> = found
+            .changed
             .iter()
             .map(|one| json!({ "what": one.what, "before": one.before, "after": one.after }))
             .collect();
-        let rows: Vec<_> = differences
+        let differences: Vec<_> = found
+            .rows
             .iter()
             .map(|one| json!({ "question_id": one.question_id, "what": one.what }))
             .collect();
-        terminal.json(&json!({
-            "schema_version": 1, "rows": before_rows.len(), "differences": rows, "changed": changed,
+        let fields: Vec<_> = found
+            .fields
+            .iter()
+            .map(
+                |one| json!({ "field": one.field, "stated": one.stated, "computed": one.computed }),
+            )
+            .collect();
+        context.terminal.json(&json!({
+            "schema_version": 1, "headline": before.headline, "rows": rows,
+            "reproduced": found.is_same() && found.not_checked.is_none(),
+            "differences": differences, "fields": fields, "changed": changed,
+            "not_checked": found.not_checked,
         }));
     } else {
-        for Changed { what, before, after } in &changed {
-            terminal.line(format!("{what} differs: {before}, now {after}"));
-        }
-        for Difference { question_id, what } in differences.iter().take(20) {
-            terminal.line(format!("{question_id}: {what}"));
-        }
-        terminal.line(format!(
-            "{} of {} rows are the same",
-            before_rows.len().saturating_sub(differences.len()),
-            before_rows.len()
-        ));
+        print(context, rows, found);
     }
-    if differences.is_empty() { Exit::Pass } else { Exit::Fail }
+    match found {
+        found if !found.is_same() => Exit::Fail,
+        Reproduction { not_checked: Some(_), .. } => Exit::NoVerdict,
+        _ => Exit::Pass,
+    }
+}
+
+fn print(context: &Context<'_>, rows: usize, found: &Reproduction) {
+    let terminal = context.terminal;
+    for Changed { what, before, after } in &found.changed {
+        terminal.line(format!("{what} differs: {before}, now {after}"));
+    }
+    for Difference { question_id, what } in found.rows.iter().take(SHOWN) {
+        terminal.line(format!("{question_id}: {what}"));
+    }
+    for FieldDifference { field, stated, computed } in found.fields.iter().take(SHOWN) {
+        terminal.line(format!("{field}: the file states {stated}, and it is {computed}"));
+    }
+    let same = rows.saturating_sub(found.rows.len());
+    terminal.line(format!("{same} of {rows} rows are the same"));
+    if let Some(not_checked) = &found.not_checked {
+        terminal.line(format!("{not_checked}: no verdict on them"));
+    }
+    terminal.line(match found.is_same() {
+        true => "reproduced: every figure of the file was computed again".to_owned(),
+        false => format!(
+            "not reproduced: {} rows and {} fields differ",
+            found.rows.len(),
+            found.fields.len()
+        ),
+    });
 }

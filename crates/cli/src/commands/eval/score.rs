@@ -27,12 +27,16 @@ use crate::terminal::{Terminal, table};
 Qrels: TREC lines, a BEIR table or folder (its qrels/test.tsv), gbrain's qrels.json in both shapes.
 Runs: TREC lines, or NDJSON rows {\"query_id\", \"retrieved\": [{\"source_id\", \"slug\", \"score\"}]}.
 Measures: P@k R@k recall_any@k recall_all@k hit@k Success@k RR AP nDCG nDCG(dcg='exp-log2')
-RBP(p=0.8) Judged, with @k where it is wanted and (rel=2) where 1 is not relevant enough.
+RBP(p=0.8) ERR(max=4) Judged, with @k where it is wanted, and Rprec and Bpref; (rel=2) where 1 is not
+relevant enough. Grades are whole numbers: trec_eval would read 0.5 as 0.
 
 A judged query that the run does not rank counts 0, as in `trec_eval -c`. Ties are broken as in
-trec_eval: score, then document id, both descending.
+trec_eval 10: score as a double, then document id, both descending.
 
-Exit codes: 0 scored, 2 a file could not be read or no judged query is in the run.")]
+An id is compared as it is written: `people/ada` and `default::people/ada` are two documents here.
+
+Exit codes: 0 scored, 2 a file could not be read, no judged query is in the run, or no judged
+document is in it: do both files name documents alike?")]
 pub(crate) struct ScoreArgs {
     /// The judgements: a file of any shape, or a BEIR folder.
     #[arg(long, value_name = "PATH")]
@@ -73,7 +77,8 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);
     let per_query = if args.per_query { PerQuery::Show } else { PerQuery::Hide };
-    let is_whole = evaluation.missing_in_run.len() < qrels.queries.len();
+    let is_whole =
+        evaluation.missing_in_run.len() < qrels.queries.len() && evaluation.judged_hits > 0;
     let mut score = Score::of(&evaluation, &qrels, &run, per_query);
     score.segments = args.by.map(|by| Segments::of(&evaluation, &qrels, by));
     for warning in &score.warnings {

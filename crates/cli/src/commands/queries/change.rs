@@ -3,10 +3,8 @@
 use clap::Args;
 use gbrain_core::format::suite::{FilterEntry, QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::request::RetrievalMode;
-use gbrain_core::suite::query::{
-    CanonicalQuery, Difficulty, End, Family, KeyKind, Origin, QueryState,
-};
-use gbrain_eval::suite::{QueryProblem, StoredQuery, Taken, row, take_in};
+use gbrain_core::suite::query::{Difficulty, End, Family, KeyKind, Origin, QueryState};
+use gbrain_eval::suite::{QueryProblem, StoredQuery, Taken, TakenIn, row, take_in};
 use gbrain_store::{Known, Store};
 use serde_json::json;
 
@@ -14,6 +12,7 @@ use super::find;
 use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::identity::make_home_key;
 
 /// What may be said of a query.
 #[derive(Debug, Clone, Args)]
@@ -144,6 +143,7 @@ pub(super) fn add(context: &Context<'_>, args: &AddArgs) -> Result<Exit, CliErro
         schema_version: QUERY_VERSION,
         id: args.id.clone(),
         query: args.text.clone(),
+        original_hash: None,
         source: None,
         difficulty: Difficulty::default(),
         retrieval_mode: None,
@@ -169,19 +169,36 @@ pub(super) fn taken(
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let taken = take_in(store.as_ref(), &context.home.workspace, entries, &scrubber, context.now)
+    let workspace = &context.home.workspace;
+    let key = make_home_key(&context.home)?.for_workspace(workspace);
+    let taken_in = take_in(store.as_ref(), workspace, entries, &scrubber, Some(&key), context.now)
         .map_err(|problem| match &problem {
-        QueryProblem::Query { at, source }
-            if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
-        {
-            CliError::new("input", format!("{}: {source}", places[at - 1]))
-        }
-        _ => CliError::new("input", problem.to_string()),
-    })?;
+            QueryProblem::Query { at, source }
+                if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
+            {
+                CliError::new("input", format!("{}: {source}", places[at - 1]))
+            }
+            _ => CliError::new("input", problem.to_string()),
+        })?;
+    let TakenIn { queries: taken, entries, scrubbed, retired } = taken_in;
     if context.terminal.is_json() {
         let list: Vec<_> = taken.iter().map(wire).collect();
-        context.terminal.json(&json!({ "queries": list }));
+        context.terminal.json(&json!({
+            "queries": list, "lines": entries, "scrubbed": scrubbed, "retired_merged": retired,
+        }));
     } else {
+        if !places.is_empty() {
+            let became = taken.len();
+            context.terminal.remark(format!(
+                "{entries} lines became {became} queries ({scrubbed} with a scrubbed text)"
+            ));
+        }
+        if !retired.is_empty() {
+            context.terminal.remark(format!(
+                "retired, because they stood for several queries with the same scrubbed text: {}",
+                retired.join(", ")
+            ));
+        }
         for one in &taken {
             let state = match one.state {
                 QueryState::Active => String::new(),
@@ -220,7 +237,7 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
         return unchanged(context, &found);
     }
     let query = entry.read().map_err(|error| CliError::new("input", error.to_string()))?;
-    let hash = CanonicalQuery::text_hash(&query.text);
+    let hash = query.identity_hash();
     store.put_queries(
         &context.home.workspace,
         &[row(hash, &query)],

@@ -11,6 +11,7 @@ use super::list::{HEAD, row, wire};
 use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::identity::workspace_key;
 use crate::terminal::table;
 
 /// Arguments of `queries promote`.
@@ -44,7 +45,8 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let proposals = propose(store.as_ref(), workspace, &scrubber, usize::from(args.limit))?;
     let entries = proposals.into_iter().map(|one| one.entry).collect();
-    take_in(store.as_ref(), workspace, entries, &scrubber, context.now)
+    let key = workspace_key(&context.home)?;
+    take_in(store.as_ref(), workspace, entries, &scrubber, key.as_ref(), context.now)
         .map_err(|error| CliError::new("input", error.to_string()))?;
     let all = all_queries(store.as_ref(), workspace)?.read;
     let waiting: Vec<&StoredQuery> =

@@ -37,7 +37,15 @@ impl Site {
             &home,
             &json!({
                 "prod": { "kind": "http", "api": "gbrain", "url": url, "key_env": "TOKEN" },
-                // It neither knows sources nor modes.
+                // It neither knows sources nor modes; one mapping says whose its ids are.
+                "mapped": { "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",
+                            "ids": { "source_of_result": true },
+                            "body": { "query": "{{query}}", "limit": "{{k}}", "now": "{{now}}" },
+                            "response": { "results": "$.hits[*]", "document": "$.slug", "source": "$.source_id" } },
+                "evil": { "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",
+                          "ids": { "source": "evil" },
+                          "body": { "query": "{{query}}", "limit": "{{k}}", "now": "{{now}}" },
+                          "response": { "results": "$.hits[*]", "document": "$.slug" } },
                 "plain": { "kind": "http", "api": "custom", "url": format!("{url}/v1/query"), "key_env": "TOKEN",
                            "body": { "query": "{{query}}", "limit": "{{k}}", "now": "{{now}}" },
                            "response": { "results": "$.hits[*]", "document": "$.slug" } },
@@ -75,9 +83,17 @@ fn captures_are_replayed_on_a_target() {
     assert_eq!(prod["summary"]["mean_jaccard"], 1.0, "{prod}");
     assert_eq!(prod["summary"]["top1_stability_rate"], 1.0, "{prod}");
     assert_eq!(caveats(&prod), Vec::<String>::new());
-    let plain = replay("plain", 0);
-    assert_eq!(plain["summary"]["mean_jaccard"], 1.0, "{plain}");
-    assert_eq!(caveats(&plain), vec!["compared_by_slug"; QUERIES.len()]);
+    // A bare id is an error unless the target's mapping says whose it is.
+    let plain = replay("plain", 2);
+    assert_eq!(plain["summary"]["rows_errored"], json!(QUERIES.len()), "{plain}");
+    assert!(
+        plain["errors"][0]["error_message"].as_str().unwrap().contains("ids.source"),
+        "{plain}"
+    );
+    let mapped = replay("mapped", 0);
+    assert_eq!(mapped["summary"]["mean_jaccard"], 1.0, "{mapped}");
+    let evil = replay("evil", 0);
+    assert_eq!(evil["summary"]["mean_jaccard"], 0.0, "{evil}");
     let gone = replay("gone", 2);
     assert_eq!(gone["summary"]["rows_errored"], json!(QUERIES.len()), "{gone}");
     site.served.stop().unwrap();
@@ -146,18 +162,70 @@ fn a_gate_holds_a_target_to_account() {
     site.home.ok(&[&publish[..], &["--allow-real"]].concat());
     let qrels = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/qrels.json");
     let gate = ["eval", "gate", "--baseline", &baseline, "--qrels", qrels.to_str().unwrap()];
-    // What it takes over a wire was not captured over one.
-    let slow = ["--threshold-latency-multiplier", "1000", "--repeats", "1"];
+    // So few rows can be held against 1 only.
+    let all = ["--threshold-jaccard", "1", "--threshold-top1", "1"];
     let gated = |target: &str, code: i32| {
-        site.json(&[&gate[..], &slow, &["--target", target, "--concurrency", "4"]].concat(), code)
+        let more = ["--repeats", "1", "--target", target, "--concurrency", "4"];
+        site.json(&[&gate[..], &all, &more].concat(), code)
     };
     let passed = gated("prod", 0);
     assert_eq!(passed["verdict"], "pass", "{passed}");
+    // What it takes over a wire was not captured over one.
+    let times = &passed["timing"]["like_with_like"];
+    assert_eq!(times["rows_not_compared"], json!({ "other_target": QUERIES.len() }), "{passed}");
+    assert_eq!(passed["timing"]["latency"]["status"], "not_compared", "{passed}");
     assert!(passed.to_string().contains("prod (127.0.0.1:"), "{passed}");
     assert!(!passed.to_string().contains(&site.token));
     // Nobody there is never green.
     let gone = gated("gone", 1);
     assert_eq!(gone["verdict"], "fail", "{gone}");
+    site.served.stop().unwrap();
+}
+
+#[test]
+fn a_target_is_timed_against_captures_of_itself() {
+    let site = Site::new();
+    let file = |name: &str| site.home.path().join(name).to_str().unwrap().to_owned();
+    let (recorded, baseline) = (file("prod.ndjson"), file("prod.baseline.ndjson"));
+    let record = ["eval", "record", "--against", &site.captured, "--output", &recorded];
+    let made = site.json(&[&record[..], &["--target", "prod"]].concat(), 0);
+    assert_eq!((&made["recorded"], &made["not_recorded"]), (&json!(QUERIES.len()), &json!(0)));
+    let text = std::fs::read_to_string(&recorded).unwrap();
+    for row in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        assert!(row["target"].as_str().unwrap().starts_with("prod ("), "{row}");
+        assert_eq!((&row["latency_repeats"], &row["cpu_time"]), (&json!(3), &Value::Null));
+        assert!(row["latency_ms"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let publish = ["bench", "publish", "--from", &recorded, "--to", &baseline, "--label", "prod"];
+    site.home.ok(&[&publish[..], &["--allow-real"]].concat());
+    let replay = |more: &[&str]| {
+        let against = ["eval", "replay", "--against", &baseline];
+        let report = site.json(&[&against[..], more].concat(), 0);
+        assert_eq!(report["summary"]["mean_jaccard"], 1.0, "{report}");
+        report["summary"]["latency"]["like_with_like"].clone()
+    };
+    let times = replay(&["--target", "prod"]);
+    assert_eq!((&times["clock"], &times["rows_compared"]), (&json!("wall"), &json!(QUERIES.len())));
+    assert!(times["interval"][0].as_f64().unwrap() > 0.0, "{times}");
+    let not_compared = |more: &[&str], why: &str| {
+        let times = replay(more);
+        assert_eq!(times["rows_not_compared"], json!({ why: QUERIES.len() }), "{times}");
+        assert_eq!((&times["ratio"], &times["rows_compared"]), (&Value::Null, &json!(0)));
+    };
+    not_compared(&["--target", "prod", "--repeats", "2"], "other_repeats");
+    not_compared(&["--target", "mapped"], "other_target");
+    not_compared(&[], "other_target");
+    // The mutant waits: nothing else is slow here.
+    let gate = ["eval", "gate", "--baseline", &baseline, "--target", "prod", "--selftest"];
+    let ran = site.run(&[&gate[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let slowed = report["mutants"].as_array().unwrap().iter();
+    let slowed = slowed.clone().find(|one| one["mutant"] == "slow_down").unwrap();
+    assert_eq!(slowed["killed"], true, "{report}");
+    // Without a target there is nothing to record.
+    let ran = site.run(&record);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("--target"), "{}", ran.stderr);
     site.served.stop().unwrap();
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::EntryError;
-use crate::benchmark::{Body, Document, Haystack, Question, Turn};
+use crate::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question, Turn};
 use crate::page::date;
 use crate::qrels::Judgement;
 
@@ -51,14 +51,16 @@ struct Said {
 /// Reads a conversation; `place` names it where it has no id.
 pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack, EntryError> {
     let Conversation { sample_id, qa, conversation } = conversation;
+    let mut problems = Vec::new();
     let sample = match sample_id {
         Value::String(text) => text,
         Value::Number(number) => number.to_string(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            let detail = format!("conversation {} has no sample_id", place + 1);
+            problems.push(DataProblem::new(DataProblemKind::NoId, detail));
             format!("conversation-{}", place + 1)
         }
     };
-    let mut left_out = Vec::new();
     let mut documents = Vec::new();
     for number in session_numbers(&conversation) {
         let said = conversation[&format!("session_{number}")].clone();
@@ -66,26 +68,43 @@ pub fn conversation(conversation: Conversation, place: usize) -> Result<Haystack
             .map_err(|error| EntryError(format!("{sample} session_{number}: {error}")))?;
         let turns: Vec<Turn> = said.into_iter().filter_map(turn).collect();
         if turns.is_empty() {
-            left_out.push(format!("{sample} session_{number} says nothing"));
+            let detail = format!("{sample} session_{number} says nothing");
+            problems.push(DataProblem::new(DataProblemKind::EmptySession, detail));
             continue;
         }
         let when = conversation.get(&format!("session_{number}_date_time"));
         let date_text = when.and_then(Value::as_str).map(str::to_owned);
         let id = format!("session_{number}");
+        let date = date_text.as_deref().and_then(day);
+        if date.is_none() {
+            let detail = format!("{sample} {id} has no date");
+            problems.push(DataProblem::new(DataProblemKind::NoSessionDate, detail));
+        }
+        for turn in turns.iter().filter(|turn| turn.id.is_empty()) {
+            let detail = format!("{sample} {id}: a turn of {} has no dia_id", turn.speaker);
+            problems.push(DataProblem::new(DataProblemKind::NoId, detail));
+        }
         documents.push(Document {
             whole: id.clone(),
             id,
-            date: date_text.as_deref().and_then(day),
+            date,
             date_text,
             body: Body::Turns(turns),
         });
     }
     let questions = qa.into_iter().zip(1..).map(|(asked, place)| {
         let id = format!("{sample}_q{place}");
-        question(&id, asked, &documents, &mut left_out)
+        question(&id, asked, &documents, &mut problems)
     });
-    let questions = questions.collect();
-    Ok(Haystack { documents, questions, left_out })
+    let questions: Vec<Question> = questions.collect();
+    for question in questions.iter().filter(|question| question.gold.is_empty()) {
+        let detail = format!("{} has no evidence", question.id);
+        problems.push(DataProblem::new(DataProblemKind::NothingRelevant, detail));
+    }
+    if documents.is_empty() && !questions.is_empty() {
+        return Err(EntryError(format!("{sample} has no session that says anything")));
+    }
+    Ok(Haystack { documents, questions, problems })
 }
 
 fn session_numbers(conversation: &Map<String, Value>) -> Vec<u64> {
@@ -106,7 +125,7 @@ fn question(
     id: &str,
     asked: Asked,
     documents: &[Document],
-    left_out: &mut Vec<String>,
+    problems: &mut Vec<DataProblem>,
 ) -> Question {
     let mut gold: Vec<Judgement> = Vec::new();
     let mut gold_turns = Vec::new();
@@ -118,7 +137,8 @@ fn question(
         let turn = evidence.replace("D:", "D");
         let holds = |document: &&Document| document.turns().iter().any(|said| said.id == turn);
         let Some(session) = documents.iter().find(holds) else {
-            left_out.push(format!("{id}: evidence `{evidence}` names no turn"));
+            let detail = format!("{id}: evidence `{evidence}` names no turn");
+            problems.push(DataProblem::new(DataProblemKind::UnknownEvidence, detail));
             continue;
         };
         if gold.iter().all(|gold| gold.doc != session.id) {
@@ -178,6 +198,7 @@ mod tests {
         assert_eq!((first.kind.as_str(), first.answer.as_deref()), ("multi-hop", Some("2022")));
         assert_eq!(second.gold_turns, ["D2:1"]);
         assert_eq!(second.kind, "adversarial");
-        assert_eq!(haystack.left_out.len(), 2, "{:?}", haystack.left_out);
+        let kinds: Vec<&str> = haystack.problems.iter().map(|one| one.kind.name()).collect();
+        assert_eq!(kinds, ["empty_session", "no_session_date", "unknown_evidence"]);
     }
 }

@@ -5,16 +5,17 @@
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::EntryError;
-use crate::benchmark::{Body, Document, Haystack, Question, Turn};
+use crate::benchmark::{Body, DataProblem, DataProblemKind, Document, Haystack, Question, Turn};
 use crate::page::date;
 use crate::qrels::Judgement;
 
 /// What an abstention question's id ends with.
-const ABSTENTION: &str = "_abs";
+pub(super) const ABSTENTION: &str = "_abs";
 
 #[derive(Deserialize)]
 struct Entry<S> {
@@ -65,7 +66,10 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
     let entry = entry(json)?;
     let id = name(&entry.question_id)
         .ok_or_else(|| EntryError("`question_id` is neither text nor a number".to_owned()))?;
-    let mut left_out = Vec::new();
+    let mut problems = Vec::new();
+    let mut problem = |kind: DataProblemKind, detail: String| {
+        problems.push(DataProblem::new(kind, format!("{id}: {detail}")));
+    };
     let mut documents = Vec::with_capacity(entry.haystack_sessions.len());
     for (at, session) in entry.haystack_sessions.into_iter().enumerate() {
         let date = entry.haystack_dates.get(at).cloned().flatten();
@@ -76,41 +80,73 @@ pub fn haystack(json: &[u8]) -> Result<Haystack, EntryError> {
                 (session_id.as_ref().and_then(name), date, turns)
             }
             SessionEntry::Other(_) => {
-                left_out
-                    .push(format!("session {} is neither turns nor an object with turns", at + 1));
+                let detail =
+                    format!("session {} is neither turns nor an object with turns", at + 1);
+                problem(DataProblemKind::UnreadableSession, detail);
                 continue;
             }
         };
-        let session = own.or(beside).unwrap_or_else(|| format!("lme_{id}_{at}"));
+        let session = own.or(beside).unwrap_or_else(|| {
+            problem(DataProblemKind::NoId, format!("session {} has no id", at + 1));
+            format!("lme_{id}_{at}")
+        });
         let turns = turns_of(&session, turns);
         if turns.is_empty() {
-            left_out.push(format!("session {} (`{session}`) says nothing", at + 1));
+            let detail = format!("session {} (`{session}`) says nothing", at + 1);
+            problem(DataProblemKind::EmptySession, detail);
             continue;
         }
         let date_text = date.or(own_date);
+        let date = date_text.as_deref().and_then(day);
+        if date.is_none() {
+            problem(DataProblemKind::NoSessionDate, format!("session `{session}` has no date"));
+        }
         documents.push(Document {
             id: session.clone(),
             whole: session,
-            date: date_text.as_deref().and_then(day),
+            date,
             date_text,
             body: Body::Turns(turns),
         });
     }
-    let gold: Vec<String> = entry.answer_session_ids.iter().filter_map(name).collect();
+    if documents.is_empty() {
+        return Err(EntryError(format!("question `{id}` has no session that says anything")));
+    }
+    let mut gold: Vec<String> = Vec::new();
+    for session in entry.answer_session_ids.iter().filter_map(name) {
+        if !gold.contains(&session) {
+            gold.push(session);
+        }
+    }
+    let asked = entry.question_date.as_deref().and_then(moment);
+    if asked.is_none() {
+        problem(DataProblemKind::NoQuestionDate, "the question has no date".to_owned());
+    }
+    let mut ids = FxHashSet::default();
+    for document in documents.iter().filter(|document| !ids.insert(document.id.as_str())) {
+        problem(DataProblemKind::RepeatedId, format!("session id `{}` stands again", document.id));
+    }
+    let is_abstention = id.ends_with(ABSTENTION);
+    for session in gold.iter().filter(|id| !is_abstention && !ids.contains(id.as_str())) {
+        problem(DataProblemKind::MissingDocument, format!("session `{session}` is not there"));
+    }
+    if gold.is_empty() && !is_abstention {
+        problem(DataProblemKind::NothingRelevant, "no session holds the answer".to_owned());
+    }
     let answering = documents.iter().filter(|document| gold.contains(&document.id));
     let answering = answering.flat_map(Document::turns).filter(|turn| turn.is_answer);
     let gold_turns = answering.map(|turn| turn.id.clone()).collect();
     let question = Question {
-        is_abstention: id.ends_with(ABSTENTION),
+        is_abstention,
         id,
         kind: entry.question_type,
         text: entry.question,
-        asked: entry.question_date.as_deref().and_then(moment),
+        asked,
         answer: name(&entry.answer),
         gold: gold.into_iter().map(|doc| Judgement { doc, grade: 1.0 }).collect(),
         gold_turns,
     };
-    Ok(Haystack { documents, questions: vec![question], left_out })
+    Ok(Haystack { documents, questions: vec![question], problems })
 }
 
 /// Reads what is written. Sessions are lists of turns nearly always, and looking for both shapes costs
@@ -205,7 +241,16 @@ mod tests {
         let json = br#"{"question_id":7,"question":"who?","haystack_sessions":[5,[],
             [{"role":"user","content":"hi"}]],"haystack_dates":["2023/05/01","2023/05/02","2023/05/03"]}"#;
         let haystack = haystack(json).unwrap();
-        assert_eq!(haystack.left_out.len(), 2);
+        let kinds: Vec<DataProblemKind> = haystack.problems.iter().map(|one| one.kind).collect();
+        let expected = [
+            DataProblemKind::UnreadableSession,
+            DataProblemKind::NoId,
+            DataProblemKind::EmptySession,
+            DataProblemKind::NoId,
+            DataProblemKind::NoQuestionDate,
+            DataProblemKind::NothingRelevant,
+        ];
+        assert_eq!(kinds, expected);
         assert_eq!(haystack.documents[0].id, "lme_7_2");
         assert_eq!(haystack.documents[0].date, Some(jiff::civil::date(2023, 5, 3)));
     }
@@ -214,5 +259,24 @@ mod tests {
     fn what_is_no_entry_says_why() {
         let error = haystack(br#"{"question":"who?"}"#).unwrap_err();
         assert!(error.to_string().contains("question_id"), "{error}");
+        let empty = br#"{"question_id":"q","question":"who?","haystack_sessions":[[]]}"#;
+        let error = haystack(empty).unwrap_err();
+        assert!(error.to_string().contains("no session that says anything"), "{error}");
+    }
+
+    #[test]
+    fn missing_dates_and_gold_sessions_are_counted() {
+        let json = br#"{"question_id":"q","question":"who?","haystack_session_ids":["a","a"],
+            "haystack_sessions":[[{"role":"user","content":"hi"}],[{"role":"user","content":"ho"}]],
+            "answer_session_ids":["gone","gone"],"question_date":"some day"}"#;
+        let counts = crate::benchmark::count_problems(&haystack(json).unwrap().problems);
+        let expected = [
+            ("missing_document", 1),
+            ("no_question_date", 1),
+            ("no_session_date", 2),
+            ("repeated_id", 1),
+        ];
+        let expected = expected.map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(counts, expected.into_iter().collect());
     }
 }

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::Figures;
 use crate::benchmark::{Abstention, Figured, Granularity, Group, Label, Mean, Outcome, Summary};
+use crate::hash::Hash;
 
 use super::Row;
 
 /// The version of [`Result`].
-pub const BENCHMARK_VERSION: u32 = 1;
+pub const BENCHMARK_VERSION: u32 = 2;
 
 /// What a result file says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,7 @@ pub struct WireAsk {
 /// What the numbers depend on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkLabel")]
+#[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "each is a field of the label of the same name")]
 pub struct WireLabel {
     pub benchmark: String,
@@ -43,6 +45,10 @@ pub struct WireLabel {
     pub known_as: Option<String>,
     pub granularity: Granularity,
     pub k: usize,
+    #[serde(default)]
+    pub depth: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
     pub retrieval: String,
     pub abstention: Abstention,
     pub answered_by: Option<String>,
@@ -51,6 +57,8 @@ pub struct WireLabel {
     pub settings: String,
     pub embedder: Option<String>,
     pub seed: u64,
+    #[serde(default)]
+    pub data_problems: BTreeMap<String, usize>,
 }
 
 /// A mean with where it may lie.
@@ -89,11 +97,15 @@ pub struct WireFigured {
 /// `eval reproduce` read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BenchmarkResult")]
+#[serde(deny_unknown_fields)]
 pub struct Result {
     /// The version.
     pub schema_version: u32,
     /// `benchmark_result`.
     pub kind: ResultKind,
+    /// The title, if one was given, with the benchmark and the full name of what was measured.
+    #[serde(default)]
+    pub headline: String,
     /// What was asked.
     pub asked: WireAsk,
     /// What the numbers depend on.
@@ -125,11 +137,21 @@ pub struct Result {
     pub timing: BTreeMap<String, f64>,
     /// Every question.
     pub per_question: Vec<Row>,
+    /// SHA-256 of everything else in the result. It has no key: it shows that a file was changed after
+    /// it was written, and not who wrote it. `eval reproduce` shows that the figures are right.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub result_hash: String,
 }
 
 impl Result {
     /// The result of outcomes that add up to a summary.
-    pub fn new(asked: WireAsk, label: &Label, summary: Summary, outcomes: Vec<Outcome>) -> Self {
+    pub fn new(
+        asked: WireAsk,
+        label: &Label,
+        title: Option<&str>,
+        summary: Summary,
+        outcomes: Vec<Outcome>,
+    ) -> Self {
         let warnings = crate::benchmark::label(label, &summary).warnings;
         let Summary {
             asked: questions,
@@ -157,9 +179,10 @@ impl Result {
         ];
         let timing = [("p50_ms", p50_ms), ("p99_ms", p99_ms)];
         let figured = |(name, figured): (String, Figured)| (name, wire(figured));
-        Self {
+        let result = Self {
             schema_version: BENCHMARK_VERSION,
             kind: ResultKind::BenchmarkResult,
+            headline: crate::benchmark::headline(label, title),
             asked,
             label: label.into(),
             warnings,
@@ -180,7 +203,15 @@ impl Result {
                 .filter_map(|(name, ms)| Some((name.to_owned(), ms?)))
                 .collect(),
             per_question: outcomes.into_iter().map(|outcome| kept(outcome, label)).collect(),
-        }
+            result_hash: String::new(),
+        };
+        Self { result_hash: result.hash(), ..result }
+    }
+
+    /// The hash of everything but the hash.
+    pub fn hash(&self) -> String {
+        let plain = Self { result_hash: String::new(), ..self.clone() };
+        Hash::of(&serde_json::to_vec(&plain).expect("results have text keys only")).to_hex()
     }
 
     /// The outcomes that it holds.
@@ -198,6 +229,8 @@ impl From<&Label> for WireLabel {
             known_as,
             granularity,
             k,
+            depth,
+            limit,
             retrieval,
             abstention,
             answered_by,
@@ -206,6 +239,7 @@ impl From<&Label> for WireLabel {
             settings,
             embedder,
             seed,
+            data_problems,
         } = label.clone();
         Self {
             benchmark,
@@ -214,6 +248,8 @@ impl From<&Label> for WireLabel {
             known_as,
             granularity,
             k,
+            depth,
+            limit,
             retrieval,
             abstention,
             answered_by,
@@ -222,6 +258,50 @@ impl From<&Label> for WireLabel {
             settings,
             embedder,
             seed,
+            data_problems,
+        }
+    }
+}
+
+impl From<&WireLabel> for Label {
+    fn from(label: &WireLabel) -> Self {
+        let WireLabel {
+            benchmark,
+            dataset,
+            dataset_sha256,
+            known_as,
+            granularity,
+            k,
+            depth,
+            limit,
+            retrieval,
+            abstention,
+            answered_by,
+            software,
+            code,
+            settings,
+            embedder,
+            seed,
+            data_problems,
+        } = label.clone();
+        Self {
+            benchmark,
+            dataset,
+            dataset_sha256,
+            known_as,
+            granularity,
+            k,
+            depth,
+            limit,
+            retrieval,
+            abstention,
+            answered_by,
+            software,
+            code,
+            settings,
+            embedder,
+            seed,
+            data_problems,
         }
     }
 }

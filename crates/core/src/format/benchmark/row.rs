@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::{Figures, Official};
 use crate::benchmark::{ByType, Outcome, Recall, Timings};
+use crate::hash::Hash;
 
 /// What one question gave, as a line of a file. LongMemEval's `evaluate_qa.py` reads it as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,16 @@ pub struct Row {
     /// The rank of each right document; null when it was not ranked.
     #[serde(default)]
     pub gold_ranks: BTreeMap<String, Option<usize>>,
+    /// The grades of judged documents, where any is not 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gold_grades: BTreeMap<String, f64>,
+    /// The whole ranking, as deep as it was made: places of documents in the haystack, from 0. A
+    /// document is a session, a turn or an entry of the corpus.
+    #[serde(default)]
+    pub ranked_places: Vec<usize>,
+    /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_session_ids: Vec<String>,
     /// LongMemEval's own figures, under its names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longmemeval: Option<WireOfficial>,
@@ -62,6 +73,29 @@ pub struct Row {
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// SHA-256 of the row without its times, in a file of rows. It shows that a row was edited by
+    /// mistake; it has no key, so an edit on purpose can carry a new one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub row_hash: String,
+}
+
+impl Row {
+    /// The row with its hash, as a file of rows has it.
+    #[must_use]
+    pub fn sealed(self) -> Self {
+        Self { row_hash: self.hash(), ..self }
+    }
+
+    /// Whether the row is as it was written.
+    pub fn is_intact(&self) -> bool {
+        self.row_hash == self.hash()
+    }
+
+    fn hash(&self) -> String {
+        let plain =
+            Self { timings: WireTimings::default(), row_hash: String::new(), ..self.clone() };
+        Hash::of(&serde_json::to_vec(&plain).expect("rows have text keys only")).to_hex()
+    }
 }
 
 /// A number. Anything else that a row holds is not ours and is dropped.
@@ -117,6 +151,9 @@ impl From<Outcome> for Row {
             hit,
             scores,
             gold_ranks,
+            gold_grades,
+            places,
+            prompt_sessions,
             turn_recall,
             official,
             baselines,
@@ -139,6 +176,9 @@ impl From<Outcome> for Row {
             recall_hit: hit,
             scores: measured.chain(turns).collect(),
             gold_ranks,
+            gold_grades,
+            ranked_places: places,
+            prompt_session_ids: prompt_sessions,
             longmemeval: official.map(|Official { session, turn, counts }| WireOfficial {
                 session,
                 turn,
@@ -150,6 +190,7 @@ impl From<Outcome> for Row {
             degraded,
             run,
             error,
+            row_hash: String::new(),
         }
     }
 }
@@ -167,6 +208,9 @@ impl From<Row> for Outcome {
             recall_hit,
             scores,
             gold_ranks,
+            gold_grades,
+            ranked_places,
+            prompt_session_ids,
             longmemeval,
             baselines,
             haystack,
@@ -174,6 +218,7 @@ impl From<Row> for Outcome {
             degraded,
             run,
             error,
+            row_hash: _,
         } = row;
         let mut scores: Figures =
             scores.into_iter().filter_map(|(name, score)| Some((name, score.0?))).collect();
@@ -189,6 +234,9 @@ impl From<Row> for Outcome {
             turn_recall: scores.remove(TURN_RECALL),
             scores,
             gold_ranks,
+            gold_grades,
+            places: ranked_places,
+            prompt_sessions: prompt_session_ids,
             official: longmemeval.map(|WireOfficial { session, turn, counts }| Official {
                 session,
                 turn,
@@ -221,6 +269,9 @@ pub struct ByTypeSummary {
     /// No question: `evaluate_qa.py` passes over an id it does not know, and stops at a line
     /// without one.
     pub question_id: String,
+    /// The full name of what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
 }
 
 /// How often one of the first k was right.
@@ -252,6 +303,15 @@ impl From<&ByType> for ByTypeSummary {
             recall_by_type: kinds.iter().map(recall).collect(),
             aggregate: (*aggregate).into(),
             question_id: BY_TYPE_SUMMARY.to_owned(),
+            measured: None,
         }
+    }
+}
+
+impl ByTypeSummary {
+    /// The same with the full name of what was measured.
+    #[must_use]
+    pub fn of(by_type: &ByType, measured: String) -> Self {
+        Self { measured: Some(measured), ..Self::from(by_type) }
     }
 }

@@ -8,6 +8,7 @@ use crate::contradiction::resolution::Resolution;
 use crate::contradiction::verdict::{JudgeError, Judgement};
 use crate::format::replay::ends;
 use crate::money::Usd;
+use crate::stats::Interval;
 
 use super::{
     CONTRADICTION_VERSION, ContradictionReport, WireCache, WireCalibration, WireCorrected,
@@ -87,8 +88,8 @@ impl ContradictionReport {
 }
 
 impl WireRate {
-    fn new(counted: Counted) -> Option<Self> {
-        let (point, at) = (counted.rate()?, counted.interval()?);
+    fn new(counted: Counted, interval: Option<Interval>) -> Option<Self> {
+        let (point, at) = (counted.rate()?, interval?);
         Some(Self { point, lower: at.low, upper: at.high, n: counted.n })
     }
 }
@@ -101,7 +102,7 @@ impl WireCalibration {
             queries_judged_clean: n - hits,
             queries_with_contradiction: hits,
             queries_not_judged: report.queries.len() as u64 - n,
-            wilson_ci_95: WireRate::new(report.query_rate),
+            wilson_ci_95: WireRate::new(report.query_rate, report.query_rate.wilson()),
             small_sample_note: report.small_sample_note(),
         }
     }
@@ -118,14 +119,14 @@ impl WirePairRate {
         let CanaryCounts { caught, accused } = *canaries;
         let spared = Counted { hits: accused.n - accused.hits, n: accused.n };
         Self {
-            raw: WireRate::new(raw),
+            raw: WireRate::new(raw, raw.interval()),
             corrected: corrected.map(|CorrectedRate { estimate, shown, interval }| WireCorrected {
                 estimate,
                 corrected_rate: shown,
                 interval: ends(interval),
             }),
-            sensitivity: WireRate::new(caught),
-            specificity: WireRate::new(spared),
+            sensitivity: WireRate::new(caught, caught.interval()),
+            specificity: WireRate::new(spared, spared.interval()),
             informedness: informedness.map(|Informedness { value, interval }| WireInformedness {
                 value,
                 interval: ends(interval),

@@ -12,6 +12,7 @@ mod scores;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
+use super::NO_JUDGED_HIT;
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::measure::{Measure, Missing, evaluate};
 use crate::qrels::Qrels;
@@ -176,6 +177,9 @@ fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, R
         role: role(&measure.to_string()),
     };
     let mut notes = Vec::new();
+    if evaluation.judged_hits == 0 {
+        notes.push(NO_JUDGED_HIT.to_owned());
+    }
     if !evaluation.missing_in_run.is_empty() {
         notes.push(format!(
             "{} judged queries are not ranked and count 0",

@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::compare;
+use crate::compare::{CompareOptions, compare};
 
 fn read_one(text: &str) -> Result<Measured, ResultError> {
     read("file", text.as_bytes(), None)
@@ -62,7 +62,10 @@ fn scores_and_runs_agree() {
     let values =
         |measured: &Measured| measured.rows.iter().map(|r| r.values.clone()).collect::<Vec<_>>();
     assert_eq!((names(&scores), values(&scores)), (names(&run), values(&run)));
-    assert!(compare(&scores, &[run], true).is_err());
+    assert!(
+        compare(&scores, &[run], &CompareOptions { is_forced: true, ..CompareOptions::default() })
+            .is_err()
+    );
 }
 
 #[test]

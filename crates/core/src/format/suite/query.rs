@@ -29,6 +29,9 @@ pub struct QueryEntry {
     /// What is asked.
     #[serde(alias = "query_text", alias = "text")]
     pub query: String,
+    /// What tells it from others with the same scrubbed text; made when it is taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_hash: Option<String>,
     /// The source that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -139,6 +142,7 @@ impl QueryEntry {
             schema_version,
             id,
             query,
+            original_hash,
             source,
             difficulty,
             retrieval_mode,
@@ -163,12 +167,12 @@ impl QueryEntry {
         if text.len() > LONGEST || text.contains('\0') {
             return Err(QueryError::Text);
         }
-        let id = id.unwrap_or_else(|| CanonicalQuery::text_hash(&text).short());
         let keys =
             |keys: Vec<WireKey>| keys.into_iter().map(WireKey::read).collect::<Result<_, _>>();
         let snippets = expected_snippets.into_iter().map(WireSnippet::read);
-        Ok(CanonicalQuery {
-            id: fit(id)?,
+        let mut query = CanonicalQuery {
+            id: String::new(),
+            original_hash: original_hash.map(fit).transpose()?,
             source,
             difficulty,
             mode: retrieval_mode,
@@ -183,7 +187,9 @@ impl QueryEntry {
             origin,
             state,
             text,
-        })
+        };
+        query.id = fit(id.unwrap_or_else(|| query.identity_hash().short()))?;
+        Ok(query)
     }
 }
 
@@ -192,6 +198,7 @@ impl From<&CanonicalQuery> for QueryEntry {
         let CanonicalQuery {
             id,
             text,
+            original_hash,
             source,
             difficulty,
             mode,
@@ -211,6 +218,7 @@ impl From<&CanonicalQuery> for QueryEntry {
             schema_version: QUERY_VERSION,
             id: Some(id.clone()),
             query: text.clone(),
+            original_hash: original_hash.clone(),
             source: source.clone(),
             difficulty: *difficulty,
             retrieval_mode: *mode,

@@ -28,7 +28,7 @@ fn class(status: Status) -> &'static str {
     match status {
         Status::Pass => "pass",
         Status::Fail => "fail",
-        Status::Inconclusive | Status::NotMeasured => "inconclusive",
+        Status::Inconclusive | Status::NotMeasured | Status::TooFewRows => "inconclusive",
         Status::NotCompared => "skipped",
     }
 }

@@ -1,7 +1,9 @@
 //! A comparison as a page.
 
 use crate::compare::{Against, Comparison, Delta, Move, Role};
-use crate::report::deltas::{HEADS, became, cells, headline, smallest};
+use crate::report::deltas::{
+    HEADS, SMALLEST, became, cells, decided_by, headline, smallest, unheeded,
+};
 use crate::report::number::count;
 
 use super::page::{Banner, page};
@@ -20,6 +22,7 @@ pub fn compare(comparison: &Comparison) -> String {
     let banner = Banner { class, word, what: "gbrain eval compare", why: &why };
     let facts = [
         ("Reference", text(&comparison.reference)),
+        ("Decides", text(&decided_by(comparison))),
         ("Compared with it", count(comparison.against.len(), comparison.kind.name())),
     ];
     let mut body = String::new();
@@ -49,9 +52,13 @@ fn against(at: usize, one: &Against) -> String {
     body.push_str(&list("plain", &forced));
     let smallest = smallest(one);
     if !smallest.is_empty() {
+        body.push_str(&format!("<p class=\"more\">{SMALLEST}: {}.</p>\n", text(&smallest)));
+    }
+    let unheeded = unheeded(one);
+    if !unheeded.is_empty() {
         body.push_str(&format!(
-            "<p class=\"more\">Smallest drop this many queries show (alpha .05, power .8): {}.</p>\n",
-            text(&smallest)
+            "<p class=\"more\">Fell without deciding: {} (--primary makes them decide).</p>\n",
+            text(&unheeded)
         ));
     }
     body.push_str(&format!(

@@ -106,6 +106,7 @@ fn fingerprints(parts: &GateParts<'_>) -> String {
         row("baseline", regression.path);
         row("source_hash", &regression.metadata.source_hash);
         row("rows_hash", regression.metadata.rows_hash.as_deref().unwrap_or("none"));
+        row("integrity", regression.integrity.in_words());
     }
     if let Some(correctness) = &parts.correctness {
         row("qrels", correctness.path);

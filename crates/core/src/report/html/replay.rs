@@ -2,8 +2,8 @@
 
 use crate::replay::{Health, Outcome, ReplayedRow, Summary, diagnose, healths};
 use crate::report::ReplayParts;
-use crate::report::number::{NONE, Unit, count, interval, maybe, ms};
-use crate::report::tally::{Changed, blames, changed, compared, jaccards};
+use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
+use crate::report::tally::{Changed, asked, blames, changed, compared, jaccards};
 
 use super::bars::{histogram, shares};
 use super::page::{Banner, page};
@@ -18,15 +18,15 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
     let all = healths(summary);
     let worst_health = [all.jaccard, all.top1, all.latency].into_iter().max();
     let (class, word) = match worst_health {
+        Some(Health::Healthy) if summary.not_comparable + summary.errored > 0 => {
+            ("inconclusive", "Not all compared")
+        }
         Some(Health::Healthy) => ("pass", "Healthy"),
         Some(Health::Shifted) => ("inconclusive", "Shifted"),
         Some(Health::Broken) => ("fail", "Broken"),
         Some(Health::NotMeasured) | None => ("inconclusive", "Not all measured"),
     };
-    let Summary { total, replayed, skipped, errored, .. } = summary;
-    let why = format!(
-        "Replayed {replayed} of {total} captured queries ({skipped} skipped, {errored} errored)"
-    );
+    let why = asked(summary);
     let banner = Banner { class, word, what: "gbrain eval replay", why: &why };
     let mut body = section("numbers", "The numbers", "", &numbers(summary));
     let causes: Vec<String> = diagnose(rows, summary).iter().map(|one| text(one)).collect();
@@ -40,7 +40,7 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
         "Worst first, by overlap of captured and current pages.",
         &rankings(rows, worst),
     ));
-    page(banner, &[("Moved", format!("{} of {replayed} rows", summary.moved))], &body)
+    page(banner, &[("Moved", format!("{} of {} rows", summary.moved, summary.replayed))], &body)
 }
 
 fn numbers(summary: &Summary) -> String {
@@ -67,7 +67,7 @@ fn numbers(summary: &Summary) -> String {
     let jaccard = [
         score(summary.mean_jaccard),
         score(summary.weighted_jaccard),
-        interval(Unit::Score, summary.jaccard_interval),
+        interval_at(Unit::Score, summary.jaccard_interval, summary.measured),
         tag(all.jaccard),
     ];
     let top1 = [
@@ -76,10 +76,18 @@ fn numbers(summary: &Summary) -> String {
         interval(Unit::Rate, summary.top1_interval),
         tag(all.top1),
     ];
+    let times = summary.timing.ratio;
+    let ratio = [
+        maybe(Unit::Ratio, times.map(|times| times.ratio)),
+        none(),
+        interval(Unit::Ratio, times.and_then(|times| times.interval)),
+        none(),
+    ];
     let rows = [
         row("Mean Jaccard@k", jaccard, n),
         row("Top-1 stability", top1, n),
         row("Mean latency Δ", [delta, none(), none(), tag(all.latency)], latency.compared),
+        row("Time ratio, like with like", ratio, times.map_or(0, |times| times.n)),
         row("Mean RBO", [score(summary.mean_rbo), none(), none(), none()], n),
         row("Mean Kendall τ", [score(summary.mean_kendall), none(), none(), none()], n),
     ];
@@ -159,6 +167,9 @@ pub(super) fn failed(rows: &[ReplayedRow]) -> String {
         let (tag, why) = match &row.outcome {
             Outcome::Compared(_) => return None,
             Outcome::Errored(message) => ("<span class=\"tag fail\">failed</span>", text(message)),
+            Outcome::Skipped(skip) if skip.is_not_comparable() => {
+                ("<span class=\"tag inconclusive\">not comparable</span>", text(skip.name()))
+            }
             Outcome::Skipped(skip) => ("<span class=\"tag\">skipped</span>", text(skip.name())),
         };
         let query = text(&row.query);

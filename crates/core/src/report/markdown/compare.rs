@@ -2,7 +2,9 @@
 
 use crate::compare::{Against, Comparison, Move};
 use crate::report::Queries;
-use crate::report::deltas::{HEADS, became, cells, headline, name};
+use crate::report::deltas::{
+    HEADS, SMALLEST, became, cells, decided_by, headline, name, smallest, unheeded,
+};
 use crate::report::number::count;
 
 use super::{ROOM, WORST, code, list, table};
@@ -10,7 +12,9 @@ use super::{ROOM, WORST, code, list, table};
 /// The report of a comparison.
 pub fn compare(comparison: &Comparison, queries: Queries) -> String {
     let (word, why) = headline(comparison);
-    let mut text = format!("## gbrain eval compare: {word}\n\n{}\n", code(&why));
+    let decides = code(&decided_by(comparison));
+    let mut text =
+        format!("## gbrain eval compare: {word}\n\n{}\n\nDecides: {decides}\n", code(&why));
     for one in &comparison.against {
         text.push_str(&format!(
             "\n### {} against {}\n\n",
@@ -34,6 +38,13 @@ fn against(one: &Against, queries: Queries, before: usize) -> String {
         [vec![code(&measure)], rest.to_vec()].concat()
     };
     let mut text = table(&HEADS.map(str::to_owned), one.deltas.iter().map(row));
+    let (smallest, unheeded) = (smallest(one), unheeded(one));
+    if !smallest.is_empty() {
+        text.push_str(&format!("\n{SMALLEST}: {}\n", code(&smallest)));
+    }
+    if !unheeded.is_empty() {
+        text.push_str(&format!("\nFell without deciding: {}\n", code(&unheeded)));
+    }
     let (reference, this) = (one.only_reference.len(), one.only_this.len());
     text.push_str(&format!(
         "\n{} in both, {reference} only in the reference, {this} only in this, {} not answered in this \

@@ -71,5 +71,6 @@ fn of_baseline(parts: &RegressionParts<'_>) -> Vec<(&'static str, String)> {
         ("source_hash", metadata.source_hash.clone()),
     ];
     rows.extend(metadata.rows_hash.clone().map(|hash| ("rows_hash", hash)));
+    rows.push(("integrity", parts.integrity.in_words().to_owned()));
     rows
 }

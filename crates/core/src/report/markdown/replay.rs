@@ -1,9 +1,9 @@
 //! A replay as Markdown.
 
 use crate::replay::{Health, Summary, diagnose, healths};
-use crate::report::number::{NONE, Unit, count, interval, maybe, ms};
+use crate::report::number::{NONE, Unit, count, interval, interval_at, maybe, ms};
 use crate::report::rows::row_name;
-use crate::report::tally::errors;
+use crate::report::tally::{asked, errors};
 use crate::report::{Queries, ReplayParts};
 
 use super::rows::{changes, worst};
@@ -15,11 +15,7 @@ const ERRORS: usize = 10;
 /// The report of a replay.
 pub fn replay(parts: &ReplayParts<'_>, queries: Queries) -> String {
     let ReplayParts { rows, summary, worst: most } = *parts;
-    let Summary { total, replayed, skipped, errored, .. } = summary;
-    let mut text = format!(
-        "## gbrain eval replay\n\nReplayed {replayed} of {total} captured queries ({skipped} skipped, \
-         {errored} errored)\n\n"
-    );
+    let mut text = format!("## gbrain eval replay\n\n{}\n\n", asked(summary));
     text.push_str(&numbers(summary));
     // A diagnosis may name a directory.
     if queries == Queries::Shown {
@@ -36,6 +32,7 @@ fn numbers(summary: &Summary) -> String {
     let healths = healths(summary);
     let n = summary.measured.to_string();
     let latency = &summary.latency;
+    let times = summary.timing.ratio;
     let row = |name: &str, value: String, ci: String, n: &str, health: Option<Health>| {
         let health = health.map_or(NONE, |health| health.name());
         vec![name.to_owned(), value, ci, n.to_owned(), health.to_owned()]
@@ -48,7 +45,7 @@ fn numbers(summary: &Summary) -> String {
         row(
             "Mean Jaccard@k",
             maybe(Unit::Score, summary.mean_jaccard),
-            interval(Unit::Score, summary.jaccard_interval),
+            interval_at(Unit::Score, summary.jaccard_interval, summary.measured),
             &n,
             Some(healths.jaccard),
         ),
@@ -60,6 +57,13 @@ fn numbers(summary: &Summary) -> String {
             Some(healths.top1),
         ),
         row("Mean latency Δ", delta, none(), &latency.compared.to_string(), Some(healths.latency)),
+        row(
+            "Time ratio, like with like",
+            maybe(Unit::Ratio, times.map(|times| times.ratio)),
+            interval(Unit::Ratio, times.and_then(|times| times.interval)),
+            &times.map_or(0, |times| times.n).to_string(),
+            None,
+        ),
         row("Mean RBO", maybe(Unit::Score, summary.mean_rbo), none(), &n, None),
         row("Weighted Jaccard@k", maybe(Unit::Score, summary.weighted_jaccard), none(), &n, None),
         row("Weighted top-1", maybe(Unit::Rate, summary.weighted_top1), none(), &n, None),

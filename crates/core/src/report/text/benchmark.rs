@@ -6,28 +6,14 @@ use super::table::{Edge, table};
 use crate::format::benchmark::{Result, WireFigured, WireGroup};
 
 /// The measures of the tables, where a result has them.
-const SHOWN: [&str; 9] = [
-    "recall_any@5",
-    "recall_all@5",
-    "recall_any@10",
-    "recall_all@10",
-    "nDCG@10",
-    "R@5",
-    "R@100",
-    "AP",
-    "RR",
-];
+const SHOWN: [&str; 7] =
+    ["recall_any@5", "recall_all@5", "recall_any@10", "recall_all@10", "nDCG@10", "R@5", "R@100"];
 
 /// A result as a person reads it. The headline says what it is: retrieval, not answers.
-pub fn benchmark(result: &Result, facts: &[(&str, String)], title: Option<&str>) -> String {
+pub fn benchmark(result: &Result, facts: &[(&str, String)]) -> String {
     let mut text = String::new();
-    let name = &result.label.benchmark;
-    let headline = title.map_or_else(|| format!("{name}: retrieval"), str::to_owned);
-    line(&mut text, &headline);
-    line(
-        &mut text,
-        "Recall of documents that hold the answer. Nobody has judged an answer here.\n",
-    );
+    line(&mut text, &result.headline);
+    line(&mut text, "These figures are of retrieval. No answer was judged.\n");
     let rows: Vec<Vec<String>> =
         facts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
     text.push_str(&table(&[Edge::Left, Edge::Left], &rows));
@@ -46,8 +32,13 @@ fn line(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-fn shown(result: &Result) -> Vec<&'static str> {
-    SHOWN.into_iter().filter(|name| result.all.means.contains_key(*name)).collect()
+/// Measures of whole rankings are named with their depth.
+fn shown(result: &Result) -> Vec<&str> {
+    let means = &result.all.means;
+    let fixed = SHOWN.into_iter().filter(|name| means.contains_key(*name));
+    let whole = means.keys().map(String::as_str);
+    let whole = whole.filter(|name| name.starts_with("AP@") || name.starts_with("RR@"));
+    fixed.chain(whole).collect()
 }
 
 fn by_type(result: &Result) -> String {

@@ -1,7 +1,9 @@
 //! A comparison for a terminal: regressions first.
 
 use crate::compare::{Against, Comparison, Move};
-use crate::report::deltas::{HEADS, became, cells, headline, smallest};
+use crate::report::deltas::{
+    HEADS, SMALLEST, became, cells, decided_by, headline, smallest, unheeded,
+};
 use crate::report::escape::visible;
 use crate::report::number::count;
 
@@ -16,6 +18,7 @@ const ALONE: usize = 5;
 pub fn compare(comparison: &Comparison, most: usize) -> String {
     let (word, why) = headline(comparison);
     let mut text = format!("{word}  {}\n", visible(&why, 4 * LINE));
+    line(&mut text, format_args!("Decides: {}", visible(&decided_by(comparison), 4 * LINE)));
     let reference = visible(&comparison.reference, LINE);
     for one in &comparison.against {
         line(&mut text, format_args!("\n{} against {reference}", visible(&one.name, LINE)));
@@ -43,9 +46,16 @@ fn against(one: &Against, most: usize) -> String {
     }
     let smallest = smallest(one);
     if !smallest.is_empty() {
+        line(&mut text, format_args!("{SMALLEST}: {smallest}"));
+    }
+    let unheeded = unheeded(one);
+    if !unheeded.is_empty() {
+        let measures = visible(&unheeded, LINE);
         line(
             &mut text,
-            format_args!("Smallest drop this many queries show (alpha .05, power .8): {smallest}"),
+            format_args!(
+                "Warning: fell without deciding: {measures} (--primary makes them decide)"
+            ),
         );
     }
     line(&mut text, format_args!("Queries in both: {}", one.shared));

@@ -1,14 +1,13 @@
 //! A gate for a terminal.
 
-use crate::baseline::Integrity;
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::format::replay::worst_rows;
-use crate::gate::{Breach, Check, Confidence, Judged, QueryResult};
+use crate::gate::{Bound, Breach, Check, Confidence, Judged, QueryResult, Status};
 use crate::report::escape::visible;
 use crate::report::headline::{breach, why, word};
 use crate::report::number::{Unit, cells, count, delta, heads, maybe, unit};
 use crate::report::rows::worst_judged;
-use crate::report::tally::{jaccards, regressed};
+use crate::report::tally::{asked, jaccards, regressed};
 
 use super::LINE;
 use super::rows::{blame, changes, line, row};
@@ -37,10 +36,7 @@ pub fn gate(parts: &GateParts<'_>) -> String {
 fn regression(parts: &RegressionParts<'_>, confidence: Option<Confidence>) -> String {
     let found = parts.found;
     let summary = &found.summary;
-    let sealed = match parts.integrity {
-        Integrity::Intact => "hash verified",
-        Integrity::NotTamperEvident => "no hash: an edit would not be seen",
-    };
+    let sealed = parts.integrity.in_words();
     let mut text = String::new();
     line(&mut text, format_args!("Regression gate: {}", word(found.verdict)));
     line(
@@ -52,13 +48,7 @@ fn regression(parts: &RegressionParts<'_>, confidence: Option<Confidence>) -> St
             visible(parts.path, LINE),
         ),
     );
-    line(
-        &mut text,
-        format_args!(
-            "Replayed {} of {} captured queries ({} skipped, {} errored)",
-            summary.replayed, summary.total, summary.skipped, summary.errored
-        ),
-    );
+    line(&mut text, format_args!("{}", asked(summary)));
     let checks: Vec<&Check> = found.checks.iter().chain([&found.latency]).collect();
     text.push_str(&checked(&checks, confidence));
     if summary.measured > 0 {
@@ -106,16 +96,17 @@ fn checked(checks: &[&Check], confidence: Option<Confidence>) -> String {
     let edges = [Left, Right, Right, Right, Left, Right, Left, Right];
     let mut text = format!("\n{}\n", table(&edges, &rows));
     let smallest = |check: &&Check| {
-        let drop = check.smallest_drop.filter(|drop| (0.0005..=1.0).contains(drop))?;
-        let drop = delta(unit(check.metric), -drop);
-        Some(format!("{} {drop}", check.metric))
+        let is_told = check.bound == Bound::Floor && check.n > 0 && check.status != Status::Fail;
+        let drop = check.smallest_drop.map(|drop| delta(unit(check.metric), -drop));
+        let drop = drop.unwrap_or_else(|| "cannot tell".to_owned());
+        is_told.then(|| format!("{} {drop}", check.metric))
     };
     let smallest: Vec<String> = checks.iter().filter_map(smallest).collect();
     if !smallest.is_empty() {
         line(
             &mut text,
             format_args!(
-                "Smallest drop this many rows show (alpha .05, power .8): {}",
+                "Smallest drop that fails with a power of .8, if rows lose their whole value: {}",
                 smallest.join(", ")
             ),
         );

@@ -1,11 +1,12 @@
 //! A replay for a terminal: the contract's lines, each with its health, and more beside them.
 
 use crate::format::replay::worst_rows;
-use crate::replay::{Health, Summary, diagnose, healths};
+use crate::latency::Clock;
+use crate::replay::{Health, Summary, TimingSummary, diagnose, healths};
 use crate::report::ReplayParts;
 use crate::report::escape::visible;
-use crate::report::number::{Unit, count, interval, maybe, ms};
-use crate::report::tally::{errors, jaccards, regressed};
+use crate::report::number::{Unit, count, interval, interval_at, maybe, ms, value};
+use crate::report::tally::{asked, errors, jaccards, regressed};
 
 use super::LINE;
 use super::rows::{blame, caveat, changes, line, row};
@@ -33,7 +34,7 @@ pub fn replay(parts: &ReplayParts<'_>) -> String {
 }
 
 fn numbers(summary: &Summary) -> String {
-    let Summary { total, replayed, skipped, errored, measured, .. } = summary;
+    let measured = summary.measured;
     let healths = healths(summary);
     let delta = summary.latency.mean_delta_ms;
     let slow = match summary.latency.over_twice {
@@ -41,12 +42,7 @@ fn numbers(summary: &Summary) -> String {
         over => format!("{} over 2x", count(over, "row")),
     };
     let mut text = String::new();
-    line(
-        &mut text,
-        format_args!(
-            "Replayed {replayed} of {total} captured queries ({skipped} skipped, {errored} errored)"
-        ),
-    );
+    line(&mut text, format_args!("{}", asked(summary)));
     line(
         &mut text,
         format_args!(
@@ -75,7 +71,7 @@ fn numbers(summary: &Summary) -> String {
         &mut text,
         format_args!(
             "95% CI: Jaccard {}, top-1 {}; n={measured}, latency n={}",
-            interval(Unit::Score, summary.jaccard_interval),
+            interval_at(Unit::Score, summary.jaccard_interval, summary.measured),
             interval(Unit::Rate, summary.top1_interval),
             summary.latency.compared,
         ),
@@ -128,6 +124,7 @@ fn more_numbers(summary: &Summary) -> String {
             ),
         );
     }
+    text.push_str(&times(&summary.timing));
     if latency.over_twice > 0 {
         let rows = count(latency.over_twice, "row");
         line(&mut text, format_args!("Warning: {rows} over twice the captured latency"));
@@ -135,6 +132,29 @@ fn more_numbers(summary: &Summary) -> String {
     if summary.both_empty > 0 {
         let rows = count(summary.both_empty, "row");
         line(&mut text, format_args!("Found nothing then and now: {rows}, in no mean"));
+    }
+    text
+}
+
+/// The times that were measured in the same way then and now.
+fn times(timing: &TimingSummary) -> String {
+    let TimingSummary { ratio, not_compared } = timing;
+    let mut text = String::new();
+    if let Some(found) = ratio {
+        let clock = match found.clock {
+            Clock::Cpu => "CPU time",
+            Clock::Wall => "Wall-clock time of this target",
+        };
+        let (now, interval) =
+            (value(Unit::Ratio, found.ratio), interval(Unit::Ratio, found.interval));
+        line(
+            &mut text,
+            format_args!("{clock}: {now} of what was captured (95% CI {interval}), n={}", found.n),
+        );
+    }
+    for (why, rows) in not_compared {
+        let rows = count(rows.len(), "row");
+        line(&mut text, format_args!("Time not compared: {rows} ({})", why.reason()));
     }
     text
 }

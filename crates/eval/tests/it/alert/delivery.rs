@@ -142,12 +142,12 @@ fn waits_double_and_a_message_keeps_its_name() {
 #[test]
 fn a_hanging_receiver_holds_nobody_up() {
     let receivers = Receivers::start_with(|_, path| match path {
-        "/hook" => Refusal::Hang(Duration::from_secs(9)),
+        "/hook" => Refusal::Hang(Duration::from_secs(30)),
         _ => Refusal::None,
     })
     .unwrap();
     let mut room = room(&receivers);
-    room.limits.timeout = Duration::from_secs(6);
+    room.limits.timeout = Duration::from_secs(20);
     for at in 0..20 {
         room.queue("hook", &format!("k{at}"), TRIGGER);
     }
@@ -158,14 +158,11 @@ fn a_hanging_receiver_holds_nobody_up() {
     std::thread::scope(|scope| {
         scope.spawn(|| room.send());
         while receivers.count() < 20 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{}", receivers.count());
+            assert!(begun.elapsed() < Duration::from_secs(60), "{}", receivers.count());
             std::thread::sleep(Duration::from_millis(10));
         }
         let took = begun.elapsed();
-        assert!(
-            took < Duration::from_millis(5900),
-            "before the first of the others gave up: {took:?}"
-        );
+        assert!(took < room.limits.timeout, "before the first of the others gave up: {took:?}");
     });
     let tries = receivers.requests() - 20;
     assert!(tries <= 16, "it is left alone meanwhile: {tries}");

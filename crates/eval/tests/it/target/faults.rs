@@ -19,15 +19,13 @@ fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {
     for api in APIS {
         let server = server(move |_| fault);
         let is_late = matches!(fault, Fault::Hang(_) | Fault::Drip(_));
-        let timeout = if is_late { 0.3 } else { 20.0 };
-        let limits = json!({ "timeout_seconds": timeout, "attempts": 2, "deadline_seconds": 20 });
+        let timeout = if is_late { 1.0 } else { 60.0 };
+        let limits = json!({ "timeout_seconds": timeout, "attempts": 2, "deadline_seconds": 60 });
         let ask = target(settings(api, &server.url(), limits));
-        let started = Instant::now();
         let error = ask.ask(&Question::new("a", 5)).unwrap_err();
         let about = format!("{api} with {fault:?}: {error}");
         assert_eq!((error.kind, server.requests()), (kind, requests), "{about}");
         assert!(!error.to_string().contains(SECRET), "{about}");
-        assert!(started.elapsed() < Duration::from_secs(15), "{about}: {:?}", started.elapsed());
     }
 }
 
@@ -37,7 +35,7 @@ fn what_may_pass_is_tried_again() {
     check(Fault::Status(503, None), TargetErrorKind::Unavailable, 2);
     check(Fault::Status(429, None), TargetErrorKind::RateLimited, 2);
     check(Fault::Status(504, None), TargetErrorKind::Timeout, 2);
-    check(Fault::Hang(Duration::from_secs(2)), TargetErrorKind::Timeout, 2);
+    check(Fault::Hang(Duration::from_secs(4)), TargetErrorKind::Timeout, 2);
     check(Fault::Drip(Duration::from_millis(40)), TargetErrorKind::Timeout, 2);
 }
 
@@ -68,16 +66,17 @@ fn an_answer_that_is_too_large_is_not_read_to_its_end() {
 
 #[test]
 fn a_later_attempt_may_succeed() {
-    for fault in
-        [Fault::Status(500, None), Fault::Status(429, Some(0)), Fault::Hang(Duration::from_secs(2))]
-    {
+    let passing = [(Fault::Status(500, None), 60), (Fault::Status(429, Some(0)), 60)];
+    let late = (Fault::Hang(Duration::from_secs(6)), 2);
+    for (fault, timeout) in passing.into_iter().chain([late]) {
         let server = server(move |question| if question.number < 3 { fault } else { Fault::None });
-        let limits = json!({ "timeout_seconds": 1, "attempts": 3 });
+        let limits = json!({ "timeout_seconds": timeout, "attempts": 3, "deadline_seconds": 180 });
         let ask = target(settings("lightfast-v1", &server.url(), limits));
         let answer = ask.ask(&Question::new("a", 5)).unwrap();
         assert_eq!((answer.attempts, server.requests()), (3, 3), "{fault:?}");
-        // Only the good attempt counts.
-        assert!(answer.latency_ms < 1_000.0, "{fault:?}: {}", answer.latency_ms);
+        // Only the good attempt counts: it ended within one timeout, the others took two.
+        let timeout_ms = f64::from(timeout) * 1_000.0;
+        assert!(answer.latency_ms < 2.0 * timeout_ms, "{fault:?}: {}", answer.latency_ms);
     }
 }
 
@@ -95,12 +94,10 @@ fn a_wait_that_is_asked_for_is_kept() {
 
 #[test]
 fn a_wait_beyond_the_deadline_is_not_begun() {
-    let server = server(|_| Fault::Status(429, Some(30)));
-    let ask = target(settings("lightfast-v1", &server.url(), json!({ "deadline_seconds": 2 })));
-    let started = Instant::now();
+    let server = server(|_| Fault::Status(429, Some(3_600)));
+    let ask = target(settings("lightfast-v1", &server.url(), json!({ "deadline_seconds": 60 })));
     let error = ask.ask(&Question::new("a", 5)).unwrap_err();
     assert_eq!((error.kind, server.requests()), (TargetErrorKind::RateLimited, 1));
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -110,8 +107,8 @@ fn the_deadline_holds_for_all_attempts_together() {
     let ask = target(settings("lightfast-v1", &server.url(), limits));
     let started = Instant::now();
     assert_eq!(ask.ask(&Question::new("a", 5)).unwrap_err().kind, TargetErrorKind::Timeout);
-    let took = started.elapsed();
-    assert!(took > Duration::from_secs(1) && took < Duration::from_secs(3), "{took:?}");
+    assert!(started.elapsed() > Duration::from_secs(1), "{:?}", started.elapsed());
+    assert!(server.requests() <= 3, "20 attempts are allowed: {}", server.requests());
 }
 
 #[test]
@@ -141,5 +138,5 @@ fn somebody_may_stop_it() {
             assert_eq!(error.kind, TargetErrorKind::Cancelled);
         }
     });
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }

@@ -1,9 +1,13 @@
 //! What no line may hold.
 //!
 //! Two rules, because either alone has holes: fields that are named like something private are
-//! never written, and what looks like a secret is masked wherever it turns up.
+//! never written, and what looks like a secret is masked wherever it turns up. On top of the rules here
+//! come those that captures are scrubbed by: schemes in any case, keys of services, encoded secrets.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use gbrain_core::scrub::{Family, Scrubber};
 
 /// Names, or parts of names between dots and underscores, of what is never written.
 const PRIVATE: [&str; 19] = [
@@ -42,6 +46,18 @@ const LONGEST: usize = 4_096;
 
 const MASK: &str = "[redacted]";
 
+/// What the scrubber masks here: secrets. Addresses and numbers of people are no part of what is logged.
+const SECRETS: [Family; 6] = [
+    Family::Jwt,
+    Family::Bearer,
+    Family::ApiKey,
+    Family::Secret,
+    Family::PrivateKey,
+    Family::ConnectionString,
+];
+
+static SCRUBBER: LazyLock<Scrubber> = LazyLock::new(Scrubber::default);
+
 /// Whether a field of this name is never written.
 pub(super) fn is_private(name: &str) -> bool {
     let mut parts = name.split(['.', '_']);
@@ -68,11 +84,24 @@ pub(super) fn text(text: &str) -> String {
     for word in ASSIGNED {
         safe = masked(&safe, |text| assigned(text, word));
     }
+    safe = scrubbed(&safe);
     if text.len() > LONGEST {
         safe.truncate(safe.floor_char_boundary(LONGEST));
         safe.push_str(&format!("… ({} bytes)", text.len()));
     }
     safe
+}
+
+/// Masks the secrets that the scrubber finds.
+fn scrubbed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for found in SCRUBBER.find(text).iter().filter(|found| SECRETS.contains(&found.family)) {
+        out.push_str(&text[from..found.start]);
+        out.push_str(MASK);
+        from = found.end;
+    }
+    out + &text[from..]
 }
 
 /// Masks every place that `find` finds.
@@ -161,6 +190,11 @@ mod tests {
         check("host=db password=s3cret user=ada", "host=db password=[redacted] user=ada");
         check("/x?api_key=1&Token=2&q=3", "/x?api_key=[redacted]&Token=[redacted]&q=3");
         check("naïve ünïcode 🔑://", "naïve ünïcode 🔑://");
+        check("Authorization: BASIC dXNlcjpwYXNz", "Authorization: BASIC [redacted]");
+        check("authorization: Token abcdefgh12", "authorization: Token [redacted]");
+        check("BEARER\u{a0}abcdefghij0123", "[redacted]");
+        check("?password%3Dswordfish", "?password%3D[redacted]");
+        check("AKIAIOSFODNN7EXAMPLE in a header", "[redacted] in a header");
     }
 
     #[test]

@@ -1,0 +1,293 @@
+//! `campaign lies`: files that were edited, targets that lie, samples that are too small and labels that
+//! were forged, each given to every command that could believe it. None may be green.
+//!
+//! One small brain with true files is made once and copied for every case. A case is data: how the lie is
+//! made, which commands are tried, and what each may do (exit 1 or 2; a report that ends with 0 must
+//! print what it could not check, or figures that show the truth). A seed draws which row, field, byte or
+//! value is edited. The honest counterpart of each class must be green: a program that refuses everything
+//! fails too.
+
+pub mod baselines;
+pub mod captures;
+pub mod case;
+pub mod comparisons;
+pub mod dataset;
+pub mod edit;
+pub mod identities;
+pub mod judgements;
+pub mod results;
+pub mod samples;
+pub mod scene;
+pub mod slugs;
+pub mod stores;
+pub mod targets;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use fastrand::Rng;
+use gbrain_eval::spread;
+
+use self::case::{Case, Class, Reaction};
+use self::scene::World;
+use super::process::built_program;
+use super::{exit, say, seed};
+
+/// Arguments of `campaign lies`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign lies")]
+pub struct LiesArgs {
+    /// Repeats a run.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// One class of lies only.
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
+    /// Only cases whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    case: Option<String>,
+    /// Cases at once.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Print what the commands of every finding printed.
+    #[arg(long)]
+    verbose: bool,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// What to try.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// The program.
+    pub program: PathBuf,
+    /// The seed.
+    pub seed: u64,
+    /// One class only.
+    pub class: Option<Class>,
+    /// Only cases whose name contains this.
+    pub name: Option<String>,
+    /// As many lies of each class, drawn by the seed; all if none is given.
+    pub per_class: Option<usize>,
+    /// Cases at once.
+    pub threads: usize,
+}
+
+/// What one command made of one case.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The class.
+    pub class: Class,
+    /// The case.
+    pub case: String,
+    /// Whether it is an honest counterpart.
+    pub is_honest: bool,
+    /// The words behind `gbrain`.
+    pub command: String,
+    /// What the command made of it.
+    pub reaction: Reaction,
+    /// The exit code and what was printed.
+    pub printed: String,
+}
+
+/// What a survey found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Every command of every case.
+    pub outcomes: Vec<Outcome>,
+    /// Cases that could not be made.
+    pub broken: Vec<String>,
+}
+
+impl Report {
+    /// Commands that were green on a lie, crashed, or refused what is honest.
+    pub fn findings(&self) -> Vec<&Outcome> {
+        let is_bad = |one: &&Outcome| {
+            matches!(one.reaction, Reaction::Green | Reaction::FalseAlarm | Reaction::Broken)
+        };
+        self.outcomes.iter().filter(is_bad).collect()
+    }
+
+    /// How many lies were tried.
+    pub fn lies(&self) -> usize {
+        let mut names: Vec<(Class, &str)> = self
+            .outcomes
+            .iter()
+            .filter(|one| !one.is_honest)
+            .map(|one| (one.class, one.case.as_str()))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    }
+}
+
+/// Runs the campaign.
+pub fn run(args: &LiesArgs) -> Result<ExitCode> {
+    let seed = seed(args.seed);
+    let class = match args.class.as_deref() {
+        None => None,
+        Some(name) => match Class::ALL.into_iter().find(|class| class.name() == name) {
+            Some(class) => Some(class),
+            None => bail!("there is no class `{name}`: {}", Class::ALL.map(Class::name).join(", ")),
+        },
+    };
+    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let begun = Instant::now();
+    let survey = Survey {
+        program,
+        seed,
+        class,
+        name: args.case.clone(),
+        per_class: None,
+        threads: args.threads,
+    };
+    let report = self::survey(&survey)?;
+    print(&report, args.verbose);
+    say(format!("{} lies, {} s", report.lies(), begun.elapsed().as_secs()));
+    Ok(exit(report.findings().len() + report.broken.len()))
+}
+
+/// Tries the cases.
+pub fn survey(survey: &Survey) -> Result<Report> {
+    let world = World::new(&survey.program, survey.seed)?;
+    let cases = chosen(all_cases(&world)?, survey);
+    let tried = spread(cases.len(), survey.threads, |at| {
+        let seed = survey.seed.wrapping_mul(1_000_003).wrapping_add(at as u64);
+        tried(&world, &cases[at], seed)
+    });
+    let mut report = Report::default();
+    for (case, outcomes) in cases.iter().zip(tried) {
+        match outcomes {
+            Ok(outcomes) => report.outcomes.extend(outcomes),
+            Err(error) => {
+                report.broken.push(format!("{}: {}: {error:#}", case.class.name(), case.name));
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn all_cases(world: &World) -> Result<Vec<Case>> {
+    let mut cases = baselines::cases(world)?;
+    cases.extend(captures::cases());
+    cases.extend(identities::cases());
+    cases.extend(targets::cases());
+    cases.extend(samples::cases());
+    cases.extend(results::cases(world)?);
+    cases.extend(results::resumed());
+    cases.extend(results::titles());
+    cases.extend(judgements::cases());
+    cases.extend(comparisons::cases());
+    cases.extend(stores::queries());
+    cases.extend(stores::clocks());
+    cases.extend(stores::ratchets());
+    cases.extend(slugs::cases());
+    Ok(cases)
+}
+
+/// The cases of a survey: those asked for, or some of each class with an honest one.
+fn chosen(cases: Vec<Case>, survey: &Survey) -> Vec<Case> {
+    let is_asked_for = |case: &Case| {
+        survey.class.is_none_or(|class| case.class == class)
+            && survey.name.as_ref().is_none_or(|name| case.name.contains(name.as_str()))
+    };
+    let mut cases: Vec<Case> = cases.into_iter().filter(is_asked_for).collect();
+    let Some(count) = survey.per_class else { return cases };
+    Rng::with_seed(survey.seed).shuffle(&mut cases);
+    let mut taken: BTreeMap<(Class, bool), usize> = BTreeMap::new();
+    cases.retain(|case| {
+        let most = if case.is_honest() { 1 } else { count };
+        let taken = taken.entry((case.class, case.is_honest())).or_default();
+        *taken += 1;
+        *taken <= most
+    });
+    cases
+}
+
+/// Makes a lie and tries its commands, one after the other.
+fn tried(world: &World, case: &Case, seed: u64) -> Result<Vec<Outcome>> {
+    let mut scene = world.copy()?;
+    (case.plant)(&mut scene, &mut Rng::with_seed(seed))?;
+    let outcome = |attempt: &case::Attempt| {
+        let output = scene.run(&attempt.args)?;
+        let code = output.code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
+        Ok(Outcome {
+            class: case.class,
+            case: case.name.clone(),
+            is_honest: case.is_honest(),
+            command: attempt.args.join(" "),
+            reaction: attempt.reaction(&output),
+            printed: format!("exit {code}\n{}\n{}", output.stdout.trim(), output.stderr.trim()),
+        })
+    };
+    case.attempts.iter().map(outcome).collect()
+}
+
+/// Prints a table by class, and every finding.
+fn print(report: &Report, is_verbose: bool) {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header([
+        "class",
+        "lies",
+        "commands",
+        "exit 2",
+        "exit 1",
+        "warned",
+        "GREEN",
+        "honest",
+        "false alarms",
+        "broken",
+    ]);
+    for class in Class::ALL {
+        let own: Vec<&Outcome> = report.outcomes.iter().filter(|one| one.class == class).collect();
+        if !own.is_empty() {
+            table.add_row(row(class, &own));
+        }
+    }
+    say(table.to_string());
+    for one in report.findings() {
+        let what = match one.reaction {
+            Reaction::Green => "GREEN",
+            Reaction::FalseAlarm => "false alarm",
+            _ => "broken",
+        };
+        say(format!("{what}: {}: {}: gbrain {}", one.class.name(), one.case, one.command));
+        if is_verbose {
+            let shown: Vec<&str> = one.printed.lines().take(40).collect();
+            say(format!("  {}", shown.join("\n  ")));
+        }
+    }
+    report.broken.iter().for_each(|one| say(format!("not made: {one}")));
+}
+
+fn row(class: Class, own: &[&Outcome]) -> Vec<String> {
+    let (honest, lies): (Vec<&&Outcome>, Vec<&&Outcome>) =
+        own.iter().partition(|one| one.is_honest);
+    let count = |of: &[&&Outcome], reaction: Reaction| {
+        of.iter().filter(|one| one.reaction == reaction).count().to_string()
+    };
+    let mut names: Vec<&str> = lies.iter().map(|one| one.case.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let judged = lies.iter().filter(|one| one.reaction != Reaction::NotJudged).count();
+    let broken = own.iter().filter(|one| one.reaction == Reaction::Broken).count();
+    vec![
+        class.name().to_owned(),
+        names.len().to_string(),
+        judged.to_string(),
+        count(&lies, Reaction::Refused),
+        count(&lies, Reaction::Red),
+        count(&lies, Reaction::Warned),
+        count(&lies, Reaction::Green),
+        honest.len().to_string(),
+        count(&honest, Reaction::FalseAlarm),
+        broken.to_string(),
+    ]
+}

@@ -1,0 +1,223 @@
+//! A case: a lie, the commands that could believe it, and what each of them may do.
+
+use anyhow::Result;
+use fastrand::Rng;
+use serde_json::Value;
+
+use super::scene::Scene;
+use crate::campaign::process::Output;
+
+/// A kind of lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A published baseline was edited.
+    EditedBaseline,
+    /// Captures were edited before they were published.
+    EditedCapture,
+    /// Pages whose scrubbed names are the same changed places.
+    MergedIdentity,
+    /// A target answers with something else than it should.
+    LyingTarget,
+    /// There are too few rows to decide, or none.
+    TinySample,
+    /// A benchmark's result was edited.
+    ForgedResult,
+    /// The rows that a benchmark goes on with were edited.
+    ForgedRows,
+    /// A title calls recall a score of answers.
+    ForgedTitle,
+    /// Judgements name what is not there, or say nothing.
+    BadJudgements,
+    /// Two runs are compared that differ, tie or are no numbers.
+    Comparison,
+    /// Imported queries are the same once they are scrubbed.
+    MergedQueries,
+    /// Captures come from the future.
+    SkewedClock,
+    /// A ratchet would bank a loss.
+    BankedLoss,
+    /// Names of pages that look like something else.
+    HostileSlug,
+}
+
+impl Class {
+    /// Every class.
+    pub const ALL: [Self; 14] = [
+        Self::EditedBaseline,
+        Self::EditedCapture,
+        Self::MergedIdentity,
+        Self::LyingTarget,
+        Self::TinySample,
+        Self::ForgedResult,
+        Self::ForgedRows,
+        Self::ForgedTitle,
+        Self::BadJudgements,
+        Self::Comparison,
+        Self::MergedQueries,
+        Self::SkewedClock,
+        Self::BankedLoss,
+        Self::HostileSlug,
+    ];
+
+    /// The name that reports and flags use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EditedBaseline => "edited_baseline",
+            Self::EditedCapture => "edited_capture",
+            Self::MergedIdentity => "merged_identity",
+            Self::LyingTarget => "lying_target",
+            Self::TinySample => "tiny_sample",
+            Self::ForgedResult => "forged_result",
+            Self::ForgedRows => "forged_rows",
+            Self::ForgedTitle => "forged_title",
+            Self::BadJudgements => "bad_judgements",
+            Self::Comparison => "comparison",
+            Self::MergedQueries => "merged_queries",
+            Self::SkewedClock => "skewed_clock",
+            Self::BankedLoss => "banked_loss",
+            Self::HostileSlug => "hostile_slug",
+        }
+    }
+}
+
+/// Makes a lie in a home of its own.
+pub type Plant = Box<dyn Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync>;
+
+/// A lie, or the honest counterpart of one.
+pub struct Case {
+    /// Its class.
+    pub class: Class,
+    /// What is done, in a few words.
+    pub name: String,
+    /// Does it.
+    pub plant: Plant,
+    /// What is tried.
+    pub attempts: Vec<Attempt>,
+}
+
+/// A command and what it may do.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    /// The words behind `gbrain`.
+    pub args: Vec<String>,
+    /// What it may do.
+    pub allowed: Allowed,
+}
+
+/// What a command may do.
+#[derive(Debug, Clone, Copy)]
+pub enum Allowed {
+    /// Exit with 1 or 2.
+    Refusal,
+    /// Exit with 1 or 2, or print one of these, whatever its case.
+    Told(&'static [&'static str]),
+    /// Exit with 1 or 2, or print none of these.
+    Silent(&'static [&'static str]),
+    /// Exit with 1 or 2, or print a document that shows the truth.
+    Shown(fn(&Value) -> bool),
+    /// An honest case: exit with 0.
+    Green,
+    /// An honest case: exit with 0 and print such a document.
+    GreenWith(fn(&Value) -> bool),
+    /// A step of the lie itself: anything.
+    Step,
+}
+
+/// What a command made of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Exit 2: no verdict.
+    Refused,
+    /// Exit 1: a failure.
+    Red,
+    /// Exit 0 with the warning or the figures that are required.
+    Warned,
+    /// Exit 0 as if nothing were wrong.
+    Green,
+    /// An honest case that is not green.
+    FalseAlarm,
+    /// A crash, or an exit code that means nothing.
+    Broken,
+    /// A step of the lie, which is not judged.
+    NotJudged,
+}
+
+impl Case {
+    /// A case.
+    pub fn new(
+        class: Class,
+        name: impl Into<String>,
+        attempts: Vec<Attempt>,
+        plant: impl Fn(&mut Scene, &mut Rng) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { class, name: name.into(), plant: Box::new(plant), attempts }
+    }
+
+    /// Whether this is an honest counterpart.
+    pub fn is_honest(&self) -> bool {
+        self.attempts
+            .iter()
+            .any(|one| matches!(one.allowed, Allowed::Green | Allowed::GreenWith(_)))
+    }
+}
+
+impl Attempt {
+    /// A command, as words with blanks between them.
+    pub fn new(command: &str, allowed: Allowed) -> Self {
+        Self { args: command.split(' ').map(str::to_owned).collect(), allowed }
+    }
+
+    /// A command that must refuse or fail.
+    pub fn refused(command: &str) -> Self {
+        Self::new(command, Allowed::Refusal)
+    }
+
+    /// An honest command.
+    pub fn green(command: &str) -> Self {
+        Self::new(command, Allowed::Green)
+    }
+
+    /// The same with one more word, which may have blanks.
+    pub fn with(mut self, word: &str) -> Self {
+        self.args.push(word.to_owned());
+        self
+    }
+
+    /// What the command made of it.
+    pub fn reaction(&self, output: &Output) -> Reaction {
+        let is_broken = output.stderr.contains("panicked") || !matches!(output.code, Some(0..=2));
+        let is_zero = output.code == Some(0);
+        match self.allowed {
+            _ if is_broken => Reaction::Broken,
+            Allowed::Step => Reaction::NotJudged,
+            Allowed::Green if is_zero => Reaction::Warned,
+            Allowed::GreenWith(holds) if is_zero && output.json().is_ok_and(|v| holds(&v)) => {
+                Reaction::Warned
+            }
+            Allowed::Green | Allowed::GreenWith(_) => Reaction::FalseAlarm,
+            // A verdict of pass is green whatever the exit code.
+            _ if !is_zero && says_pass(&output.stdout) => Reaction::Green,
+            _ if output.code == Some(2) => Reaction::Refused,
+            _ if output.code == Some(1) => Reaction::Red,
+            Allowed::Told(words) if words.iter().any(|word| says(output, word)) => Reaction::Warned,
+            Allowed::Silent(words) if !words.iter().any(|word| says(output, word)) => {
+                Reaction::Warned
+            }
+            Allowed::Shown(holds) if output.json().is_ok_and(|value| holds(&value)) => {
+                Reaction::Warned
+            }
+            _ => Reaction::Green,
+        }
+    }
+}
+
+fn says(output: &Output, word: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(&word.to_lowercase());
+    has(&output.stdout) || has(&output.stderr)
+}
+
+fn says_pass(stdout: &str) -> bool {
+    let verdict = serde_json::from_str::<Value>(stdout).ok().map(|value| value["verdict"].clone());
+    verdict.is_some_and(|verdict| verdict == "pass")
+        || stdout.lines().any(|line| line.starts_with("PASS ") || line == "verdict: pass")
+}

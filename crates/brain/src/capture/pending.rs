@@ -1,0 +1,220 @@
+//! Captures that a process has taken and not stored yet, counted in a file that outlives the process.
+//!
+//! The file is locked while its process lives. A process that is killed, or ends before the database has taken its
+//! captures, leaves the file behind without a lock: the next one finds in it how many captures were lost. It holds a
+//! number and a reason, never a query. Nothing is synced: the file survives the process, not a loss of power.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use gbrain_core::capture::{CaptureFailure, FailureReason};
+use gbrain_core::hash::Hash;
+use gbrain_core::id::WorkspaceId;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+const PREFIX: &str = "capture-pending-";
+/// A file that has no lock yet.
+const UNLOCKED: &str = "new-";
+/// Every count is written over the one before, so all have one length.
+const LINE: usize = 256;
+/// More than a queue holds; a damaged file must not make failures without end.
+const MOST: u64 = 1_000_000;
+
+/// The file of a process and a workspace.
+pub(super) struct PendingFile {
+    workspace: String,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None where the home can't be written, and when it is over.
+    open: Option<(File, PathBuf)>,
+    written: Option<(u64, FailureReason)>,
+}
+
+impl PendingFile {
+    /// Makes the file, under a lock. `name` is of this process and workspace alone.
+    pub(super) fn create(dir: &Path, workspace: &WorkspaceId, name: &str) -> Self {
+        let open = create_locked(dir, name).ok();
+        let state = Mutex::new(State { open, written: None });
+        Self { workspace: workspace.as_str().to_owned(), state }
+    }
+
+    /// Writes how many captures are pending, and why they would be lost if the process ended now. `count` is asked under
+    /// the lock, so that a later count is not written over by an earlier one.
+    pub(super) fn write(&self, count: impl FnOnce() -> (u64, FailureReason)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *state;
+        let Some((file, _)) = &mut state.open else { return };
+        let (pending, reason) = count();
+        if state.written == Some((pending, reason)) {
+            return;
+        }
+        let line = json!({
+            "schema_version": 1, "workspace": self.workspace, "reason": reason.name(), "pending": pending,
+        });
+        let line = format!("{line:<LINE$}\n", line = line.to_string());
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(line.as_bytes()));
+        state.written = written.ok().map(|()| (pending, reason));
+    }
+
+    /// Takes the file away if nothing is pending.
+    pub(super) fn remove_if_settled(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.written.is_none_or(|(pending, _)| pending == 0)
+            && let Some((_, path)) = state.open.take()
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        self.remove_if_settled();
+    }
+}
+
+/// Under another name until it is locked: a file with our prefix and no lock is of a process that ended.
+fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
+    std::fs::create_dir_all(dir)?;
+    let (unlocked, path) =
+        (dir.join(format!("{UNLOCKED}{PREFIX}{name}")), dir.join(format!("{PREFIX}{name}")));
+    let file = OpenOptions::new().create_new(true).write(true).open(&unlocked)?;
+    let locked = file.try_lock().map_err(std::io::Error::from);
+    let placed = locked.and_then(|()| std::fs::rename(&unlocked, &path));
+    if let Err(error) = placed {
+        let _ = std::fs::remove_file(unlocked);
+        return Err(error);
+    }
+    Ok((file, path))
+}
+
+/// Captures that ended processes have lost, by workspace. `keep` puts them where they are not lost again; then their
+/// files go.
+pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(name) = name.strip_prefix(PREFIX) else { continue };
+        let Ok(file) = File::open(&path) else { continue };
+        match file.try_lock() {
+            Ok(()) => (),
+            // Its process lives, or the file system can't tell.
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
+        }
+        let is_kept = match lost(&path, &file, name) {
+            Some((workspace, failures)) => failures.is_empty() || keep(&workspace, &failures),
+            None => true,
+        };
+        if is_kept {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+/// What a file says. Events are named by the file, so that one that is read twice is kept once.
+fn lost(path: &Path, file: &File, name: &str) -> Option<(WorkspaceId, Vec<CaptureFailure>)> {
+    let value: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let workspace = WorkspaceId::new(value["workspace"].as_str()?).ok()?;
+    let reason = FailureReason::from_name(value["reason"].as_str()?)?;
+    let at = file.metadata().ok()?.modified().ok()?;
+    let at = Timestamp::try_from(at).ok()?;
+    let failures = (0..value["pending"].as_u64()?.min(MOST)).map(|n| CaptureFailure {
+        event_id: Hash::of(format!("{name} {n}").as_bytes()).short(),
+        at,
+        reason,
+        detail: detail(reason).to_owned(),
+    });
+    Some((workspace, failures.collect()))
+}
+
+fn detail(reason: FailureReason) -> &'static str {
+    match reason {
+        FailureReason::DbDown => {
+            "the process ended while the database did not take the capture: it was locked or did not answer"
+        }
+        _ => "the process ended before the capture was stored",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    fn collected(dir: &Path) -> Vec<(String, CaptureFailure)> {
+        let kept = RefCell::new(Vec::new());
+        collect_lost(dir, |ws, failures| {
+            let of = failures.iter().map(|failure| (ws.as_str().to_owned(), failure.clone()));
+            kept.borrow_mut().extend(of);
+            true
+        });
+        kept.into_inner()
+    }
+
+    fn files(dir: &Path) -> usize {
+        std::fs::read_dir(dir).unwrap().count()
+    }
+
+    #[test]
+    fn a_process_that_lives_has_lost_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let pending = PendingFile::create(dir.path(), &WorkspaceId::default(), "a");
+        pending.write(|| (3, FailureReason::Other));
+        assert_eq!(collected(dir.path()), []);
+        assert_eq!(files(dir.path()), 1);
+        pending.write(|| (0, FailureReason::Other));
+        drop(pending);
+        assert_eq!(files(dir.path()), 0);
+    }
+
+    #[test]
+    fn a_process_that_ended_has_lost_what_was_pending() {
+        let dir = tempfile::tempdir().unwrap();
+        let team = WorkspaceId::new("team").unwrap();
+        let pending = PendingFile::create(dir.path(), &team, "a");
+        pending.write(|| (12, FailureReason::Other));
+        pending.write(|| (2, FailureReason::DbDown));
+        drop(pending);
+        let lost = collected(dir.path());
+        assert_eq!(lost.len(), 2);
+        assert!(lost.iter().all(|(of, one)| of == "team" && one.reason == FailureReason::DbDown));
+        assert_ne!(lost[0].1.event_id, lost[1].1.event_id);
+        assert_eq!(files(dir.path()), 0);
+    }
+
+    #[test]
+    fn what_can_not_be_kept_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let pending = PendingFile::create(dir.path(), &WorkspaceId::default(), "a");
+        pending.write(|| (1, FailureReason::Other));
+        drop(pending);
+        collect_lost(dir.path(), |_, _| false);
+        assert_eq!(files(dir.path()), 1);
+        assert_eq!(collected(dir.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_file_is_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("a", ""), ("b", "{\"pending\": 1}"), ("c", "\0\0\0")] {
+            std::fs::write(dir.path().join(format!("{PREFIX}{name}")), text).unwrap();
+        }
+        assert_eq!(collected(dir.path()), []);
+        assert_eq!(files(dir.path()), 0);
+    }
+
+    #[test]
+    fn without_a_home_nothing_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let pending = PendingFile::create(&file, &WorkspaceId::default(), "a");
+        pending.write(|| (1, FailureReason::Other));
+        pending.remove_if_settled();
+    }
+}

@@ -1,0 +1,91 @@
+//! What was wrong with a dataset and did not stop a run: counted, and told in the label.
+
+use std::collections::BTreeMap;
+
+use crate::named;
+
+/// What was wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DataProblemKind {
+    /// A session, turn or conversation has no id and got one of its place.
+    NoId,
+    /// Two documents of one haystack have one id.
+    RepeatedId,
+    /// A session has no date that can be read.
+    NoSessionDate,
+    /// A question has no date that can be read.
+    NoQuestionDate,
+    /// A session that says nothing was left out.
+    EmptySession,
+    /// A session of another shape was left out.
+    UnreadableSession,
+    /// A document that is judged is not in the corpus.
+    MissingDocument,
+    /// Evidence names no turn.
+    UnknownEvidence,
+    /// A question has no evidence, or a query no relevant document.
+    NothingRelevant,
+    /// A query is judged and has no text.
+    NoQueryText,
+}
+
+named! {
+    DataProblemKind {
+        NoId = "no_id", RepeatedId = "repeated_id", NoSessionDate = "no_session_date",
+        NoQuestionDate = "no_question_date", EmptySession = "empty_session",
+        UnreadableSession = "unreadable_session", MissingDocument = "missing_document",
+        UnknownEvidence = "unknown_evidence", NothingRelevant = "nothing_relevant",
+        NoQueryText = "no_query_text",
+    }
+}
+
+impl DataProblemKind {
+    /// What so many of them mean for the figures.
+    pub fn warning(self, count: usize) -> String {
+        let text = match self {
+            Self::NoId => "sessions or turns without an id, which got one of their place",
+            Self::RepeatedId => {
+                "documents with the id of another one: ranks of that id are the first"
+            }
+            Self::NoSessionDate => "sessions without a date: nothing about time can find them",
+            Self::NoQuestionDate => {
+                "questions without a date: they are asked after the last session"
+            }
+            Self::EmptySession => "sessions that say nothing and were left out",
+            Self::UnreadableSession => "sessions that could not be read and were left out",
+            Self::MissingDocument => {
+                "judged documents that are not in the corpus: no ranking can find them, and they count \
+                 as not found"
+            }
+            Self::UnknownEvidence => "pieces of evidence that name no turn and do not count",
+            Self::NothingRelevant => "questions without anything relevant, which are in no mean",
+            Self::NoQueryText => "judged queries without a text, which were not asked",
+        };
+        format!("the dataset has {count} {text}")
+    }
+}
+
+/// One thing that was wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataProblem {
+    /// Its kind.
+    pub kind: DataProblemKind,
+    /// Where, in words.
+    pub detail: String,
+}
+
+impl DataProblem {
+    /// A problem at a place.
+    pub fn new(kind: DataProblemKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+/// How many there are of each kind, by name.
+pub fn count_problems(problems: &[DataProblem]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for problem in problems {
+        *counts.entry(problem.kind.name().to_owned()).or_default() += 1;
+    }
+    counts
+}

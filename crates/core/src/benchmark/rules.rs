@@ -1,0 +1,56 @@
+//! What each benchmark measures and how deep: decided by its name and k alone, so that a result can be
+//! held against it.
+
+use std::path::Path;
+
+use super::{Abstention, Granularity, measures};
+use crate::measure::{Measure, defaults};
+
+/// Whether a benchmark is a test collection, whose documents are no chats.
+pub fn is_collection(benchmark: &str) -> bool {
+    matches!(benchmark, "beir" | "trec")
+}
+
+/// How deep rankings go: as deep as is measured, or k.
+pub fn depth(benchmark: &str, k: usize) -> usize {
+    let measured = if is_collection(benchmark) { 100 } else { 50 };
+    measured.max(k)
+}
+
+/// What a benchmark does with questions that nothing answers.
+pub fn abstention(benchmark: &str) -> Abstention {
+    match benchmark {
+        "longmemeval" => Abstention::LeftOut,
+        "locomo" => Abstention::Counted,
+        _ => Abstention::None,
+    }
+}
+
+/// What is measured. A measure of the whole ranking gets the depth as its cutoff: what is deeper is not
+/// retrieved, so `AP` is `AP@100`.
+pub fn measures_of(benchmark: &str, k: usize) -> Vec<Measure> {
+    let depth = depth(benchmark, k);
+    if is_collection(benchmark) {
+        return defaults().into_iter().map(|measure| measure.at_depth(depth)).collect();
+    }
+    measures(k, depth)
+}
+
+/// What a label calls the files of a dataset: the last part of each path.
+pub fn dataset_name<'a>(files: impl Iterator<Item = &'a Path>) -> String {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    files.map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// What a document is called.
+pub fn unit(benchmark: &str, granularity: Granularity) -> &'static str {
+    match granularity {
+        _ if is_collection(benchmark) => "documents",
+        Granularity::Session => "sessions",
+        Granularity::Turn => "turns",
+        Granularity::Document => "documents",
+    }
+}

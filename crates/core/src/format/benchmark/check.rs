@@ -1,0 +1,217 @@
+//! A result held against itself: everything that its rows and its label decide is computed again.
+//!
+//! Promises: a summary, a count, a baseline, a warning or a label that its rows do not give is named.
+//!
+//! Deliberately absent: the dataset. A file whose rows, label, means and hash were all changed to fit
+//! each other is consistent; only asking the questions again (`eval reproduce`) finds that out.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::longmemeval::ABSTENTION;
+use super::{Result, Row};
+use crate::benchmark::{
+    Granularity, Label, Outcome, abstention, dataset_name, depth, figures_of_ranks, is_collection,
+    known_as, measures_of, run_id, summarise, title_of,
+};
+
+/// Numbers that differ by less are the same: means are sums of the same numbers.
+const CLOSE: f64 = 1e-9;
+/// The longest value that a difference shows, in characters.
+const LONGEST: usize = 60;
+
+/// A field that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldDifference {
+    /// The field, as a path: `summary.recall_all@5`.
+    pub field: String,
+    /// What the file states.
+    pub stated: String,
+    /// What was computed.
+    pub computed: String,
+}
+
+/// Whether a result is as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integrity {
+    /// Its hash fits.
+    Intact,
+    /// Its hash does not fit: something was changed.
+    Edited,
+    /// It has no hash.
+    NoHash,
+}
+
+/// Holds a result against its hash.
+pub fn integrity(result: &Result) -> Integrity {
+    match result.result_hash.as_str() {
+        "" => Integrity::NoHash,
+        hash if hash == result.hash() => Integrity::Intact,
+        _ => Integrity::Edited,
+    }
+}
+
+/// The result that a result's own rows and label give.
+pub fn recomputed(result: &Result) -> Result {
+    let label = Label::from(&result.label);
+    let outcomes = result.outcomes();
+    let title = title_of(&label, &result.headline).ok().flatten();
+    Result::new(result.asked.clone(), &label, title, summarise(&outcomes), outcomes)
+}
+
+/// Every field that a result's own rows and label do not give.
+pub fn result_differences(result: &Result) -> Vec<FieldDifference> {
+    let mut found = label_differences(result);
+    let label = Label::from(&result.label);
+    if let Err(reason) = title_of(&label, &result.headline) {
+        found.push(difference("headline", &result.headline, reason));
+    }
+    let mut seen = HashSet::new();
+    for row in &result.per_question {
+        if !seen.insert(&row.question_id) {
+            found.push(difference("per_question", &row.question_id, "each question once"));
+        }
+        found.extend(row_differences(&label, row));
+    }
+    let (stated, computed) = (value(result), value(&recomputed(result)));
+    let all = field_differences(&stated, &computed);
+    // The headline is looked at above, and whether the hash fits is a question of its own.
+    found.extend(
+        all.into_iter().filter(|one| one.field != "result_hash" && one.field != "headline"),
+    );
+    found
+}
+
+/// What of a label its benchmark, its flags and its dataset's hash do not give.
+fn label_differences(result: &Result) -> Vec<FieldDifference> {
+    let Result { label, asked, .. } = result;
+    let flag = |name: &str| asked.flags.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+    let is_words = asked.flags.contains_key("keyword-only");
+    let granularity = match label.granularity {
+        Granularity::Session | Granularity::Turn if is_collection(&label.benchmark) => "document",
+        Granularity::Document if !is_collection(&label.benchmark) => "session",
+        granularity => granularity.name(),
+    };
+    let limit = label.limit.map_or("none".to_owned(), |limit| limit.to_string());
+    let known = |name: Option<&str>| name.unwrap_or("unknown file").to_owned();
+    let retrieval = if label.retrieval.starts_with("words") { "words" } else { "hybrid" };
+    let depth = depth(&label.benchmark, label.k);
+    let pairs = [
+        ("label.benchmark", label.benchmark.clone(), flag("benchmark")),
+        ("label.k", label.k.to_string(), flag("top-k")),
+        ("label.seed", label.seed.to_string(), flag("seed")),
+        (
+            "label.retrieval",
+            retrieval.to_owned(),
+            (if is_words { "words" } else { "hybrid" }).into(),
+        ),
+        (
+            "label.abstention",
+            label.abstention.name().to_owned(),
+            abstention(&label.benchmark).name().to_owned(),
+        ),
+        (
+            "label.known_as",
+            known(label.known_as.as_deref()),
+            known(known_as(&label.dataset_sha256)),
+        ),
+        ("label.dataset", label.dataset.clone(), dataset_name(asked.files.iter().map(Path::new))),
+        ("label.granularity", label.granularity.name().into(), flag("granularity")),
+        ("label.granularity", label.granularity.name().into(), granularity.into()),
+        ("label.depth", label.depth.to_string(), depth.to_string()),
+        ("label.limit", limit, flag("limit")),
+    ];
+    let differ = pairs.into_iter().filter(|(_, stated, computed)| stated != computed);
+    differ.map(|(field, stated, computed)| difference(field, &stated, computed)).collect()
+}
+
+/// What of a row its own ranks and the label do not give.
+fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
+    let outcome = Outcome::from(row.clone());
+    let mut found = Vec::new();
+    let mut differs = |field: &str, stated: String, computed: String| {
+        if stated != computed {
+            let field = format!("per_question[{}].{field}", row.question_id);
+            found.push(difference(&field, &stated, computed));
+        }
+    };
+    differs("run", outcome.run.clone(), run_id(label));
+    let is_abstention = label.benchmark == "longmemeval" && row.question_id.ends_with(ABSTENTION);
+    let counts = !is_abstention && !outcome.gold_ranks.is_empty();
+    let is_right = |id: &String| outcome.gold_grades.get(id).copied().unwrap_or(1.0) > 0.0;
+    let is_hit = outcome
+        .gold_ranks
+        .iter()
+        .any(|(id, rank)| is_right(id) && rank.is_some_and(|rank| rank <= label.k));
+    let hit = |hit: Option<bool>| hit.map_or("null".to_owned(), |hit| hit.to_string());
+    differs("recall_hit", hit(outcome.hit), hit(counts.then_some(is_hit)));
+    let again = figures_of_ranks(&outcome, &measures_of(&label.benchmark, label.k));
+    let names: std::collections::BTreeSet<&String> =
+        outcome.scores.keys().chain(again.keys()).collect();
+    for name in names {
+        let shown = |value: Option<&f64>| value.map_or("none".to_owned(), |v| format!("{v:.9}"));
+        differs(name, shown(outcome.scores.get(name)), shown(again.get(name)));
+    }
+    let listed = outcome.retrieved_turns.as_ref().unwrap_or(&outcome.retrieved);
+    for (id, rank) in &outcome.gold_ranks {
+        let at = listed.iter().position(|one| one == id).map(|at| at + 1);
+        let rank = rank.filter(|rank| *rank <= label.k);
+        let shown = |rank: Option<usize>| rank.map_or("none".to_owned(), |rank| rank.to_string());
+        differs(&format!("gold_ranks.{id}"), shown(rank), shown(at));
+    }
+    let is_answered =
+        |answered: bool| (if answered { "answered" } else { "not answered" }).to_owned();
+    let has_answer = outcome.timings.answer_ms.is_some() && !outcome.hypothesis.is_empty();
+    let expects_answer = label.answered_by.is_some() && outcome.error.is_none();
+    if outcome.error.is_none() {
+        differs("hypothesis", is_answered(has_answer), is_answered(expects_answer));
+    }
+    found
+}
+
+/// The fields of two documents that differ, each with its path.
+pub fn field_differences(stated: &Value, computed: &Value) -> Vec<FieldDifference> {
+    let mut found = Vec::new();
+    walk("", stated, computed, &mut found);
+    found
+}
+
+fn walk(path: &str, stated: &Value, computed: &Value, found: &mut Vec<FieldDifference>) {
+    let below =
+        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (stated, computed) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
+            for name in names {
+                let of = |map: &serde_json::Map<String, Value>| {
+                    map.get(name).cloned().unwrap_or(Value::Null)
+                };
+                walk(&below(name), &of(one), &of(other), found);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (at, (one, other)) in one.iter().zip(other).enumerate() {
+                walk(&format!("{path}[{at}]"), one, other, found);
+            }
+        }
+        (Value::Number(one), Value::Number(other))
+            if one.as_f64().zip(other.as_f64()).is_some_and(|(a, b)| (a - b).abs() < CLOSE) => {}
+        (one, other) if one == other => {}
+        (one, other) => found.push(difference(path, &one.to_string(), other.to_string())),
+    }
+}
+
+fn difference(field: &str, stated: &str, computed: impl Into<String>) -> FieldDifference {
+    let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+    FieldDifference {
+        field: field.to_owned(),
+        stated: cut(stated),
+        computed: cut(&computed.into()),
+    }
+}
+
+fn value(result: &Result) -> Value {
+    serde_json::to_value(result).expect("results have text keys only")
+}
