@@ -1,7 +1,7 @@
 //! TLS in front of servers on loopback.
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,43 +22,49 @@ pub fn encrypting(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>, Box<dyn
     Ok(Arc::new(config))
 }
 
-/// Somebody in front of a server who speaks TLS, to the end of the process; at which port.
+/// Starts a TLS proxy in front of a server, which runs until the process ends, and returns its port.
 pub fn front(behind: SocketAddr, config: Arc<ServerConfig>) -> std::io::Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let port = listener.local_addr()?.port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let config = config.clone();
-            std::thread::spawn(move || pass_on(stream, config, behind));
+            std::thread::spawn(move || forward(stream, config, behind));
         }
     });
     Ok(port)
 }
 
-/// Passes one request and its answer on, and ends the connection.
-fn pass_on(stream: TcpStream, config: Arc<ServerConfig>, behind: SocketAddr) -> Option<()> {
+/// Forwards the requests of one connection, one after another, until the client ends it. The connection
+/// stays open between them, because the client keeps it for its next request.
+fn forward(stream: TcpStream, config: Arc<ServerConfig>, behind: SocketAddr) -> Option<()> {
     let connection = rustls::ServerConnection::new(config).ok()?;
     let mut outside = rustls::StreamOwned::new(connection, stream);
+    loop {
+        let request = read_request(&mut outside)?;
+        let mut inside = TcpStream::connect(behind).ok()?;
+        inside.write_all(&request).ok()?;
+        inside.shutdown(std::net::Shutdown::Write).ok()?;
+        let mut answer = Vec::new();
+        inside.read_to_end(&mut answer).ok()?;
+        outside.write_all(&answer).ok()?;
+        outside.flush().ok()?;
+    }
+}
+
+/// One whole request, head and body.
+fn read_request(stream: &mut impl Read) -> Option<Vec<u8>> {
     let mut request = Vec::new();
     let mut block = [0; 4096];
-    let length = loop {
-        let read = outside.read(&mut block).ok().filter(|read| *read > 0)?;
+    let mut length = None;
+    while length.is_none_or(|length| request.len() < length) {
+        let read = stream.read(&mut block).ok().filter(|read| *read > 0)?;
         request.extend_from_slice(&block[..read]);
         let text = String::from_utf8_lossy(&request).to_lowercase();
-        let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        break head.len() + 4 + length.and_then(|length| length.parse().ok()).unwrap_or(0);
-    };
-    while request.len() < length {
-        let read = outside.read(&mut block).ok().filter(|read| *read > 0)?;
-        request.extend_from_slice(&block[..read]);
+        if let Some((head, _)) = text.split_once("\r\n\r\n") {
+            let body = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            length = Some(head.len() + 4 + body.and_then(|body| body.parse().ok()).unwrap_or(0));
+        }
     }
-    let mut inside = TcpStream::connect(behind).ok()?;
-    inside.write_all(&request).ok()?;
-    inside.shutdown(std::net::Shutdown::Write).ok()?;
-    let mut answer = Vec::new();
-    inside.read_to_end(&mut answer).ok()?;
-    outside.write_all(&answer).ok()?;
-    outside.conn.send_close_notify();
-    outside.flush().ok()
+    Some(request)
 }
