@@ -97,6 +97,12 @@ impl Site {
     }
 }
 
+fn is_closed_connection(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    matches!(kind, Some(BrokenPipe | ConnectionReset | UnexpectedEof))
+}
+
 /// One caller with a connection of its own.
 #[derive(Debug)]
 pub(super) struct Client<'a> {
@@ -148,9 +154,16 @@ impl<'a> Client<'a> {
         Ok(Some((answer, millis)))
     }
 
-    /// Reads something.
+    /// Reads something. The server closes connections that are idle for long, and on a busy machine the time
+    /// between two requests can be long: a closed connection is opened again.
     pub(super) fn get(&mut self, what: &'static str, path: &str) -> Result<Option<Answer>> {
-        self.call(what, ("GET", path, ""), 200)
+        match self.call(what, ("GET", path, ""), 200) {
+            Err(error) if is_closed_connection(&error) => {
+                self.caller = Self::connect(self.site)?.caller;
+                self.call(what, ("GET", path, ""), 200)
+            }
+            answer => answer,
+        }
     }
 
     /// Asks a question, which must then be captured.
