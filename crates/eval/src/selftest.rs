@@ -142,6 +142,9 @@ impl Test<'_> {
         };
         match mutant {
             Mutant::DropFirst => pages(|pages| pages.into_iter().skip(1).collect()),
+            Mutant::Shuffle | Mutant::Duplicate if !self.has_long_answer() => {
+                Ok(not_applicable(mutant, "no answer has more than one page"))
+            }
             Mutant::Shuffle => pages(rotate),
             Mutant::Truncate => pages(|pages| pages[..pages.len() / 2].to_vec()),
             Mutant::Duplicate => pages(|pages| {
@@ -155,6 +158,16 @@ impl Test<'_> {
             Mutant::EditBaseline => Ok(self.edit_baseline()),
             Mutant::Nan => self.nan(),
         }
+    }
+
+    /// Whether some answer has an order.
+    fn has_long_answer(&self) -> bool {
+        let rows = self.base.regression.iter().flat_map(|(_, rows)| rows);
+        let mut rows = rows.filter_map(ReplayedRow::compared);
+        let mut queries = self.base.correctness.iter().flat_map(|found| &found.queries);
+        rows.any(|row| row.current.len() > 1)
+            || queries
+                .any(|query| matches!(&query.result, QueryResult::Ranked(pages) if pages.len() > 1))
     }
 
     fn mutate(&self, mutant: Mutant, change: Change<'_>) -> Result<MutantReport, EvalError> {

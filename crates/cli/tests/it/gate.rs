@@ -9,6 +9,11 @@ use crate::support::{Home, Ran, demo, demo_home};
 
 /// The bundled brain with captured questions.
 pub(crate) fn captured_home(home: Home) -> Home {
+    captured_with(home, &[])
+}
+
+/// The same, asked with more arguments.
+fn captured_with(home: Home, more: &[&str]) -> Home {
     configure(&home, &json!({ "capture": true, "synthetic": true }));
     let home = demo_home(home);
     for question in [
@@ -21,7 +26,7 @@ pub(crate) fn captured_home(home: Home) -> Home {
         "first port abroad",
         "energy was metered twice at Ost Sands",
     ] {
-        home.ok(&["query", question]);
+        home.ok(&[&["query", question], more].concat());
     }
     home
 }
@@ -134,6 +139,22 @@ fn the_selftest_kills_every_mutant_on_the_bundled_fixture() {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["kill_score"], json!(1.0), "{report}");
     assert_eq!((report["applied"].as_u64(), ran.code), (Some(10), Some(0)));
+}
+
+/// One page has no order and no second place: mutants of order do not apply to answers of one page.
+#[test]
+fn the_selftest_passes_on_answers_of_one_page() {
+    let home = captured_with(Home::sqlite(), &["--limit", "1"]);
+    let baseline = publish(&home);
+    let ran = gate(&home, &baseline, &["--selftest", "--json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["kill_score"], ran.code), (&json!(1.0), Some(0)), "{report}");
+    let killed = |name: &str| {
+        let mutants = report["mutants"].as_array().unwrap();
+        mutants.iter().find(|one| one["mutant"] == name).unwrap()["killed"].clone()
+    };
+    assert_eq!((killed("shuffle"), killed("duplicate")), (Value::Null, Value::Null));
+    assert_eq!(killed("truncate"), json!(true), "{report}");
 }
 
 #[test]

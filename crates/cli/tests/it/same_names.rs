@@ -53,6 +53,28 @@ fn gate(home: &Home, baseline: &Path, more: &[&str]) -> Ran {
     home.run(&[&args[..], more].concat())
 }
 
+/// Figures of one row in ten say nothing of the others, and the exit code says so.
+#[test]
+fn a_replay_that_compares_few_of_its_rows_is_not_green() {
+    let home = people_home(Home::sqlite());
+    let rows = exported(&home);
+    let mut lines = vec![json!({
+        "schema_version": 1, "tool_name": "query", "query": "lighthouse", "latency_ms": 1,
+        "retrieved_slugs": rows[0]["retrieved_slugs"], "source_ids": ["default"],
+    })];
+    lines.resize(4, lines[0].clone());
+    home.put("notes/compass", "The compass rose.");
+    lines[0]["retrieved_slugs"] = json!(["notes/compass"]);
+    lines[0]["query"] = json!("compass rose");
+    let file = home.path().join("rows.ndjson");
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&file, text).unwrap();
+    let ran = home.run(&["eval", "replay", "--against", file.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2), "{}\n{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("[healthy]"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("3 of 4 rows were not compared"), "{}", ran.stderr);
+}
+
 #[test]
 fn swapped_pages_with_the_same_scrubbed_name_are_seen() {
     for home in Home::both().map(people_home) {

@@ -147,6 +147,42 @@ fn an_interrupted_measurement_gives_no_verdict() {
     }
 }
 
+/// A signal that comes while files are still being read is an interruption too: the baseline is a pipe
+/// that is written to after the signal.
+#[test]
+fn a_signal_before_the_first_question_gives_no_verdict() {
+    let home = Home::sqlite();
+    home.ok(&["init"]);
+    let pipe = home.path().join("rows");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let path = pipe.to_str().unwrap();
+    for args in [["gate", "--baseline", path], ["replay", "--against", path]] {
+        let mut command = home.command(&[&["eval"], &args[..], &["--json"]].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = Process(command.spawn().unwrap());
+        // Opening waits until the other end reads.
+        let mut writer = File::options().write(true).open(&pipe).unwrap();
+        process.terminate();
+        let row = json!({
+            "schema_version": 1, "tool_name": "query", "query": "ferries",
+            "retrieved_slugs": ["notes/a"], "source_ids": ["default"], "latency_ms": 1,
+        });
+        wait_until("the signal has arrived", || !is_signal_pending(process.0.id()));
+        writeln!(writer, "{row}").unwrap();
+        drop(writer);
+        assert_eq!(process.ended(), Some(2), "{args:?}");
+    }
+}
+
+/// Whether a SIGTERM still waits to be taken by the process.
+fn is_signal_pending(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let pending = status.lines().filter_map(|line| line.strip_prefix("ShdPnd:"));
+    pending
+        .map(|mask| u64::from_str_radix(mask.trim(), 16).unwrap())
+        .any(|mask| mask >> 14 & 1 == 1)
+}
+
 /// The file that writers of the one index lock.
 fn index_lock(home: &Home) -> File {
     let entries = walkdir(&home.path().join("index"));

@@ -74,8 +74,7 @@ impl Delta {
     /// Why this measure leaves the question open; none when it does not decide, or did.
     fn doubt(&self, tests: usize) -> Option<String> {
         let needed = fewest_changes(level(tests));
-        let [better, worse, _] = self.better_worse_same;
-        let (measure, n, changed) = (&self.column.measure, self.n, better + worse);
+        let (measure, n, falls) = (&self.column.measure, self.n, self.large_falls);
         if !self.decides || self.is_regression() {
             None
         } else if self.missing > 0 {
@@ -86,10 +85,10 @@ impl Delta {
                  are needed",
                 of_tests(tests)
             ))
-        } else if changed < needed && self.delta.is_some_and(|delta| delta < 0.0) {
+        } else if falls < needed && self.delta.is_some_and(|delta| delta < 0.0) {
             Some(format!(
-                "{measure} fell, but {changed} of {n} queries changed, and at least {needed} must \
-                 change for the test to decide at alpha .05{}",
+                "{measure} fell, but only {falls} of {n} queries fell by much, and at least {needed} \
+                 must for the test to decide at alpha .05{}",
                 of_tests(tests)
             ))
         } else {

@@ -13,7 +13,7 @@ mod paired;
 
 pub use comparable::{Incomparable, incomparable};
 pub use decision::is_about_judgements;
-pub use paired::{ALPHA, Against, CompareOptions, Comparison, Delta, Move, Test, compare};
+pub use paired::{ALPHA, Against, CompareOptions, Comparison, Delta, Move, ROUNDS, Test, compare};
 
 use crate::named;
 

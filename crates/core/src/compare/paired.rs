@@ -12,7 +12,8 @@ use super::{Column, Incomparable, Measured, Role, Row, incomparable};
 
 /// The error rate of all tests of a comparison together.
 pub const ALPHA: f64 = 0.05;
-const ROUNDS: u32 = 10_000;
+/// Random signs drawn by the permutation test where not all are counted.
+pub const ROUNDS: u32 = 10_000;
 const SEED: u64 = 42;
 
 /// How to compare.
@@ -67,6 +68,8 @@ pub struct Delta {
     pub smallest_drop: Option<f64>,
     /// Queries that are better, worse and the same.
     pub better_worse_same: [usize; 3],
+    /// Queries that fell by at least a tenth of the largest fall: those that a test of the fall rests on.
+    pub large_falls: usize,
 }
 
 impl Delta {
@@ -297,7 +300,14 @@ fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>, deciding: &Deciding<'_>) ->
         p_adjusted: None,
         smallest_drop: decides.then(smallest_drop).flatten(),
         better_worse_same: [better, worse, differences.len() - higher - lower],
+        large_falls: large_falls(&differences),
     }
+}
+
+fn large_falls(differences: &[f64]) -> usize {
+    let largest = differences.iter().copied().fold(0.0, f64::min);
+    let is_large = |difference: &&f64| **difference < 0.0 && **difference <= largest / 10.0;
+    differences.iter().filter(is_large).count()
 }
 
 fn tested(role: Role, differences: &[f64]) -> (Test, Option<f64>) {

@@ -271,3 +271,21 @@ fn equal_values_have_an_interval_and_a_smallest_drop() {
         (None, None)
     );
 }
+
+/// Five queries that fall can't decide, whatever small changes stand beside them.
+#[test]
+fn small_changes_do_not_make_few_falls_decide() {
+    let before = many("a", |_| (0.9, true));
+    let check = |falls: usize, small: &dyn Fn(usize) -> f64, expected: Verdict| {
+        let after = many("b", |at| if at < falls { (0.0, true) } else { (0.9 + small(at), true) });
+        let found = plain(&before, &[after]).unwrap();
+        assert_eq!(found.verdict(), expected, "{falls}: {:?}", found.doubts());
+    };
+    check(5, &|_| 0.0, Verdict::Inconclusive);
+    check(5, &|at| if at == 39 { 0.01 } else { 0.0 }, Verdict::Inconclusive);
+    check(5, &|at| if at >= 20 { 0.001 } else { 0.0 }, Verdict::Inconclusive);
+    check(4, &|at| [0.0, -0.001, 0.001][at % 3], Verdict::Inconclusive);
+    check(8, &|at| if at == 39 { 0.01 } else { 0.0 }, Verdict::Fail);
+    // As many rise as fall, by as much: nothing fell.
+    check(0, &|at| [0.05, -0.05][at % 2], Verdict::Pass);
+}

@@ -153,6 +153,7 @@ impl<'a> WireDelta<'a> {
             p_adjusted,
             smallest_drop,
             better_worse_same: [better, worse, same],
+            large_falls: _,
         } = one;
         Self {
             measure,

@@ -196,6 +196,9 @@ struct WireCheck {
     threshold: f64,
     bound: Bound,
     n: usize,
+    /// Different questions among these, where some are repeated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distinct: Option<usize>,
     interval: Option<[f64; 2]>,
     smallest_detectable_drop: Option<f64>,
 }
@@ -365,6 +368,7 @@ impl WireCheck {
             threshold,
             bound,
             n,
+            distinct,
             interval,
             smallest_drop,
             status,
@@ -377,6 +381,7 @@ impl WireCheck {
             threshold: *threshold,
             bound: *bound,
             n: *n,
+            distinct: (distinct != n).then_some(*distinct),
             interval: interval.map(ends),
             smallest_detectable_drop: *smallest_drop,
         }

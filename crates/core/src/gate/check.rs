@@ -60,6 +60,8 @@ pub struct Check {
     pub bound: Bound,
     /// What it is counted over.
     pub n: usize,
+    /// Different questions among these: a question that is repeated adds nothing that a floor could rest on.
+    pub distinct: usize,
     /// Its interval, at the confidence asked for or 95%.
     pub interval: Option<Interval>,
     /// The smallest drop, from the baseline or else from what was observed, with which this check fails in 8
@@ -124,7 +126,7 @@ impl Check {
     /// How many rows the threshold needs, if there are fewer.
     pub fn rows_needed(&self) -> Option<u64> {
         match self.bound {
-            Bound::Floor => rows_needed(self.threshold, self.n),
+            Bound::Floor => rows_needed(self.threshold, self.distinct),
             Bound::Ceiling => None,
         }
     }
@@ -132,7 +134,12 @@ impl Check {
     /// Why too few rows decide nothing, with the rows that it would need.
     pub fn too_few_rows(&self) -> Option<String> {
         let needed = self.rows_needed().filter(|_| self.status == Status::TooFewRows)?;
-        Some(too_few_rows(self.metric, self.threshold, self.n, needed))
+        let text = too_few_rows(self.metric, self.threshold, self.distinct, needed);
+        let repeated = self.n - self.distinct.min(self.n);
+        Some(match repeated {
+            0 => text,
+            _ => format!("{text} ({} repeat another's question)", count(repeated)),
+        })
     }
 }
 

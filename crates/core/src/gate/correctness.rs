@@ -182,8 +182,8 @@ fn checks(
 ) -> Vec<Check> {
     let level = confidence.map_or(0.95, Confidence::value);
     let recalls: Vec<f64> = queries.iter().filter_map(|judged| judged.recall_at_k).collect();
-    let firsts: Vec<bool> = queries.iter().filter_map(|judged| judged.first_relevant_hit).collect();
-    let expected: Vec<bool> = queries.iter().filter_map(|j| j.expected_top1_hit).collect();
+    let firsts = Hits::of(queries, |judged| judged.first_relevant_hit);
+    let expected = Hits::of(queries, |judged| judged.expected_top1_hit);
     let recall = Check {
         metric: "mean_recall_at_k",
         baseline: None,
@@ -191,6 +191,7 @@ fn checks(
         threshold: thresholds.recall_at_k,
         bound: Bound::Floor,
         n: recalls.len(),
+        distinct: distinct_texts(queries.iter().filter(|judged| judged.recall_at_k.is_some())),
         interval: mean_interval(&recalls, level),
         smallest_drop: smallest_drop(&recalls, thresholds.recall_at_k, confidence),
         status: Status::NotMeasured,
@@ -207,9 +208,31 @@ fn checks(
     vec![recall.decide(must_be_sure), first.decide(must_be_sure), top1]
 }
 
+/// Queries by their text; one without a text is a query of its own.
+fn distinct_texts<'a>(queries: impl Iterator<Item = &'a Judged>) -> usize {
+    let key = |judged: &'a Judged| match judged.query.text.as_deref() {
+        Some(text) => ("text", text.trim()),
+        None => ("id", judged.query.id.as_str()),
+    };
+    queries.map(key).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// Which queries hit, and how many different ones these are.
+struct Hits {
+    hits: Vec<bool>,
+    distinct: usize,
+}
+
+impl Hits {
+    fn of(queries: &[Judged], hit: impl Fn(&Judged) -> Option<bool>) -> Self {
+        let measured = queries.iter().filter(|judged| hit(judged).is_some());
+        Self { hits: queries.iter().filter_map(&hit).collect(), distinct: distinct_texts(measured) }
+    }
+}
+
 fn rate(
     metric: &'static str,
-    hits: &[bool],
+    Hits { hits, distinct }: &Hits,
     threshold: f64,
     confidence: Option<Confidence>,
 ) -> Check {
@@ -225,6 +248,7 @@ fn rate(
         threshold,
         bound: Bound::Floor,
         n,
+        distinct: *distinct,
         interval: clopper_pearson(hit as u64, n as u64, level),
         smallest_drop: smallest_drop(&values, threshold, confidence),
         status: Status::NotMeasured,

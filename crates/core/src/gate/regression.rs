@@ -1,8 +1,10 @@
 //! The regression gate: a replayed baseline held against its thresholds.
 
+use std::collections::BTreeSet;
+
 use crate::baseline::Thresholds;
 use crate::latency::{NotCompared, TimeRatio, compare_times};
-use crate::replay::{Caveat, Outcome, ReplayedRow, Summary, not_comparable, summarise};
+use crate::replay::{Caveat, Compared, Outcome, ReplayedRow, Summary, not_comparable, summarise};
 use crate::stats::clopper_pearson;
 
 use super::check::{mean_interval, smallest_drop};
@@ -72,6 +74,7 @@ fn overlap_checks(
     let jaccards: Vec<f64> = measured.clone().map(|row| row.jaccard).collect();
     let stable = measured.filter(|row| row.top1 == Some(true)).count();
     let n = summary.measured;
+    let distinct = distinct_questions(rows);
     // What an unchanged brain has.
     let unchanged = vec![1.0; n];
     let jaccard = Check {
@@ -81,6 +84,7 @@ fn overlap_checks(
         threshold: thresholds.jaccard,
         bound: Bound::Floor,
         n,
+        distinct,
         interval: mean_interval(&jaccards, level),
         smallest_drop: smallest_drop(&unchanged, thresholds.jaccard, confidence),
         status: Status::NotMeasured,
@@ -92,11 +96,22 @@ fn overlap_checks(
         threshold: thresholds.top1,
         bound: Bound::Floor,
         n,
+        distinct,
         interval: clopper_pearson(stable as u64, n as u64, level),
         smallest_drop: smallest_drop(&unchanged, thresholds.top1, confidence),
         status: Status::NotMeasured,
     };
     [jaccard, top1].map(|check| check.decide(confidence.is_some())).to_vec()
+}
+
+/// Rows that ask the same and expect the same are one question, however often a file repeats them.
+fn distinct_questions(rows: &[ReplayedRow]) -> usize {
+    let measured = rows.iter().filter_map(|row| Some((row, row.compared()?)));
+    let measured = measured.filter(|(_, compared)| !compared.is_both_empty());
+    let key = |(row, compared): (&ReplayedRow, &Compared)| {
+        (row.operation.name(), row.query.trim().to_owned(), compared.captured.clone())
+    };
+    measured.map(key).collect::<BTreeSet<_>>().len()
 }
 
 fn times(rows: &[ReplayedRow], confidence: Option<Confidence>) -> Option<TimeRatio> {
@@ -114,6 +129,7 @@ fn latency_check(times: Option<&TimeRatio>, thresholds: &Thresholds) -> Check {
         threshold,
         bound: Bound::Ceiling,
         n: times.map_or(0, |times| times.n),
+        distinct: times.map_or(0, |times| times.n),
         interval: times.and_then(|times| times.interval),
         smallest_drop: None,
         status: times.map_or(Status::NotCompared, |times| latency_status(times, threshold)),

@@ -137,8 +137,8 @@ pub(super) fn pass() -> Case {
     let mut rows: Vec<ReplayedRow> =
         (1..=19).map(|at| row(at + 1, &format!("question {at}"), "abc", "abc", 9.0)).collect();
     rows.push(row(21, "who moved | `the` pier?", "abcd", "bacd", 12.0));
-    let ferry = || judged("q1", "who runs the ferry?", "ab", ranked("abx"));
-    Case::new(rows, vec![ferry(), ferry(), ferry(), ferry()], None)
+    let of = |name: &str| judged("q1", &format!("who runs the {name}?"), "ab", ranked("abx"));
+    Case::new(rows, ["ferry", "tug", "pilot boat", "lighthouse"].map(of).to_vec(), None)
 }
 
 /// Everything holds on the baseline of another gbrain, which has no hash.

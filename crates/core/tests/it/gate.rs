@@ -2,8 +2,8 @@
 
 use gbrain_core::baseline::Thresholds;
 use gbrain_core::gate::{
-    Confidence, CorrectnessThresholds, Judged, QueryResult, Regression, Status, Verdict,
-    correctness, regression,
+    self, Confidence, Correctness, CorrectnessThresholds, Judged, QueryResult, Regression, Status,
+    Verdict,
 };
 use gbrain_core::latency::{CpuTime, TimeComparison};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement};
@@ -31,6 +31,34 @@ fn slower(ratio: f64) -> ReplayedRow {
 fn waiting(ratio: f64, is_machine_busy: bool) -> ReplayedRow {
     let (captured_ms, current_ms) = (20.0, 20.0 * ratio);
     timed(TimeComparison::Wall { captured_ms, current_ms, is_machine_busy })
+}
+
+/// The regression gate over rows that ask different questions.
+fn regression(
+    rows: &[ReplayedRow],
+    thresholds: &Thresholds,
+    confidence: Option<Confidence>,
+) -> Regression {
+    let number = |(at, row): (usize, &ReplayedRow)| ReplayedRow {
+        query: format!("question {at}"),
+        ..row.clone()
+    };
+    let rows: Vec<ReplayedRow> = rows.iter().enumerate().map(number).collect();
+    gate::regression(&rows, thresholds, confidence)
+}
+
+/// The correctness gate over queries that ask different questions.
+fn correctness(
+    mut queries: Vec<Judged>,
+    k: usize,
+    thresholds: &CorrectnessThresholds,
+    confidence: Option<Confidence>,
+    pages: &JudgedPages,
+) -> Correctness {
+    for (at, judged) in queries.iter_mut().enumerate() {
+        judged.query.text = Some(format!("question {at}"));
+    }
+    gate::correctness(queries, k, thresholds, confidence, pages)
 }
 
 fn gated(rows: &[ReplayedRow]) -> Regression {
@@ -191,6 +219,38 @@ fn a_floor_that_so_few_rows_cannot_resolve_is_not_decided() {
     check(0.85, 6, Some("needs 7"));
     check(1.0, 1, None);
     check(0.0, 1, None);
+}
+
+#[test]
+fn a_question_that_is_repeated_counts_once() {
+    let thresholds = Thresholds::default();
+    let found = gate::regression(&[(); 10].map(|()| good()), &thresholds, None);
+    assert_eq!((found.verdict, found.checks[0].n), (Verdict::Inconclusive, 10));
+    let why = found.checks[0].too_few_rows().unwrap();
+    assert!(why.contains("has 1 row") && why.contains("9 rows repeat"), "{why}");
+    // The same question of another capture expects something else: it is another row.
+    let mut rows = vec![good(); 3];
+    rows.extend((0..6).map(|n| {
+        let page = format!("page {n}");
+        row(&[&page], &[&page], (None, 1.0))
+    }));
+    let found = gate::regression(&rows, &thresholds, None);
+    assert_eq!((found.verdict, found.checks[0].distinct), (Verdict::Pass, 7));
+
+    let known = JudgedPages::Known { judged: 1, missing: Vec::new() };
+    let thresholds = CorrectnessThresholds::default();
+    let judged = |id: &str, text: &str| {
+        let mut one = judged(id, &["w::a"], Some("w::a"), &["w::a"], 10);
+        one.query.text = Some(text.to_owned());
+        one
+    };
+    let repeated = (0..10).map(|n| judged(&format!("q{n}"), "who is at the helm? ")).collect();
+    let found = gate::correctness(repeated, 10, &thresholds, None, &known);
+    assert_eq!(found.verdict, Verdict::Inconclusive);
+    assert!(found.checks.iter().all(|check| (check.n, check.distinct) == (10, 1)));
+    let different = (0..10).map(|n| judged("q", &format!("question {n}"))).collect();
+    let found = gate::correctness(different, 10, &thresholds, None, &known);
+    assert_eq!((found.verdict, found.checks[0].distinct), (Verdict::Pass, 10));
 }
 
 #[test]

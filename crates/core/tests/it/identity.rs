@@ -164,7 +164,10 @@ fn ten_of_ten_swapped_answers_never_pass_the_gate() {
 fn one_row_that_can_not_be_compared_keeps_a_gate_from_passing() {
     let policy = policy(Some(key()), true);
     let mut rows: Vec<ReplayedRow> = (0..9)
-        .map(|_| replayed(&captured(&policy, &["people/ada-quill"]), &["people/ada-quill"], None))
+        .map(|at| {
+            let row = captured(&policy, &["people/ada-quill"]);
+            ReplayedRow { query: format!("{at}"), ..replayed(&row, &["people/ada-quill"], None) }
+        })
         .collect();
     let thresholds = gbrain_core::baseline::Thresholds::default();
     assert_eq!(regression(&rows, &thresholds, None).verdict, Verdict::Pass);

@@ -150,6 +150,8 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     if let Some(path) = &args.result {
         return gate_result(context, path, &args.floor);
     }
+    // From the first moment, so that a signal while files are read is an interruption too.
+    let stop = interrupted();
     args.target.refuse(&[(args.settings == "capture", "--settings capture")])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
     let inputs = read(context, args)?;
@@ -158,7 +160,6 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
         let target = AsTarget::new(ask.as_ref(), context.now);
         return gated(context, args, &inputs, &target, &target.provenance());
     }
-    let stop = interrupted();
     let brain = context.brain()?;
     let live = Live { settings: brain.settings()?, now: context.now };
     let indexing = context.terminal.indexing_until(stop);

@@ -6,7 +6,7 @@ use clap::Args;
 use gbrain_core::baseline::{Captures, Integrity, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::replay::ReplayReport;
-use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom};
+use gbrain_core::replay::{Live, ReplayedRow, SettingsFrom, Summary};
 use gbrain_core::report::{ReplayParts, text};
 use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
@@ -28,8 +28,8 @@ use crate::targets::{TargetArgs, opened};
     gbrain eval replay --against captured.ndjson --json | jq -e '.summary.mean_jaccard >= 0.85'\n\n\
     The brain's settings as they are now are used, so that a change of them shows; \
     --settings capture uses those of each capture. The brain is never changed. Exit codes: 0 every row \
-    was asked and something was found; 2 a row failed, nothing was found for any row, or the replay was \
-    interrupted.")]
+    was asked and compared; 2 a row failed, was skipped or can't be compared, nothing was found for any row, or \
+    the replay was interrupted.")]
 pub(crate) struct ReplayArgs {
     /// Captures or a baseline; `-` is stdin.
     #[arg(long, value_name = "FILE")]
@@ -68,6 +68,8 @@ pub(crate) struct ReplayArgs {
 
 /// Replays a file.
 pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
+    // From the first moment, so that a signal while files are read is an interruption too.
+    interrupted();
     args.target.refuse(&[
         (args.as_of == "capture", "--as-of capture"),
         (args.settings == "capture", "--settings capture"),
@@ -117,7 +119,13 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
             "nothing was found for any row: is it the right brain or target, and has it any pages?",
         );
     }
-    let is_whole = replayed.summary.errored == 0 && replayed.summary.replayed > 0 && !is_silent;
+    let Summary { total, replayed, skipped, .. } = replayed.summary;
+    if skipped > 0 {
+        context.terminal.warn(format!(
+            "{skipped} of {total} rows were not compared: the figures are of the others alone"
+        ));
+    }
+    let is_whole = total > 0 && replayed == total && !is_silent;
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
 }
 

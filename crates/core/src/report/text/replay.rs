@@ -48,7 +48,7 @@ fn numbers(summary: &Summary) -> String {
         format_args!(
             "Mean Jaccard@k: {}  {}",
             maybe(Unit::Score, summary.mean_jaccard),
-            health(healths.jaccard, "below 0.85", "below 0.7, a major shift"),
+            health(summary, healths.jaccard, "below 0.85", "below 0.7, a major shift"),
         ),
     );
     line(
@@ -56,7 +56,7 @@ fn numbers(summary: &Summary) -> String {
         format_args!(
             "Top-1 stability: {}  {}",
             maybe(Unit::Rate, summary.top1_rate),
-            health(healths.top1, "below 85%", "below 70%, the top of the funnel broke"),
+            health(summary, healths.top1, "below 85%", "below 70%, the top of the funnel broke"),
         ),
     );
     line(
@@ -64,7 +64,7 @@ fn numbers(summary: &Summary) -> String {
         format_args!(
             "Mean latency Δ: {} (current vs captured)  {}",
             delta.map_or_else(|| "-".to_owned(), signed_ms),
-            health(healths.latency, &slow, "more than 50ms slower"),
+            health(summary, healths.latency, &slow, "more than 50ms slower"),
         ),
     );
     line(
@@ -80,8 +80,12 @@ fn numbers(summary: &Summary) -> String {
 }
 
 /// A number's mark.
-fn health(health: Health, shifted: &str, broken: &str) -> String {
+fn health(summary: &Summary, health: Health, shifted: &str, broken: &str) -> String {
+    let Summary { total, replayed, .. } = summary;
     match health {
+        Health::Healthy if replayed < total => {
+            format!("[healthy in the {replayed} of {total} rows that were compared]")
+        }
         Health::Healthy => "[healthy]".to_owned(),
         Health::Shifted => format!("[shifted: {shifted}]"),
         Health::Broken => format!("[BROKEN: {broken}]"),
