@@ -166,6 +166,37 @@ fn a_consistent_forgery_is_found_by_reproducing_only() {
     assert!(said.contains("label.embedder"), "{said}");
 }
 
+#[test]
+fn a_row_whose_lists_contradict_each_other_is_not_gated() {
+    let home = Home::sqlite();
+    let (_, honest) = measured(&home);
+    let forge = |edit: &dyn Fn(&mut Row)| {
+        let mut forged: BenchmarkResult = serde_json::from_value(honest.clone()).unwrap();
+        edit(&mut forged.per_question[0]);
+        let text = serde_json::to_string(&recomputed(&forged)).unwrap();
+        gate(&home, &text)
+    };
+    let (code, said) = forge(&|_| ());
+    assert_eq!(code, Some(0), "{said}");
+    type EditRow<'a> = (&'a str, &'a dyn Fn(&mut Row));
+    let edits: [EditRow<'_>; 6] = [
+        ("ranked_places", &|row| row.ranked_places = Vec::new()),
+        ("ranked_places", &|row| row.ranked_places[0] = row.ranked_places[1]),
+        ("ranked_places", &|row| row.ranked_places[0] = 100_000),
+        ("ranked_places", &|row| row.retrieved_session_ids = Vec::new()),
+        ("timings", &|row| row.timings.search_ms = -1.0),
+        ("turn_recall", &|row| {
+            let share = gbrain_core::format::benchmark::Score(Some(7.0));
+            row.scores.insert("turn_recall".to_owned(), share);
+        }),
+    ];
+    for (field, edit) in edits {
+        let (code, said) = forge(edit);
+        assert_eq!(code, Some(2), "{field}: {said}");
+        assert!(said.contains(field), "{field}: {said}");
+    }
+}
+
 /// The measures of a row as a row has them.
 fn forged_scores(
     row: &Value,
@@ -186,7 +217,7 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
         let row: Row = serde_json::from_value(row.clone()).unwrap();
         serde_json::to_value(row.sealed()).unwrap()
     };
-    let edits: [Edit; 12] = [
+    let edits: [Edit; 20] = [
         ("recall_hit", |row| row["recall_hit"] = json!(false)),
         ("measures", |row| row["recall_all@5"] = json!(0.5)),
         ("measures", |row| row["qa_accuracy"] = json!(1.0)),
@@ -199,6 +230,14 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
         ("question", |row| row["question"] = json!("an easier question?")),
         ("question_type", |row| row["question_type"] = json!("multi-session")),
         ("none of the questions", |row| row["question_id"] = json!("q99")),
+        ("turn_recall", |row| row["turn_recall"] = json!(0.25)),
+        ("turn_recall", |row| drop(row.as_object_mut().unwrap().remove("turn_recall"))),
+        ("hypothesis", |row| row["hypothesis"] = json!("forged answer")),
+        ("prompt_session_ids", |row| row["prompt_session_ids"] = json!(["a"])),
+        ("shown_passages", |row| row["shown_passages"] = json!([])),
+        ("shown_passages", |row| row["shown_passages"][0]["passages"] = json!([[0, 900_000]])),
+        ("timings", |row| row["timings"] = json!({ "import_ms": -5.0, "search_ms": 1.0 })),
+        ("timings", |row| row["timings"] = json!({ "import_ms": 0.0, "search_ms": 0.0 })),
     ];
     let refused = |text: String, says: &str| {
         fs::write(&out, &text).unwrap();
@@ -211,7 +250,10 @@ fn edited_foreign_and_repeated_rows_are_not_resumed_from() {
     for (named, edit) in edits {
         let mut edited = honest[..3].to_vec();
         edit(&mut edited[0]);
-        refused(lines(&edited), "was edited");
+        // Times differ from run to run, and are not in the hash.
+        if named != "timings" {
+            refused(lines(&edited), "was edited");
+        }
         edited[0] = sealed(&edited[0]);
         refused(lines(&edited), named);
     }

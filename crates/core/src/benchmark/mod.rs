@@ -18,8 +18,10 @@ mod outcome;
 mod problem;
 pub mod reading;
 mod rules;
+mod shown;
 mod summary;
 mod title;
+mod title_figure;
 mod verify;
 
 pub use abstention::Abstention;
@@ -30,6 +32,7 @@ pub use label::{Label, Labelled, headline, label, measured, measured_by_type, ru
 pub use outcome::{CUTOFFS, Outcome, Ranked, Scoring, Timings, measures, outcome, score};
 pub use problem::{DataProblem, DataProblemKind, count_problems};
 pub use rules::{abstention, dataset_name, depth, is_collection, measures_of, unit};
+pub use shown::{DocumentText, Shown, ShownDocument, document_page};
 pub use summary::{ByType, Figured, Group, Mean, Recall, Summary, summarise};
 pub use title::{TitleError, check_title};
-pub use verify::{figures_of_order, figures_of_ranks, row_mismatches};
+pub use verify::{AnswerMode, figures_of_order, figures_of_ranks, row_mismatches};

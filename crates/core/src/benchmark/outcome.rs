@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::official::{self, Figures, Official};
-use super::{Granularity, Haystack, Question};
+use super::{Granularity, Haystack, Question, ShownDocument};
 use crate::measure::{Graded, Measure};
 
 /// The depths that are measured, beside the one that was asked for.
@@ -52,6 +52,8 @@ pub struct Outcome {
     /// The whole ranking, as deep as it was made: places of documents in the haystack, best first.
     /// Every figure of the ranking can be computed again from it.
     pub places: Vec<usize>,
+    /// The documents whose passages are shown, best first.
+    pub shown: Vec<ShownDocument>,
     /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
     pub prompt_sessions: Vec<String>,
     /// LongMemEval's own figures.
@@ -116,6 +118,7 @@ pub fn outcome(
         gold_ranks: gold().map(|gold| (gold.doc.clone(), rank(&gold.doc))).collect(),
         gold_grades: grades.collect(),
         places: places.to_vec(),
+        shown: Vec::new(),
         prompt_sessions: Vec::new(),
         turn_recall: None,
         official: scoring

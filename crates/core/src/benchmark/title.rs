@@ -3,17 +3,23 @@
 //! Promises: a score word is refused in any case, spacing, inflection or spelling with look-alike
 //! letters; a title never stands alone, because every output prints [`super::measured`] beside it.
 //!
-//! Deliberately absent: other languages than English. A title in another script is allowed; one word
-//! in two scripts is not.
+//! A title states no figure either: a percentage, a mark out of 100, a decimal fraction or a number
+//! behind the name of a measure. Versions (`gbrain 0.41`, `v2.1`), depths (`recall@5`) and settings
+//! (`k=10`) are none.
+//!
+//! Deliberately absent: other languages than English, but for a few German words. A title in another
+//! script is allowed; one word in two scripts is not.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
+
+use super::title_figure;
 
 /// The longest title, in characters.
 const LONGEST: usize = 120;
 
 /// Words that are refused as they are: too short to look for inside of other words.
-const WHOLE: [&str; 14] = [
+const WHOLE: [&str; 20] = [
     "qa",
     "qna",
     "acc",
@@ -28,10 +34,16 @@ const WHOLE: [&str; 14] = [
     "winrate",
     "passrate",
     "stateoftheart",
+    "gradea",
+    "gradeb",
+    "agrade",
+    "bgrade",
+    "topgrade",
+    "topmarks",
 ];
 
 /// Stems that are refused inside of any word.
-const STEMS: [&str; 12] = [
+const STEMS: [&str; 20] = [
     "accura",
     "akkura",
     "score",
@@ -44,6 +56,14 @@ const STEMS: [&str; 12] = [
     "f1score",
     "leaderboard",
     "hallucinat",
+    "successrate",
+    "hitrate",
+    "llmjudge",
+    "llmasajudge",
+    "genauigkeit",
+    "richtigkeit",
+    "trefferquote",
+    "erfolgsquote",
 ];
 
 /// Punctuation beyond ASCII that a title may have.
@@ -91,6 +111,15 @@ pub enum TitleError {
         /// The word, as it reads.
         word: String,
     },
+    /// A figure.
+    #[error(
+        "`{figure}` in the title reads as a figure, and figures stand under their measure's name \
+         only; write a version as v0.41"
+    )]
+    Figure {
+        /// The number and what makes it a figure.
+        figure: String,
+    },
     /// A word of two scripts.
     #[error("`{word}` in the title mixes letters of two scripts")]
     MixedScripts {
@@ -128,6 +157,9 @@ pub fn check_title(title: &str) -> Result<(), TitleError> {
         if let Some(word) = score_word(&words, shortest) {
             return Err(TitleError::ScoreWord { word });
         }
+    }
+    if let Some(figure) = title_figure::find(&composed) {
+        return Err(TitleError::Figure { figure });
     }
     let words = composed.split(|c: char| !c.is_alphanumeric());
     match words.into_iter().find(|word| is_mixed(word)) {
@@ -204,7 +236,7 @@ mod tests {
     use super::*;
 
     /// The words that a title of retrieval figures must not have.
-    const REFUSED: [&str; 42] = [
+    const REFUSED: [&str; 52] = [
         "accuracy",
         "accurate",
         "accurately",
@@ -247,6 +279,16 @@ mod tests {
         "win rate",
         "pass-rate",
         "BLEU",
+        "success rate",
+        "success-rates",
+        "hit rate",
+        "hitrate",
+        "LLM judge",
+        "LLM-as-a-judge",
+        "grade A",
+        "A-grade",
+        "Genauigkeit",
+        "Trefferquote",
     ];
 
     #[track_caller]
@@ -330,6 +372,63 @@ mod tests {
             "memory: hybrid → words",
             "the system finds every session",
             "Q4, 3M sessions",
+        ] {
+            assert_eq!(check_title(title), Ok(()), "{title}");
+        }
+    }
+
+    #[test]
+    fn figures_are_refused() {
+        for title in [
+            "98.4%",
+            "98,4 %",
+            "98 %",
+            "９８％",
+            "98 percent",
+            "98 per cent of LongMemEval",
+            "gets 98% of LongMemEval",
+            "gets 98 of LongMemEval",
+            "Recall@5 97.9",
+            "recall_all@5: 0.979",
+            "Recall@5 = 98",
+            "recall 98",
+            "recall of 98",
+            "nDCG@10 .93",
+            "MRR 93",
+            "mark: 97/100",
+            "97/100",
+            "97 / 100",
+            "9/10",
+            "97 of 100",
+            "97 out of 500",
+            "LongMemEval_S 97.9",
+            "0.979",
+            "LongMemEval 97,9",
+            "recall v97.9",
+            "gbrain 97.9",
+            "gbrain 0.9790",
+            "recall=98",
+            "reaches 97",
+        ] {
+            assert!(matches!(check_title(title), Err(TitleError::Figure { .. })), "{title:?}");
+        }
+    }
+
+    #[test]
+    fn versions_depths_and_settings_are_no_figures() {
+        for title in [
+            "gbrain 0.41 hybrid",
+            "LongMemEval_S cleaned",
+            "v2.1 weights",
+            "k=10",
+            "gbrain v0.41, recall_all@5",
+            "recall@5 of gbrain 0.41",
+            "version 1.2, rust 1.95.0",
+            "words_weight=0.5",
+            "recall at 10",
+            "first 50 of 500 questions",
+            "2026-11-18, 48 sessions",
+            "top 10",
         ] {
             assert_eq!(check_title(title), Ok(()), "{title}");
         }

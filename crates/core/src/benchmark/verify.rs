@@ -1,11 +1,22 @@
 //! Figures computed again from what they were computed from, so that an edited one is found.
 
 use super::official::Figures;
+use super::reading::excerpts;
+use super::{DocumentText, Shown, document_page};
 use super::{
-    Haystack, Order, Outcome, Question, Ranked, Scoring, newest_first, oracle, outcome, random,
-    score,
+    Haystack, Order, Outcome, Question, Ranked, Scoring, Timings, newest_first, oracle, outcome,
+    random, score,
 };
 use crate::measure::{Found, Graded, Measure};
+
+/// Whether a run asks a model for answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerMode {
+    /// A model answers.
+    Model,
+    /// Passages stand for answers.
+    RetrievalOnly,
+}
 
 /// The figures of an order that needs no search; none of one that does.
 pub fn figures_of_order(
@@ -46,6 +57,7 @@ pub fn row_mismatches(
     haystack: &Haystack,
     question: &Question,
     row: &Outcome,
+    answers: AnswerMode,
 ) -> Vec<&'static str> {
     let mut seen = rustc_hash::FxHashSet::default();
     let is_ranking = |at: &usize| *at < haystack.documents.len() && seen.insert(*at);
@@ -72,7 +84,59 @@ pub fn row_mismatches(
         ("longmemeval", row.official != again.official),
         ("haystack", row.haystack != again.haystack),
         ("baselines", row.baselines.iter().any(differs)),
-        ("turn_recall", row.turn_recall.is_some_and(|share| !(0.0..=1.0).contains(&share))),
+        ("timings", !has_times(row, answers)),
+    ];
+    let differing = fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name);
+    differing.chain(shown_mismatches(scoring.k, haystack, question, row, answers)).collect()
+}
+
+/// Whether the times of a row can be, and an answer was timed if one was asked for.
+fn has_times(row: &Outcome, answers: AnswerMode) -> bool {
+    let Timings { import_ms, search_ms, answer_ms } = row.timings;
+    // Making a brain and searching take time; the clock counts microseconds.
+    let is_time = |ms: f64| ms.is_finite() && ms > 0.0;
+    is_time(import_ms)
+        && is_time(search_ms)
+        && answer_ms.is_none_or(|ms| ms.is_finite() && ms >= 0.0)
+        && answer_ms.is_some() == (answers == AnswerMode::Model)
+}
+
+/// The fields of a row that are not what its shown passages and the dataset give.
+fn shown_mismatches(
+    k: usize,
+    haystack: &Haystack,
+    question: &Question,
+    row: &Outcome,
+    answers: AnswerMode,
+) -> Vec<&'static str> {
+    let texts = shown_texts(k, haystack, row);
+    let Some(texts) = texts else { return vec!["shown_passages"] };
+    let texts: Vec<&DocumentText> = texts.iter().collect();
+    let shown = Shown { documents: &row.shown, texts: &texts };
+    let sessions = shown.sessions(haystack);
+    let passages = shown.passages();
+    let hypothesis = || excerpts(&shown.excerpts(haystack, &sessions, &passages));
+    let is_forged = answers == AnswerMode::RetrievalOnly && row.hypothesis != hypothesis();
+    let fields = [
+        ("prompt_session_ids", row.prompt_sessions != sessions),
+        ("turn_recall", row.turn_recall != shown.turn_recall(haystack, question)),
+        ("hypothesis", is_forged),
     ];
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// The texts of the shown documents; none if they are not the first of the row's ranking, in its order,
+/// or have no such passages. Documents that say the same as one before them are ranked and not shown.
+fn shown_texts(k: usize, haystack: &Haystack, row: &Outcome) -> Option<Vec<DocumentText>> {
+    let mut ranked = row.places.iter();
+    let is_in_order = row.shown.iter().all(|shown| ranked.any(|place| *place == shown.place));
+    let first = row.shown.first().map(|shown| shown.place);
+    if !is_in_order || first != row.places.first().copied() || row.shown.len() > k {
+        return None;
+    }
+    let text = |shown: &super::ShownDocument| {
+        let (_, text) = document_page(shown.place, &haystack.documents[shown.place]);
+        shown.passages.iter().all(|passage| text.holds(passage)).then_some(text)
+    };
+    row.shown.iter().map(text).collect()
 }

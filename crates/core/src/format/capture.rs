@@ -442,6 +442,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         return Err(RowError::Field { field: "latency_ms", found: latency.to_string(), expected });
     }
     check_hashes(&row)?;
+    check_pages(&row)?;
     let operation =
         named("tool_name", row.tool_name.as_deref(), Operation::from_name, "query or search")?
             .ok_or(RowError::Field {
@@ -570,6 +571,46 @@ fn retrieved(
 
 fn page(ReadPage { source_id, slug, key_hash }: ReadPage) -> Retrieved {
     Retrieved { source: Some(source_id), slug, key_hash }
+}
+
+/// Refuses a row whose `retrieved_slugs` or `source_ids` name other pages than `retrieved`. Which of
+/// them was found is not known then. Names that were scrubbed in either place agree with anything, and
+/// so does a list that is missing or empty: other gbrains leave it out.
+fn check_pages(row: &WireRow) -> Result<(), RowError> {
+    let Some(pages) = &row.retrieved else { return Ok(()) };
+    let check = |field, listed: Option<&Vec<String>>, of: fn(&ReadPage) -> &str, expected| {
+        let listed = listed.map(Vec::as_slice).unwrap_or_default();
+        let is_scrubbed = |name: &str| name.contains(MARKER);
+        let hides_page = pages.iter().any(|page| is_scrubbed(of(page)));
+        let hides_name = listed.iter().any(|name| is_scrubbed(name));
+        let is_known = |name: &str| {
+            hides_page || is_scrubbed(name) || pages.iter().any(|page| of(page) == name)
+        };
+        let is_listed = |name: &str| {
+            hides_name
+                || is_scrubbed(name)
+                || name.is_empty()
+                || listed.iter().any(|one| one == name)
+        };
+        let unknown = listed.iter().map(String::as_str).find(|name| !is_known(name));
+        let other = unknown.or_else(|| pages.iter().map(of).find(|name| !is_listed(name)));
+        match other.filter(|_| !listed.is_empty()) {
+            Some(name) => Err(RowError::Field { field, found: format!("{name:?}"), expected }),
+            None => Ok(()),
+        }
+    };
+    check(
+        "retrieved_slugs",
+        row.retrieved_slugs.as_ref(),
+        |page| &page.slug,
+        "the slugs of `retrieved`: the row was edited, export it again",
+    )?;
+    check(
+        "source_ids",
+        row.source_ids.as_ref(),
+        |page| &page.source_id,
+        "the sources of `retrieved`: the row was edited, export it again",
+    )
 }
 
 /// A hash that can't be one would never be equal to any: that is a damaged file, not a changed ranking.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::Measure;
 use super::graded::Grader;
-use crate::qrels::Qrels;
+use crate::qrels::{JudgedQuery, Qrels};
 use crate::run::{OrderedBy, Run, RunHit};
 
 /// What a judged query counts that the run does not rank.
@@ -73,10 +73,12 @@ pub fn evaluate(
     measures: &[Measure],
     missing: Missing,
 ) -> Evaluation {
+    let ranked = qrels.queries.iter().map(|query| as_ranked(query, run.ranking(&query.id)));
+    let ranked: Vec<Option<JudgedQuery>> = ranked.collect();
     let mut grader = Grader::default();
     let mut ties = Ties::new(measures, run.ordered_by);
     let (mut per_query, mut missing_in_run, mut judged_hits) = (Vec::new(), Vec::new(), 0);
-    for query in &qrels.queries {
+    for (query, as_ranked) in qrels.queries.iter().zip(&ranked) {
         let ranking = run.ranking(&query.id);
         if ranking.is_none() {
             missing_in_run.push(query.id.clone());
@@ -86,7 +88,8 @@ pub fn evaluate(
         }
         let hits = ranking.unwrap_or_default();
         ties.count(hits);
-        let graded = grader.grade(&query.judgements, hits, |hit| &hit.doc);
+        let judgements = as_ranked.as_ref().map_or(&query.judgements, |query| &query.judgements);
+        let graded = grader.grade(judgements, hits, |hit| &hit.doc);
         judged_hits += graded.found.len();
         per_query.push(QueryScores {
             query_id: query.id.clone(),
@@ -102,6 +105,14 @@ pub fn evaluate(
         ties_at_cutoff: ties.all,
         judged_hits,
     }
+}
+
+/// A query whose bare slugs are read as the ids that a run has; none if it names none.
+fn as_ranked(query: &JudgedQuery, ranking: Option<&[RunHit<'_>]>) -> Option<JudgedQuery> {
+    let mut query = Some(query).filter(|query| !query.bare.is_empty())?.clone();
+    let ids: FxHashSet<&str> = ranking?.iter().map(|hit| hit.doc.as_ref()).collect();
+    query.as_bare_ids(|id| ids.contains(id));
+    Some(query)
 }
 
 impl Evaluation {

@@ -61,9 +61,23 @@ impl JudgedQuery {
         self.rename(|_| true);
     }
 
-    /// Reads a bare id as a page of the default source where that page was retrieved.
+    /// Reads a bare id as what was retrieved: that id, or the page of the default source.
     pub fn as_retrieved(&mut self, pages: &[String]) {
         self.rename(|name| pages.iter().any(|page| page == name));
+        self.as_bare_ids(|id| pages.iter().any(|page| page == id));
+    }
+
+    /// Reads a slug that the file names without a source as that id where the id was retrieved, and
+    /// the page of the default source was not.
+    pub fn as_bare_ids(&mut self, is_retrieved: impl Fn(&str) -> bool) {
+        let bare = &self.bare;
+        let docs = self.judgements.iter_mut().map(|judgement| &mut judgement.doc);
+        for doc in docs.chain(&mut self.expected_top1).filter(|doc| bare.contains(doc)) {
+            let id = doc.strip_prefix(DEFAULT_SOURCE).and_then(|rest| rest.strip_prefix("::"));
+            if let Some(id) = id.filter(|id| is_retrieved(id) && !is_retrieved(doc)) {
+                *doc = id.to_owned();
+            }
+        }
     }
 
     /// Renames bare ids whose name in the default source is wanted.
@@ -95,6 +109,30 @@ mod tests {
         query.in_default_source();
         let docs: Vec<&str> = query.judgements.iter().map(|one| one.doc.as_str()).collect();
         assert_eq!(docs, ["default::people/ada", "wiki::b"]);
+    }
+
+    #[test]
+    fn bare_slugs_are_ids_of_a_target_too() {
+        let text = br#"{"schema_version":1,"queries":[
+            {"query":"a","relevant_slugs":["x/p0","wiki::b"],"first_relevant_slug":"x/p0"},
+            {"query":"b","relevant":[{"source_id":"default","slug":"x/p0"}]}]}"#;
+        let qrels = Qrels::parse(text).unwrap();
+        let read = |at: usize, pages: &[&str]| {
+            let mut query = qrels.queries[at].clone();
+            let pages: Vec<String> = pages.iter().map(|page| (*page).to_owned()).collect();
+            query.as_retrieved(&pages);
+            (query.judgements[0].doc.clone(), query.expected_top1)
+        };
+        assert_eq!(read(0, &["x/p0"]), ("x/p0".to_owned(), Some("x/p0".to_owned())));
+        let whole = "default::x/p0".to_owned();
+        assert_eq!(read(0, &["x/p0", &whole]), (whole.clone(), Some(whole.clone())));
+        assert_eq!(read(0, &["b"]).0, whole);
+        // The explicit shape names a source, and a bare id has none.
+        assert_eq!(read(1, &["x/p0"]), (whole, None));
+        let legacy = Qrels::parse(br#"[{"query":"a","relevant":["x/p0"]}]"#).unwrap();
+        let mut query = legacy.queries[0].clone();
+        query.as_retrieved(&["x/p0".to_owned()]);
+        assert_eq!(query.judgements[0].doc, "x/p0");
     }
 
     #[test]

@@ -52,10 +52,13 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         return Err(QrelsError::BlankQuery { place });
     }
     let id = entry.query_id.unwrap_or_else(|| format!("entry-{at}"));
+    let mut bare = Vec::new();
     let relevant: Vec<String> = match (entry.relevant, entry.relevant_slugs) {
         (Some(refs), _) => refs.iter().map(name).collect(),
         (None, slugs) => {
-            slugs.unwrap_or_default().iter().map(|slug| doc_id(None, slug).into_owned()).collect()
+            let slugs = slugs.unwrap_or_default();
+            bare = bare_of(&slugs);
+            slugs.iter().map(|slug| doc_id(None, slug).into_owned()).collect()
         }
     };
     if relevant.is_empty() {
@@ -75,6 +78,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         text: Some(entry.query),
         judgements,
         expected_top1,
+        bare,
         segment: segment(entry.segment),
         embedding_dim: entry.embedding_dim,
     })
@@ -102,6 +106,12 @@ fn check_pages(entry: &Value, place: Place) -> Result<(), QrelsError> {
         }
     }
     Ok(())
+}
+
+/// The pages of slugs without a source.
+pub(super) fn bare_of(slugs: &[String]) -> Vec<String> {
+    let bare = slugs.iter().filter(|slug| !slug.contains("::"));
+    bare.map(|slug| doc_id(None, slug).into_owned()).collect()
 }
 
 fn name(page: &PageRef) -> String {

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
-use super::gate::unknown_keys;
+use super::gate::{bare_of, unknown_keys};
 use super::{
     JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled,
 };
@@ -36,6 +36,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
     }
     let id = id.unwrap_or_else(|| format!("entry-{at}"));
     lints.extend(unknown_keys(&format!("query `{id}`"), &rest));
+    let bare = bare_of(&relevant);
     let relevant = relevant.iter().map(|slug| doc_id(None, slug).into_owned()).collect();
     let judgements = graded(place, &id, relevant, grades, lints)?;
     Ok(JudgedQuery {
@@ -43,6 +44,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         text: Some(query),
         judgements,
         expected_top1: None,
+        bare,
         segment: Segment::default(),
         embedding_dim: None,
     })

@@ -56,6 +56,8 @@ pub struct JudgedQuery {
     pub judgements: Vec<Judgement>,
     /// The document that must come first.
     pub expected_top1: Option<String>,
+    /// Documents that the file names by a bare slug and that stand here as pages of the default source.
+    pub bare: Vec<String>,
     /// What it may be grouped by.
     pub segment: Segment,
     /// The axis of its vector under the deterministic embedder.

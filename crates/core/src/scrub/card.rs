@@ -1,4 +1,4 @@
-//! Payment cards: digits with blanks, dashes or dots between them that pass Luhn's check.
+//! Payment cards: digits with blanks, dashes, dots, slashes or underscores between them that pass Luhn's check.
 //!
 //! A chain of runs joined by single blanks or dashes is a card if it has 13 to 19 digits as a whole.
 //! Of another chain (a card with its expiry date behind it) a part is one if it is a run by itself or
@@ -31,21 +31,28 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
     }
 }
 
-/// Cards with dots between their groups. Versions and addresses have dots too, so that the groups must
-/// be those of a card, and nothing may go on with a dot.
-pub(super) fn find_dotted(text: &Text<'_>, sink: &mut Sink) {
+/// Cards with dots, slashes or underscores between their groups. Versions, paths and names have them
+/// too, so that the groups must be those of a card, and nothing may go on with the same sign.
+pub(super) fn find_joined(text: &Text<'_>, sink: &mut Sink) {
     let runs = text.runs();
-    let dot = |pair: &[Run]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == b'.';
     for from in 0..runs.len() {
         let begins_as_cards_do = matches!(text.at(runs[from].start), b'3'..=b'6');
         if runs[from].len() != 4 || !begins_as_cards_do {
             continue;
         }
+        let sign = text.at(runs[from].end);
+        let goes_on = text.before(runs[from].start) == sign;
+        if !matches!(sign, b'.' | b'/' | b'_') || (sign != b'.' && goes_on) {
+            continue;
+        }
+        let joined =
+            |pair: &[Run]| pair[1].start == pair[0].end + 1 && text.at(pair[0].end) == sign;
         let is_grouped = |grouping: &&[usize]| {
             let groups = runs.get(from..from + grouping.len());
             groups.is_some_and(|groups| {
                 groups.iter().map(|run| run.len()).eq(grouping.iter().copied())
-                    && groups.windows(2).all(dot)
+                    && groups.windows(2).all(joined)
+                    && (sign == b'.' || text.at(groups[groups.len() - 1].end) != sign)
                     && is_card(text, groups)
             })
         };

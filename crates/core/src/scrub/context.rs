@@ -48,6 +48,9 @@ const BETWEEN: [&str; 6] = ["no", "nr", "number", "num", "id", "code"];
 /// Prefixes in upper case that are not the beginning of a code.
 const PHONES: [&str; 9] = ["tel", "fax", "phone", "cell", "mobile", "mob", "call", "sms", "ssn"];
 
+/// Words right before a phone number, lower-case.
+const DIALLED: [&str; 8] = ["call", "phone", "telephone", "tel", "dial", "mobile", "cell", "fax"];
+
 /// What is counted, lower-case.
 const COUNTED: [&str; 60] = [
     "rows",
@@ -112,9 +115,43 @@ const COUNTED: [&str; 60] = [
     "percent",
 ];
 
+/// Names of codes that nothing of a person has.
+const CATALOGUED: [&str; 20] = [
+    "sku",
+    "skus",
+    "part",
+    "item",
+    "article",
+    "product",
+    "upc",
+    "ean",
+    "gtin",
+    "isbn",
+    "issn",
+    "asin",
+    "mpn",
+    "pn",
+    "catalog",
+    "catalogue",
+    "batch",
+    "lot",
+    "serial",
+    "model",
+];
+
+/// Whether a word before the digits says that they are a code of a product.
+pub(super) fn is_catalogued(text: &Text<'_>, start: usize) -> bool {
+    is_named(text, start, &CATALOGUED)
+}
+
+/// Whether letters and a dash on either side make the digits part of a longer code.
+pub(super) fn is_part_of_code(text: &Text<'_>, start: usize, end: usize) -> bool {
+    has_prefix(text, start) || has_suffix(text, end)
+}
+
 /// Whether digits are a code of a thing: `SKU 415-555-0132`, `AB-415-555-0132`, `415-555-0132-XL`.
 pub(super) fn is_code(text: &Text<'_>, start: usize, end: usize) -> bool {
-    is_named(text, start) || has_prefix(text, start) || has_suffix(text, end)
+    is_named(text, start, &CODES) || is_part_of_code(text, start, end)
 }
 
 /// Whether a word behind the digits says that they count something.
@@ -125,8 +162,19 @@ pub(super) fn is_counted(text: &Text<'_>, end: usize) -> bool {
     start > end && is_one_of(&window[..length], &COUNTED)
 }
 
+/// Whether the word right before the digits is about phoning: `call 415 555 0132`.
+pub(super) fn is_dialled(text: &Text<'_>, start: usize) -> bool {
+    let window = text.window_before(start, NEAR);
+    let is_between = |byte: &u8| is_blank(*byte) || matches!(byte, b':' | b'.');
+    let end = window.iter().rposition(|byte| !is_between(byte)).map_or(0, |last| last + 1);
+    let window = &window[..end];
+    let from =
+        window.iter().rposition(|byte| !byte.is_ascii_alphabetic()).map_or(0, |last| last + 1);
+    is_one_of(&window[from..], &DIALLED)
+}
+
 /// The name of a code right before the digits, with `no.`, `#` and the like between them.
-fn is_named(text: &Text<'_>, start: usize) -> bool {
+fn is_named(text: &Text<'_>, start: usize, codes: &[&str]) -> bool {
     let window = text.window_before(start, NEAR);
     let is_between = |byte: &u8| is_blank(*byte) || matches!(byte, b':' | b'#' | b'=' | b'.');
     let trimmed = |window: &[u8]| {
@@ -143,7 +191,7 @@ fn is_named(text: &Text<'_>, start: usize) -> bool {
         if !is_whole || (from > 0 && is_word(window[from - 1])) {
             return false;
         }
-        if is_one_of(&window[from..], &CODES) {
+        if is_one_of(&window[from..], codes) {
             return true;
         }
         if !is_one_of(&window[from..], &BETWEEN) {

@@ -175,6 +175,7 @@ const PASSES: &[(Family, u16, Find)] = &[
     (Family::ConnectionString, has::AT | has::COLON | has::SLASH, url::find),
     (Family::ApiKey, has::NOTHING, key::find),
     (Family::Secret, has::ASSIGN, secret::find),
+    (Family::Secret, has::DASH, secret::find_flags),
     (Family::Secret, has::NOTHING, scheme::find),
     (Family::EmailUnicode, has::AT | has::BEYOND_ASCII, email_unicode::find),
     (Family::Iban, has::NUMBER, iban::find),
@@ -185,7 +186,7 @@ const PASSES: &[(Family, u16, Find)] = &[
     (Family::Jwt, has::DOT | has::J, token::find_jwt),
     (Family::Bearer, has::NOTHING, token::find_bearer),
     (Family::Card, has::NUMBER, card::find),
-    (Family::Card, has::NUMBER | has::DOT, card::find_dotted),
+    (Family::Card, has::NUMBER, card::find_joined),
     (Family::CardMaestro, has::NUMBER, card::find_maestro),
     (Family::IpAddress, has::DIGITS | has::DOT, ip::find_v4),
     (Family::IpAddress, has::COLON | has::DIGIT, ip::find_v6),
@@ -411,6 +412,12 @@ mod tests {
             "123 45 6789 ",
             "4111.",
             "4111.1111.1111.1111.",
+            "4111/",
+            "4111_1111_1111_1111_",
+            "--password ",
+            "--password a",
+            "password='a ",
+            "bearer: ",
         ] {
             let text = piece.repeat(65_536 / piece.len());
             let text = Text::new(&text);

@@ -5,7 +5,7 @@
 //! side. Ten bare digits are none: too many other things have ten digits. Unlike the reference's, a
 //! number that counts something or belongs to a thing (`123 456 7890 rows`, `SKU 123-456-7890`) is none.
 
-use super::byte::is_blank;
+use super::byte::{is_blank, is_word};
 use super::context;
 use super::sink::Sink;
 use super::text::{Run, Text};
@@ -26,7 +26,19 @@ fn is_other(text: &Text<'_>, start: usize, end: usize) -> bool {
         || text.bytes[start..end].iter().all(|byte| *byte == b' ' || byte.is_ascii_digit());
     let is_bare = text.at(start).is_ascii_digit();
     is_bare
-        && (context::is_code(text, start, end) || (has_blanks() && context::is_counted(text, end)))
+        && (is_version(text, start, end)
+            || context::is_code(text, start, end)
+            || (has_blanks()
+                && context::is_counted(text, end)
+                && !context::is_dialled(text, start)))
+}
+
+/// Whether dots make the digits part of a version: `1.415.555.0132`, `v415.555.0132`.
+fn is_version(text: &Text<'_>, start: usize, end: usize) -> bool {
+    let before = text.before(start);
+    let goes_on = before == b'.' && text.before(start - 1).is_ascii_digit();
+    let is_v = matches!(before, b'v' | b'V') && !is_word(text.before(start - 1));
+    text.bytes[start..end].contains(&b'.') && (goes_on || is_v)
 }
 
 /// The number whose area code is or ends a run.

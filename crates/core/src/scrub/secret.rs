@@ -2,9 +2,11 @@
 //!
 //! Only the value is claimed. It must have a letter, a digit and eight characters, which keeps prose
 //! (`password: the usual one`), variables and the places of secrets apart from secrets. What is written
-//! as an assignment to a password (`password=hunter`, `"password": "swordfish"`) needs no digit.
+//! as an assignment to a password (`password=hunter`, `"password": "swordfish"`) needs no digit; nor
+//! does one word behind `Password:` at the end of a line, a few words in quotes, or the value of a
+//! flag (`--password swordfish`).
 
-use memchr::memchr2_iter;
+use memchr::{memchr2_iter, memmem};
 
 use super::byte::{ends_with_word, is_blank, is_word};
 use super::sink::Sink;
@@ -59,6 +61,28 @@ const PLACES: [&str; 24] = [
     "default",
 ];
 
+/// What stands behind a flag in prose, lower-case.
+const FLAG_WORDS: [&str; 12] = [
+    "option",
+    "options",
+    "argument",
+    "parameter",
+    "switch",
+    "instead",
+    "which",
+    "where",
+    "these",
+    "without",
+    "either",
+    "because",
+];
+
+/// Words of sentences in quotes, lower-case.
+const SENTENCE_WORDS: [&str; 24] = [
+    "a", "an", "and", "at", "be", "by", "can", "enter", "for", "from", "in", "is", "must", "no",
+    "not", "of", "or", "please", "that", "the", "to", "with", "you", "your",
+];
+
 /// What only the place of a password has in it.
 const PLACE_PARTS: [&str; 6] = ["xxxx", "_here", "fake", "dummy", "example", "placeholder"];
 
@@ -66,6 +90,9 @@ const LONGEST_NAME: usize = 32;
 const FEWEST: usize = 8;
 /// The fewest characters of what is assigned to a password.
 const FEWEST_ASSIGNED: usize = 5;
+/// The longest passphrase in quotes, and its most words.
+const LONGEST_PHRASE: usize = 80;
+const MOST_WORDS: usize = 6;
 /// Blanks on either side of the sign.
 const MOST_BLANKS: usize = 4;
 
@@ -80,17 +107,76 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             continue;
         }
         let start = value_start(text, sign);
+        let is_password = || PASSWORDS.iter().any(|known| ends_with_word(&name, known));
         let end = text.end_of(start, is_value);
+        if let Some(end) = phrase_end(text, start, end).filter(|_| is_password()) {
+            from = end;
+            sink.offer(start, end);
+            continue;
+        }
         // A value that is refused is not looked at again from a sign within it.
         from = end;
         let value = &text.bytes[start..end];
-        let is_password = || PASSWORDS.iter().any(|known| ends_with_word(&name, known));
-        if is_secret(value)
-            || (is_assigned(text, sign, start, end) && is_password() && is_own(value, &name))
-        {
+        let is_stated = || {
+            is_assigned(text, sign, start, end)
+                || (!ends_with_word(&name, "secret") && is_last_word(text, end))
+        };
+        if is_secret(value) || (is_password() && is_stated() && is_own(value, &name)) {
             sink.offer(start, end);
         }
     }
+}
+
+/// The values of flags: `--password swordfish`, `--db-password 'swordfish'`.
+pub(super) fn find_flags(text: &Text<'_>, sink: &mut Sink) {
+    for dashes in memmem::find_iter(text.bytes, b"--") {
+        let limit = text.bytes.len().min(dashes + 2 + LONGEST_NAME);
+        let rest = &text.bytes[dashes + 2..limit];
+        let length =
+            rest.iter().position(|byte| !is_word(*byte) && *byte != b'-').unwrap_or(rest.len());
+        let is_flag = PASSWORDS.iter().any(|known| ends_with_word(&rest[..length], known))
+            && !is_word(text.before(dashes));
+        let blank = dashes + 2 + length;
+        if !is_flag || !is_blank(text.at(blank)) || blank >= text.bytes.len() {
+            continue;
+        }
+        let start = blank + 1 + usize::from(matches!(text.at(blank + 1), b'"' | b'\'' | b'`'));
+        let end = text.end_of(start, is_value);
+        let end = phrase_end(text, start, end).unwrap_or(end);
+        let value = &text.bytes[start..end];
+        let is_prose = |word: &&str| value.eq_ignore_ascii_case(word.as_bytes());
+        let is_stated = !FLAG_WORDS.iter().any(|word| is_prose(word));
+        if is_stated && !value.starts_with(b"-") && is_own(value, &rest[..length]) {
+            sink.offer(start, end);
+        }
+    }
+}
+
+/// Where a few words in quotes end, if they may be a passphrase and no sentence.
+fn phrase_end(text: &Text<'_>, start: usize, first_end: usize) -> Option<usize> {
+    let quote = text.before(start);
+    if !matches!(quote, b'"' | b'\'' | b'`') || !is_blank(text.at(first_end)) {
+        return None;
+    }
+    let window = &text.bytes[start..text.bytes.len().min(start + LONGEST_PHRASE)];
+    let length = window.iter().position(|byte| *byte == quote || *byte == b'\n')?;
+    let phrase = &window[..length];
+    let mut words = phrase.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
+    let is_prose = |word: &[u8]| {
+        SENTENCE_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let is_phrase = window[length] == quote
+        && phrase.iter().all(|byte| is_value(*byte) || is_blank(*byte))
+        && words.clone().count() <= MOST_WORDS
+        && !words.any(is_prose)
+        && is_own(phrase, b"");
+    is_phrase.then_some(start + length)
+}
+
+/// Whether nothing but the end of the line or a sign stands behind a value: more words would make it
+/// prose (`password: the usual one`).
+fn is_last_word(text: &Text<'_>, end: usize) -> bool {
+    end >= text.bytes.len() || matches!(text.at(end), b'\n' | b'\r' | b',' | b';')
 }
 
 /// Whether a value is assigned and not just written behind a sign: no blank before it, or quotes

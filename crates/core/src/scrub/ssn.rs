@@ -32,10 +32,17 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
             }
             _ => false,
         };
-        if is_number && !context::is_code(text, area.start, serial.end) {
+        if is_number && !is_of_a_thing(text, area.start, serial.end) {
             sink.offer(area.start, serial.end);
         }
     }
+}
+
+/// Whether the digits are clearly those of a thing: named as such with nothing else that looks like it
+/// (`SKU`, `item number`), or part of a longer code. An order or a ticket may be filed under a person's
+/// number.
+fn is_of_a_thing(text: &Text<'_>, start: usize, end: usize) -> bool {
+    context::is_part_of_code(text, start, end) || context::is_catalogued(text, start)
 }
 
 /// Whether the administration gives out such a number.

@@ -40,8 +40,8 @@ const CLASSES: [u16; 256] = classes();
 
 /// The fewest characters of a key or a token, together with what it begins with.
 const LONG_WORD: usize = 13;
-/// The fewest characters of credentials behind the word of a scheme.
-const WORD: usize = 10;
+/// The fewest characters of credentials behind the word of a scheme: `a:pw` in base64.
+const WORD: usize = 8;
 
 /// A part of a text as long as its bytes are of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
     runs
 }
 
-/// Looks at every tenth byte and, where it may be in a word, back to where that begins.
+/// Looks at every eighth byte and, where it may be in a word, back to where that begins.
 fn words(bytes: &[u8]) -> Vec<Run> {
     let mut words = Vec::new();
     let mut from = 0;
@@ -195,7 +195,8 @@ fn words(bytes: &[u8]) -> Vec<Run> {
 /// Whether blanks stand before a place, and before them perhaps the last letter of a scheme.
 fn may_follow_scheme(bytes: &[u8], at: usize) -> bool {
     let [.., last, blank] = bytes[..at] else { return false };
-    let is_last = matches!(last | 0x20, b'r' | b'c' | b'n') || last.is_ascii_whitespace();
+    let is_last =
+        matches!(last | 0x20, b'r' | b'c' | b'n') || last == b':' || last.is_ascii_whitespace();
     blank.is_ascii_whitespace() && is_last
 }
 

@@ -49,7 +49,7 @@ fn next_part(text: &Text<'_>, dot: usize) -> Option<usize> {
 pub(super) fn find_bearer(text: &Text<'_>, sink: &mut Sink) {
     for word in text.words() {
         let may_follow = |bytes: &[u8]| match bytes {
-            [.., last, _] => last | 0x20 == b'r' || last.is_ascii_whitespace(),
+            [.., last, _] => last | 0x20 == b'r' || last.is_ascii_whitespace() || *last == b':',
             _ => false,
         };
         if !may_follow(&text.bytes[..word.start]) {
@@ -70,6 +70,8 @@ pub(super) fn scheme_before(text: &Text<'_>, at: usize, scheme: &[u8]) -> Option
         return None;
     }
     let end = text.start_of(at, 0, |byte| byte.is_ascii_whitespace());
+    // `Bearer: abc` is written by mistake and holds the same token.
+    let end = if text.before(end) == b':' { end - 1 } else { end };
     let start = end.checked_sub(scheme.len())?;
     let is_scheme = text.bytes[start..end].eq_ignore_ascii_case(scheme);
     (is_scheme && !is_word(text.before(start))).then_some(start)

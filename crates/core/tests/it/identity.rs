@@ -227,6 +227,34 @@ fn old_captures_say_what_they_can_not_tell_apart() {
 }
 
 #[test]
+fn a_row_whose_lists_contradict_its_pages_is_refused() {
+    let policy = policy(Some(key()), true);
+    let row = |slugs: &[&str], change: &dyn Fn(&mut Value)| {
+        let mut row = exported(&policy, observed(slugs, Filter::default()));
+        change(&mut row);
+        read_row(row, 1).map(drop).map_err(|error| error.to_string())
+    };
+    let plain = ["notes/a", "notes/b"];
+    let refused = |change: &dyn Fn(&mut Value), says: &str| {
+        let error = row(&plain, change).unwrap_err();
+        assert!(error.contains(says), "{says}: {error}");
+    };
+    refused(&|row| row["retrieved_slugs"] = json!(["x/wrong"]), "`retrieved_slugs` is \"x/wrong\"");
+    refused(&|row| row["retrieved_slugs"] = json!(["notes/a"]), "`retrieved_slugs` is \"notes/b\"");
+    refused(&|row| row["source_ids"] = json!(["evil"]), "`source_ids` is \"evil\"");
+    refused(&|row| row["source_ids"] = json!(["default", "evil"]), "`source_ids` is \"evil\"");
+    refused(&|row| row["retrieved"][0]["source_id"] = json!("evil"), "`source_ids` is \"evil\"");
+    // Scrubbed names, and lists that other versions leave out.
+    for slugs in [&plain[..], &PEOPLE[..1], &PEOPLE[..]] {
+        assert_eq!(row(slugs, &|_| ()), Ok(()));
+    }
+    assert_eq!(row(&plain, &|row| drop(row.as_object_mut().unwrap().remove("source_ids"))), Ok(()));
+    assert_eq!(row(&plain, &|row| row["retrieved_slugs"] = json!([])), Ok(()));
+    let hidden = |row: &mut Value| row["retrieved_slugs"] = json!(["notes/[REDACTED]"]);
+    assert_eq!(row(&plain, &hidden), Ok(()));
+}
+
+#[test]
 fn a_hash_without_its_key_is_not_compared_and_a_damaged_one_is_refused() {
     let policy = policy(Some(key()), true);
     let row = |change: &dyn Fn(&mut Value)| {

@@ -326,6 +326,52 @@ fn assigned_secrets() {
 }
 
 #[test]
+fn passwords_as_people_write_them() {
+    for text in [
+        "Password: «swordfish»",
+        "password : «swordfish»",
+        "user: ada, password: «swordfish», host: db",
+        "password='«correct horse»'",
+        "passphrase: \"«correct horse battery staple»\"",
+        "mysql --password «swordfish» -u ada",
+        "tool --db-password '«correct horse»'",
+    ] {
+        check(Family::Secret, text);
+    }
+    kept(&[
+        "password: the usual one",
+        "Password: required",
+        "password: 'must be at least of eight'",
+        "the --password option, --password is read, pass --password instead",
+        "how do I use --password in a script?",
+        "Passwords: storage and rotation",
+        "the secret: practice",
+    ]);
+}
+
+#[test]
+fn schemes_as_people_write_them() {
+    check(Family::Bearer, "«Bearer: abcdefghijk1234567»");
+    check(Family::Secret, "Basic «YWRhOnB3»");
+    kept(&["bearer: authentication", "Basic training", "basic question"]);
+}
+
+#[test]
+fn numbers_of_people_in_any_company() {
+    check(Family::Ssn, "ticket «123-45-6789», order «123-45-6789», invoice «123-45-6789»");
+    check(Family::Phone, "call «415 555 0132» rows of seats");
+    check(Family::Card, "«4111/1111/1111/1111», «4111_1111_1111_1111»");
+    kept(&[
+        "build 1.123.456.7890",
+        "v415.555.0132",
+        "SKU 123-45-6789, ORD-123-45-6789, 123-45-6789-XL",
+        "logs/4111/1111/1111/1111/2",
+        "4111/1111/1111/1112",
+        "inserted 415 555 0132 rows",
+    ]);
+}
+
+#[test]
 fn private_keys_and_connection_strings() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1234\nabc=\n-----END RSA PRIVATE KEY-----";
     check(Family::PrivateKey, &format!("key: «{key}» end"));

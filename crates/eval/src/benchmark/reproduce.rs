@@ -153,6 +153,7 @@ fn difference(old: &Outcome, new: &Outcome) -> Option<String> {
         (old.baselines != new.baselines, "baselines"),
         (old.turn_recall != new.turn_recall, "turn_recall"),
         (old.haystack != new.haystack, "haystack"),
+        (old.shown != new.shown, "shown_passages"),
         (old.prompt_sessions != new.prompt_sessions, "prompt_session_ids"),
         (old.degraded != new.degraded, "degraded stages"),
         (old.error.is_some() != new.error.is_some(), "error"),

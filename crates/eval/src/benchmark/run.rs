@@ -1,15 +1,15 @@
 //! Asking: haystacks in parallel, outcomes in the order of the dataset.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use gbrain_brain::Assistants;
-use gbrain_core::benchmark::reading::{Excerpt, Prompt, excerpts, prompt};
+use gbrain_core::benchmark::reading::{Prompt, excerpts, prompt};
 use gbrain_core::benchmark::{
-    Granularity, Haystack, Order, Outcome, Question, Ranked, Scoring, Timings, figures_of_order,
-    outcome, score,
+    DocumentText, Granularity, Haystack, Order, Outcome, Question, Ranked, Scoring, Shown,
+    ShownDocument, Timings, figures_of_order, outcome, score,
 };
 use gbrain_core::format::benchmark::log_line;
 use gbrain_core::hook::HookError;
@@ -224,9 +224,13 @@ impl One<'_> {
     }
 
     fn measured(&self, asked: &Asked, timings: Timings) -> Done {
-        let excerpts = self.excerpts(asked);
+        let documents = self.shown(asked);
+        let texts: Vec<&DocumentText> =
+            documents.iter().map(|shown| self.brain.text(shown.place)).collect();
+        let shown = Shown { documents: &documents, texts: &texts };
         let outcome = Outcome {
-            turn_recall: self.turn_recall(asked),
+            turn_recall: shown.turn_recall(self.haystack, self.question),
+            shown: documents.clone(),
             baselines: self.baselines(),
             degraded: asked.degraded.clone(),
             ..self.outcome(&asked.places, timings)
@@ -236,36 +240,22 @@ impl One<'_> {
             .as_ref()
             .filter(|_| self.asking.has_log)
             .map(|official| log_line(self.haystack, self.question, &asked.places, official));
-        Done { outcome: self.answered(outcome, &excerpts), log }
+        Done { outcome: self.answered(outcome, shown), log }
     }
 
     fn outcome(&self, places: &[usize], timings: Timings) -> Outcome {
         Outcome { timings, ..outcome(self.scoring, self.haystack, self.question, places) }
     }
 
-    fn answered(&self, outcome: Outcome, excerpts_of: &[(usize, String)]) -> Outcome {
-        let documents = &self.haystack.documents;
-        // A dataset's ids may say which session holds the answer: sessions are numbered instead.
-        let mut sessions: Vec<String> = Vec::new();
-        let mut number = |session: &String| {
-            let known = sessions.iter().position(|one| one == session);
-            known.unwrap_or_else(|| {
-                sessions.push(session.clone());
-                sessions.len() - 1
-            }) + 1
-        };
-        let excerpts_of: Vec<Excerpt<'_>> = excerpts_of
-            .iter()
-            .map(|(at, text)| Excerpt {
-                number: number(&documents[*at].whole),
-                date: documents[*at].date_text.as_deref(),
-                text,
-            })
-            .collect();
-        let outcome = Outcome { prompt_sessions: sessions, ..outcome };
+    fn answered(&self, outcome: Outcome, shown: Shown<'_>) -> Outcome {
+        let sessions = shown.sessions(self.haystack);
+        let passages = shown.passages();
+        let excerpts_of = shown.excerpts(self.haystack, &sessions, &passages);
         let Some(answerer) = self.asking.answerer else {
-            return Outcome { hypothesis: excerpts(&excerpts_of), ..outcome };
+            let hypothesis = excerpts(&excerpts_of);
+            return Outcome { hypothesis, prompt_sessions: sessions, ..outcome };
         };
+        let outcome = Outcome { prompt_sessions: sessions.clone(), ..outcome };
         let asked = self.question.asked.map(|at| at.strftime("%Y/%m/%d %H:%M").to_string());
         let started = Instant::now();
         let answer = answerer(&prompt(&self.question.text, asked.as_deref(), &excerpts_of));
@@ -279,36 +269,14 @@ impl One<'_> {
 
     /// The passages that were found in the first k documents: what retrieval found is what a
     /// model reads, not the beginning of a session.
-    fn excerpts(&self, asked: &Asked) -> Vec<(usize, String)> {
-        let first = asked.hits.iter().take(self.asking.k);
-        let text = |(at, hit): &(usize, Hit)| {
-            let mut passages: Vec<_> = hit.passages.iter().collect();
+    fn shown(&self, asked: &Asked) -> Vec<ShownDocument> {
+        let document = |(place, hit): &(usize, Hit)| {
+            let passages = hit.passages.iter().map(|passage| passage.start..passage.end);
+            let mut passages: Vec<_> = passages.collect();
             passages.sort_by_key(|passage| passage.start);
-            let texts: Vec<String> = passages
-                .iter()
-                .map(|passage| self.brain.text(*at, passage.start..passage.end))
-                .collect();
-            (*at, texts.join("\n[…]\n"))
+            ShownDocument { place: *place, passages }
         };
-        first.map(text).collect()
-    }
-
-    /// The share of answering turns that the passages of the first k documents hold.
-    fn turn_recall(&self, asked: &Asked) -> Option<f64> {
-        let question = self.question;
-        if question.is_abstention || question.gold_turns.is_empty() {
-            return None;
-        }
-        let mut shown: HashSet<&str> = HashSet::new();
-        for (at, hit) in asked.hits.iter().take(self.asking.k) {
-            let turns = self.haystack.documents[*at].turns();
-            for passage in &hit.passages {
-                let held = self.brain.turns_in(*at, passage.start..passage.end);
-                shown.extend(held.into_iter().map(|turn| turns[turn].id.as_str()));
-            }
-        }
-        let found = question.gold_turns.iter().filter(|turn| shown.contains(turn.as_str())).count();
-        Some(found as f64 / question.gold_turns.len() as f64)
+        asked.hits.iter().take(self.asking.k).map(document).collect()
     }
 
     fn baselines(&self) -> BTreeMap<String, BTreeMap<String, f64>> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order, Recall, abstention,
-    count_problems, dataset_name, depth, known_as, measured_by_type, measures_of, row_mismatches,
-    run_id, summarise,
+    AnswerMode, ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order, Recall,
+    abstention, count_problems, dataset_name, depth, known_as, measured_by_type, measures_of,
+    row_mismatches, run_id, summarise,
 };
 use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
 use gbrain_core::gate::Verdict;
@@ -281,6 +281,10 @@ impl Spec {
             rows.resumed().map(|row| (row.1.question_id.as_str(), row)).collect();
         let mut bad = BadRows::new(from);
         let scoring = asking.scoring();
+        let answers = match asking.answerer {
+            Some(_) => AnswerMode::Model,
+            None => AnswerMode::RetrievalOnly,
+        };
         let mut reading = Reading::open(self, files, FxHashSet::default())?;
         while !waiting.is_empty() {
             let haystack = match reading.next()? {
@@ -290,7 +294,7 @@ impl Spec {
             };
             for question in &haystack.questions {
                 let Some((line, row)) = waiting.remove(question.id.as_str()) else { continue };
-                let wrong = row_mismatches(&scoring, self.seed, &haystack, question, row);
+                let wrong = row_mismatches(&scoring, self.seed, &haystack, question, row, answers);
                 if !wrong.is_empty() {
                     let fields = wrong.join(", ");
                     bad.add(

@@ -42,6 +42,8 @@ const UNREADABLE: &[(&str, EditRow)] = &[
     ("a negative latency", |row| row["latency_ms"] = json!(-1.0)),
     ("a latency that is text", |row| row["latency_ms"] = json!("fast")),
     ("answers that are numbers", |row| row["retrieved_slugs"] = json!([1, 2])),
+    ("slugs that contradict the pages", |row| row["retrieved_slugs"] = json!(["notes/other"])),
+    ("sources that contradict the pages", |row| row["source_ids"] = json!([MIRROR])),
     ("no question", |row| row["query"] = Value::Null),
     ("an instant that is none", |row| row["created_at"] = json!("yesterday")),
 ];

@@ -32,6 +32,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(scores());
     cases.extend(ties());
     cases.extend(files());
+    cases.extend(score_files());
     cases.extend(honest());
     cases
 }
@@ -182,6 +183,59 @@ fn files() -> Vec<Case> {
         })
     });
     cases.collect()
+}
+
+/// A file of scores with 8 queries of one value, edited.
+fn score_files() -> Vec<Case> {
+    const FILES: &str = "eval compare a.json b.json --fail-on-regression";
+    const EDITS: &[(&str, fn(&mut Value))] = &[
+        ("scores with every query twice, the second perfect", |file| {
+            let rows = file["per_query"].as_array().cloned().unwrap_or_default();
+            file["per_query"] = json!([rows.clone(), rows].concat());
+            for row in file["per_query"].as_array_mut().into_iter().flatten().skip(8) {
+                row["scores"]["nDCG@10"] = json!(1.0);
+            }
+        }),
+        ("scores above 1", |file| set(file, &json!(5))),
+        ("scores below 0", |file| set(file, &json!(-1))),
+        ("scores that are text", |file| set(file, &json!("NaN"))),
+        ("a summary that the rows do not give", |file| {
+            file["summary"]["nDCG@10"] = json!(1.0);
+        }),
+    ];
+    let file = |value: f64| {
+        let row = |at| json!({ "query_id": format!("q{at}"), "scores": { "nDCG@10": value } });
+        let rows: Vec<Value> = (0..8).map(row).collect();
+        let counts = json!({ "judged_queries": 8, "judgements": 8 });
+        let summary = json!({ "nDCG@10": value });
+        json!({ "schema_version": 1, "summary": summary, "counts": counts, "per_query": rows })
+    };
+    let cases = EDITS.iter().map(|(name, edit)| {
+        Case::new(Class::Comparison, *name, vec![Attempt::refused(FILES)], move |scene, _| {
+            let mut edited = file(0.0);
+            edit(&mut edited);
+            scene.write("a.json", file(0.0).to_string())?;
+            scene.write("b.json", edited.to_string())
+        })
+    });
+    let honest = Case::new(
+        Class::Comparison,
+        "better scores",
+        vec![Attempt::green(FILES)],
+        move |scene, _| {
+            scene.write("a.json", file(0.0).to_string())?;
+            scene.write("b.json", file(1.0).to_string())
+        },
+    );
+    cases.chain([honest]).collect()
+}
+
+/// Gives every query a value, and the summary too.
+fn set(file: &mut Value, value: &Value) {
+    file["summary"]["nDCG@10"] = value.clone();
+    for row in file["per_query"].as_array_mut().into_iter().flatten() {
+        row["scores"]["nDCG@10"] = value.clone();
+    }
 }
 
 fn honest() -> Vec<Case> {

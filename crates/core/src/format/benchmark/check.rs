@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::longmemeval::ABSTENTION;
 use super::{Result, Row};
 use crate::benchmark::{
-    Granularity, Label, Outcome, abstention, dataset_name, depth, figures_of_ranks, is_collection,
-    known_as, measures_of, run_id, summarise, title_of,
+    Granularity, Label, Outcome, Timings, abstention, dataset_name, depth, figures_of_ranks,
+    is_collection, known_as, measures_of, run_id, summarise, title_of,
 };
 
 /// Numbers that differ by less are the same: means are sums of the same numbers.
@@ -154,6 +154,10 @@ fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
         let shown = |value: Option<&f64>| value.map_or("none".to_owned(), |v| format!("{v:.9}"));
         differs(name, shown(outcome.scores.get(name)), shown(again.get(name)));
     }
+    let retrieved = listed_differences(&outcome, label.k);
+    if let Some((field, stated, computed)) = retrieved {
+        differs(field, stated, computed);
+    }
     let listed = outcome.retrieved_turns.as_ref().unwrap_or(&outcome.retrieved);
     for (id, rank) in &outcome.gold_ranks {
         let at = listed.iter().position(|one| one == id).map(|at| at + 1);
@@ -169,6 +173,43 @@ fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
         differs("hypothesis", is_answered(has_answer), is_answered(expects_answer));
     }
     found
+}
+
+/// Whether a row's lists can belong to its own ranking: each place once and within the haystack, as
+/// many documents as places, ranks within them, and shares and times that can be. Gives the field, what
+/// it states and what it should.
+fn listed_differences(outcome: &Outcome, k: usize) -> Option<(&'static str, String, String)> {
+    if outcome.error.is_some() && outcome.places.is_empty() {
+        return None;
+    }
+    let places = &outcome.places;
+    let distinct: HashSet<usize> = places.iter().copied().collect();
+    if distinct.len() != places.len() || places.iter().any(|at| *at >= outcome.haystack) {
+        let expected = format!("each place below {} once", outcome.haystack);
+        return Some(("ranked_places", format!("{} places", places.len()), expected));
+    }
+    // Turns of one session are one session; two entries of a dataset may have one id.
+    let most = places.len();
+    let lists = [Some(&outcome.retrieved), outcome.retrieved_turns.as_ref()];
+    for list in lists.into_iter().flatten() {
+        let is_whole = list.len() <= most.min(k) && (list.is_empty() == places.is_empty());
+        let ids: HashSet<&String> = list.iter().collect();
+        if !is_whole || ids.len() != list.len() {
+            let stated = format!("{most} places for {} documents", list.len());
+            return Some(("ranked_places", stated, "a place for each document".to_owned()));
+        }
+    }
+    let deepest = outcome.gold_ranks.values().flatten().max();
+    if let Some(rank) = deepest.filter(|rank| **rank == 0 || **rank > most) {
+        return Some(("gold_ranks", rank.to_string(), format!("ranks from 1 to {most}")));
+    }
+    let Timings { import_ms, search_ms, answer_ms } = outcome.timings;
+    let times = [Some(import_ms), Some(search_ms), answer_ms];
+    if let Some(ms) = times.into_iter().flatten().find(|ms| !ms.is_finite() || *ms < 0.0) {
+        return Some(("timings", ms.to_string(), "milliseconds from 0 on".to_owned()));
+    }
+    let share = outcome.turn_recall.filter(|share| !(0.0..=1.0).contains(share));
+    share.map(|share| ("turn_recall", share.to_string(), "a share from 0 to 1".to_owned()))
 }
 
 /// The fields of two documents that differ, each with its path.

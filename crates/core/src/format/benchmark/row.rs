@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::{Figures, Official};
-use crate::benchmark::{ByType, Outcome, Recall, Timings};
+use crate::benchmark::{ByType, Outcome, Recall, ShownDocument, Timings};
 use crate::hash::Hash;
 
 /// What one question gave, as a line of a file. LongMemEval's `evaluate_qa.py` reads it as it is.
@@ -49,6 +49,10 @@ pub struct Row {
     /// document is a session, a turn or an entry of the corpus.
     #[serde(default)]
     pub ranked_places: Vec<usize>,
+    /// The documents whose passages are shown, best first: what a model reads, and what turns are
+    /// counted in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_passages: Vec<WireShown>,
     /// The session behind each number in the excerpts that a model reads: number n is entry n - 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt_session_ids: Vec<String>,
@@ -122,6 +126,30 @@ pub struct WireTimings {
     pub answer_ms: Option<f64>,
 }
 
+/// A document whose passages are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ShownPassages")]
+pub struct WireShown {
+    /// Its place in the haystack, from 0.
+    pub place: usize,
+    /// First character and one past the last, for each passage.
+    pub passages: Vec<[u32; 2]>,
+}
+
+impl From<ShownDocument> for WireShown {
+    fn from(shown: ShownDocument) -> Self {
+        let ShownDocument { place, passages } = shown;
+        Self { place, passages: passages.into_iter().map(|p| [p.start, p.end]).collect() }
+    }
+}
+
+impl From<WireShown> for ShownDocument {
+    fn from(shown: WireShown) -> Self {
+        let WireShown { place, passages } = shown;
+        Self { place, passages: passages.into_iter().map(|[start, end]| start..end).collect() }
+    }
+}
+
 /// LongMemEval's own figures of one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LongMemEvalFigures")]
@@ -153,6 +181,7 @@ impl From<Outcome> for Row {
             gold_ranks,
             gold_grades,
             places,
+            shown,
             prompt_sessions,
             turn_recall,
             official,
@@ -178,6 +207,7 @@ impl From<Outcome> for Row {
             gold_ranks,
             gold_grades,
             ranked_places: places,
+            shown_passages: shown.into_iter().map(WireShown::from).collect(),
             prompt_session_ids: prompt_sessions,
             longmemeval: official.map(|Official { session, turn, counts }| WireOfficial {
                 session,
@@ -210,6 +240,7 @@ impl From<Row> for Outcome {
             gold_ranks,
             gold_grades,
             ranked_places,
+            shown_passages,
             prompt_session_ids,
             longmemeval,
             baselines,
@@ -236,6 +267,7 @@ impl From<Row> for Outcome {
             gold_ranks,
             gold_grades,
             places: ranked_places,
+            shown: shown_passages.into_iter().map(ShownDocument::from).collect(),
             prompt_sessions: prompt_session_ids,
             official: longmemeval.map(|WireOfficial { session, turn, counts }| Official {
                 session,

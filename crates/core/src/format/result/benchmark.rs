@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{ResultError, number, number_repeats, text};
+use super::check::{check_mean, check_unique, is_measure};
+use super::{ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 
 const IDS: [&str; 3] = ["question_id", "query_id", "id"];
@@ -73,14 +74,24 @@ pub(super) fn rows(
     if columns.is_empty() {
         return Err(unknown("rows without a measure"));
     }
-    let mut rows = questions
+    let kind = Kind::Benchmark;
+    let ids = questions.iter().map(|row| IDS.iter().find_map(|id| row.get(*id)));
+    check_unique(name, kind, "question_id", ids)?;
+    let rows = questions
         .iter()
         .map(|row| self::row(row, &columns))
         .collect::<Option<Vec<Row>>>()
         .ok_or_else(|| unknown("rows without `question_id` or `query_id`"))?;
-    number_repeats(&mut rows);
-    let (name, kind, notes) = (name.to_owned(), Kind::Benchmark, Vec::new());
-    Ok(Measured { name, kind, conditions, notes, columns, rows })
+    let (name, notes) = (name.to_owned(), Vec::new());
+    let measured = Measured { name, kind, conditions, notes, columns, rows };
+    // Errors and questions without an answer are in no mean of a benchmark's own summary.
+    let is_whole = measured.rows.iter().all(|row| row.is_answered);
+    if let Some(summary) = about.get("summary").and_then(Value::as_object).filter(|_| is_whole) {
+        for (measure, mean) in summary.iter().filter(|(name, _)| is_measure(name)) {
+            check_mean(&measured, measure, Some(mean))?;
+        }
+    }
+    Ok(measured)
 }
 
 fn conditions(about: &Map<String, Value>) -> Vec<(String, String)> {
@@ -118,7 +129,8 @@ fn columns(rows: &[&Value]) -> Vec<Column> {
             object.iter().filter(|(name, _)| !NOT_MEASURES.contains(&name.as_str()))
         {
             if !value.is_null() {
-                note(&mut roles, name, role(value, false));
+                // A measure out of its range is an error, and not a number of something else.
+                note(&mut roles, name, role(value, is_measure(name)));
             }
         }
     }

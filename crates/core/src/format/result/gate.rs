@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::replay::{columns, rows};
+use super::check::{check_mean, check_type, check_unique};
+use super::replay::{check_means, check_rows, columns, rows};
 use super::{ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 
@@ -10,6 +11,13 @@ const JUDGED: [(&str, Role); 3] = [
     ("recall_at_k", Role::Quality),
     ("first_relevant_hit", Role::Binary),
     ("expected_top1_hit", Role::Binary),
+];
+
+/// The means of a summary, by the column they are the means of.
+const JUDGED_MEANS: [(&str, &str); 3] = [
+    ("recall_at_k", "mean_recall_at_k"),
+    ("first_relevant_hit", "first_relevant_hit_rate"),
+    ("expected_top1_hit", "expected_top1_hit_rate"),
 ];
 
 pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
@@ -31,11 +39,18 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
         rows: Vec::new(),
     };
     if let Some(replayed) = replayed {
+        check_rows(name, Kind::Gate, &replayed)?;
         measured.columns = columns("", false);
         measured.rows = rows(&replayed, false);
+        check_means(&measured, regression.and_then(|part| part.get("summary")))?;
     }
     if let Some(judged) = judged {
+        check_judged(name, &judged)?;
         add_judged(&mut measured, &judged);
+        let summary = correctness.and_then(|part| part.get("summary"));
+        for (measure, mean) in JUDGED_MEANS {
+            check_mean(&measured, measure, summary.and_then(|summary| summary.get(mean)))?;
+        }
     }
     let k = correctness.and_then(|part| text(part.get("summary")?.get("k")));
     let pipeline = correctness.and_then(|part| text(part.get("pipeline")));
@@ -45,6 +60,17 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect();
     Ok(measured)
+}
+
+/// Refuses queries that repeat and values that are no numbers.
+fn check_judged(name: &str, judged: &[Value]) -> Result<(), ResultError> {
+    let kind = Kind::Gate;
+    check_unique(name, kind, "query_id", judged.iter().map(|query| query.get("query_id")))?;
+    for (query, (key, _)) in judged.iter().flat_map(|query| JUDGED.iter().map(move |c| (query, c)))
+    {
+        check_type(name, kind, key, query.get(*key))?;
+    }
+    Ok(())
 }
 
 fn add_judged(measured: &mut Measured, judged: &[Value]) {

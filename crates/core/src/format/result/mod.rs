@@ -2,9 +2,11 @@
 //!
 //! Replays, gates and scores as gbrain prints them with every row, runs (TREC lines or NDJSON) with
 //! the judgements they are measured against, and rows of benchmarks. Promises: a file that is
-//! something else, or lacks its rows, is an error that says what it is and how to make it whole.
+//! something else, or lacks its rows, is an error that says what it is and how to make it whole; so is
+//! one that no run can have written.
 
 mod benchmark;
+mod check;
 mod gate;
 mod replay;
 mod scores;
@@ -57,6 +59,16 @@ pub enum ResultError {
         /// Why.
         source: RunError,
     },
+    /// Rows or means that no run gives.
+    #[error("`{name}` can't be {kind} output: {reason}; make it again")]
+    Malformed {
+        /// The file.
+        name: String,
+        /// What it should be.
+        kind: Kind,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A version that this program does not know.
     #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
     Version {
@@ -79,7 +91,16 @@ pub struct Judge<'a> {
 }
 
 /// Reads a result of any kind.
+///
+/// A file whose values no run can have, whose queries repeat or whose means are not those of its rows
+/// is refused.
 pub fn read(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
+    let measured = read_any(name, bytes, judge)?;
+    check::check_values(&measured)?;
+    Ok(measured)
+}
+
+fn read_any(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| unknown("not text"))?;

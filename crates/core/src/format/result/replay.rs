@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::check::{check_mean, check_type, check_unique};
 use super::{ResultError, number, number_repeats, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 
@@ -14,19 +15,48 @@ const COLUMNS: [(&str, Role); 5] = [
     ("current_latency_ms", Role::Timing),
 ];
 
+/// The means of a summary, by the column they are the means of.
+const MEANS: [(&str, &str); 4] = [
+    ("jaccard", "mean_jaccard"),
+    ("top1Match", "top1_stability_rate"),
+    ("rbo", "mean_rbo"),
+    ("kendall_tau", "mean_kendall_tau"),
+];
+
 pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
     let Some(results) = object.get("results").and_then(Value::as_array) else {
         let (name, kind) = (name.to_owned(), Kind::Replay);
         return Err(ResultError::NoRows { name, kind, flag: "--verbose" });
     };
-    Ok(Measured {
+    check_rows(name, Kind::Replay, results)?;
+    let measured = Measured {
         name: name.to_owned(),
         kind: Kind::Replay,
         conditions: Vec::new(),
         notes: Vec::new(),
         columns: columns("", true),
         rows: rows(results, true),
-    })
+    };
+    check_means(&measured, object.get("summary"))?;
+    Ok(measured)
+}
+
+/// Refuses rows that repeat and values that are no numbers. A query may be replayed more than once, a
+/// line of the captures may not.
+pub(super) fn check_rows(name: &str, kind: Kind, results: &[Value]) -> Result<(), ResultError> {
+    check_unique(name, kind, "line", results.iter().map(|row| row.get("line")))?;
+    for (row, (key, _)) in results.iter().flat_map(|row| COLUMNS.iter().map(move |c| (row, c))) {
+        check_type(name, kind, key, row.get(*key))?;
+    }
+    Ok(())
+}
+
+/// Refuses a summary whose means are not those of the rows.
+pub(super) fn check_means(measured: &Measured, summary: Option<&Value>) -> Result<(), ResultError> {
+    for (measure, mean) in MEANS {
+        check_mean(measured, measure, summary.and_then(|summary| summary.get(mean)))?;
+    }
+    Ok(())
 }
 
 /// The columns of a replay, with a prefix before their names.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::check::{check_mean, check_type, check_unique};
 use super::{ResultError, number, role, text};
 use crate::compare::{Column, Kind, Measured, Row};
 
@@ -17,6 +18,12 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
         Some(summary) => summary.keys().cloned().collect(),
         None => Vec::new(),
     };
+    let kind = Kind::Scores;
+    check_unique(name, kind, "query_id", queries.iter().map(|query| query.get("query_id")))?;
+    let scores = |query: &Value, measure: &str| query.get("scores")?.get(measure).cloned();
+    for (query, measure) in queries.iter().flat_map(|query| names.iter().map(move |n| (query, n))) {
+        check_type(name, kind, measure, scores(query, measure).as_ref())?;
+    }
     let row = |query: &Value| {
         let id = text(query.get("query_id")).unwrap_or_default();
         let score = |name: &String| number(query.get("scores").and_then(|scores| scores.get(name)));
@@ -33,9 +40,9 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
     let mut conditions: Vec<(String, String)> =
         CONDITIONS.into_iter().filter_map(condition).collect();
     conditions.extend(text(object.get("qrels_hash")).map(|hash| ("qrels_hash".to_owned(), hash)));
-    Ok(Measured {
+    let measured = Measured {
         name: name.to_owned(),
-        kind: Kind::Scores,
+        kind,
         conditions,
         notes: Vec::new(),
         rows: queries.iter().map(row).collect(),
@@ -43,5 +50,9 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
             .iter()
             .map(|name| Column { measure: name.clone(), role: role(name) })
             .collect(),
-    })
+    };
+    for measure in &names {
+        check_mean(&measured, measure, object.get("summary").and_then(|all| all.get(measure)))?;
+    }
+    Ok(measured)
 }

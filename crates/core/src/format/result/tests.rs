@@ -49,7 +49,7 @@ fn gates() {
 
 #[test]
 fn scores_and_runs_agree() {
-    let scores = r#"{"schema_version":1,"summary":{"P@1":1.0,"RR":0.75},"counts":{"judged_queries":2,"judgements":2},
+    let scores = r#"{"schema_version":1,"summary":{"P@1":0.5,"RR":0.75},"counts":{"judged_queries":2,"judgements":2},
         "per_query":[{"query_id":"1","retrieved":1,"scores":{"P@1":1.0,"RR":1.0}},
                      {"query_id":"2","retrieved":2,"scores":{"P@1":0.0,"RR":0.5}}]}"#;
     let scores = read_one(scores).unwrap();
@@ -111,4 +111,109 @@ fn what_it_is_not() {
         let error = read_one(text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+fn refused(text: &str, expected: &str) {
+    let error = read_one(text).unwrap_err().to_string();
+    assert!(error.contains(expected), "{expected}: {error}");
+}
+
+#[test]
+fn scores_that_no_run_gives() {
+    let file = |summary: &str, rows: &[(&str, &str)]| {
+        let row = |(id, value): &(&str, &str)| {
+            format!(r#"{{"query_id":"{id}","retrieved":1,"scores":{{"nDCG@10":{value}}}}}"#)
+        };
+        let rows: Vec<String> = rows.iter().map(row).collect();
+        format!(
+            r#"{{"schema_version":1,"summary":{{"nDCG@10":{summary}}},"counts":{{"judged_queries":2}},
+                "per_query":[{}]}}"#,
+            rows.join(",")
+        )
+    };
+    assert!(read_one(&file("0.75", &[("a", "1"), ("b", "0.5")])).is_ok());
+    // As it is printed.
+    assert!(read_one(&file("0.6667", &[("a", "1"), ("b", "1"), ("c", "0")])).is_ok());
+    refused(&file("0.5", &[("a", "0"), ("a", "1")]), "`query_id` \"a\" stands twice");
+    refused(&file("5", &[("a", "5"), ("b", "5")]), "is 5, expected 0 to 1");
+    refused(&file("-1", &[("a", "-1"), ("b", "-1")]), "is -1, expected 0 to 1");
+    refused(&file("1", &[("a", "0"), ("b", "0")]), "says nDCG@10 1.0000, and its rows give 0.0000");
+    refused(&file("null", &[("a", "0"), ("b", "0")]), "says nDCG@10 none");
+    refused(&file("1", &[("a", "\"NaN\""), ("b", "1")]), "which is no number");
+    refused(&file("0", &[("a", "null"), ("b", "null")]), "its rows give none");
+}
+
+#[test]
+fn replays_and_gates_that_no_run_gives() {
+    let row = |line: usize, jaccard: &str, latency: &str| {
+        format!(
+            r#"{{"line":{line},"tool_name":"query","query":"q{line}","query_hash":"h{line}",
+                "jaccard":{jaccard},"top1Match":true,"rbo":1.0,"kendall_tau":-1.0,"captured_slugs":["x"],
+                "current_slugs":["x"],"current_latency_ms":{latency}}}"#
+        )
+    };
+    let file = |mean: &str, rows: &[String]| {
+        let rows = rows.join(",");
+        let summary = format!(r#"{{"rows_replayed":2,"mean_jaccard":{mean}}}"#);
+        let replay = format!(r#"{{"schema_version":1,"summary":{summary},"results":[{rows}]}}"#);
+        let gate = format!(
+            r#"{{"schema_version":1,"regression_gate":{{"ran":true,"summary":{summary},"results":[{rows}]}}}}"#
+        );
+        [replay, gate]
+    };
+    for text in file("0.75", &[row(1, "1", "3"), row(2, "0.5", "3")]) {
+        assert!(read_one(&text).is_ok());
+    }
+    for text in file("7", &[row(1, "7", "3"), row(2, "7", "3")]) {
+        refused(&text, "is 7, expected 0 to 1");
+    }
+    for text in file("1", &[row(1, "1", "3"), row(1, "1", "3")]) {
+        refused(&text, "`line` 1 stands twice");
+    }
+    for text in file("1", &[row(1, "0", "3"), row(2, "0", "3")]) {
+        refused(&text, "says jaccard 1.0000, and its rows give 0.0000");
+    }
+    refused(&file("1", &[row(1, "1", "-3")])[0], "is -3, expected 0 or more");
+}
+
+#[test]
+fn judged_queries_that_no_gate_gives() {
+    let file = |mean: &str, ids: [&str; 2], recall: &str| {
+        let row = |id: &str| {
+            format!(
+                r#"{{"query_id":"{id}","query":"q","relevant":["x"],"recall_at_k":{recall},
+                    "first_relevant_hit":true,"expected_top1_hit":null}}"#
+            )
+        };
+        format!(
+            r#"{{"schema_version":1,"correctness_gate":{{"ran":true,"summary":{{"k":3,
+                "mean_recall_at_k":{mean}}},"results":[{},{}]}}}}"#,
+            row(ids[0]),
+            row(ids[1])
+        )
+    };
+    assert!(read_one(&file("0.5", ["a", "b"], "0.5")).is_ok());
+    refused(&file("0.5", ["a", "a"], "0.5"), "stands twice");
+    refused(&file("2", ["a", "b"], "2"), "expected 0 to 1");
+    refused(&file("0.9", ["a", "b"], "0.5"), "its rows give 0.5000");
+}
+
+#[test]
+fn benchmarks_that_no_run_gives() {
+    let row = |id: &str, value: &str| {
+        format!(r#"{{"question_id":"{id}","recall_hit":true,"recall_all@5":{value}}}"#)
+    };
+    let lines = |rows: &[String]| rows.join("\n");
+    assert!(read_one(&lines(&[row("a", "1"), row("b", "0.5")])).is_ok());
+    refused(&lines(&[row("a", "0"), row("a", "1")]), "`question_id` \"a\" stands twice");
+    refused(&lines(&[row("a", "5"), row("b", "1")]), "`recall_all@5` of `a` is 5");
+    let document = |mean: &str| {
+        format!(
+            r#"{{"summary":{{"recall_all@5":{mean}}},"per_question":[{},{}]}}"#,
+            row("a", "1"),
+            row("b", "0")
+        )
+    };
+    assert!(read_one(&document("0.5")).is_ok());
+    refused(&document("1.0"), "its rows give 0.5000");
 }

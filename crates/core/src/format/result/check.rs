@@ -1,0 +1,107 @@
+//! Whether a result can be what its file says: values in the range of their measures, each query once,
+//! and means that are those of the rows.
+
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+use super::{ResultError, number};
+use crate::compare::{Kind, Measured, Role};
+use crate::measure::Measure;
+
+/// How far a mean may be from that of the rows: half of the fourth printed digit.
+const ROUNDING: f64 = 5e-5 + 1e-9;
+
+/// Measures of order, which may be opposite.
+const SIGNED: [&str; 1] = ["kendall_tau"];
+
+fn malformed(name: &str, kind: Kind, reason: String) -> ResultError {
+    ResultError::Malformed { name: name.to_owned(), kind, reason }
+}
+
+/// Refuses a value that its measure can't have.
+pub(super) fn check_values(measured: &Measured) -> Result<(), ResultError> {
+    for row in &measured.rows {
+        for (column, value) in measured.columns.iter().zip(&row.values) {
+            let Some(value) = value else { continue };
+            let (range, least, most) = match column.role {
+                Role::Timing => ("0 or more", 0.0, f64::MAX),
+                Role::Quality if SIGNED.contains(&column.measure.as_str()) => {
+                    ("-1 to 1", -1.0, 1.0)
+                }
+                Role::Quality | Role::Binary => ("0 to 1", 0.0, 1.0),
+            };
+            // A sum of shares may pass 1 by what rounding adds.
+            if !(least..=most).contains(value) && (value - 1.0).abs() > 1e-9 {
+                let (measure, key) = (&column.measure, &row.key);
+                let reason = format!("`{measure}` of `{key}` is {value}, expected {range}");
+                return Err(malformed(&measured.name, measured.kind, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a query, or a row by its line, that stands twice.
+pub(super) fn check_unique<'a>(
+    name: &str,
+    kind: Kind,
+    field: &str,
+    ids: impl Iterator<Item = Option<&'a Value>>,
+) -> Result<(), ResultError> {
+    let mut seen = FxHashSet::default();
+    for id in ids.flatten().filter(|id| !id.is_null()).map(Value::to_string) {
+        if !seen.insert(id.clone()) {
+            return Err(malformed(name, kind, format!("`{field}` {id} stands twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a value that should be a number, a yes or no, or null, and is something else.
+pub(super) fn check_type(
+    name: &str,
+    kind: Kind,
+    measure: &str,
+    value: Option<&Value>,
+) -> Result<(), ResultError> {
+    let is_measured = value.is_none_or(|value| value.is_null() || number(Some(value)).is_some());
+    if is_measured {
+        return Ok(());
+    }
+    let found = value.map(Value::to_string).unwrap_or_default();
+    Err(malformed(name, kind, format!("`{measure}` is {found}, which is no number")))
+}
+
+/// Refuses a mean that the rows do not give. Nothing is checked where the file states none.
+pub(super) fn check_mean(
+    measured: &Measured,
+    measure: &str,
+    stated: Option<&Value>,
+) -> Result<(), ResultError> {
+    let Some(at) = measured.columns.iter().position(|column| column.measure == measure) else {
+        return Ok(());
+    };
+    let values: Vec<f64> = measured.rows.iter().filter_map(|row| row.values[at]).collect();
+    let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    let stated = match stated {
+        None => return Ok(()),
+        Some(stated) => number(Some(stated)),
+    };
+    let is_same = match (stated, mean) {
+        (Some(stated), Some(mean)) => (stated - mean).abs() <= ROUNDING,
+        (None, None) => true,
+        (_, _) => false,
+    };
+    if is_same {
+        return Ok(());
+    }
+    let shown = |mean: Option<f64>| mean.map_or("none".to_owned(), |mean| format!("{mean:.4}"));
+    let reason =
+        format!("its summary says {measure} {}, and its rows give {}", shown(stated), shown(mean));
+    Err(malformed(&measured.name, measured.kind, reason))
+}
+
+/// Whether a key is the name of a measure of rankings, whose values are shares.
+pub(super) fn is_measure(name: &str) -> bool {
+    name == "turn_recall" || name.parse::<Measure>().is_ok()
+}
