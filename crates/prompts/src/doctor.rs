@@ -57,7 +57,11 @@ fn of_readable(library: &Library, prompt: &Prompt) -> Result<Vec<Finding>, Promp
     };
     let standing = Standing::read(library, prompt)?;
     let mut found = checkup(&parts);
-    found.extend(check_evidence(&prompt.id, prompt.meta.status, standing.unsupported.as_ref()));
+    found.extend(check_evidence(
+        &prompt.id,
+        prompt.meta.status,
+        standing.missing_evidence.as_ref(),
+    ));
     found.extend(check_hooks(prompt));
     let cases = prompt.cases().into_iter().map(|case| prompt.case(&case).err());
     let unreadable = cases.chain([prompt.aliases().err()]).flatten();

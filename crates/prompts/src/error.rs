@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gbrain_core::fault::Fault;
 use gbrain_core::prompt::{
-    FlatError, IndexError, MetaError, SkillError, Stale, Status, Unsupported, VarError,
+    FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
 };
 
 /// Why something could not be done with a prompt.
@@ -101,11 +101,11 @@ pub enum PromptError {
     NotReady(String),
     /// A prompt whose status does not rest on evidence.
     #[error("prompt `{id}` is not shown to be ready: {why}")]
-    Unsupported {
+    NoEvidence {
         /// The prompt.
         id: String,
         /// What is missing.
-        why: Unsupported,
+        why: MissingEvidence,
     },
     /// A hook that can't be run, or would check nothing.
     #[error("{} can't be used: {reason}", path.display())]
@@ -174,7 +174,7 @@ impl PromptError {
             }
             Self::Ready { id, stale: None } => format!("to collect new evidence: eva demote {id}"),
             Self::NotReady(_) => "promote it first, or --force".to_owned(),
-            Self::Unsupported { id, why } => format!("{}, or --force", why.remedy(id)),
+            Self::NoEvidence { id, why } => format!("{}, or --force", why.remedy(id)),
             Self::Hook { .. } => {
                 "nothing was sent: correct the file, or make it not executable".to_owned()
             }
@@ -200,7 +200,7 @@ impl From<PromptError> for Fault {
             E::Exists(_) | E::Ready { .. } | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
                 "conflict"
             }
-            E::Unsupported { .. } => "conflict",
+            E::NoEvidence { .. } => "conflict",
             E::Io { .. } | E::NotAFile(_) | E::RowNotWritten { .. } => "io",
             _ => "input",
         };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gbrain_core::prompt::{Status, Unsupported, skill};
+use gbrain_core::prompt::{MissingEvidence, Status, skill};
 
 use crate::new::replace;
 use crate::{Library, Prompt, PromptError, Standing};
@@ -44,14 +44,14 @@ pub fn export_skill(
 #[derive(Debug, Clone)]
 enum Refusal {
     NotReady(String),
-    Unsupported { id: String, why: Unsupported },
+    NoEvidence { id: String, why: MissingEvidence },
 }
 
 impl From<Refusal> for PromptError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::NotReady(id) => Self::NotReady(id),
-            Refusal::Unsupported { id, why } => Self::Unsupported { id, why },
+            Refusal::NoEvidence { id, why } => Self::NoEvidence { id, why },
         }
     }
 }
@@ -61,6 +61,6 @@ fn refusal(library: &Library, prompt: &Prompt) -> Result<Option<Refusal>, Prompt
     if prompt.meta.status != Status::Ready {
         return Ok(Some(Refusal::NotReady(id)));
     }
-    let why = Standing::read(library, prompt)?.unsupported;
-    Ok(why.map(|why| Refusal::Unsupported { id, why }))
+    let why = Standing::read(library, prompt)?.missing_evidence;
+    Ok(why.map(|why| Refusal::NoEvidence { id, why }))
 }

@@ -47,7 +47,7 @@ impl Hooks {
 pub(crate) fn check_guard(prompt: &Prompt) -> Result<(), PromptError> {
     match checked(prompt, GUARD, prompt.hooks.guard.as_deref()) {
         // A guard that has nothing to say lets everything pass, which is what an author may want for now.
-        Err(Unusable { is_empty: true, .. }) => Ok(()),
+        Err(UnusableHook { is_empty: true, .. }) => Ok(()),
         other => other.map_err(|unusable| unusable.error),
     }
 }
@@ -57,16 +57,16 @@ pub(crate) fn check_verifier(prompt: &Prompt) -> Result<(), PromptError> {
     checked(prompt, VERIFIER, prompt.hooks.verifier.as_deref()).map_err(|unusable| unusable.error)
 }
 
-struct Unusable {
+struct UnusableHook {
     is_empty: bool,
     error: PromptError,
 }
 
-fn checked(prompt: &Prompt, name: &str, content: Option<&[u8]>) -> Result<(), Unusable> {
+fn checked(prompt: &Prompt, name: &str, content: Option<&[u8]>) -> Result<(), UnusableHook> {
     let Some(content) = content else { return Ok(()) };
     let unusable = |is_empty, reason: String| {
         let error = PromptError::Hook { path: prompt.file(name), reason };
-        Err(Unusable { is_empty, error })
+        Err(UnusableHook { is_empty, error })
     };
     match Script::parse(content) {
         Err(error) => {

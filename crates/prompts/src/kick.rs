@@ -134,7 +134,7 @@ fn milliseconds(duration: Duration) -> u64 {
 }
 
 /// A row that was appended.
-struct Appended {
+struct AppendedRow {
     row: UsageRow,
     line: String,
     at: Timestamp,
@@ -144,7 +144,7 @@ fn append(
     prompt: &Prompt,
     mut row: UsageRow,
     clock: &dyn Fn() -> Timestamp,
-) -> Result<Appended, PromptError> {
+) -> Result<AppendedRow, PromptError> {
     let (mut line, mut at) = (row.to_line(), row.ts);
     let appended = log::append(&prompt.usage_log(), || {
         // Taken while no other process appends, so that times rise with lines.
@@ -154,7 +154,7 @@ fn append(
         line.clone()
     });
     match appended {
-        Ok(()) => Ok(Appended { row, line, at }),
+        Ok(()) => Ok(AppendedRow { row, line, at }),
         Err(error) if row.sent => Err(PromptError::RowNotWritten {
             row: line.trim_end().to_owned(),
             source: Box::new(error),
@@ -164,7 +164,7 @@ fn append(
 }
 
 /// Records the text that a run was of.
-fn record(prompt: &Prompt, row: &Appended, model: Option<&str>) -> Result<(), PromptError> {
+fn record(prompt: &Prompt, row: &AppendedRow, model: Option<&str>) -> Result<(), PromptError> {
     let record = RunRecord::new(row.at, prompt.hash_with(model), &row.line);
     log::append(&prompt.run_log(), || record.to_line())
 }
@@ -296,7 +296,7 @@ fn judge(
     if sent.trouble.is_some() {
         return (None, Vec::new());
     }
-    let lost = [&sent.unwritten.read, &sent.unwritten.file].into_iter().flatten().next();
+    let lost = [&sent.write_errors.read, &sent.write_errors.file].into_iter().flatten().next();
     let verification = match (signals.received(), lost) {
         (Some(signal), _) => Verification::Killed(signal),
         (None, Some(error)) => Verification::NotRun(std::io::Error::other(error.to_string())),
@@ -328,8 +328,8 @@ fn judge(
 /// Where the caller's answer is not whole. A reader that closed its end of a pipe has what it wanted.
 fn unwritten(kick: &Kick, sent: &Sent) -> Vec<RunProblem> {
     let is_closed = |error: &&std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
-    let stdout = sent.unwritten.watcher.as_ref().filter(|error| !is_closed(error));
-    let kept = sent.unwritten.kept.as_ref().zip(kick.keep_output.as_ref());
+    let stdout = sent.write_errors.watcher.as_ref().filter(|error| !is_closed(error));
+    let kept = sent.write_errors.kept.as_ref().zip(kick.keep_output.as_ref());
     let problem = |place: String, error: &std::io::Error| RunProblem::AnswerNotWritten {
         place,
         reason: error.to_string(),

@@ -37,12 +37,12 @@ pub struct Sent {
     /// Why the command did not run, if it did not.
     pub trouble: Option<String>,
     /// Where the answer could not be written, and why.
-    pub(crate) unwritten: Unwritten,
+    pub(crate) write_errors: WriteErrors,
 }
 
 /// The first error of each place that the answer is written to.
 #[derive(Debug, Default)]
-pub(crate) struct Unwritten {
+pub(crate) struct WriteErrors {
     pub(crate) file: Option<io::Error>,
     pub(crate) kept: Option<io::Error>,
     pub(crate) watcher: Option<io::Error>,
@@ -132,12 +132,12 @@ impl Command {
             Err(error) => return self.not_run(&error),
         };
         feed(&mut child, prompt);
-        let mut unwritten = Unwritten::default();
-        let output_words = tee(&mut child, places, &mut unwritten);
+        let mut write_errors = WriteErrors::default();
+        let output_words = tee(&mut child, places, &mut write_errors);
         let exit_code = match signals.wait(&mut child) {
             Ok(status) => exit_code(status),
             Err(error) => {
-                unwritten.read.get_or_insert(error);
+                write_errors.read.get_or_insert(error);
                 NOT_RUNNABLE
             }
         };
@@ -147,15 +147,15 @@ impl Command {
         let trouble = is_missing.then(|| {
             format!("`{}` ended with {exit_code}: it could not run the model", self.program())
         });
-        Sent { exit_code, output_words, duration, trouble, unwritten }
+        Sent { exit_code, output_words, duration, trouble, write_errors }
     }
 
     fn not_run(&self, error: &io::Error) -> Sent {
         let exit_code =
             if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
         let trouble = Some(format!("`{}` can't be run: {error}", self.program()));
-        let unwritten = Unwritten::default();
-        Sent { exit_code, output_words: 0, duration: Duration::ZERO, trouble, unwritten }
+        let write_errors = WriteErrors::default();
+        Sent { exit_code, output_words: 0, duration: Duration::ZERO, trouble, write_errors }
     }
 
     /// Sends a prompt and waits for the whole answer, so long and no longer.
@@ -198,7 +198,7 @@ fn feed(child: &mut Child, prompt: &str) {
 
 /// Copies what a child writes, and counts its words. A place that takes no more is no reason to stop: the child
 /// would be ended by it, and the other places would have half an answer.
-fn tee(child: &mut Child, places: &mut Places<'_>, unwritten: &mut Unwritten) -> u64 {
+fn tee(child: &mut Child, places: &mut Places<'_>, write_errors: &mut WriteErrors) -> u64 {
     let Some(mut stdout) = child.stdout.take() else { return 0 };
     let (mut words, mut block) = (Words::default(), vec![0; 64 << 10]);
     loop {
@@ -207,17 +207,17 @@ fn tee(child: &mut Child, places: &mut Places<'_>, unwritten: &mut Unwritten) ->
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                unwritten.read = Some(error);
+                write_errors.read = Some(error);
                 return words.count();
             }
         };
         let part = &block[..read];
         words.add(part);
-        write_unless_failed(&mut unwritten.file, places.file, part);
+        write_unless_failed(&mut write_errors.file, places.file, part);
         if let Some(kept) = &mut places.kept {
-            write_unless_failed(&mut unwritten.kept, kept, part);
+            write_unless_failed(&mut write_errors.kept, kept, part);
         }
-        write_unless_failed(&mut unwritten.watcher, places.watcher, part);
+        write_unless_failed(&mut write_errors.watcher, places.watcher, part);
     }
 }
 

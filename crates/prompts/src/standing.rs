@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use gbrain_core::prompt::{
-    Evidence, Gate, Green, Requirement, Stale, Transition, Unsupported, eval_rows, evidence_lines,
-    last_whole, progress,
+    Evidence, Gate, Green, MissingEvidence, Requirement, Stale, Transition, eval_rows,
+    evidence_lines, last_whole, progress,
 };
 use gbrain_core::usage::Summary;
 
@@ -28,7 +28,7 @@ pub struct Standing {
     /// A status that was given to another text.
     pub stale: Option<Stale>,
     /// Why its status does not rest on evidence.
-    pub unsupported: Option<Unsupported>,
+    pub missing_evidence: Option<MissingEvidence>,
     /// Lines that are not rows, by file.
     pub malformed: MalformedLines,
 }
@@ -54,7 +54,7 @@ impl Standing {
             eval,
             gate: Transition::from(status).map(gate),
             stale: Stale::of(&evidence, status, &hashes),
-            unsupported: Unsupported::of(&evidence, status, &hashes, reached.as_ref()),
+            missing_evidence: MissingEvidence::of(&evidence, status, &hashes, reached.as_ref()),
             evidence: evidence.last().filter(|last| last.to == status).cloned(),
             malformed: [
                 (".usage.jsonl", usage.malformed),

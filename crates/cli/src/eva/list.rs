@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::fault::chain;
-use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody, unsupported};
+use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody, missing_evidence};
 use gbrain_core::prompt::Status;
 use gbrain_prompts::{Library, Listed, Standing};
 
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
     } else {
         let cells = prompts.iter().map(|row| {
             let status = row.status.map_or("unreadable", Status::name);
-            let mark = if row.unsupported.is_some() { " (no evidence)" } else { "" };
+            let mark = if row.missing_evidence.is_some() { " (no evidence)" } else { "" };
             let status = format!("{status}{mark}");
             let said = row.error.as_ref().or(row.summary.as_ref()).cloned().unwrap_or_default();
             vec![row.id.clone(), status, row.version.clone().unwrap_or_default(), said]
@@ -49,7 +49,9 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
 /// A row that says whether its status rests on evidence.
 fn with_support(library: &Library, listed: &Listed, mut row: PromptRow) -> PromptRow {
     match listed.prompt.as_ref().map(|prompt| Standing::read(library, prompt)) {
-        Ok(Ok(standing)) => row.unsupported = unsupported(standing.unsupported.as_ref()),
+        Ok(Ok(standing)) => {
+            row.missing_evidence = missing_evidence(standing.missing_evidence.as_ref())
+        }
         Ok(Err(error)) => row.error = Some(chain(&error)),
         Err(_) => (),
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{
-    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, stale, unsupported,
+    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::Standing;
 
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         eval: standing.eval.name(),
         evidence: standing.evidence.as_ref().map(EvidenceLine::new),
         stale: stale(standing.stale.as_ref()),
-        unsupported: unsupported(standing.unsupported.as_ref()),
+        missing_evidence: missing_evidence(standing.missing_evidence.as_ref()),
     };
     if context.terminal.is_json() {
         context.terminal.json(&body);
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         context.terminal.out(text(&body));
     }
     warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
-    if let Some(why) = &standing.unsupported {
+    if let Some(why) = &standing.missing_evidence {
         context.terminal.warn(format!("{why}: {}", why.remedy(&prompt.id)));
     }
     Ok(Exit::Pass)
@@ -72,7 +72,7 @@ fn text(body: &ShowBody<'_>) -> String {
     let not_counted = body.gate.as_ref().and_then(|gate| not_counted(gate, body.id));
     match &body.gate {
         Some(gate) => say("next", next(gate)),
-        None if body.unsupported.is_some() => {
+        None if body.missing_evidence.is_some() => {
             say("next", "nothing: `ready` has no evidence".to_owned())
         }
         None => say("next", "nothing: it is ready".to_owned()),

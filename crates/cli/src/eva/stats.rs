@@ -3,7 +3,7 @@
 use clap::Args;
 use gbrain_core::fault::chain;
 use gbrain_core::format::prompts::{
-    GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, stale, unsupported,
+    GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::{Library, Listed, MalformedLines, Standing};
 
@@ -69,7 +69,7 @@ fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<MalformedL
             row.usage = Some(UsageBody::new(&standing.usage));
             row.latest_durations_ms = Some(standing.usage.latest_durations());
             row.stale = stale(standing.stale.as_ref());
-            row.unsupported = unsupported(standing.unsupported.as_ref());
+            row.missing_evidence = missing_evidence(standing.missing_evidence.as_ref());
             (row, Some(standing.malformed))
         }
         Err(error) => {
@@ -84,7 +84,7 @@ fn cells(row: &PromptRow) -> Vec<String> {
         return vec![row.id.clone(), "unreadable".to_owned()];
     };
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let support = match (&row.stale, &row.unsupported) {
+    let support = match (&row.stale, &row.missing_evidence) {
         (Some(_), _) => Some("stale"),
         (None, Some(_)) => Some("no evidence"),
         (None, None) => None,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::logs::{EvidenceLine, UsageLine};
-use crate::prompt::{Finding, Gate, Level, Meta, Stale, Status, Unsupported};
+use crate::prompt::{Finding, Gate, Level, Meta, MissingEvidence, Stale, Status};
 use crate::usage::{Median, Summary};
 
 /// The version of these bodies.
@@ -142,7 +142,7 @@ pub struct ShowBody<'a> {
     /// Why that is about another text.
     pub stale: Option<String>,
     /// Why its status does not rest on evidence.
-    pub unsupported: Option<String>,
+    pub missing_evidence: Option<String>,
 }
 
 /// A variable that a prompt takes.
@@ -208,7 +208,7 @@ pub struct PromptRow {
     pub stale: Option<String>,
     /// Why its status does not rest on evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unsupported: Option<String>,
+    pub missing_evidence: Option<String>,
     /// Why it can't be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -326,6 +326,6 @@ pub fn stale(stale: Option<&Stale>) -> Option<String> {
 }
 
 /// A status without evidence in words.
-pub fn unsupported(unsupported: Option<&Unsupported>) -> Option<String> {
-    unsupported.map(ToString::to_string)
+pub fn missing_evidence(missing_evidence: Option<&MissingEvidence>) -> Option<String> {
+    missing_evidence.map(ToString::to_string)
 }

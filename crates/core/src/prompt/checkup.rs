@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::evaluation::Evaluation;
-use super::evidence::Unsupported;
+use super::evidence::MissingEvidence;
 use super::meta::{Meta, Status};
 use super::template::placeholders;
 use super::words::words;
@@ -154,11 +154,11 @@ fn check_size(template: &str, findings: &mut Findings) {
 pub fn check_evidence(
     id: &str,
     status: Status,
-    unsupported: Option<&Unsupported>,
+    missing_evidence: Option<&MissingEvidence>,
 ) -> Option<Finding> {
     let level = if status == Status::Ready { Level::Problem } else { Level::Warning };
-    let message = |why: &Unsupported| format!("{why}: {}", why.remedy(id));
-    unsupported.map(|why| Finding { level, message: message(why) })
+    let message = |why: &MissingEvidence| format!("{why}: {}", why.remedy(id));
+    missing_evidence.map(|why| Finding { level, message: message(why) })
 }
 
 /// Lines of a log that are not rows.

@@ -134,9 +134,9 @@ impl Stale {
 
 /// Why a status above draft does not rest on evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unsupported {
+pub enum MissingEvidence {
     /// No line of `.promotions.jsonl` leads to it: it was typed, or the log is gone.
-    Unrecorded(Status),
+    NotPromoted(Status),
     /// It was given to another prompt.
     Stale(Stale),
     /// The logs do not hold what its gate asks for.
@@ -150,7 +150,7 @@ pub enum Unsupported {
     },
 }
 
-impl Unsupported {
+impl MissingEvidence {
     /// Checks a status against the lines of promotions and the gate that leads to it.
     pub fn of(
         evidence: &[Evidence],
@@ -160,7 +160,7 @@ impl Unsupported {
     ) -> Option<Self> {
         let gate = gate.filter(|_| status != Status::Draft)?;
         let Some(last) = evidence.last().filter(|last| last.to == status) else {
-            return Some(Self::Unrecorded(status));
+            return Some(Self::NotPromoted(status));
         };
         if let Some(stale) = Stale::of(evidence, status, hashes) {
             return Some(Self::Stale(stale));
@@ -172,7 +172,7 @@ impl Unsupported {
     /// The commands that make what is missing.
     pub fn remedy(&self, id: &str) -> String {
         match self {
-            Self::Unrecorded(_) | Self::Stale(_) => {
+            Self::NotPromoted(_) | Self::Stale(_) => {
                 format!("`eva demote {id}`, then `eva promote {id}` says what is missing")
             }
             Self::Unmet { unmet, .. } => {
@@ -183,10 +183,10 @@ impl Unsupported {
     }
 }
 
-impl std::fmt::Display for Unsupported {
+impl std::fmt::Display for MissingEvidence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unrecorded(status) => {
+            Self::NotPromoted(status) => {
                 write!(f, "`{status}` has no evidence: .promotions.jsonl has no promotion to it")
             }
             Self::Stale(stale) => write!(f, "the evidence is stale: {stale}"),
@@ -291,7 +291,7 @@ mod tests {
         let lines = [evidence(Status::Ready, "a")];
         let of = |lines: &[Evidence], status, template, verified| {
             let gate = gate(verified);
-            let found = Unsupported::of(lines, status, &hashes(template, "p"), Some(&gate));
+            let found = MissingEvidence::of(lines, status, &hashes(template, "p"), Some(&gate));
             found.map(|found| format!("{found}: {}", found.remedy("greet")))
         };
         assert_eq!(of(&lines, Status::Ready, "a", 10), None);

@@ -28,7 +28,7 @@ pub use checkup::{
     old_layout,
 };
 pub use evaluation::{Case, Evaluation, Inputs, Rubric, Triggering};
-pub use evidence::{Evidence, HashScope, Move, Stale, Unsupported, evidence_lines};
+pub use evidence::{Evidence, HashScope, MissingEvidence, Move, Stale, evidence_lines};
 pub use fingerprint::{Fingerprint, PromptHashes};
 pub use history::{EvalRow, Green, eval_rows, last_whole};
 pub use index::{IndexError, IndexRow, alias_block, rewrite_aliases, rewrite_readme};

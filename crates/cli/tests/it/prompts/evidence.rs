@@ -51,8 +51,8 @@ fn refused(library: &Library, why: &str) {
     assert!(!library.path("dist/skills/greet/SKILL.md").exists());
     let json: serde_json::Value =
         serde_json::from_str(&library.eva(&["list", "--json"], 0).stdout).unwrap();
-    assert!(json["prompts"][0]["unsupported"].as_str().unwrap().contains(why), "{json}");
-    assert!(library.show()["unsupported"].as_str().unwrap().contains(why));
+    assert!(json["prompts"][0]["missing_evidence"].as_str().unwrap().contains(why), "{json}");
+    assert!(library.show()["missing_evidence"].as_str().unwrap().contains(why));
     assert!(library.eva(&["list"], 0).stdout.contains("(no evidence)"));
 }
 
@@ -61,7 +61,7 @@ fn a_prompt_that_earned_its_status_is_exported() {
     let library = ready();
     library.eva(&["doctor"], 0);
     library.eva(&["export-skill", "greet"], 0);
-    assert_eq!(library.show()["unsupported"], serde_json::Value::Null);
+    assert_eq!(library.show()["missing_evidence"], serde_json::Value::Null);
     assert!(!library.eva(&["list"], 0).stdout.contains("no evidence"));
     assert_eq!(library.rows().len(), 10);
     assert!(library.rows().iter().all(|row| row.as_object().unwrap().len() == 9));

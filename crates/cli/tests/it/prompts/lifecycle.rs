@@ -350,6 +350,11 @@ fn lists_and_layouts() {
     assert_eq!(library.kick(&["old", "--var", "this=that"], 0).stdout, "Do that.\n");
     library.eva(&["new", "copy", "--from", "greet"], 0);
     library.eva(&["new", "copy"], 2);
+    // A folder of the old layout is a status without evidence.
+    let ran = library.eva(&["index"], 0);
+    assert!(ran.stderr.contains("old: `ready` has no evidence"), "{}", ran.stderr);
+    assert!(library.eva(&["doctor"], 1).stdout.contains("`eva demote old`"));
+    library.eva(&["demote", "old", "--to", "draft"], 0);
     library.eva(&["doctor"], 0);
     let stats: serde_json::Value =
         serde_json::from_str(&library.eva(&["stats", "--json"], 0).stdout).unwrap();

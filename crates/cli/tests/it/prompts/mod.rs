@@ -5,7 +5,7 @@ mod kick;
 mod lifecycle;
 mod many;
 mod newcomer;
-
+mod promises;
 mod rows;
 mod seed;
 
