@@ -307,7 +307,11 @@ mod tests {
         );
         let mut forced = evidence(Status::Ready, "a");
         forced.action = Move::Forced;
-        assert!(of(&[forced.clone()], Status::Ready, "a", 4).unwrap().contains("(it was forced)"));
+        assert!(
+            of(std::slice::from_ref(&forced), Status::Ready, "a", 4)
+                .unwrap()
+                .contains("(it was forced)")
+        );
         assert_eq!(of(&[forced], Status::Ready, "a", 10), None);
     }
 }

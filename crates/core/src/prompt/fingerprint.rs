@@ -112,7 +112,7 @@ mod tests {
         let (a, b) = (input("a", Some("1")), input("b", Some("2")));
         assert_eq!(of(&[a.clone(), b.clone()]), of(&[b.clone(), a.clone()]));
         let required = Input { required: true, ..a.clone() };
-        assert_eq!(of(&[a.clone()]), of(&[required]));
+        assert_eq!(of(std::slice::from_ref(&a)), of(&[required]));
         assert_eq!(of(&[a.clone(), input("c", None)]), of(&[a]));
     }
 }

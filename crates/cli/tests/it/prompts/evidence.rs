@@ -85,7 +85,8 @@ fn a_text_needs_runs_of_its_own() {
 
 #[test]
 fn every_part_of_a_prompt_that_changes_makes_its_evidence_stale() {
-    let changes: [(&str, fn(&Library)); 7] = [
+    type Change = fn(&Library);
+    let changes: [(&str, Change); 7] = [
         ("text", |library| edit(library, TEXT, "Hello", "Hi")),
         ("verifier", |library| edit(library, "prompts/greet/verify.sh", "grep", "true || grep")),
         ("verifier gone", |library| {
