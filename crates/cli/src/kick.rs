@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use gbrain_core::format::logs::UsageLine;
 use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
-use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt};
+use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt, RunProblem};
 use jiff::Timestamp;
 
 use crate::error::CliError;
@@ -22,8 +22,11 @@ use crate::terminal::Terminal;
     kick review --var-file a.diff --send --keep-output review.md\n\n\
     The prompt is piped into the command of `send` in eva.yml, or of EVA_SEND_CMD, by default \
     `claude -p`. Without --send nothing leaves this machine.\n\n\
-    Exit codes: that of the command; 0 without --send; 1 if guard.sh refused; 2 if nothing could be \
-    run; 3 with --strict if verify.sh refused the answer."
+    Exit codes: that of the command, 127 if it is not there, 126 if it may not run, 128 and the signal if \
+    one ended it. If the command ended with 0: 0; 128 and the signal if one interrupted the run; 2 if \
+    verify.sh gave no verdict or the answer or the row could not be written; 3 with --strict if verify.sh refused \
+    the answer. Before anything is sent: 1 if guard.sh refused, 2 if something is missing or can't be used. 0 \
+    without --send."
 )]
 pub(crate) struct KickArgs {
     /// The prompt, or one of its aliases.
@@ -151,12 +154,13 @@ impl Write for Watcher {
 fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Vec<u8>>) {
     kicked.talk.iter().for_each(|line| terminal.remark(line));
     if let Some(trouble) = &kicked.trouble {
-        terminal.warn(trouble);
+        terminal.warn(format!("{trouble}; the run counts for nothing"));
     }
+    kicked.problems.iter().for_each(|problem| terminal.warn(problem.to_string()));
     for key in &kicked.rendered.unset {
         terminal.warn(format!("{{{{{key}}}}} has no value and was left as it is"));
     }
-    if kicked.row.verified == Some(false) {
+    if is_refuted(kicked) {
         terminal.warn("verify.sh refused the answer");
     }
     if terminal.is_json() {
@@ -170,17 +174,33 @@ fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Ve
                 .filter(|_| kicked.row.sent)
                 .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
             trouble: kicked.trouble.as_deref(),
+            problems: kicked.problems.iter().map(ToString::to_string).collect(),
+            counts: kicked.is_recorded,
         });
     } else if !kicked.row.sent {
         terminal.plain(&kicked.rendered.text);
     }
 }
 
-/// That of the command, unless only the verifier has something against it.
+/// Whether the verifier has a verdict against the answer.
+fn is_refuted(kicked: &Kicked) -> bool {
+    let has_no_verdict = |problem: &RunProblem| {
+        matches!(problem, RunProblem::Interrupted(_) | RunProblem::NoVerdict(_))
+    };
+    kicked.row.verified == Some(false) && !kicked.problems.iter().any(has_no_verdict)
+}
+
+/// That of the command, unless something else went wrong.
 fn exit_code(kicked: &Kicked, is_strict: bool) -> u8 {
-    match u8::try_from(kicked.row.exit_code) {
-        Ok(0) if is_strict && kicked.row.verified == Some(false) => REFUTED,
-        Ok(code) => code,
-        Err(_) => u8::MAX,
+    let signal = kicked.problems.iter().find_map(|problem| match problem {
+        RunProblem::Interrupted(signal) => u8::try_from(128 + signal).ok(),
+        _ => None,
+    });
+    match (u8::try_from(kicked.row.exit_code), signal) {
+        (Ok(0), Some(signal)) => signal,
+        (Ok(0), None) if !kicked.problems.is_empty() => NO_VERDICT,
+        (Ok(0), None) if is_strict && is_refuted(kicked) => REFUTED,
+        (Ok(code), _) => code,
+        (Err(_), _) => u8::MAX,
     }
 }

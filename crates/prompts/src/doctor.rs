@@ -5,7 +5,7 @@ use gbrain_core::prompt::{
     Finding, Level, Parts, check_aliases, check_evidence, check_log, checkup, old_layout,
 };
 
-use crate::{Library, Listed, Prompt, PromptError, Standing};
+use crate::{Library, Listed, Prompt, PromptError, Standing, hook};
 
 /// What was found.
 #[derive(Debug)]
@@ -55,18 +55,34 @@ fn of_readable(library: &Library, prompt: &Prompt) -> Result<Vec<Finding>, Promp
         template: &prompt.template.text,
         eval: eval.as_deref(),
     };
-    let standing = Standing::read(prompt, &library.settings)?;
+    let standing = Standing::read(library, prompt)?;
     let mut found = checkup(&parts);
     found.extend(check_evidence(
+        &prompt.id,
         prompt.meta.status,
-        standing.evidence.as_ref(),
-        standing.stale.as_ref(),
+        standing.missing_evidence.as_ref(),
     ));
+    found.extend(check_hooks(prompt));
     let cases = prompt.cases().into_iter().map(|case| prompt.case(&case).err());
     let unreadable = cases.chain([prompt.aliases().err()]).flatten();
     found.extend(unreadable.map(|error| problem(&error)));
     found.extend(standing.malformed.iter().filter_map(|(file, count)| check_log(file, *count)));
     Ok(found)
+}
+
+/// Hooks that can't run, or that would not be run.
+fn check_hooks(prompt: &Prompt) -> Vec<Finding> {
+    let unusable = [hook::check_guard(prompt).err(), hook::check_verifier(prompt).err()];
+    let mut found: Vec<Finding> =
+        unusable.into_iter().flatten().map(|error| problem(&error)).collect();
+    found.extend(prompt.hooks.ignored.iter().map(|name| Finding {
+        level: Level::Warning,
+        message: format!(
+            "{name} is not executable and is not run: chmod +x prompts/{}/{name}",
+            prompt.id
+        ),
+    }));
+    found
 }
 
 fn of_aliases(listed: &[Listed]) -> Vec<(String, Finding)> {

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use gbrain_core::fault::Fault;
-use gbrain_core::prompt::{FlatError, IndexError, MetaError, SkillError, Stale, Status, VarError};
+use gbrain_core::prompt::{
+    FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
+};
 
 /// Why something could not be done with a prompt.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +99,36 @@ pub enum PromptError {
     /// A prompt that is not far enough for a skill.
     #[error("prompt `{0}` is not ready")]
     NotReady(String),
+    /// A prompt whose status does not rest on evidence.
+    #[error("prompt `{id}` is not shown to be ready: {why}")]
+    NoEvidence {
+        /// The prompt.
+        id: String,
+        /// What is missing.
+        why: MissingEvidence,
+    },
+    /// A hook that can't be run, or would check nothing.
+    #[error("{} can't be used: {reason}", path.display())]
+    Hook {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file that must be a regular one and is a directory, a device or a pipe.
+    #[error("{} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// A signal that came before anything was sent.
+    #[error("signal {0} came before anything was sent")]
+    Interrupted(i32),
+    /// A row that could not be appended after its run was sent.
+    #[error("the run was sent and its row could not be appended; the row is {row}")]
+    RowNotWritten {
+        /// The row.
+        row: String,
+        /// Why.
+        source: Box<PromptError>,
+    },
     /// A prompt that can't be a skill.
     #[error(transparent)]
     Skill(#[from] SkillError),
@@ -142,6 +174,16 @@ impl PromptError {
             }
             Self::Ready { id, stale: None } => format!("to collect new evidence: eva demote {id}"),
             Self::NotReady(_) => "promote it first, or --force".to_owned(),
+            Self::NoEvidence { id, why } => format!("{}, or --force", why.remedy(id)),
+            Self::Hook { .. } => {
+                "nothing was sent: correct the file, or make it not executable".to_owned()
+            }
+            Self::NotAFile(_) => {
+                "move it away: a file of that name is made when it is needed".to_owned()
+            }
+            Self::RowNotWritten { .. } => {
+                "make room or correct the file, then append the row by hand".to_owned()
+            }
             Self::Skill(_) => "say in meta.yml what it does and when to use it".to_owned(),
             Self::Index { .. } => "put the two marks where the list belongs".to_owned(),
             _ => return None,
@@ -158,7 +200,8 @@ impl From<PromptError> for Fault {
             E::Exists(_) | E::Ready { .. } | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
                 "conflict"
             }
-            E::Io { .. } => "io",
+            E::NoEvidence { .. } => "conflict",
+            E::Io { .. } | E::NotAFile(_) | E::RowNotWritten { .. } => "io",
             _ => "input",
         };
         let hint = error.hint();

@@ -13,7 +13,6 @@ use jiff::Timestamp;
 
 use crate::hook::{self, Setting};
 use crate::kick::{rendered, require};
-use crate::prompt::{eval_hash, optional};
 use crate::sender::Command;
 use crate::{Library, Prompt, PromptError, log};
 
@@ -80,7 +79,9 @@ pub fn evaluate(
     progress: Progress<'_>,
 ) -> Result<EvalReport, PromptError> {
     let evaluation = prompt.evaluation()?;
-    let eval_text = prompt.eval_text()?.unwrap_or_default();
+    let eval_hash = prompt.cases_hash(&library.root)?;
+    // Answers cost money: that their row can be written is known before.
+    log::check_appendable(&prompt.eval_log())?;
     let tasks = tasks(prompt, &evaluation, choice)?;
     let bench = Bench { library, prompt, evaluation: &evaluation, choice };
     let cases = bench.run_all(&tasks, progress);
@@ -93,8 +94,11 @@ pub fn evaluate(
         passed: (cases.len() - failed_cases.len()) as u64,
         failed_cases,
         partial: choice.case.is_some(),
-        prompt_hash: Some(prompt.hash()),
-        eval_hash: Some(eval_hash(&eval_text)),
+        // A model of the command line makes it an evaluation of another prompt; those of eval.yml are its cases'.
+        prompt_hash: Some(
+            prompt.hash_with(choice.model.as_deref().or(prompt.meta.model.as_deref())),
+        ),
+        eval_hash,
         model: bench.model().map(str::to_owned),
     };
     log::append(&prompt.eval_log(), || {
@@ -181,6 +185,7 @@ impl Bench<'_> {
         let answer = send.ask(&rendered.text, &setting, self.patience())?;
         let mut failures: Vec<String> =
             case.assertions.iter().filter_map(|assertion| assertion.check(&answer)).collect();
+        failures.extend(case.empty_answer(&answer));
         if let Some(rubric) = &case.rubric {
             failures.extend(self.judged(rubric, &rendered.text, &answer, &setting)?);
         }
@@ -237,13 +242,13 @@ impl Bench<'_> {
 
     /// A file of inputs, in the root of the library or beside the prompt.
     fn inputs_from(&self, name: &str) -> Result<Vec<(String, String)>, PromptError> {
-        for path in [self.library.root.join(name), self.prompt.file(name)] {
-            if let Some(text) = optional(&path)? {
-                return flat(&text).map_err(|source| PromptError::Yaml { path, source });
+        match self.prompt.inputs_from(&self.library.root, name)? {
+            Some((path, text)) => flat(&text).map_err(|source| PromptError::Yaml { path, source }),
+            None => {
+                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+                Err(PromptError::io(PathBuf::from(name))(missing))
             }
         }
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        Err(PromptError::io(PathBuf::from(name))(missing))
     }
 
     fn model(&self) -> Option<&str> {

@@ -2,15 +2,106 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use gbrain_core::prompt::Vars;
+use gbrain_core::prompt::{Script, Vars};
 use tempfile::TempDir;
 
 use crate::signals::Forwarding;
 use crate::{Prompt, PromptError};
+
+const GUARD: &str = "guard.sh";
+const VERIFIER: &str = "verify.sh";
+
+/// The hooks of a prompt as they are on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hooks {
+    /// `guard.sh`, if it may be executed.
+    pub(crate) guard: Option<Vec<u8>>,
+    /// `verify.sh`, if it may be executed.
+    pub(crate) verifier: Option<Vec<u8>>,
+    /// Names of hooks that are there and may not be executed.
+    pub(crate) ignored: Vec<&'static str>,
+}
+
+impl Hooks {
+    /// Reads the hooks in a directory.
+    pub(crate) fn read(dir: &Path) -> Result<Self, PromptError> {
+        let mut hooks = Self::default();
+        for (name, content) in [(GUARD, &mut hooks.guard), (VERIFIER, &mut hooks.verifier)] {
+            let path = dir.join(name);
+            if is_runnable(&path) {
+                *content = Some(std::fs::read(&path).map_err(PromptError::io(&path))?);
+            } else if path.exists() {
+                hooks.ignored.push(name);
+            }
+        }
+        Ok(hooks)
+    }
+}
+
+/// Makes sure that the guard can run.
+pub(crate) fn check_guard(prompt: &Prompt) -> Result<(), PromptError> {
+    match checked(prompt, GUARD, prompt.hooks.guard.as_deref()) {
+        // A guard that has nothing to say lets everything pass, which is what an author may want for now.
+        Err(UnusableHook { is_empty: true, .. }) => Ok(()),
+        other => other.map_err(|unusable| unusable.error),
+    }
+}
+
+/// Makes sure that the verifier can run and has something to check.
+pub(crate) fn check_verifier(prompt: &Prompt) -> Result<(), PromptError> {
+    checked(prompt, VERIFIER, prompt.hooks.verifier.as_deref()).map_err(|unusable| unusable.error)
+}
+
+struct UnusableHook {
+    is_empty: bool,
+    error: PromptError,
+}
+
+fn checked(prompt: &Prompt, name: &str, content: Option<&[u8]>) -> Result<(), UnusableHook> {
+    let Some(content) = content else { return Ok(()) };
+    let unusable = |is_empty, reason: String| {
+        let error = PromptError::Hook { path: prompt.file(name), reason };
+        Err(UnusableHook { is_empty, error })
+    };
+    match Script::parse(content) {
+        Err(error) => {
+            let is_empty = error == gbrain_core::prompt::ScriptError::Empty;
+            unusable(is_empty, error.to_string())
+        }
+        Ok(Script::Interpreted { interpreter, .. }) if !is_runnable(Path::new(interpreter)) => {
+            unusable(false, format!("its first line names `{interpreter}`, which can't be run"))
+        }
+        Ok(Script::Interpreted { program: Some(program), .. }) if !is_in_path(program) => {
+            unusable(false, format!("its first line names `{program}`, which is not in PATH"))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+fn is_in_path(program: &str) -> bool {
+    if program.contains('/') {
+        return is_runnable(Path::new(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| is_runnable(&dir.join(program)))
+}
+
+/// The command that runs a hook: itself, or a shell for text without `#!`.
+fn command(path: &Path, content: &[u8]) -> Command {
+    match Script::parse(content) {
+        Ok(Script::Shell) => {
+            let mut command = Command::new("sh");
+            command.arg(path);
+            command
+        }
+        _ => Command::new(path),
+    }
+}
 
 /// The longest value that is put into an environment: systems refuse much longer ones.
 const LONGEST_VALUE: usize = 32 << 10;
@@ -99,11 +190,10 @@ pub(crate) fn guard(
     setting: &Setting,
     signals: Option<&Forwarding>,
 ) -> Result<Guarded, PromptError> {
-    let path = prompt.file("guard.sh");
-    if !is_runnable(&path) {
-        return Ok(Guarded::default());
-    }
-    let mut command = Command::new(&path);
+    let Some(content) = &prompt.hooks.guard else { return Ok(Guarded::default()) };
+    check_guard(prompt)?;
+    let path = prompt.file(GUARD);
+    let mut command = command(&path, content);
     setting.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let ran = match signals {
@@ -129,19 +219,30 @@ pub(crate) fn guard(
     Ok(guarded)
 }
 
-/// Runs the verifier, if there is one, and says what it thinks. What it prints is talk.
-pub(crate) fn verify(
-    prompt: &Prompt,
-    setting: &Setting,
-    signals: &Forwarding,
-) -> Result<Option<bool>, PromptError> {
-    let path = prompt.file("verify.sh");
-    if !is_runnable(&path) {
-        return Ok(None);
-    }
-    let mut command = Command::new(&path);
+/// What came of verifying.
+#[derive(Debug)]
+pub(crate) enum Verification {
+    /// There is no verifier.
+    NoVerifier,
+    /// It ended by itself: with 0, or not.
+    Verdict(bool),
+    /// It could not be started.
+    NotRun(std::io::Error),
+    /// A signal ended it before it had a verdict.
+    Killed(i32),
+}
+
+/// Runs the verifier, if there is one. What it prints is talk.
+pub(crate) fn verify(prompt: &Prompt, setting: &Setting, signals: &Forwarding) -> Verification {
+    let Some(content) = &prompt.hooks.verifier else { return Verification::NoVerifier };
+    let mut command = command(&prompt.file(VERIFIER), content);
     setting.apply_to_hook(&mut command);
     command.stdin(Stdio::null()).stdout(std::io::stderr());
-    let (_, status) = signals.output(&mut command).map_err(PromptError::io(&path))?;
-    Ok(Some(status.success()))
+    match signals.output(&mut command) {
+        Err(error) => Verification::NotRun(error),
+        Ok((_, status)) => match status.signal() {
+            Some(signal) => Verification::Killed(signal),
+            None => Verification::Verdict(status.success()),
+        },
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use gbrain_core::prompt::{IndexRow, rewrite_aliases, rewrite_readme};
+use gbrain_core::prompt::{IndexRow, MissingEvidence, rewrite_aliases, rewrite_readme};
 
 use crate::new::replace;
 use crate::prompt::optional;
-use crate::{Library, PromptError};
+use crate::{Library, PromptError, Standing};
 
 /// What was looked at.
 #[derive(Debug)]
@@ -17,27 +17,34 @@ pub struct Indexed {
     pub changed: Vec<PathBuf>,
     /// Why a file was left as it is.
     pub left: Vec<PromptError>,
+    /// Prompts that are listed with a status that does not rest on evidence.
+    pub missing_evidence: Vec<(String, MissingEvidence)>,
     /// Prompts that can't be read, and so are in no list.
     pub unreadable: Vec<(String, PromptError)>,
 }
 
 /// Makes the lists anew; with `is_check` only says what would change.
 pub fn index(library: &Library, is_check: bool) -> Result<Indexed, PromptError> {
-    let (mut rows, mut unreadable) = (Vec::new(), Vec::new());
+    let (mut rows, mut unreadable, mut missing_evidence) = (Vec::new(), Vec::new(), Vec::new());
     for listed in library.list()? {
         match listed.prompt {
-            Ok(prompt) => rows.push(IndexRow {
-                aliases: prompt.aliases()?,
-                id: prompt.id,
-                status: prompt.meta.status,
-                version: prompt.meta.version,
-                summary: prompt.meta.summary,
-            }),
+            Ok(prompt) => {
+                let why = Standing::read(library, &prompt)?.missing_evidence;
+                missing_evidence.extend(why.map(|why| (prompt.id.clone(), why)));
+                rows.push(IndexRow {
+                    aliases: prompt.aliases()?,
+                    id: prompt.id,
+                    status: prompt.meta.status,
+                    version: prompt.meta.version,
+                    summary: prompt.meta.summary,
+                });
+            }
             Err(error) => unreadable.push((listed.id, error)),
         }
     }
+    let prompts = rows.len();
     let mut indexed =
-        Indexed { prompts: rows.len(), changed: Vec::new(), left: Vec::new(), unreadable };
+        Indexed { prompts, changed: Vec::new(), left: Vec::new(), missing_evidence, unreadable };
     let readme = library.root.join("README.md");
     if let Some(text) = optional(&readme)? {
         let new = rewrite_readme(&text, &rows);

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use gbrain_core::usage::{LONGEST_LINE, Lines, Summary};
+use gbrain_core::usage::{LONGEST_LINE, Lines, RunIndex, RunRecord, Summary};
 use jiff::Timestamp;
 
 use crate::PromptError;
@@ -15,21 +15,58 @@ use crate::PromptError;
 /// How much is read at once.
 const BLOCK: usize = 1 << 18;
 
-/// Appends a line that is made while nobody else appends, in one write.
+/// Appends a line that is made while no other process appends, in one write.
 ///
-/// A file whose last line has no end (a writer was stopped in the middle, or somebody edited it) keeps
-/// that line as it is: it gets its end first, so that the new row stays whole.
+/// A file whose last line has no end (a writer was stopped in the middle, or the file was edited) keeps
+/// that line as it is: it gets its end first, so that the new row stays whole. A write that fails in the middle is
+/// taken back.
 pub fn append(path: &Path, line: impl FnOnce() -> String) -> Result<(), PromptError> {
     let failed = || PromptError::io(path);
-    let open = OpenOptions::new().create(true).append(true).read(true).open(path);
-    let mut file = open.map_err(failed())?;
+    let mut file = open_for_append(path)?;
     file.lock().map_err(failed())?;
     let mut bytes = Vec::new();
     if !ends_whole(&file).map_err(failed())? {
         bytes.push(b'\n');
     }
     bytes.extend_from_slice(line().as_bytes());
-    file.write_all(&bytes).map_err(failed())
+    let before = file.metadata().map_err(failed())?.len();
+    file.write_all(&bytes).map_err(|error| {
+        // If that fails too, the next row begins on a line of its own all the same.
+        let _ = file.set_len(before);
+        failed()(error)
+    })
+}
+
+/// Makes sure that rows can be appended to a log, before anything is done that must leave one.
+pub(crate) fn check_appendable(path: &Path) -> Result<(), PromptError> {
+    open_for_append(path).map(drop)
+}
+
+fn open_for_append(path: &Path) -> Result<File, PromptError> {
+    is_there(path)?;
+    let open = OpenOptions::new().create(true).append(true).read(true).open(path);
+    open.map_err(PromptError::io(path))
+}
+
+/// Opens a file of a prompt; none if it is not there. A device or a pipe is refused: it may never end.
+pub(crate) fn open(path: &Path) -> Result<Option<File>, PromptError> {
+    if !is_there(path)? {
+        return Ok(None);
+    }
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(PromptError::io(path)(error)),
+    }
+}
+
+fn is_there(path: &Path) -> Result<bool, PromptError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(true),
+        Ok(_) => Err(PromptError::NotAFile(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(PromptError::io(path)(error)),
+    }
 }
 
 fn ends_whole(file: &File) -> io::Result<bool> {
@@ -41,14 +78,15 @@ fn ends_whole(file: &File) -> io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Figures over a log, in one pass and bounded memory. A log that is not there has no rows.
-pub fn summarise(path: &Path, since: Option<Timestamp>) -> Result<Summary, PromptError> {
-    let mut summary = Summary::counting_from(since);
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(summary),
-        Err(error) => return Err(PromptError::io(path)(error)),
-    };
+/// Figures over a log, in one pass. A log that is not there has no rows. Gates look at rows that have a record of
+/// the current text, from a moment on if there is one.
+pub fn summarise(
+    path: &Path,
+    since: Option<Timestamp>,
+    runs: RunIndex,
+) -> Result<Summary, PromptError> {
+    let mut summary = Summary::counting(since, runs);
+    let Some(mut file) = open(path)? else { return Ok(summary) };
     let mut lines = Lines::new(&mut summary);
     let mut block = vec![0; BLOCK];
     loop {
@@ -63,6 +101,23 @@ pub fn summarise(path: &Path, since: Option<Timestamp>) -> Result<Summary, Promp
     Ok(summary)
 }
 
+/// The records of a log of runs, and how many lines are something else.
+pub fn run_index(path: &Path, prompt_hash: &str) -> Result<(RunIndex, u64), PromptError> {
+    let (mut index, mut malformed) = (RunIndex::default(), 0);
+    let Some(file) = open(path)? else { return Ok((index, malformed)) };
+    let mut lines = BufReader::with_capacity(BLOCK, file);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).map_err(PromptError::io(path))? > 0 {
+        let text = std::str::from_utf8(&line).ok().map(str::trim);
+        match text.and_then(RunRecord::parse) {
+            Some(record) => index.add(&record, prompt_hash),
+            None => malformed += u64::from(text != Some("")),
+        }
+        line.clear();
+    }
+    Ok((index, malformed))
+}
+
 /// The end of a log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tail {
@@ -74,11 +129,7 @@ pub struct Tail {
 
 /// The last lines of a log, read from its end. A log that is not there has none.
 pub fn tail(path: &Path, count: usize) -> Result<Tail, PromptError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tail::default()),
-        Err(error) => return Err(PromptError::io(path)(error)),
-    };
+    let Some(file) = open(path)? else { return Ok(Tail::default()) };
     let length = file.metadata().map_err(PromptError::io(path))?.len();
     let lines = last_lines(&file, length, count).map_err(PromptError::io(path))?;
     Ok(Tail { lines, length })
@@ -118,16 +169,12 @@ pub fn follow(
     mut take: impl FnMut(&str) -> io::Result<()>,
 ) -> Result<(), PromptError> {
     loop {
-        match File::open(path) {
-            Ok(file) => {
-                let (lines, end) = lines_behind(file, at).map_err(PromptError::io(path))?;
-                at = end;
-                if lines.iter().try_for_each(|line| take(line)).is_err() {
-                    return Ok(());
-                }
+        if let Some(file) = open(path)? {
+            let (lines, end) = lines_behind(file, at).map_err(PromptError::io(path))?;
+            at = end;
+            if lines.iter().try_for_each(|line| take(line)).is_err() {
+                return Ok(());
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
-            Err(error) => return Err(PromptError::io(path)(error)),
         }
         std::thread::sleep(every);
     }
@@ -159,6 +206,29 @@ mod tests {
         append(&path, || "b\n".to_owned()).unwrap();
         append(&path, || "c\n".to_owned()).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a\nhalf\nb\nc\n");
+    }
+
+    #[test]
+    fn a_log_is_a_file_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = |name: &str| {
+            let path = dir.path().join(name);
+            let refused = |result: Result<(), PromptError>| {
+                assert!(matches!(result, Err(PromptError::NotAFile(_))), "{name}");
+            };
+            refused(append(&path, || "a\n".to_owned()));
+            refused(check_appendable(&path));
+            refused(summarise(&path, None, RunIndex::default()).map(|_| ()));
+            refused(run_index(&path, "").map(|_| ()));
+            refused(tail(&path, 1).map(|_| ()));
+        };
+        std::fs::create_dir(dir.path().join("folder")).unwrap();
+        check("folder");
+        for device in ["/dev/full", "/dev/zero", "/dev/null"] {
+            let name = device.replace('/', "-");
+            std::os::unix::fs::symlink(device, dir.path().join(&name)).unwrap();
+            check(&name);
+        }
     }
 
     #[test]

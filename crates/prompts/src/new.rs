@@ -109,9 +109,15 @@ fn write(path: &Path, text: &str) -> Result<(), PromptError> {
     std::fs::write(path, text).map_err(PromptError::io(path))
 }
 
-/// Replaces a file, whole or not at all.
+/// Replaces a file, whole or not at all. What a symbolic link points to is replaced, not the link; a device or a
+/// pipe is refused.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), PromptError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = real.as_path();
     let failed = || PromptError::io(path);
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(PromptError::NotAFile(path.to_owned()));
+    }
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed())?;
     file.write_all(text.as_bytes()).map_err(failed())?;

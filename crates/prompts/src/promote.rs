@@ -1,10 +1,15 @@
 //! `eva promote` and `eva demote`: a status, and the line that says what it rests on.
+//!
+//! Both hold a lock on the prompt's directory while they read its logs and write its status, so that two at once
+//! are one after the other.
 
-use gbrain_core::prompt::{Evidence, Gate, Move, Requirement, Stale, Status, progress};
+use std::fs::File;
+
+use gbrain_core::prompt::{Evidence, Gate, HashScope, Move, Requirement, Stale, Status, progress};
 use jiff::Timestamp;
 
 use crate::prompt::day;
-use crate::{Library, Prompt, PromptError, Standing, log};
+use crate::{Library, MalformedLines, Prompt, PromptError, Standing, log};
 
 /// A change of a status.
 #[derive(Debug, Clone)]
@@ -16,7 +21,7 @@ pub struct Moved {
     /// A status that was given to another text.
     pub stale: Option<Stale>,
     /// Lines of logs that are not rows, by file: nothing was counted of them.
-    pub malformed: [(&'static str, u64); 3],
+    pub malformed: MalformedLines,
 }
 
 /// How to go down.
@@ -36,7 +41,8 @@ pub fn promote(
     by: &str,
     now: Timestamp,
 ) -> Result<Moved, PromptError> {
-    let Standing { gate, stale, malformed, .. } = Standing::read(prompt, &library.settings)?;
+    let (_lock, prompt) = lock(prompt)?;
+    let Standing { gate, stale, malformed, .. } = Standing::read(library, &prompt)?;
     let Some(gate) = gate else {
         return Err(PromptError::Ready { id: prompt.id.clone(), stale });
     };
@@ -45,8 +51,8 @@ pub fn promote(
     }
     let action = if gate.unmet.is_empty() { Move::Promoted } else { Move::Forced };
     let to = gate.requirement.transition.to();
-    let evidence = evidence(prompt, &gate, Step { action, to, reason: None }, by, now);
-    write(prompt, &evidence)?;
+    let evidence = evidence(&prompt, &gate, Step { action, to, reason: None }, by, now);
+    write(&prompt, &evidence)?;
     Ok(Moved { evidence: Some(evidence), gate, stale, malformed })
 }
 
@@ -58,6 +64,7 @@ pub fn demote(
     by: &str,
     now: Timestamp,
 ) -> Result<Evidence, PromptError> {
+    let (_lock, prompt) = lock(prompt)?;
     let below = match prompt.meta.status {
         Status::Ready => Status::Tested,
         Status::Tested | Status::Draft => Status::Draft,
@@ -66,7 +73,7 @@ pub fn demote(
     if to >= prompt.meta.status {
         return Err(PromptError::NotAbove(prompt.id.clone(), prompt.meta.status));
     }
-    let standing = Standing::read(prompt, &library.settings)?;
+    let standing = Standing::read(library, &prompt)?;
     // What it would take to come back.
     let mut meta = prompt.meta.clone();
     meta.status = to;
@@ -74,9 +81,18 @@ pub fn demote(
     let requirement = requirement.ok_or(PromptError::NotAbove(prompt.id.clone(), to))?;
     let gate = progress(requirement, &standing.usage.counted, standing.eval);
     let step = Step { action: Move::Demoted, to, reason: demotion.reason.clone() };
-    let evidence = evidence(prompt, &gate, step, by, now);
-    write(prompt, &evidence)?;
+    let evidence = evidence(&prompt, &gate, step, by, now);
+    write(&prompt, &evidence)?;
     Ok(evidence)
+}
+
+/// Waits until no other process changes the status of a prompt, and reads the prompt again.
+pub(crate) fn lock(prompt: &Prompt) -> Result<(File, Prompt), PromptError> {
+    let failed = || PromptError::io(&prompt.dir);
+    let dir = File::open(&prompt.dir).map_err(failed())?;
+    dir.lock().map_err(failed())?;
+    let prompt = Prompt::read(prompt.dir.clone())?;
+    Ok((dir, prompt))
 }
 
 struct Step {
@@ -94,6 +110,7 @@ fn evidence(prompt: &Prompt, gate: &Gate, step: Step, by: &str, now: Timestamp) 
         by: by.to_owned(),
         version: prompt.meta.version.clone(),
         prompt_hash: prompt.hash(),
+        hash_scope: HashScope::Prompt,
         uses: gate.uses,
         min_uses: gate.requirement.min_uses,
         runs: gate.sent,

@@ -1,13 +1,17 @@
 //! One prompt: a directory, read.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::hash::Hash;
-use gbrain_core::prompt::{self, Evaluation, Meta, Stale, edited, evidence_lines, flat};
+use gbrain_core::prompt::{
+    self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, edited, flat,
+};
 use jiff::Timestamp;
 
-use crate::PromptError;
+use crate::hook::Hooks;
 use crate::new::replace;
+use crate::{PromptError, log};
 
 /// A prompt.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct Prompt {
     pub meta: Meta,
     /// What is rendered.
     pub template: Template,
+    /// What runs before and after.
+    pub(crate) hooks: Hooks,
 }
 
 /// A template.
@@ -42,7 +48,8 @@ impl Prompt {
         let meta = Meta::parse(&text)
             .map_err(|source| PromptError::Meta { path: path.clone(), source })?;
         let template = template(&dir, &id)?;
-        Ok(Self { dir, id, meta, template })
+        let hooks = Hooks::read(&dir)?;
+        Ok(Self { dir, id, meta, template, hooks })
     }
 
     /// A file of the prompt.
@@ -55,6 +62,11 @@ impl Prompt {
         self.file(".usage.jsonl")
     }
 
+    /// The records of the text that each sent run was of.
+    pub fn run_log(&self) -> PathBuf {
+        self.file(".runs.jsonl")
+    }
+
     /// The rows of its evaluations.
     pub fn eval_log(&self) -> PathBuf {
         self.file(".eval.jsonl")
@@ -65,9 +77,61 @@ impl Prompt {
         self.file(".promotions.jsonl")
     }
 
-    /// What names the text of the template.
+    /// What names the prompt as it is: template, hooks, defaults and its own model.
     pub fn hash(&self) -> String {
-        Hash::of(self.template.text.as_bytes()).short()
+        self.hash_with(self.meta.model.as_deref())
+    }
+
+    /// The same with the model that answers.
+    pub fn hash_with(&self, model: Option<&str>) -> String {
+        self.fingerprint(model).hash()
+    }
+
+    /// Its hashes with its own model.
+    pub(crate) fn hashes(&self) -> PromptHashes {
+        self.fingerprint(self.meta.model.as_deref()).hashes()
+    }
+
+    fn fingerprint<'a>(&'a self, model: Option<&'a str>) -> Fingerprint<'a> {
+        Fingerprint {
+            template: &self.template.text,
+            guard: self.hooks.guard.as_deref(),
+            verifier: self.hooks.verifier.as_deref(),
+            inputs: &self.meta.inputs,
+            model,
+        }
+    }
+
+    /// What names its cases: `eval.yml` and the files of inputs that it names. None without `eval.yml`.
+    pub(crate) fn cases_hash(&self, root: &Path) -> Result<Option<String>, PromptError> {
+        let Some(text) = self.eval_text()? else { return Ok(None) };
+        let cases = Evaluation::parse(&text).map(|evaluation| evaluation.cases).unwrap_or_default();
+        let mut files = Vec::new();
+        for case in &cases {
+            if let Inputs::From(name) = &case.inputs {
+                files.push(self.inputs_from(root, name)?.map(|(_, text)| text).unwrap_or_default());
+            }
+        }
+        if files.is_empty() {
+            return Ok(Some(Hash::of(text.as_bytes()).short()));
+        }
+        let parts: Vec<&[u8]> =
+            std::iter::once(&text).chain(&files).map(|text| text.as_bytes()).collect();
+        Ok(Some(Hash::of_parts(&parts).short()))
+    }
+
+    /// A file of inputs and its text: in the root of the library, or beside the prompt.
+    pub(crate) fn inputs_from(
+        &self,
+        root: &Path,
+        name: &str,
+    ) -> Result<Option<(PathBuf, String)>, PromptError> {
+        for path in [root.join(name), self.file(name)] {
+            if let Some(text) = optional(&path)? {
+                return Ok(Some((path, text)));
+            }
+        }
+        Ok(None)
     }
 
     /// The names of its cases.
@@ -110,11 +174,10 @@ impl Prompt {
         Evaluation::parse(&text).map_err(|source| PromptError::Yaml { path, source })
     }
 
-    /// Whether its status was given to another text.
-    pub fn stale(&self) -> Result<Option<Stale>, PromptError> {
-        let text = optional(&self.evidence_log())?.unwrap_or_default();
-        let (evidence, _) = evidence_lines(&text);
-        Ok(Stale::of(&evidence, self.meta.status, &self.hash()))
+    /// Changes values of keys of `meta.yml` while no promotion does.
+    pub fn update_meta(&self, pairs: &[(&'static str, &str)]) -> Result<(), PromptError> {
+        let _lock = crate::promote::lock(self)?;
+        self.edit_meta(pairs)?.save()
     }
 
     /// Prepares other values of keys of `meta.yml`; every other byte stays as it is.
@@ -148,11 +211,6 @@ pub fn day(now: Timestamp) -> String {
     now.strftime("%Y-%m-%d").to_string()
 }
 
-/// What names the cases of an evaluation.
-pub(crate) fn eval_hash(text: &str) -> String {
-    Hash::of(text.as_bytes()).short()
-}
-
 /// The aliases of the prompt in a directory.
 pub(crate) fn aliases(dir: &Path) -> Result<Vec<String>, PromptError> {
     let text = optional(&dir.join("aliases"))?.unwrap_or_default();
@@ -171,12 +229,11 @@ fn template(dir: &Path, id: &str) -> Result<Template, PromptError> {
 
 /// The text of a file, if there is one.
 pub(crate) fn optional(path: &Path) -> Result<Option<String>, PromptError> {
-    match std::fs::read(path) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(PromptError::NotText(path.to_owned())),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(PromptError::io(path)(error)),
+    let Some(mut file) = log::open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(PromptError::io(path))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err(PromptError::NotText(path.to_owned())),
     }
 }

@@ -26,14 +26,38 @@ pub struct Command {
 }
 
 /// What came of sending a prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Sent {
     /// How the command ended, as a shell would say it: 128 and the signal if one ended it.
     pub exit_code: i32,
     /// Words of the answer.
     pub output_words: u64,
+    /// From the start of the command to its end.
+    pub duration: Duration,
     /// Why the command did not run, if it did not.
     pub trouble: Option<String>,
+    /// Where the answer could not be written, and why.
+    pub(crate) write_errors: WriteErrors,
+}
+
+/// The first error of each place that the answer is written to.
+#[derive(Debug, Default)]
+pub(crate) struct WriteErrors {
+    pub(crate) file: Option<io::Error>,
+    pub(crate) kept: Option<io::Error>,
+    pub(crate) watcher: Option<io::Error>,
+    /// The answer could not be read to its end.
+    pub(crate) read: Option<io::Error>,
+}
+
+/// Where the answer goes as it comes.
+pub(crate) struct Places<'a> {
+    /// What the verifier reads.
+    pub(crate) file: &'a mut File,
+    /// What the caller keeps.
+    pub(crate) kept: Option<File>,
+    /// What the caller watches.
+    pub(crate) watcher: &'a mut dyn Write,
 }
 
 impl Command {
@@ -88,31 +112,50 @@ impl Command {
         command
     }
 
-    /// Sends a prompt; the answer goes to a file and, as it comes, to whoever watches. Signals reach
-    /// the command.
+    /// The model that it is told.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Sends a prompt; the answer goes to each place as it comes. Signals reach the command. From here on nothing
+    /// ends the run early: what goes wrong is part of the result.
     pub(crate) fn send(
         &self,
         prompt: &str,
         setting: &Setting,
         signals: &Forwarding,
-        file: &mut File,
-        watcher: &mut dyn Write,
-    ) -> io::Result<Sent> {
+        places: &mut Places<'_>,
+    ) -> Sent {
+        let started = Instant::now();
         let mut child = match signals.spawn(&mut self.command(setting)) {
             Ok(child) => child,
-            Err(error) => return Ok(self.not_run(&error)),
+            Err(error) => return self.not_run(&error),
         };
         feed(&mut child, prompt);
-        let output_words = tee(&mut child, file, watcher)?;
-        let exit_code = exit_code(signals.wait(&mut child)?);
-        Ok(Sent { exit_code, output_words, trouble: None })
+        let mut write_errors = WriteErrors::default();
+        let output_words = tee(&mut child, places, &mut write_errors);
+        let exit_code = match signals.wait(&mut child) {
+            Ok(status) => exit_code(status),
+            Err(error) => {
+                write_errors.read.get_or_insert(error);
+                NOT_RUNNABLE
+            }
+        };
+        let duration = started.elapsed();
+        // A shell around a command that is not there says so by its exit code, and nothing was answered.
+        let is_missing = matches!(exit_code, NOT_FOUND | NOT_RUNNABLE) && output_words == 0;
+        let trouble = is_missing.then(|| {
+            format!("`{}` ended with {exit_code}: it could not run the model", self.program())
+        });
+        Sent { exit_code, output_words, duration, trouble, write_errors }
     }
 
     fn not_run(&self, error: &io::Error) -> Sent {
         let exit_code =
             if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
         let trouble = Some(format!("`{}` can't be run: {error}", self.program()));
-        Sent { exit_code, output_words: 0, trouble }
+        let write_errors = WriteErrors::default();
+        Sent { exit_code, output_words: 0, duration: Duration::ZERO, trouble, write_errors }
     }
 
     /// Sends a prompt and waits for the whole answer, so long and no longer.
@@ -153,21 +196,34 @@ fn feed(child: &mut Child, prompt: &str) {
     }
 }
 
-/// Copies what a child writes, and counts its words. A watcher that goes away is no reason to stop.
-fn tee(child: &mut Child, file: &mut File, watcher: &mut dyn Write) -> io::Result<u64> {
-    let Some(mut stdout) = child.stdout.take() else { return Ok(0) };
-    let (mut words, mut block, mut is_watched) = (Words::default(), vec![0; 64 << 10], true);
+/// Copies what a child writes, and counts its words. A place that takes no more is no reason to stop: the child
+/// would be ended by it, and the other places would have half an answer.
+fn tee(child: &mut Child, places: &mut Places<'_>, write_errors: &mut WriteErrors) -> u64 {
+    let Some(mut stdout) = child.stdout.take() else { return 0 };
+    let (mut words, mut block) = (Words::default(), vec![0; 64 << 10]);
     loop {
         let read = match stdout.read(&mut block) {
-            Ok(0) => return Ok(words.count()),
+            Ok(0) => return words.count(),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => {
+                write_errors.read = Some(error);
+                return words.count();
+            }
         };
-        words.add(&block[..read]);
-        file.write_all(&block[..read])?;
-        is_watched =
-            is_watched && watcher.write_all(&block[..read]).and_then(|()| watcher.flush()).is_ok();
+        let part = &block[..read];
+        words.add(part);
+        write_unless_failed(&mut write_errors.file, places.file, part);
+        if let Some(kept) = &mut places.kept {
+            write_unless_failed(&mut write_errors.kept, kept, part);
+        }
+        write_unless_failed(&mut write_errors.watcher, places.watcher, part);
+    }
+}
+
+fn write_unless_failed(failure: &mut Option<io::Error>, to: &mut dyn Write, part: &[u8]) {
+    if failure.is_none() {
+        *failure = to.write_all(part).and_then(|()| to.flush()).err();
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::io::{self, Read as _};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -19,7 +21,13 @@ use signal_hook::low_level::siginfo::{Cause, Origin};
 pub(crate) struct Forwarding {
     held: Arc<Mutex<Held>>,
     handle: signal_hook::iterator::Handle,
+    /// The last signal that came, or 0. Set by the handler itself, so that it is there before a child that got the
+    /// same signal can have ended.
+    received: Arc<AtomicUsize>,
+    flags: Vec<SigId>,
 }
+
+const SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 #[derive(Debug, Default)]
 struct Held {
@@ -31,14 +39,25 @@ impl Forwarding {
     /// Begins, before there is a child.
     pub(crate) fn begin() -> io::Result<Self> {
         let held = Arc::new(Mutex::new(Held::default()));
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+        let received = Arc::new(AtomicUsize::new(0));
+        let mut flags = Vec::new();
+        for signal in SIGNALS {
+            let number = usize::try_from(signal).unwrap_or_default();
+            flags.push(signal_hook::flag::register_usize(signal, received.clone(), number)?);
+        }
+        let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS)?;
         let (handle, shared) = (signals.handle(), held.clone());
         std::thread::spawn(move || {
             for signal in signals.forever().filter_map(|origin| passed_on(&origin)) {
                 lock(&shared).take(signal);
             }
         });
-        Ok(Self { held, handle })
+        Ok(Self { held, handle, received, flags })
+    }
+
+    /// The last signal that came since the beginning: the run was interrupted.
+    pub(crate) fn received(&self) -> Option<i32> {
+        i32::try_from(self.received.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
 
     /// Starts a child.
@@ -84,6 +103,9 @@ impl Held {
 impl Drop for Forwarding {
     fn drop(&mut self) {
         self.handle.close();
+        for flag in self.flags.drain(..) {
+            signal_hook::low_level::unregister(flag);
+        }
     }
 }
 

@@ -1,9 +1,10 @@
-//! `campaign kick`: many runs of one prompt at once, some of them killed.
+//! `campaign kick`: many runs of one prompt at once, some of them killed or interrupted.
 //!
 //! Every run has a variable of its own, so that its row can be told from all others. What ended by
-//! itself has left one row, what was killed one or none, and every line is a whole row.
+//! itself has left one row and one record of its text, what was killed one or none, what was interrupted after it
+//! was sent one row and no record, and every line is a whole row.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use fastrand::Rng;
 use gbrain_core::prompt::Vars;
-use gbrain_core::usage::UsageRow;
+use gbrain_core::usage::{RunRecord, UsageRow};
+use jiff::Timestamp;
 
 use super::process::built_program;
 use super::{exit, say, seed};
@@ -43,7 +45,7 @@ pub struct Plan {
     pub parallel: usize,
     /// How many one after the other.
     pub each: usize,
-    /// Whether every third is killed at some moment.
+    /// Whether every third is ended at some moment: by SIGKILL, SIGTERM or SIGHUP.
     pub kills: bool,
     /// Repeats the moments.
     pub seed: u64,
@@ -60,6 +62,10 @@ pub struct Found {
     pub killed: usize,
     /// Of these, the ones whose row was there already.
     pub killed_late: usize,
+    /// Runs that a signal interrupted after they were sent.
+    pub interrupted: usize,
+    /// Records of the text of runs.
+    pub records: usize,
     /// What should not be.
     pub failures: Vec<String>,
 }
@@ -67,9 +73,22 @@ pub struct Found {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
+    /// It ended with 0.
     Whole,
+    /// The signal ended it, or it had sent nothing yet.
     Killed,
+    /// It was sent, and said that it was interrupted.
+    Interrupted,
 }
+
+/// When to end a run, and with what.
+#[derive(Debug, Clone, Copy)]
+struct Blow {
+    after: Duration,
+    signal: &'static str,
+}
+
+const SIGNALS: [&str; 3] = ["KILL", "TERM", "HUP"];
 
 /// Runs it without kills, then with.
 pub fn run(args: &KickArgs) -> Result<ExitCode> {
@@ -83,11 +102,14 @@ pub fn run(args: &KickArgs) -> Result<ExitCode> {
             Plan { kick: kick.clone(), parallel: args.parallel, each: args.each, kills, seed };
         let found = hunt(&plan)?;
         say(format!(
-            "{} runs, {} killed, {} of them with a row: {} rows, {} broken lines, {} failures, {:.0} s",
+            "{} runs, {} killed, {} of them with a row, {} interrupted: {} rows, {} records, {} broken lines, \
+             {} failures, {:.0} s",
             args.parallel * args.each,
             found.killed,
             found.killed_late,
+            found.interrupted,
             found.rows,
+            found.records,
             found.broken,
             found.failures.len(),
             begun.elapsed().as_secs_f64(),
@@ -112,7 +134,7 @@ pub fn hunt(plan: &Plan) -> Result<Found> {
     })?;
     let ends: HashMap<String, End> = ends.into_iter().flatten().collect();
     ensure!(ends.len() == plan.parallel * plan.each, "two runs have the same name");
-    check(&root.join("prompts/greet/.usage.jsonl"), &ends)
+    check(&root.join("prompts/greet"), &ends)
 }
 
 /// A library with one prompt, whose model is `cat`.
@@ -142,7 +164,9 @@ fn runs(plan: &Plan, root: &Path, thread: usize) -> Result<Vec<(String, End)>> {
         vars.push_pair(&pair)?;
         let is_victim = plan.kills && number % 3 == 2;
         let begun = Instant::now();
-        let end = one(plan, root, &pair, is_victim.then(|| usual.mul_f64(moment(&mut rng))))?;
+        let signal = SIGNALS[rng.usize(..SIGNALS.len())];
+        let blow = || Blow { after: usual.mul_f64(moment(&mut rng)), signal };
+        let end = one(plan, root, &pair, is_victim.then(blow))?;
         if !is_victim {
             usual = begun.elapsed();
         }
@@ -156,34 +180,64 @@ fn moment(rng: &mut Rng) -> f64 {
     if rng.bool() { rng.f64() } else { 0.8 + 0.4 * rng.f64() }
 }
 
-fn one(plan: &Plan, root: &Path, pair: &str, kill_after: Option<Duration>) -> Result<End> {
+fn one(plan: &Plan, root: &Path, pair: &str, blow: Option<Blow>) -> Result<End> {
     let mut command = Command::new(&plan.kick);
     command.args(["greet", "--send", "--quiet", "--var", pair, "--root"]).arg(root);
     command.env("EVA_SEND_CMD", "cat").stdin(Stdio::null()).stdout(Stdio::null());
+    let blow_is_soft = blow.is_some_and(|blow| blow.signal != "KILL");
+    // An interrupted run says so, which is no news here.
+    command.stderr(if blow_is_soft { Stdio::null() } else { Stdio::inherit() });
     let mut child = command.spawn().context("kick can't be run")?;
-    if let Some(after) = kill_after {
+    if let Some(Blow { after, signal }) = blow {
         std::thread::sleep(after);
+        let mut kill = Command::new("kill");
+        kill.args([format!("-{signal}"), child.id().to_string()]);
         // It may have ended by itself.
-        let _ = child.kill();
+        kill.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     }
     let status = child.wait()?;
-    match (status.success(), status.signal()) {
-        (true, _) => Ok(End::Whole),
-        (false, Some(9)) if kill_after.is_some() => Ok(End::Killed),
+    let is_ended = matches!(status.signal(), Some(1 | 9 | 15));
+    match (status.code(), is_ended) {
+        (Some(0), _) => Ok(End::Whole),
+        (Some(129 | 143), _) if blow_is_soft => Ok(End::Interrupted),
+        (Some(2), _) if blow_is_soft => Ok(End::Killed),
+        (None, true) if blow.is_some() => Ok(End::Killed),
         _ => anyhow::bail!("kick ended with {status}"),
     }
 }
 
-fn check(log: &Path, ends: &HashMap<String, End>) -> Result<Found> {
-    let text = std::fs::read(log).unwrap_or_default();
+/// The hashes of rows that have a record.
+fn records(log: &Path, found: &mut Found) -> HashSet<String> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let mut hashes = HashSet::new();
+    for line in text.lines() {
+        match RunRecord::parse(line) {
+            Some(record) => {
+                found.records += 1;
+                hashes.insert(record.row_hash);
+            }
+            None => found.broken += 1,
+        }
+    }
+    hashes
+}
+
+fn check(prompt: &Path, ends: &HashMap<String, End>) -> Result<Found> {
+    let text = std::fs::read(prompt.join(".usage.jsonl")).unwrap_or_default();
     let mut found = Found::default();
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let recorded = records(&prompt.join(".runs.jsonl"), &mut found);
+    // By signature: how many rows there are, and how many of them have a record.
+    let mut seen: HashMap<String, (usize, usize)> = HashMap::new();
     let body = text.strip_suffix(b"\n").unwrap_or(&text);
     for line in body.split(|byte| *byte == b'\n').filter(|_| !body.is_empty()) {
         match UsageRow::parse(line) {
             Ok(row) if row.to_line().trim_end().as_bytes() == line => {
                 found.rows += 1;
-                *seen.entry(row.vars_hash).or_default() += 1;
+                let line = String::from_utf8_lossy(line);
+                let record = RunRecord::new(Timestamp::UNIX_EPOCH, String::new(), &line);
+                let (rows, records) = seen.entry(row.vars_hash).or_default();
+                *rows += 1;
+                *records += usize::from(recorded.contains(&record.row_hash));
             }
             _ => found.broken += 1,
         }
@@ -192,14 +246,20 @@ fn check(log: &Path, ends: &HashMap<String, End>) -> Result<Found> {
         found.failures.push("the last line has no end".to_owned());
     }
     for (hash, end) in ends {
-        let rows = seen.remove(hash).unwrap_or_default();
+        let (rows, records) = seen.remove(hash).unwrap_or_default();
         found.killed += usize::from(*end == End::Killed);
         found.killed_late += usize::from(*end == End::Killed && rows == 1);
-        let is_right = if *end == End::Whole { rows == 1 } else { rows <= 1 };
+        found.interrupted += usize::from(*end == End::Interrupted);
+        let is_right = match end {
+            End::Whole => (rows, records) == (1, 1),
+            End::Killed => rows <= 1,
+            End::Interrupted => (rows, records) == (1, 0),
+        };
         if !is_right {
-            found.failures.push(format!("a run that ended {end:?} has {rows} rows"));
+            let failure = format!("a run that ended {end:?} has {rows} rows and {records} records");
+            found.failures.push(failure);
         }
     }
-    found.failures.extend(seen.keys().map(|hash| format!("nobody ran {hash}")));
+    found.failures.extend(seen.keys().map(|hash| format!("no run has the signature {hash}")));
     Ok(found)
 }

@@ -15,6 +15,7 @@ pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod prompts;
 pub mod results;
 pub mod samples;
 pub mod scene;
@@ -188,6 +189,9 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(stores::clocks());
     cases.extend(stores::ratchets());
     cases.extend(slugs::cases());
+    cases.extend(prompts::evidence());
+    cases.extend(prompts::scores());
+    cases.extend(prompts::runs());
     Ok(cases)
 }
 
@@ -258,7 +262,7 @@ fn print(report: &Report, is_verbose: bool) {
             Reaction::FalseAlarm => "false alarm",
             _ => "broken",
         };
-        say(format!("{what}: {}: {}: gbrain {}", one.class.name(), one.case, one.command));
+        say(format!("{what}: {}: {}: {}", one.class.name(), one.case, one.command));
         if is_verbose {
             let shown: Vec<&str> = one.printed.lines().take(40).collect();
             say(format!("  {}", shown.join("\n  ")));

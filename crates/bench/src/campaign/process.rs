@@ -98,6 +98,24 @@ impl Gbrain {
         command
     }
 
+    /// Another program of the same build, or a shell that finds them all, without settings of its own.
+    pub fn beside(&self, program: &str, args: &[&str]) -> Command {
+        let beside = self.program.with_file_name(program);
+        let is_ours = beside.is_file();
+        let mut command = Command::new(if is_ours { beside } else { program.into() });
+        let own = self.program.parent().map(Path::to_owned);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let dirs = own.into_iter().chain(std::env::split_paths(&path));
+        if let Ok(path) = std::env::join_paths(dirs) {
+            command.env("PATH", path);
+        }
+        for name in ["EVA_ROOT", "EVA_SEND_CMD", "EVA_JUDGE_CMD", "EVA_MODEL"] {
+            command.env_remove(name);
+        }
+        command.args(args).env("GBRAIN_HOME", self.home()).env("EVA_USER", "campaign");
+        command
+    }
+
     /// Starts a command with this text on its stdin.
     pub fn spawn(&self, args: &[&str], input: &str) -> Result<Running> {
         Running::start(self.command(args), input)

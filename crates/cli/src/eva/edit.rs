@@ -4,7 +4,7 @@ use std::process::Command;
 
 use clap::Args;
 use gbrain_core::prompt::Status;
-use gbrain_prompts::{Prompt, PromptError, day};
+use gbrain_prompts::{Library, Prompt, PromptError, Standing, day};
 use serde_json::json;
 
 use super::{Context, variable};
@@ -26,7 +26,8 @@ pub(super) struct EditArgs {
 
 /// Opens it.
 pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
-    let prompt = context.library()?.prompt(&args.id)?;
+    let library = context.library()?;
+    let prompt = library.prompt(&args.id)?;
     let path = args.file.as_ref().map_or(prompt.template.path.clone(), |file| prompt.file(file));
     let before = std::fs::read(&path).ok();
     let editor =
@@ -42,12 +43,12 @@ pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliErr
     if is_changed {
         bump(context, &prompt)?;
     }
-    tell(context, &prompt.dir, is_changed)
+    tell(context, &library, &prompt.dir, is_changed)
 }
 
 fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
-    match prompt.edit_meta(&[("updated", &day(context.now))]) {
-        Ok(edit) => Ok(edit.save()?),
+    match prompt.update_meta(&[("updated", &day(context.now))]) {
+        Ok(()) => Ok(()),
         Err(error @ PromptError::Edit { .. }) => {
             context.terminal.warn(error.to_string());
             Ok(())
@@ -57,9 +58,14 @@ fn bump(context: &Context<'_>, prompt: &Prompt) -> Result<(), CliError> {
 }
 
 /// What the edit did to the evidence.
-fn tell(context: &Context<'_>, dir: &std::path::Path, is_changed: bool) -> Result<Exit, CliError> {
+fn tell(
+    context: &Context<'_>,
+    library: &Library,
+    dir: &std::path::Path,
+    is_changed: bool,
+) -> Result<Exit, CliError> {
     let prompt = Prompt::read(dir.to_owned())?;
-    let stale = prompt.stale()?;
+    let stale = Standing::read(library, &prompt)?.stale;
     if context.terminal.is_json() {
         let stale = stale.as_ref().map(ToString::to_string);
         context.terminal.json(&json!({ "id": prompt.id, "changed": is_changed, "stale": stale }));

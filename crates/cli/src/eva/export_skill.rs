@@ -10,7 +10,8 @@ use crate::error::{CliError, Exit};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  eva export-skill greet\n\nWrites dist/skills/<id>/SKILL.md; what else was in \
-    that directory goes."
+    that directory goes. A prompt is ready if `eva promote` made it so, its text, verifier, defaults \
+    and model are still the same, and its logs still hold the runs and the evaluation that took."
 )]
 pub(super) struct ExportSkillArgs {
     /// The prompt, or one of its aliases.
@@ -25,8 +26,8 @@ pub(super) fn run(context: &Context<'_>, args: &ExportSkillArgs) -> Result<Exit,
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
     let exported = gbrain_prompts::export_skill(&library, &prompt, args.force)?;
-    if exported.was_forced {
-        context.terminal.warn(format!("`{}` is not ready, or its evidence is stale", prompt.id));
+    if let Some(why) = &exported.forced_past {
+        context.terminal.warn(format!("forced past: {why}"));
     }
     if context.terminal.is_json() {
         context.terminal.json(&json!({ "id": prompt.id, "path": exported.path }));

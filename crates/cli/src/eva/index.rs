@@ -25,6 +25,9 @@ pub(super) fn run(context: &Context<'_>, args: &IndexArgs) -> Result<Exit, CliEr
         context.terminal.warn(format!("{}: left as it is", fault.message));
         fault.hints.iter().for_each(|hint| context.terminal.remark(format!("hint: {hint}")));
     }
+    for (id, why) in &indexed.missing_evidence {
+        context.terminal.warn(format!("{id}: {why}: {}", why.remedy(id)));
+    }
     for (id, error) in &indexed.unreadable {
         context.terminal.warn(format!("{id}: {}", gbrain_core::fault::chain(error)));
     }

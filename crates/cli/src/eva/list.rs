@@ -2,9 +2,9 @@
 
 use clap::Args;
 use gbrain_core::fault::chain;
-use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody};
+use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody, missing_evidence};
 use gbrain_core::prompt::Status;
-use gbrain_prompts::Listed;
+use gbrain_prompts::{Library, Listed, Standing};
 
 use super::Context;
 use crate::error::{CliError, Exit};
@@ -25,7 +25,9 @@ pub(super) fn parse_status(text: &str) -> Result<Status, String> {
 
 /// Lists them. A prompt that can't be read is listed as such, and nothing is called whole then.
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
-    let mut prompts: Vec<PromptRow> = context.library()?.list()?.iter().map(row).collect();
+    let library = context.library()?;
+    let supported = |listed: &Listed| with_support(&library, listed, row(listed));
+    let mut prompts: Vec<PromptRow> = library.list()?.iter().map(supported).collect();
     let is_wanted = |row: &PromptRow| args.status.is_none() || row.status == args.status;
     prompts.retain(|row| is_wanted(row) || row.error.is_some());
     let is_whole = prompts.iter().all(|row| row.error.is_none());
@@ -34,12 +36,26 @@ pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliErr
     } else {
         let cells = prompts.iter().map(|row| {
             let status = row.status.map_or("unreadable", Status::name);
+            let mark = if row.missing_evidence.is_some() { " (no evidence)" } else { "" };
+            let status = format!("{status}{mark}");
             let said = row.error.as_ref().or(row.summary.as_ref()).cloned().unwrap_or_default();
-            vec![row.id.clone(), status.to_owned(), row.version.clone().unwrap_or_default(), said]
+            vec![row.id.clone(), status, row.version.clone().unwrap_or_default(), said]
         });
         context.terminal.out(table(&["prompt", "status", "version", "summary"], cells));
     }
     Ok(if is_whole { Exit::Pass } else { Exit::NoVerdict })
+}
+
+/// A row that says whether its status rests on evidence.
+fn with_support(library: &Library, listed: &Listed, mut row: PromptRow) -> PromptRow {
+    match listed.prompt.as_ref().map(|prompt| Standing::read(library, prompt)) {
+        Ok(Ok(standing)) => {
+            row.missing_evidence = missing_evidence(standing.missing_evidence.as_ref())
+        }
+        Ok(Err(error)) => row.error = Some(chain(&error)),
+        Err(_) => (),
+    }
+    row
 }
 
 /// A prompt in a list.

@@ -3,9 +3,10 @@
 use clap::Args;
 use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{GateBody, MoveBody, PROMPTS_VERSION, stale};
+use gbrain_core::prompt::Unmet;
 use gbrain_prompts::{Moved, Prompt, promote};
 
-use super::show::{next, rests_on};
+use super::show::{next, not_counted, rests_on};
 use super::{Context, warn_of_lines, who};
 use crate::error::{CliError, Exit};
 use crate::terminal::red;
@@ -14,7 +15,8 @@ use crate::terminal::red;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  eva promote greet\n  eva promote greet --force\n\n\
     draft to tested takes 3 runs that were sent and not refuted; tested to ready takes 10 that were sent \
-    and verified, and a green evaluation of all cases. eva.yml and meta.yml may ask for other numbers. \
+    and verified, and a green evaluation of all cases. A run counts for the text, verifier, defaults and model that \
+    it was made with. eva.yml and meta.yml may ask for other numbers. \
     Every promotion leaves a line in .promotions.jsonl. Ends with 1 if a gate is closed.")]
 pub(super) struct PromoteArgs {
     /// The prompt, or one of its aliases.
@@ -50,8 +52,8 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
     if let Some(stale) = &moved.stale {
         context.terminal.warn(format!("the evidence so far is stale: {stale}"));
     }
-    if moved.gate.eval == gbrain_core::prompt::Green::Unsigned {
-        context.terminal.warn("the last evaluation does not say of which text it was");
+    if let Some(not_counted) = not_counted(&gate, &prompt.id) {
+        context.terminal.warn(not_counted);
     }
     match &moved.evidence {
         Some(evidence) => {
@@ -67,8 +69,8 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
             }
         }
         None => {
-            let unmet = gate.unmet.iter().map(|unmet| red(&format!("  {unmet}\n")));
-            let list: String = unmet.collect();
+            let line = |unmet: &Unmet| format!("  {unmet}: {}\n", unmet.remedy(&prompt.id));
+            let list: String = moved.gate.unmet.iter().map(|unmet| red(&line(unmet))).collect();
             context.terminal.remark(format!(
                 "{} stays {}: {}",
                 prompt.id,

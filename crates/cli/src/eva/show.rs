@@ -3,7 +3,7 @@
 use clap::Args;
 use gbrain_core::format::logs::EvidenceLine;
 use gbrain_core::format::prompts::{
-    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, stale,
+    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::Standing;
 
@@ -23,7 +23,7 @@ pub(super) struct ShowArgs {
 pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let standing = Standing::read(&prompt, &library.settings)?;
+    let standing = Standing::read(&library, &prompt)?;
     let body = ShowBody {
         schema_version: PROMPTS_VERSION,
         id: &prompt.id,
@@ -40,6 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         eval: standing.eval.name(),
         evidence: standing.evidence.as_ref().map(EvidenceLine::new),
         stale: stale(standing.stale.as_ref()),
+        missing_evidence: missing_evidence(standing.missing_evidence.as_ref()),
     };
     if context.terminal.is_json() {
         context.terminal.json(&body);
@@ -47,6 +48,9 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         context.terminal.out(text(&body));
     }
     warn_of_lines(context.terminal, &prompt.id, &standing.malformed);
+    if let Some(why) = &standing.missing_evidence {
+        context.terminal.warn(format!("{why}: {}", why.remedy(&prompt.id)));
+    }
     Ok(Exit::Pass)
 }
 
@@ -65,9 +69,16 @@ fn text(body: &ShowBody<'_>) -> String {
     }
     usage(&body.usage, &mut say);
     say("eval", body.eval.to_owned());
+    let not_counted = body.gate.as_ref().and_then(|gate| not_counted(gate, body.id));
     match &body.gate {
         Some(gate) => say("next", next(gate)),
+        None if body.missing_evidence.is_some() => {
+            say("next", "nothing: `ready` has no evidence".to_owned())
+        }
         None => say("next", "nothing: it is ready".to_owned()),
+    }
+    if let Some(not_counted) = not_counted {
+        say("other runs", not_counted);
     }
     if let Some(evidence) = &body.evidence {
         say("evidence", rests_on(evidence));
@@ -114,6 +125,20 @@ pub(super) fn next(gate: &GateBody) -> String {
     let eval = if gate.require_eval { format!(", eval {}", gate.eval) } else { String::new() };
     let open = if gate.unmet.is_empty() { " (open: eva promote)" } else { "" };
     format!("{to}: {}/{} {}{eval}{open}", gate.uses, gate.min_uses, gate.counts)
+}
+
+/// Runs that do not count for the text as it is now, in words.
+pub(super) fn not_counted(gate: &GateBody, id: &str) -> Option<String> {
+    let other = "of another text, verifier, default or model";
+    let unknown = "without a record of their text";
+    let counts = [(gate.other_text, other), (gate.unknown_text, unknown)];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} sent run(s) {what}"))
+        .collect();
+    let list = parts.join(" and ");
+    (!parts.is_empty()).then(|| format!("{list} do not count: `kick {id} --send` makes new ones"))
 }
 
 /// What a status rests on.

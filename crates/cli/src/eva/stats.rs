@@ -3,9 +3,9 @@
 use clap::Args;
 use gbrain_core::fault::chain;
 use gbrain_core::format::prompts::{
-    GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, stale,
+    GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, missing_evidence, stale,
 };
-use gbrain_prompts::{Library, Listed, Standing};
+use gbrain_prompts::{Library, Listed, MalformedLines, Standing};
 
 use super::list::row;
 use super::{Context, warn_of_lines};
@@ -60,15 +60,16 @@ pub(super) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
 }
 
 /// A row, and how many lines of each log are not rows.
-fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<[(&'static str, u64); 3]>) {
+fn full_row(library: &Library, listed: &Listed) -> (PromptRow, Option<MalformedLines>) {
     let mut row = row(listed);
     let Ok(prompt) = &listed.prompt else { return (row, None) };
-    match Standing::read(prompt, &library.settings) {
+    match Standing::read(library, prompt) {
         Ok(standing) => {
             row.gate = standing.gate.as_ref().map(GateBody::new);
             row.usage = Some(UsageBody::new(&standing.usage));
             row.latest_durations_ms = Some(standing.usage.latest_durations());
             row.stale = stale(standing.stale.as_ref());
+            row.missing_evidence = missing_evidence(standing.missing_evidence.as_ref());
             (row, Some(standing.malformed))
         }
         Err(error) => {
@@ -83,12 +84,14 @@ fn cells(row: &PromptRow) -> Vec<String> {
         return vec![row.id.clone(), "unreadable".to_owned()];
     };
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let next = match (&row.gate, &row.stale) {
-        (Some(gate), None) => format!("{}/{}", gate.uses, gate.min_uses),
-        (Some(gate), Some(_)) => format!("{}/{}, stale", gate.uses, gate.min_uses),
-        (None, Some(_)) => "stale".to_owned(),
-        (None, None) => "-".to_owned(),
+    let support = match (&row.stale, &row.missing_evidence) {
+        (Some(_), _) => Some("stale"),
+        (None, Some(_)) => Some("no evidence"),
+        (None, None) => None,
     };
+    let progress = row.gate.as_ref().map(|gate| format!("{}/{}", gate.uses, gate.min_uses));
+    let next: Vec<String> = progress.into_iter().chain(support.map(str::to_owned)).collect();
+    let next = if next.is_empty() { "-".to_owned() } else { next.join(", ") };
     vec![
         row.id.clone(),
         row.status.map(|status| status.to_string()).unwrap_or_default(),

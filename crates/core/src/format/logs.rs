@@ -1,6 +1,6 @@
-//! The lines of a prompt's logs: `.usage.jsonl`, `.eval.jsonl` and `.promotions.jsonl`.
+//! The lines of a prompt's logs: `.usage.jsonl`, `.runs.jsonl`, `.eval.jsonl` and `.promotions.jsonl`.
 //!
-//! The first two have the keys of a format that other tools write and read too, in its order, and so
+//! Runs and evaluations have the keys of a format that other tools write and read too, in its order, and so
 //! carry no version; what we add to evaluations stands behind them. A line that lacks a key is not a
 //! row, and neither is one that contradicts itself: what it says can't be trusted.
 
@@ -9,11 +9,14 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::prompt::{EvalRow, Evidence, Move, Status};
-use crate::usage::{Counts, UsageRow, second};
+use crate::prompt::{EvalRow, Evidence, HashScope, Move, Status};
+use crate::usage::{Counts, RunRecord, UsageRow, second};
 
-/// The version of lines of `.promotions.jsonl`.
-pub const EVIDENCE_VERSION: u32 = 1;
+/// The version of lines of `.promotions.jsonl`. In the first, `prompt_hash` is of the template alone.
+pub const EVIDENCE_VERSION: u32 = 2;
+
+/// The version of lines of `.runs.jsonl`.
+pub const RUN_VERSION: u32 = 1;
 
 /// A run: these nine keys, in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -92,6 +95,41 @@ impl<'a> UsageLine<'a> {
             prompt_words,
             output_words,
         })
+    }
+}
+
+/// The text that a sent run was of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunLine {
+    /// The form of this line.
+    pub schema_version: u32,
+    /// When the row was appended, with nanoseconds.
+    pub ts: String,
+    /// The prompt as it was: template, hooks, defaults and model.
+    pub prompt_hash: String,
+    /// The line of the row in `.usage.jsonl`, without its end.
+    pub row_hash: String,
+}
+
+impl RunLine {
+    /// A record on its way out.
+    pub fn new(record: &RunRecord) -> Self {
+        let RunRecord { ts, prompt_hash, row_hash } = record;
+        Self {
+            schema_version: RUN_VERSION,
+            ts: ts.to_string(),
+            prompt_hash: prompt_hash.clone(),
+            row_hash: row_hash.clone(),
+        }
+    }
+
+    /// The record; none if it is of a version that is not known yet, or a hash is none.
+    pub(crate) fn record(self) -> Option<RunRecord> {
+        let Self { schema_version, ts, prompt_hash, row_hash } = self;
+        let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|c| c.is_ascii_hexdigit());
+        let is_sound = schema_version == RUN_VERSION && is_hash(&prompt_hash) && is_hash(&row_hash);
+        let ts = ts.parse().ok()?;
+        is_sound.then_some(RunRecord { ts, prompt_hash, row_hash })
     }
 }
 
@@ -177,7 +215,7 @@ pub struct EvidenceLine {
     pub by: String,
     /// The version it had.
     pub version: String,
-    /// The template it is about.
+    /// The prompt it is about: template, hooks, defaults and model; in version 1 the template alone.
     pub prompt_hash: String,
     /// Uses that counted.
     pub uses: u64,
@@ -213,6 +251,7 @@ impl EvidenceLine {
             by,
             version,
             prompt_hash,
+            hash_scope,
             uses,
             min_uses,
             runs,
@@ -222,8 +261,12 @@ impl EvidenceLine {
             reason,
         } = evidence;
         let Counts { verified, refuted, unverified } = *runs;
+        let schema_version = match hash_scope {
+            HashScope::Template => 1,
+            HashScope::Prompt => EVIDENCE_VERSION,
+        };
         Self {
-            schema_version: EVIDENCE_VERSION,
+            schema_version,
             ts: second(*ts),
             action: *action,
             from: *from,
@@ -244,7 +287,7 @@ impl EvidenceLine {
         }
     }
 
-    /// The evidence; none if it is of a version that nobody wrote yet, or its counts do not add up.
+    /// The evidence; none if it is of a version that is not known yet, or contradicts itself.
     pub(crate) fn evidence(self) -> Option<Evidence> {
         let Self {
             schema_version,
@@ -267,9 +310,20 @@ impl EvidenceLine {
             reason,
         } = self;
         let ts: Timestamp = ts.parse().ok()?;
+        let hash_scope = match schema_version {
+            1 => HashScope::Template,
+            EVIDENCE_VERSION => HashScope::Prompt,
+            _ => return None,
+        };
         let runs = Counts { verified, refuted, unverified };
         let adds_up = runs.checked_all() == Some(sent) && uses <= sent;
-        (schema_version == EVIDENCE_VERSION && adds_up).then_some(Evidence {
+        let is_open = unmet.is_empty() && uses >= min_uses;
+        let is_step = match action {
+            Move::Promoted => from < to && is_open,
+            Move::Forced => from < to,
+            Move::Demoted => to < from,
+        };
+        (adds_up && is_step).then_some(Evidence {
             ts,
             action,
             from,
@@ -277,6 +331,7 @@ impl EvidenceLine {
             by,
             version,
             prompt_hash,
+            hash_scope,
             uses,
             min_uses,
             runs,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::logs::{EvidenceLine, UsageLine};
-use crate::prompt::{Finding, Gate, Level, Meta, Stale, Status};
+use crate::prompt::{Finding, Gate, Level, Meta, MissingEvidence, Stale, Status};
 use crate::usage::{Median, Summary};
 
 /// The version of these bodies.
@@ -74,6 +74,10 @@ pub struct GateBody {
     pub min_uses: u64,
     /// What counts.
     pub counts: &'static str,
+    /// Sent runs that count for another text, verifier, default or model.
+    pub other_text: u64,
+    /// Sent runs that have no record of their text: they count for nothing.
+    pub unknown_text: u64,
     /// What the rate of uses that count is at least, at 95 %.
     pub wilson_low: Option<f64>,
     /// Whether a green evaluation is needed.
@@ -87,12 +91,15 @@ pub struct GateBody {
 impl GateBody {
     /// A gate on the wire.
     pub fn new(gate: &Gate) -> Self {
-        let Gate { requirement, uses, sent: _, wilson_low, eval, unmet } = gate;
+        let Gate { requirement, uses, sent: _, other_text, unknown_text, wilson_low, eval, unmet } =
+            gate;
         Self {
             transition: requirement.transition.name(),
             uses: *uses,
             min_uses: requirement.min_uses,
             counts: requirement.transition.counts(),
+            other_text: *other_text,
+            unknown_text: *unknown_text,
             wilson_low: *wilson_low,
             require_eval: requirement.require_eval,
             eval: eval.name(),
@@ -122,7 +129,7 @@ pub struct ShowBody<'a> {
     pub inputs: Vec<InputBody<'a>>,
     /// Its cases.
     pub cases: Vec<String>,
-    /// What names its text.
+    /// What names its text, hooks, defaults and model.
     pub prompt_hash: String,
     /// Its runs.
     pub usage: UsageBody,
@@ -134,6 +141,8 @@ pub struct ShowBody<'a> {
     pub evidence: Option<EvidenceLine>,
     /// Why that is about another text.
     pub stale: Option<String>,
+    /// Why its status does not rest on evidence.
+    pub missing_evidence: Option<String>,
 }
 
 /// A variable that a prompt takes.
@@ -197,6 +206,9 @@ pub struct PromptRow {
     /// Why its status is about another text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
+    /// Why its status does not rest on evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_evidence: Option<String>,
     /// Why it can't be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -302,9 +314,18 @@ pub struct KickBody<'a> {
     pub output: Option<String>,
     /// Why the command did not run.
     pub trouble: Option<&'a str>,
+    /// What went wrong with a run that was sent.
+    pub problems: Vec<String>,
+    /// Whether the run counts for the gates of this text.
+    pub counts: bool,
 }
 
 /// A stale status in words.
 pub fn stale(stale: Option<&Stale>) -> Option<String> {
     stale.map(ToString::to_string)
+}
+
+/// A status without evidence in words.
+pub fn missing_evidence(missing_evidence: Option<&MissingEvidence>) -> Option<String> {
+    missing_evidence.map(ToString::to_string)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::evaluation::Evaluation;
-use super::evidence::{Evidence, Stale};
+use super::evidence::MissingEvidence;
 use super::meta::{Meta, Status};
 use super::template::placeholders;
 use super::words::words;
@@ -150,23 +150,15 @@ fn check_size(template: &str, findings: &mut Findings) {
     }
 }
 
-/// Whether a status rests on something, and on this text. Of a prompt that is ready others rely on it.
+/// A status that does not rest on evidence. Others rely on a prompt that is ready, so there it is a problem.
 pub fn check_evidence(
+    id: &str,
     status: Status,
-    evidence: Option<&Evidence>,
-    stale: Option<&Stale>,
+    missing_evidence: Option<&MissingEvidence>,
 ) -> Option<Finding> {
-    let found = |level, message| Some(Finding { level, message });
-    match (status, stale, evidence) {
-        (Status::Ready, Some(stale), _) => {
-            found(Level::Problem, format!("the evidence is stale: {stale}"))
-        }
-        (_, Some(stale), _) => found(Level::Warning, format!("the evidence is stale: {stale}")),
-        (Status::Tested | Status::Ready, None, None) => {
-            found(Level::Warning, format!("`{status}` rests on no evidence that was kept"))
-        }
-        _ => None,
-    }
+    let level = if status == Status::Ready { Level::Problem } else { Level::Warning };
+    let message = |why: &MissingEvidence| format!("{why}: {}", why.remedy(id));
+    missing_evidence.map(|why| Finding { level, message: message(why) })
 }
 
 /// Lines of a log that are not rows.

@@ -1,6 +1,6 @@
 //! `eval.yml`: the cases that a prompt must pass.
 
-use super::assertion::Assertion;
+use super::assertion::{Assertion, Failure};
 use super::yml::{self, FlatError, flat_map, items, map, number, scalar, texts};
 use crate::yaml::Node;
 
@@ -56,6 +56,15 @@ pub struct Triggering {
     pub should_match: Vec<String>,
     /// And not for these.
     pub should_not_match: Vec<String>,
+}
+
+impl Case {
+    /// What is wrong with an answer without a word: nothing was shown, unless the case asks for exactly that.
+    pub fn empty_answer(&self, answer: &str) -> Option<Failure> {
+        let is_wanted = |one: &Assertion| matches!(one, Assertion::MaxTokens(0));
+        let is_empty = answer.trim().is_empty() && !self.assertions.iter().any(is_wanted);
+        is_empty.then(|| "the answer is empty".to_owned())
+    }
 }
 
 impl Triggering {
@@ -203,6 +212,18 @@ mod tests {
         assert_eq!(evaluation.cases.len(), 2);
         assert_eq!(evaluation.cases[1].inputs, Inputs::From("examples/kind/inputs.yml".to_owned()));
         assert_eq!(evaluation.triggering.count(), 2);
+    }
+
+    #[test]
+    fn an_empty_answer_passes_only_where_it_is_asked_for() {
+        let case = |assert: &str| {
+            let text = format!("cases: [{{ name: a, inputs: {{}}, assert: {{ {assert} }} }}]");
+            Evaluation::parse(&text).unwrap().cases.remove(0)
+        };
+        assert!(case("max_tokens: 60").empty_answer(" \n").is_some());
+        assert!(case("not_contains: x").empty_answer("").is_some());
+        assert_eq!(case("max_tokens: 60").empty_answer("word"), None);
+        assert_eq!(case("max_tokens: 0").empty_answer("\n"), None);
     }
 
     #[test]

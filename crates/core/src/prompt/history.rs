@@ -17,9 +17,9 @@ pub struct EvalRow {
     pub failed_cases: Vec<String>,
     /// Whether only some cases were chosen. Such a row opens no gate.
     pub partial: bool,
-    /// Of which template; rows of other tools do not say.
+    /// Of which prompt (template, hooks, defaults and model); rows of other tools do not say.
     pub prompt_hash: Option<String>,
-    /// By which `eval.yml`.
+    /// By which cases: `eval.yml` and the files of inputs that it names.
     pub eval_hash: Option<String>,
     /// The model that answered, if one was named.
     pub model: Option<String>,
@@ -28,13 +28,13 @@ pub struct EvalRow {
 /// What evaluations say of a prompt as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Green {
-    /// The last whole one passed, with this template and these cases.
+    /// The last whole one passed, with this prompt and these cases.
     Green,
-    /// It passed, and does not say of which template.
+    /// It passed, and does not say of which text: it opens no gate.
     Unsigned,
     /// It failed.
     Red,
-    /// It was of another template or of other cases.
+    /// It was of another prompt or of other cases.
     Stale,
     /// There is none.
     Missing,
@@ -58,9 +58,12 @@ impl Green {
     /// Why it opens no gate; none if it does.
     pub fn reason(self) -> Option<&'static str> {
         match self {
-            Self::Green | Self::Unsigned => None,
+            Self::Green => None,
+            Self::Unsigned => Some("the last whole run does not say of which text it was"),
             Self::Red => Some("the last whole run failed"),
-            Self::Stale => Some("the prompt or its cases changed since the last whole run"),
+            Self::Stale => Some(
+                "the text, verifier, defaults, model or cases changed since the last whole run",
+            ),
             Self::Missing => Some("never run whole"),
             Self::Undefined => Some("there is no eval.yml"),
         }
@@ -106,7 +109,7 @@ pub fn last_whole(rows: &[EvalRow], prompt_hash: &str, eval_hash: Option<&str>) 
         Green::Red
     } else if differs(&row.prompt_hash, prompt_hash) || differs(&row.eval_hash, eval_hash) {
         Green::Stale
-    } else if row.prompt_hash.is_none() {
+    } else if row.prompt_hash.is_none() || row.eval_hash.is_none() {
         Green::Unsigned
     } else {
         Green::Green

@@ -38,31 +38,63 @@ fn fenced(text: &str) -> String {
     text.replace("</", "<\u{200b}/")
 }
 
-/// The score in a judge's reply; none if it has no score from 1 to 5.
+/// The score in a judge's reply: a number from 1 to 5 with at most three decimals, `/5` behind it or not. None if
+/// there is no such score, or something behind it that may change its meaning: another scale, a percent sign, an
+/// exponent.
 pub fn score(reply: &str) -> Option<f64> {
-    let text = last_value(reply, "SCORE=")?;
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    text[..end].trim_end_matches('.').parse().ok().filter(|score| (1.0..=5.0).contains(score))
+    let value = value(reply, "SCORE=")?;
+    let value = value.strip_suffix("/5").unwrap_or(value);
+    let (whole, decimals) = match value.split_once('.') {
+        Some((whole, decimals)) => (whole, decimals),
+        None => (value, "0"),
+    };
+    let is_digit = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
+    let is_number = whole.len() == 1 && (1..=3).contains(&decimals.len());
+    if !is_number || !is_digit(whole) || !is_digit(decimals) {
+        return None;
+    }
+    value.parse().ok().filter(|score| (1.0..=5.0).contains(score))
 }
 
 /// The decision in a judge's reply; none if it has none.
 pub fn verdict(reply: &str) -> Option<bool> {
-    let text = last_value(reply, "DECISION=")?;
-    let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
-    match text[..end].to_ascii_uppercase().as_str() {
+    match value(reply, "DECISION=")?.to_ascii_uppercase().as_str() {
         "YES" => Some(true),
         "NO" => Some(false),
         _ => None,
     }
 }
 
-/// What follows a key; none if the reply says it twice and differently, because then it is unclear
-/// which of them is the judgement.
-fn last_value<'r>(reply: &'r str, key: &str) -> Option<&'r str> {
-    let values: Vec<&str> = reply.split(key).skip(1).map(str::trim_start).collect();
-    let word = |value: &'r str| value.split([' ', '\n', '\t', ',']).next().unwrap_or_default();
-    let first = values.first()?;
-    values.iter().all(|value| word(value) == word(first)).then_some(*first)
+/// The value of a key. None if the reply has it twice and differently, because then it is unclear which of them is
+/// the judgement, or if one of them is followed by anything but the end of its line or another key.
+fn value<'r>(reply: &'r str, key: &str) -> Option<&'r str> {
+    let mut found: Option<&str> = None;
+    for (at, _) in reply.match_indices(key) {
+        let before = reply[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-') {
+            // The end of a longer word.
+            return None;
+        }
+        let value = whole_value(&reply[at + key.len()..])?;
+        if found.is_some_and(|found| found != value) {
+            return None;
+        }
+        found = Some(value);
+    }
+    found
+}
+
+/// The word at the start of a text, without one mark of punctuation behind it, if its line ends there or goes on
+/// with another key.
+fn whole_value(text: &str) -> Option<&str> {
+    let line = text.lines().next().unwrap_or_default().trim_start();
+    let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let key = rest.split_once('=').map(|(key, _)| key);
+    let is_key = |key: &str| !key.is_empty() && key.bytes().all(|c| c.is_ascii_uppercase());
+    let is_whole = rest.is_empty() || key.is_some_and(is_key);
+    let word = word.strip_suffix(['.', ',', ';']).unwrap_or(word);
+    (is_whole && !word.is_empty()).then_some(word)
 }
 
 #[cfg(test)]
@@ -81,6 +113,85 @@ mod tests {
         check("SCORE=NaN", None);
         check("SCORE=1 then SCORE=5", None);
         check("", None);
+        check("SCORE=5/5 REASON=x", Some(5.0));
+        check("SCORE=4\nREASON=two lines", Some(4.0));
+        check("SCORE= 4", Some(4.0));
+        check("SCORE=4 REASON=x\nSCORE=4 REASON=x", Some(4.0));
+        check("SCORE=4.25; REASON=x", Some(4.25));
+    }
+
+    #[test]
+    fn a_score_on_another_scale_or_in_another_notation_is_none() {
+        for reply in [
+            "4/100",
+            "5/10",
+            "5%",
+            "5e-3",
+            "5e0",
+            "4 %",
+            "5 / 10",
+            "4 out of 10",
+            "5 of 100",
+            "4/5/10",
+            "5/50",
+            "5/5.5",
+            "5‰",
+            "5‰ REASON=x",
+            "5/10 REASON=x",
+            "05",
+            "0x5",
+            "+5",
+            "-4",
+            "4,5",
+            "4..",
+            "4.",
+            "4.0000",
+            "3.99999999999999999999",
+            "5.001",
+            "5.5",
+            "0.9",
+            "6",
+            "10",
+            "50",
+            "5_0",
+            "5'000",
+            "4-5",
+            "4..5",
+            "4 or 5",
+            "~4",
+            "≥4",
+            "<4",
+            "4?",
+            "４",
+            "٤",
+            "IV",
+            "four",
+            "NaN",
+            "inf",
+            "*4*",
+            "**4**",
+            "(4)",
+            "[4]",
+            "\"4\"",
+            "n",
+            "N/A",
+            "4 because it is kind",
+            "5 stars",
+            "4 points",
+            "5\u{200b}",
+            "5\u{a0}/10",
+            "5\u{b2}",
+            "5 SCORE",
+            "4 REASON",
+            "4 reason=x",
+        ] {
+            let expected = if reply == "4." { Some(4.0) } else { None };
+            assert_eq!(score(&format!("SCORE={reply}")), expected, "{reply}");
+        }
+        for reply in ["MINSCORE=5", "NOT_SCORE=5", "SCORE=4 SCORE=4/100", "SCORE=5 REASON=SCORE=1"]
+        {
+            assert_eq!(score(reply), None, "{reply}");
+        }
     }
 
     #[test]
@@ -90,6 +201,19 @@ mod tests {
         check("DECISION=no", Some(false));
         check("DECISION=MAYBE", None);
         check("yes", None);
+        check("DECISION=YES, REASON=x", Some(true));
+        for reply in [
+            "YES|NO",
+            "NO/YES",
+            "NO, or YES",
+            "NO but",
+            "NOT",
+            "YES?",
+            "NO-ish",
+            "YES or DECISION=NO",
+        ] {
+            check(&format!("DECISION={reply}"), None);
+        }
     }
 
     #[test]

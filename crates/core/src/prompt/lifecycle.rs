@@ -5,8 +5,9 @@
 //! | draft to tested | sent and not refuted | 3 | not needed |
 //! | tested to ready | sent and verified | 10 | the last whole one was green, of this text |
 //!
-//! Counts are of the prompt's whole life: neither a new version nor a demotion resets them, unless the
-//! prompt says from which day on to count.
+//! A row counts for the prompt that it was a run of: template, hooks, defaults and model. Neither a new version nor
+//! a demotion resets counts, and a text that comes back has its runs again. A prompt may say from which day on to
+//! count.
 
 use super::history::Green;
 use super::meta::{Meta, Status};
@@ -61,8 +62,12 @@ pub struct Gate {
     pub requirement: Requirement,
     /// How many uses count.
     pub uses: u64,
-    /// Of which that were sent.
+    /// Rows of this text that were sent.
     pub sent: Counts,
+    /// Sent rows of another text, verifier, default or model.
+    pub other_text: u64,
+    /// Sent rows that have no record of their text.
+    pub unknown_text: u64,
     /// What the rate of uses that count is at least, at 95 %; none without any that was sent.
     pub wilson_low: Option<f64>,
     /// What the evaluations say.
@@ -75,7 +80,7 @@ pub struct Gate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unmet {
     /// Too few uses.
-    #[error("{have} of {need} uses that are {what}")]
+    #[error("{have} of {need} uses of this text that are {what}")]
     Uses {
         /// How many there are.
         have: u64,
@@ -89,7 +94,24 @@ pub enum Unmet {
     Eval(&'static str),
 }
 
+impl Unmet {
+    /// The command that makes it.
+    pub fn remedy(&self, id: &str) -> String {
+        match self {
+            Self::Uses { have, need, .. } => {
+                format!("`kick {id} --send` {} times", need.saturating_sub(*have))
+            }
+            Self::Eval(_) => format!("`eva eval {id}`"),
+        }
+    }
+}
+
 impl Transition {
+    /// The step that leads to a status; none leads to draft.
+    pub fn to_status(status: Status) -> Option<Self> {
+        Self::ALL.iter().copied().find(|transition| transition.to() == status)
+    }
+
     /// The step up from a status; none from the top.
     pub fn from(status: Status) -> Option<Self> {
         match status {
@@ -126,25 +148,29 @@ impl Transition {
 impl Requirement {
     /// What a library and a prompt ask for together; the prompt has the last word.
     pub fn of(meta: &Meta, settings: &Settings) -> Option<Self> {
-        let transition = Transition::from(meta.status)?;
+        Transition::from(meta.status).map(|transition| Self::of_step(transition, meta, settings))
+    }
+
+    /// The same for any step. At least one use is asked for: a prompt that never ran has shown nothing.
+    pub fn of_step(transition: Transition, meta: &Meta, settings: &Settings) -> Self {
         let (library, is_eval_needed) = match transition {
             Transition::DraftToTested => (settings.thresholds.draft_to_tested, false),
             Transition::TestedToReady => (settings.thresholds.tested_to_ready, true),
         };
         let promotion = &meta.promotion;
-        Some(Self {
+        Self {
             transition,
-            min_uses: promotion.min_uses(transition).unwrap_or(library),
+            min_uses: promotion.min_uses(transition).unwrap_or(library).max(1),
             // A prompt's own word is about the step that asks for an evaluation.
             require_eval: is_eval_needed && promotion.require_eval.unwrap_or(true),
             require_exit_zero: promotion.require_exit_zero.unwrap_or(settings.require_exit_zero),
-        })
+        }
     }
 }
 
 /// How far a prompt is.
 pub fn progress(requirement: Requirement, counted: &Counted, eval: Green) -> Gate {
-    let Counted { sent, succeeded } = counted;
+    let Counted { sent, succeeded, other_text, unknown_text } = counted;
     let looked_at = if requirement.require_exit_zero { succeeded } else { sent };
     let uses = requirement.transition.uses(looked_at);
     let mut unmet = Vec::new();
@@ -158,7 +184,16 @@ pub fn progress(requirement: Requirement, counted: &Counted, eval: Green) -> Gat
         unmet.push(Unmet::Eval(reason));
     }
     let wilson_low = wilson(uses, sent.all(), 0.95).map(|interval| interval.low);
-    Gate { requirement, uses, sent: *sent, wilson_low, eval, unmet }
+    Gate {
+        requirement,
+        uses,
+        sent: *sent,
+        other_text: *other_text,
+        unknown_text: *unknown_text,
+        wilson_low,
+        eval,
+        unmet,
+    }
 }
 
 #[cfg(test)]
@@ -221,6 +256,9 @@ mod tests {
         meta.status = Status::Draft;
         meta.promotion.require_eval = Some(true);
         assert_eq!(asked(&meta, &settings), (7, false));
+        // No prompt can say that it need not run at all.
+        meta.promotion.min_uses = [Some(0); 2];
+        assert_eq!(asked(&meta, &settings), (1, false));
     }
 
     #[test]

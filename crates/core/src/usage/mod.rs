@@ -6,9 +6,11 @@
 mod glance;
 mod median;
 mod row;
+mod runs;
 mod summary;
 
 pub use glance::Glance;
 pub use median::{Median, Middle};
 pub use row::{RowError, UsageRow, second};
+pub use runs::{RunIndex, RunRecord, RunText};
 pub use summary::{Counted, Counts, LONGEST_LINE, Lines, Summary};

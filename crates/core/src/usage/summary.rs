@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Glance, Median, second};
+use super::{Glance, Median, RunIndex, RunText, second};
 
 /// A longer line is not read: no row comes near it.
 pub const LONGEST_LINE: usize = 64 * 1024;
@@ -43,17 +43,22 @@ pub struct Summary {
     /// The number of the first of them, counted from 1.
     pub first_malformed: Option<u64>,
     since: Option<[u8; 20]>,
+    runs: RunIndex,
     latest: Vec<u64>,
     lines: u64,
 }
 
-/// Sent rows from the moment on that a prompt names, or all of them.
+/// Sent rows from the moment on that a prompt names, or all of them, by the text they are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// All of them.
+    /// Those of the prompt as it is now.
     pub sent: Counts,
-    /// Those whose command ended with 0.
+    /// Of these, the ones whose command ended with 0.
     pub succeeded: Counts,
+    /// Rows of another text, verifier, default or model.
+    pub other_text: u64,
+    /// Rows that have no record of their text, or do not match it.
+    pub unknown_text: u64,
 }
 
 impl Counts {
@@ -82,10 +87,10 @@ impl Counts {
 }
 
 impl Summary {
-    /// A summary whose gates look at rows from a moment on, if there is one.
-    pub fn counting_from(since: Option<Timestamp>) -> Self {
+    /// A summary whose gates look at rows that have a record, from a moment on if there is one.
+    pub fn counting(since: Option<Timestamp>, runs: RunIndex) -> Self {
         let since = since.and_then(|since| second(since).as_bytes().first_chunk().copied());
-        Self { since, ..Self::default() }
+        Self { since, runs, ..Self::default() }
     }
 
     /// Takes a line in, without its end. An empty line is nothing.
@@ -96,7 +101,7 @@ impl Summary {
             return;
         }
         match Glance::parse(line) {
-            Some(row) => self.add(&row),
+            Some(row) => self.add(&row, line),
             None => self.add_malformed(),
         }
     }
@@ -106,15 +111,16 @@ impl Summary {
         self.first_malformed.get_or_insert(self.lines);
     }
 
-    fn add(&mut self, row: &Glance) {
+    fn add(&mut self, row: &Glance, line: &[u8]) {
         self.total += 1;
         self.last_ts = self.last_ts.max(Some(row.ts));
         if !row.sent {
             return;
         }
         self.sent.add(row.verified);
+        let text = self.runs.take(line);
         if self.since.is_none_or(|since| row.ts >= since) {
-            self.counted.add(row);
+            self.counted.add(row, text);
         }
         self.duration_ms.add(row.duration_ms);
         self.prompt_words.add(row.prompt_words);
@@ -142,10 +148,16 @@ impl Summary {
 }
 
 impl Counted {
-    fn add(&mut self, row: &Glance) {
-        self.sent.add(row.verified);
-        if row.exit_code == 0 {
-            self.succeeded.add(row.verified);
+    fn add(&mut self, row: &Glance, text: RunText) {
+        match text {
+            RunText::Other => self.other_text += 1,
+            RunText::Unknown => self.unknown_text += 1,
+            RunText::Current => {
+                self.sent.add(row.verified);
+                if row.exit_code == 0 {
+                    self.succeeded.add(row.verified);
+                }
+            }
         }
     }
 }
@@ -209,6 +221,7 @@ impl<'a> Lines<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RunRecord;
     use super::*;
     use proptest::prelude::*;
 
@@ -222,11 +235,21 @@ mod tests {
 
     fn summary(text: &[u8], block: usize, since: Option<&str>) -> Summary {
         let since = since.map(|since| since.parse().unwrap());
-        let mut summary = Summary::counting_from(since);
+        let mut summary = Summary::counting(since, records(text, "now"));
         let mut lines = Lines::new(&mut summary);
         text.chunks(block).for_each(|block| lines.add(block));
         lines.finish();
         summary
+    }
+
+    /// A record of this text for every line.
+    fn records(text: &[u8], prompt_hash: &str) -> RunIndex {
+        let mut runs = RunIndex::default();
+        for (at, line) in String::from_utf8_lossy(text).lines().enumerate() {
+            let ts = Timestamp::from_nanosecond(at as i128).unwrap();
+            runs.add(&RunRecord::new(ts, prompt_hash.to_owned(), line), "now");
+        }
+        runs
     }
 
     fn sample() -> String {
@@ -260,6 +283,26 @@ mod tests {
         let found = summary(sample().as_bytes(), 4096, Some("2026-05-05T09:31:06Z"));
         assert_eq!((found.total, found.sent.all(), found.malformed), (5, 4, 2));
         assert_eq!(found.counted.sent, Counts { verified: 2, refuted: 0, unverified: 0 });
+    }
+
+    #[test]
+    fn a_gate_looks_at_rows_of_this_text_only() {
+        let text = sample();
+        let count = |runs: RunIndex, text: &str| {
+            let mut summary = Summary::counting(None, runs);
+            let mut lines = Lines::new(&mut summary);
+            lines.add(text.as_bytes());
+            lines.finish();
+            let Counted { sent, other_text, unknown_text, .. } = summary.counted;
+            (summary.sent.all(), sent.all(), other_text, unknown_text)
+        };
+        let of = |prompt_hash| records(text.as_bytes(), prompt_hash);
+        assert_eq!(count(of("now"), &text), (4, 4, 0, 0));
+        assert_eq!(count(of("then"), &text), (4, 0, 4, 0));
+        assert_eq!(count(RunIndex::default(), &text), (4, 0, 0, 4));
+        // An edited row and a second copy have no record.
+        assert_eq!(count(of("now"), &text.replace("false", "true")), (5, 3, 0, 2));
+        assert_eq!(count(of("now"), &format!("{text}\n{text}")), (8, 4, 0, 4));
     }
 
     #[test]

@@ -38,11 +38,17 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
+    /// What a prompt's status rests on was forged, replaced or lost.
+    ForgedEvidence,
+    /// A judge's reply has no score.
+    UnreadableScore,
+    /// A run of a prompt was interrupted, could not be verified or could not be written.
+    CutRun,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -57,6 +63,9 @@ impl Class {
         Self::SkewedClock,
         Self::BankedLoss,
         Self::HostileSlug,
+        Self::ForgedEvidence,
+        Self::UnreadableScore,
+        Self::CutRun,
     ];
 
     /// The name that reports and flags use.
@@ -76,6 +85,9 @@ impl Class {
             Self::SkewedClock => "skewed_clock",
             Self::BankedLoss => "banked_loss",
             Self::HostileSlug => "hostile_slug",
+            Self::ForgedEvidence => "forged_evidence",
+            Self::UnreadableScore => "unreadable_score",
+            Self::CutRun => "cut_run",
         }
     }
 }
@@ -98,7 +110,7 @@ pub struct Case {
 /// A command and what it may do.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// The words behind `gbrain`.
+    /// The words behind `gbrain`; with `eva`, `kick` or `sh` in front, those of that program.
     pub args: Vec<String>,
     /// What it may do.
     pub allowed: Allowed,
@@ -185,7 +197,14 @@ impl Attempt {
 
     /// What the command made of it.
     pub fn reaction(&self, output: &Output) -> Reaction {
-        let is_broken = output.stderr.contains("panicked") || !matches!(output.code, Some(0..=2));
+        // `kick` ends as its command did, or with 128 and a signal.
+        let most = if self.args.first().is_some_and(|word| word == "kick" || word == "sh") {
+            255
+        } else {
+            2
+        };
+        let is_broken = output.stderr.contains("panicked")
+            || output.code.is_none_or(|code| !(0..=most).contains(&code));
         let is_zero = output.code == Some(0);
         match self.allowed {
             _ if is_broken => Reaction::Broken,
@@ -198,7 +217,7 @@ impl Attempt {
             // A verdict of pass is green whatever the exit code.
             _ if !is_zero && says_pass(&output.stdout) => Reaction::Green,
             _ if output.code == Some(2) => Reaction::Refused,
-            _ if output.code == Some(1) => Reaction::Red,
+            _ if !is_zero => Reaction::Red,
             Allowed::Told(words) if words.iter().any(|word| says(output, word)) => Reaction::Warned,
             Allowed::Silent(words) if !words.iter().any(|word| says(output, word)) => {
                 Reaction::Warned

@@ -126,10 +126,13 @@ impl Scene {
         write_rows(&self.path(name), rows)
     }
 
-    /// Runs a command where the files are.
+    /// Runs a command where the files are. The first word may be another program of the same build, or `sh`.
     pub fn run(&self, args: &[String]) -> Result<Output> {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let mut command = self.home.command(&args);
+        let mut command = match args.split_first() {
+            Some((program @ &("eva" | "kick" | "sh"), rest)) => self.home.beside(program, rest),
+            _ => self.home.command(&args),
+        };
         command.current_dir(self.home.home().join(FILES));
         command.env_remove("GITHUB_STEP_SUMMARY").env_remove("GBRAIN_CONTRIBUTOR_MODE");
         Running::start(command, "")?.wait()

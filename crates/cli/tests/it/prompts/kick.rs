@@ -220,6 +220,42 @@ fn a_command_that_is_not_there_is_a_row_with_127() {
     assert_eq!(library.rows()[0]["exit_code"], 127);
 }
 
+/// Whatever the reason that no model answered, nothing was shown about the prompt.
+#[test]
+fn a_missing_command_is_evidence_neither_for_a_prompt_nor_against_it() {
+    let library = Library::new();
+    library.script(
+        "prompts/greet/verify.sh",
+        "echo verified >> seen.txt; test -s \"$EVA_OUTPUT_FILE\"",
+    );
+    library.script("wrapper.sh", "exec /nowhere/model");
+    library.write("plain.sh", "echo not executable");
+    let script = |name: &str| library.path(name).display().to_string();
+    for (command, code) in [
+        ("/nowhere/model".to_owned(), 127),
+        (script("wrapper.sh"), 127),
+        (script("plain.sh"), 126),
+        (script("prompts"), 126),
+    ] {
+        let mut kick =
+            library.command("kick", &["greet", "--var", "name=Ada", "--send", "--strict"]);
+        let output = kick.env("EVA_SEND_CMD", &command).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{command} {said}");
+        assert!(said.contains("counts for nothing") && !said.contains("refused"), "{said}");
+    }
+    let rows = library.rows();
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row["sent"] == true && row["verified"].is_null()), "{rows:?}");
+    assert!(!library.path("seen.txt").exists());
+    assert_eq!(library.records(), 0);
+    let gate = library.show()["gate"].clone();
+    assert_eq!((&gate["uses"], &gate["wilson_low"]), (&0.into(), &serde_json::Value::Null));
+    library.eva(&["promote", "greet"], 1);
+    let help = library.kick(&["--help"], 0).stdout;
+    assert!(help.contains("127 if it is not there, 126 if it may not run"), "{help}");
+}
+
 #[test]
 fn the_model_is_told_in_every_way() {
     let library = Library::new();
@@ -286,24 +322,30 @@ fn signals_reach_the_model() {
     assert_eq!(library.rows()[0]["exit_code"], 9);
 }
 
-/// So it does if it comes while the answer is verified: the row is not lost, and nothing hangs.
+/// So it does if it comes while the answer is verified: the row is not lost, nothing hangs, and it is no success.
 #[test]
 fn signals_reach_the_verifier() {
-    let library = Library::new();
-    library.script(
-        "prompts/greet/verify.sh",
-        "trap 'exit 1' TERM\necho ready\nwhile :; do sleep 0.05; done",
-    );
-    let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stderr.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(
-        (&library.rows()[0]["exit_code"], &library.rows()[0]["verified"]),
-        (&0.into(), &false.into())
-    );
+    use rustix::process::Signal;
+    for (signal, end) in
+        [(Signal::TERM, "exit 1"), (Signal::HUP, "exit 0"), (Signal::INT, "exit 1")]
+    {
+        let library = Library::new();
+        let trap = format!("trap '{end}' TERM HUP INT\necho ready\nwhile :; do sleep 0.05; done");
+        library.script("prompts/greet/verify.sh", &trap);
+        let mut command = library.command("kick", &["greet", "--var", "name=Ada", "--send"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stderr.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(128 + signal.as_raw()), "{said}");
+        assert!(said.contains("interrupted the run"), "{said}");
+        let row = &library.rows()[0];
+        assert_eq!((&row["exit_code"], &row["verified"]), (&0.into(), &false.into()));
+        // An interruption is no evidence.
+        assert_eq!((library.records(), &library.show()["gate"]["uses"]), (0, &0.into()));
+    }
 }
 
 #[test]

@@ -5,24 +5,26 @@ use std::process::Stdio;
 
 use super::Library;
 
-fn row(sent: bool, verified: &str, exit: u8) -> String {
+pub(super) fn row(sent: bool, verified: &str, exit: u8) -> String {
     format!(
         "{{\"ts\":\"2026-05-05T09:31:00Z\",\"case\":null,\"vars_hash\":\"none\",\"sent\":{sent},\"exit_code\":{exit},\
          \"verified\":{verified},\"duration_ms\":10,\"prompt_words\":2,\"output_words\":3}}\n"
     )
 }
 
-fn library(status: &str, rows: &[String]) -> Library {
+/// A library whose prompt has a status and rows of its text.
+pub(super) fn library(status: &str, rows: &[String]) -> Library {
     let library = Library::new();
     let meta = library
         .read("prompts/greet/meta.yml")
         .replace("status: draft", &format!("status: {status}"));
     library.write("prompts/greet/meta.yml", &meta);
     library.write("prompts/greet/.usage.jsonl", &rows.concat());
+    library.record_rows();
     library
 }
 
-fn with_eval(library: &Library) {
+pub(super) fn with_eval(library: &Library) {
     library.write(
         "prompts/greet/eval.yml",
         "cases:\n  - name: easy\n    inputs: { name: Ada }\n    assert: { contains: Ada }\n  - name: hard\n    inputs: { name: Bob }\n    assert: { contains: Bob }\n",
@@ -82,14 +84,16 @@ fn tested_to_ready_wants_verified_runs_and_a_whole_green_evaluation() {
     let ran = library.eva(&["promote", "greet"], 1);
     assert!(ran.stdout.contains("changed since the last whole run"), "{}", ran.stdout);
     library.eva(&["eval", "greet"], 0);
+    library.record_rows();
     library.eva(&["promote", "greet"], 0);
     assert_eq!(library.show()["status"], "ready");
     let ran = library.eva(&["promote", "greet"], 2);
     assert!(ran.stderr.contains("nothing above"), "{}", ran.stderr);
 }
 
+/// Rows that do not say of which text they are: shown and counted in figures, and no evidence.
 #[test]
-fn rows_of_other_tools_count_and_say_so() {
+fn rows_of_other_tools_are_shown_and_open_no_gate() {
     let rows: Vec<String> = (0..10).map(|_| row(true, "true", 0)).collect();
     let library = library("tested", &rows);
     with_eval(&library);
@@ -97,8 +101,16 @@ fn rows_of_other_tools_count_and_say_so() {
         "prompts/greet/.eval.jsonl",
         "{\"ts\":\"2026-05-05T09:31:00Z\",\"all_passed\":true,\"total\":2,\"passed\":2,\"failed_cases\":[]}\n",
     );
-    let ran = library.eva(&["promote", "greet"], 0);
-    assert!(ran.stderr.contains("does not say of which text"), "{}", ran.stderr);
+    let ran = library.eva(&["promote", "greet"], 1);
+    assert!(ran.stdout.contains("does not say of which text"), "{}", ran.stdout);
+    std::fs::remove_file(library.path("prompts/greet/.runs.jsonl")).unwrap();
+    library.eva(&["eval", "greet"], 0);
+    let ran = library.eva(&["promote", "greet"], 1);
+    assert!(ran.stdout.contains("0 of 10 uses of this text"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("`kick greet --send` 10 times"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("10 sent run(s) without a record of their text"), "{}", ran.stderr);
+    let shown = library.show();
+    assert_eq!((&shown["usage"]["sent"], &shown["gate"]["unknown_text"]), (&10.into(), &10.into()));
 }
 
 #[test]
@@ -147,14 +159,16 @@ fn counts_are_of_a_whole_life_unless_a_prompt_says_since_when() {
 fn an_edited_prompt_has_stale_evidence() {
     let rows: Vec<String> = (0..10).map(|_| row(true, "true", 0)).collect();
     let library = library("tested", &rows);
-    library.eva(&["promote", "greet", "--force"], 0);
+    with_eval(&library);
+    library.eva(&["eval", "greet"], 0);
+    library.eva(&["promote", "greet"], 0);
     library.eva(&["doctor"], 0);
     library.script("editor.sh", "echo more >> \"$1\"");
     assert!(edit(&library, "editor.sh").contains("stale"));
     assert!(library.show()["stale"].as_str().unwrap().contains("another text"));
     assert!(library.eva(&["doctor"], 1).stdout.contains("the evidence is stale"));
     assert!(library.eva(&["promote", "greet"], 2).stderr.contains("stale"));
-    assert!(library.eva(&["export-skill", "greet"], 2).stderr.contains("not ready"));
+    assert!(library.eva(&["export-skill", "greet"], 2).stderr.contains("not shown to be ready"));
     library.eva(&["demote", "greet", "--reason", "edited"], 0);
     assert_eq!(library.show()["status"], "tested");
     library.eva(&["demote", "greet", "--to", "tested"], 2);
@@ -194,7 +208,7 @@ fn an_edit_bumps_the_day_and_nothing_else() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     files.sort_unstable();
-    assert_eq!(files, [".usage.jsonl", "meta.yml", "prompt.xml"]);
+    assert_eq!(files, [".runs.jsonl", ".usage.jsonl", "meta.yml", "prompt.xml"]);
 }
 
 #[test]
@@ -336,6 +350,11 @@ fn lists_and_layouts() {
     assert_eq!(library.kick(&["old", "--var", "this=that"], 0).stdout, "Do that.\n");
     library.eva(&["new", "copy", "--from", "greet"], 0);
     library.eva(&["new", "copy"], 2);
+    // A folder of the old layout is a status without evidence.
+    let ran = library.eva(&["index"], 0);
+    assert!(ran.stderr.contains("old: `ready` has no evidence"), "{}", ran.stderr);
+    assert!(library.eva(&["doctor"], 1).stdout.contains("`eva demote old`"));
+    library.eva(&["demote", "old", "--to", "draft"], 0);
     library.eva(&["doctor"], 0);
     let stats: serde_json::Value =
         serde_json::from_str(&library.eva(&["stats", "--json"], 0).stdout).unwrap();

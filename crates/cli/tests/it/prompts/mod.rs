@@ -1,15 +1,20 @@
 //! `kick` and `eva` as a user runs them, on a stub model.
 
+mod evidence;
 mod kick;
 mod lifecycle;
 mod many;
 mod newcomer;
+mod promises;
+mod rows;
 mod seed;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use gbrain_core::usage::RunRecord;
+use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -108,5 +113,24 @@ impl Library {
     pub(crate) fn rows(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path("prompts/greet/.usage.jsonl"));
         text.unwrap_or_default().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Records every row of the usage log as a run of the prompt as it is now.
+    pub(crate) fn record_rows(&self) {
+        let prompt = gbrain_prompts::Prompt::read(self.path("prompts/greet")).unwrap();
+        let rows = std::fs::read_to_string(self.path("prompts/greet/.usage.jsonl"));
+        let line = |(at, row): (usize, &str)| {
+            let ts = Timestamp::new(1_777_973_460, i32::try_from(at).unwrap()).unwrap();
+            RunRecord::new(ts, prompt.hash(), row).to_line()
+        };
+        let rows = rows.unwrap_or_default();
+        let lines: String = rows.lines().enumerate().map(line).collect();
+        self.write("prompts/greet/.runs.jsonl", &lines);
+    }
+
+    /// The lines of the log of runs.
+    pub(crate) fn records(&self) -> usize {
+        let text = std::fs::read_to_string(self.path("prompts/greet/.runs.jsonl"));
+        text.unwrap_or_default().lines().count()
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gbrain_core::prompt::{Vars, words};
+use gbrain_core::usage::RunIndex;
 use serde_json::Value;
 
 use super::Library;
@@ -90,7 +91,7 @@ fn summaries_and_gate_counts() {
     for n in 0..SETS {
         let path = dir.path().join(format!("{n:04}.jsonl"));
         std::fs::write(&path, random_log(&mut rng)).unwrap();
-        let summary = gbrain_prompts::summarise(&path, None).unwrap();
+        let summary = gbrain_prompts::summarise(&path, None, RunIndex::default()).unwrap();
         let body = gbrain_core::format::prompts::UsageBody::new(&summary);
         let body = serde_json::to_value(body).unwrap();
         let (draft, ready) = (summary.sent.unrefuted(), summary.sent.verified);
