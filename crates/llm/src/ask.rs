@@ -258,7 +258,7 @@ impl Asker {
         Ok((said, bill))
     }
 
-    fn provider(&self, model: &ModelRef) -> Result<&Provider, AskError> {
+    pub(crate) fn provider(&self, model: &ModelRef) -> Result<&Provider, AskError> {
         self.providers.find(&model.provider).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|own| own.name.as_str()).collect();
             let message =

@@ -21,6 +21,7 @@ mod http;
 mod model;
 mod price;
 mod provider;
+mod reach;
 mod spending;
 mod wire;
 
