@@ -15,9 +15,12 @@ pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod outages;
 pub mod results;
 pub mod samples;
 pub mod scene;
+pub mod settings;
+pub mod silence;
 pub mod slugs;
 pub mod stores;
 pub mod targets;
@@ -188,6 +191,9 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(stores::clocks());
     cases.extend(stores::ratchets());
     cases.extend(slugs::cases());
+    cases.extend(outages::cases());
+    cases.extend(silence::cases());
+    cases.extend(settings::cases());
     Ok(cases)
 }
 

@@ -38,11 +38,19 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
+    /// A remote dependency is down.
+    Outage,
+    /// A contradiction is passed over in silence.
+    Silence,
+    /// A setting names what can't be used.
+    ForgedSetting,
+    /// Queries are of another workspace, or of pages that are not there.
+    ForeignQueries,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -57,6 +65,10 @@ impl Class {
         Self::SkewedClock,
         Self::BankedLoss,
         Self::HostileSlug,
+        Self::Outage,
+        Self::Silence,
+        Self::ForgedSetting,
+        Self::ForeignQueries,
     ];
 
     /// The name that reports and flags use.
@@ -76,6 +88,10 @@ impl Class {
             Self::SkewedClock => "skewed_clock",
             Self::BankedLoss => "banked_loss",
             Self::HostileSlug => "hostile_slug",
+            Self::Outage => "outage",
+            Self::Silence => "silence",
+            Self::ForgedSetting => "forged_setting",
+            Self::ForeignQueries => "foreign_queries",
         }
     }
 }

@@ -146,9 +146,13 @@ fn a_run_that_can_cost_too_much_is_not_begun() {
         assert_eq!(staged.server.requests(), 0, "nothing was sent");
         assert!(report.event.est_cost_usd > 0.02 && report.event.cost_usd == 0.0);
         assert_eq!(known(&staged.home), ["budget_exceeded"]);
+        // Refused for the same reason, it is told again and kept once.
+        comes_to(&staged, &[], "budget_exceeded", 2);
+        assert_eq!(known(&staged.home), ["budget_exceeded"]);
+        // A larger budget counts at once: a refusal does not use up the day.
+        staged.home.ok(&["config", "set", MAX_USD, "5"]);
+        comes_to(&staged, &[], "pass", 0);
         comes_to(&staged, &[], "rate_limited", 2);
-        let (enough, _) = probe(&staged, &["--force", "--max-usd", "5"]);
-        assert_eq!(enough.event.outcome.name(), "pass");
     }
 }
 

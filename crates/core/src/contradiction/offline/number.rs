@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::contradiction::date::Mention;
+use crate::contradiction::date::{Mention, ONCE};
 use crate::contradiction::verdict::Severity;
 use crate::page::date::month_of;
 
@@ -57,6 +57,7 @@ static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
         | \b(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?\b
         | \b(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b
         | \b(?P<number>\d[\d,]*(?:\.\d+)?)(?P<short>k|m)?(?P<percent>\s?%|\s+percent\b)?
+        | \b(?P<word>two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred)\b
         )",
     )
     .expect("our patterns are valid")
@@ -81,6 +82,10 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
             (f64::from(month_of(month)?) * 100.0 + number(group("day")?)?, Unit::Day)
         } else if let Some(weekday) = group("weekday") {
             (weekday_number(weekday)?, Unit::Day)
+        } else if let Some(word) = group("word") {
+            // A written number counts what stands behind it, or nothing: "the two of them".
+            let noun = noun_after(&text[at.end..]);
+            (written_number(word)?, Unit::Things(Some(noun).filter(|noun| !noun.is_empty())?))
         } else {
             let value = number(group("number")?)? * scale(group("short").unwrap_or_default());
             match group("percent") {
@@ -104,6 +109,30 @@ fn follows_letter(text: &str, at: usize) -> bool {
 
 fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok()
+}
+
+/// A number that is written as a word.
+fn written_number(word: &str) -> Option<f64> {
+    const WORDS: &[(&str, f64)] = &[
+        ("two", 2.0),
+        ("three", 3.0),
+        ("four", 4.0),
+        ("five", 5.0),
+        ("six", 6.0),
+        ("seven", 7.0),
+        ("eight", 8.0),
+        ("nine", 9.0),
+        ("ten", 10.0),
+        ("eleven", 11.0),
+        ("twelve", 12.0),
+        ("twenty", 20.0),
+        ("thirty", 30.0),
+        ("forty", 40.0),
+        ("fifty", 50.0),
+        ("hundred", 100.0),
+    ];
+    let word = word.to_ascii_lowercase();
+    WORDS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
 }
 
 fn scale(word: &str) -> f64 {
@@ -224,32 +253,6 @@ fn shown(quantity: &Quantity) -> String {
     }
 }
 
-/// What happens once: two times for it exclude each other.
-const ONCE: &[&str] = &[
-    "found",
-    "founded",
-    "born",
-    "launch",
-    "launched",
-    "launches",
-    "died",
-    "joined",
-    "left",
-    "incorporated",
-    "married",
-    "graduated",
-    "expires",
-    "ends",
-    "ended",
-    "due",
-    "deadline",
-    "released",
-    "closes",
-    "runs",
-    "acquired",
-    "retired",
-];
-
 /// The sentences give different times for what happens once.
 pub(super) fn time(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None || !one.is_of_another_time(other)
@@ -287,5 +290,7 @@ mod tests {
         check("the code is 4411.", &[(4411.0, things(""))]);
         check("on March 5th, a Friday", &[(305.0, Unit::Day), (4.0, Unit::Day)]);
         check("H2O and ABC-12", &[]);
+        check("has Two children", &[(2.0, things("kid"))]);
+        check("the two of them", &[]);
     }
 }

@@ -74,7 +74,9 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     let (mine, yours) = (rest(one, ours), rest(other, theirs));
     let shares = [covered_by(&mine, &yours), covered_by(&yours, &mine)];
     let shared = mine.intersection(&yours).count() + one.names.len();
-    let least = usize::from(one.names.is_empty()) + 1;
+    // The door is open, and the door is closed: nothing else is said of the one door that is meant.
+    let is_plain = mine == yours && one.is_definite() && other.is_definite();
+    let least = usize::from(one.names.is_empty() && !is_plain) + 1;
     if shared < least || shares.iter().any(|one| *one < ANTONYM_SHARE) {
         return None;
     }
