@@ -1,7 +1,6 @@
 //! Whether a model can be what a setting makes of it: what is refused here would fail every later call.
 
 use gbrain_core::config;
-use gbrain_core::money::Usd;
 
 use crate::desk::Desk;
 use crate::error::{AskError, AskErrorKind};
@@ -24,8 +23,8 @@ pub enum ModelSettingError {
         /// Its provider's API.
         provider: String,
     },
-    /// Its provider sells reranking by the search, and this model has no such price.
-    #[error("{model} is no reranker: it has no price per search")]
+    /// It makes vectors.
+    #[error("{model} is no reranker: it makes vectors")]
     NoReranker {
         /// The model.
         model: ModelRef,
@@ -54,9 +53,7 @@ impl Desk {
         }
         let model = || model.clone();
         match asker.price(&model()) {
-            Ok(price)
-                if is_reranker && provider.api == Api::Cohere && price.searches == Usd::ZERO =>
-            {
+            Ok(_) if is_reranker && is_embedder(provider.api, &model().model) => {
                 Err(ModelSettingError::NoReranker { model: model() })
             }
             Ok(_) => Ok(()),
@@ -81,6 +78,16 @@ fn can_rerank(api: Api) -> bool {
     match api {
         Api::Cohere | Api::Voyage | Api::Jina | Api::OpenAiCompatible => true,
         Api::Anthropic | Api::OpenAi | Api::Gemini => false,
+    }
+}
+
+/// Whether a provider that does both names its models for vectors so.
+fn is_embedder(api: Api, model: &str) -> bool {
+    match api {
+        Api::Cohere => model.starts_with("embed-"),
+        Api::Voyage => model.starts_with("voyage-"),
+        Api::Jina => model.starts_with("jina-embeddings-"),
+        Api::Anthropic | Api::OpenAi | Api::OpenAiCompatible | Api::Gemini => false,
     }
 }
 
@@ -112,6 +119,7 @@ mod tests {
         check(config::MODEL_RERANK, "openai:gpt-5", "can't rerank");
         check(config::MODEL_RERANK, "anthropic:claude-haiku-4-5", "can't rerank");
         check(config::MODEL_RERANK, "cohere:embed-v4.0", "no reranker");
+        check(config::MODEL_RERANK, "voyage:voyage-3-large", "no reranker");
         check(config::MODEL_RERANK, "cohere:rerank-v9", "no price");
         check(config::MODEL_JUDGE, "cohere:rerank-v3.5", "can't chat");
         check(config::MODEL_JUDGE, "openai:gpt-9", "no price");

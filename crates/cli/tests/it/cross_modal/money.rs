@@ -69,9 +69,9 @@ fn three_cycles_on_ten_rows_fit_the_default_budget() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let prices = court.home.path().join("prices.json");
     let panel = r#"{
-        "openai:m": {"input_usd_per_million": 1.75, "output_usd_per_million": 14, "source": "a test", "date": "2026-01-01"},
-        "anthropic:m": {"input_usd_per_million": 5, "output_usd_per_million": 25, "source": "a test", "date": "2026-01-01"},
-        "google:m": {"input_usd_per_million": 0.3, "output_usd_per_million": 2.5, "source": "a test", "date": "2026-01-01"}
+        "openai:a": {"input_usd_per_million": 1.75, "output_usd_per_million": 14, "source": "a test", "date": "2026-01-01"},
+        "anthropic:b": {"input_usd_per_million": 5, "output_usd_per_million": 25, "source": "a test", "date": "2026-01-01"},
+        "google:c": {"input_usd_per_million": 0.3, "output_usd_per_million": 2.5, "source": "a test", "date": "2026-01-01"}
     }"#;
     std::fs::write(prices, panel).unwrap();
     court.home.ok(&["config", "set", "spend.max_usd_per_day", "50"]);

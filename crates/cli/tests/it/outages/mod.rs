@@ -28,7 +28,7 @@ pub(super) fn provided(home: Home) -> Provided {
 }
 
 fn limits(more: Value) -> Value {
-    let mut all = json!({ "eval": { "capture": true } });
+    let mut all = json!({ "eval": { "capture": true, "synthetic": true } });
     for (key, value) in more.as_object().unwrap() {
         all[key] = value.clone();
     }
@@ -134,7 +134,7 @@ fn the_embedder() {
         std::fs::write(pages.join("boat.md"), "A boat.").unwrap();
         let pages = pages.to_str().unwrap();
         let table: &[(&[&str], Expected)] = &[
-            (&["query", "ferry"], Expected::Degraded(&["index", "vectors"])),
+            (&["query", "a new ferry"], Expected::Degraded(&["index", "vectors"])),
             (&["query", "ferry", "--no-vector"], Expected::Degraded(&["index"])),
             (&["search", "ferry"], Expected::Degraded(&["index"])),
             (&["import", pages], Expected::Whole),
@@ -174,7 +174,7 @@ fn the_embedder() {
 fn the_embedder_on_postgresql() {
     let provided = with_embedder_down(Home::postgres(), Outage::Refusing);
     for (words, expected) in [
-        (&["query", "ferry"][..], Expected::Degraded(&["index", "vectors"])),
+        (&["query", "a new ferry"][..], Expected::Degraded(&["index", "vectors"])),
         (&["search", "ferry"], Expected::Degraded(&["index"])),
         (&["reindex"], Expected::Fails("did not answer")),
     ] {
@@ -316,7 +316,7 @@ fn a_channel() {
     for outage in [Outage::Refusing, Outage::Failing] {
         let provided = provided(Home::sqlite());
         let suites = format!(
-            "channels:\n  hook: {{ kind: webhook, url: '{}' }}\nsuites:\n  - {{ name: s, type: smoke, owners: ['@x'] }}\n",
+            "channels:\n  hook: {{ kind: webhook, url: '{}', secret_env: TEST_KEY }}\nsuites:\n  - {{ name: s, type: smoke, owners: ['@x'] }}\n",
             outage.address().unwrap()
         );
         write(&provided.home, "suites.yaml", &suites);

@@ -37,7 +37,7 @@ fn a_server_answers_through_an_outage_of_its_embedder() {
             },
         );
         provided.configure(limits(embedder()));
-        let server = Server::of(provided.command(&["serve"]), &["--port", "0"]);
+        let server = Server::of(provided.command(&["serve"]), &[]);
         write_page(&server, "ferry", "The ferry leaves the quay.");
         let ask = |path: &str| {
             let call = Call::json("POST", path, &json!({ "query": "ferry" }));
@@ -72,7 +72,7 @@ fn a_server_answers_through_an_outage_of_its_embedder() {
 #[test]
 fn labels_are_scrubbed_and_of_pages_that_are_there() {
     for home in Home::both() {
-        let server = Server::of(home.command(&["serve"]), &["--port", "0"]);
+        let server = Server::of(home.command(&["serve"]), &[]);
         write_page(&server, "ferry", "The ferry leaves the quay.");
         home.put("ours", "---\nvisibility: private\n---\nOurs.");
         let label = |page: &str| {
@@ -97,7 +97,7 @@ fn labels_are_scrubbed_and_of_pages_that_are_there() {
         server.stop();
         // Labels of earlier versions were stored as they came.
         home.execute("UPDATE labels SET query = 'who is bo@example.com'");
-        let server = Server::of(home.command(&["serve"]), &["--port", "0"]);
+        let server = Server::of(home.command(&["serve"]), &[]);
         let text = body(&server, &Call::get("/v1/labels")).1.to_string();
         assert!(text.contains("who is [REDACTED]") && !text.contains("bo@"), "{text}");
         server.stop();

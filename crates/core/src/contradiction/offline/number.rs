@@ -36,6 +36,8 @@ pub(super) struct Quantity {
     pub(super) unit: Unit,
     /// Whether it is said to be rough.
     pub(super) is_rough: bool,
+    /// Whether it is written as a word.
+    pub(super) is_word: bool,
     /// Where it stands, in bytes.
     pub(super) at: Range<usize>,
 }
@@ -94,7 +96,8 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
                 None => (value, Unit::Things(noun_after(&text[at.end..]))),
             }
         };
-        Some(Quantity { value, unit, is_rough: captures.name("rough").is_some(), at })
+        let [is_rough, is_word] = ["rough", "word"].map(|name| captures.name(name).is_some());
+        Some(Quantity { value, unit, is_rough, is_word, at })
     });
     found.filter(|quantity| is_free(&quantity.at)).collect()
 }
@@ -182,7 +185,11 @@ pub(super) fn quantity(one: &Reading, other: &Reading) -> Option<Conflict> {
     one.quantities.iter().find_map(|mine| {
         let yours = the_only(other, &mine.unit, one)?;
         let is_alone = the_only(one, &yours.unit, other).is_some_and(|again| again == mine);
-        (is_alone && differ(mine, yours) && shares_subject(one, other)).then(|| {
+        // Two dogs and three dogs may be other dogs: words count where it is said whose they are.
+        let is_known = one.names.intersection(&other.names).count() > 0
+            || one.is_definite() && other.is_definite()
+            || !mine.is_word && !yours.is_word;
+        (is_alone && is_known && differ(mine, yours) && shares_subject(one, other)).then(|| {
             let [low, high] = if mine.value <= yours.value { [mine, yours] } else { [yours, mine] };
             let axis = format!("{}: {} or {}", unit_name(&mine.unit), shown(low), shown(high));
             let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
@@ -290,7 +297,7 @@ mod tests {
         check("the code is 4411.", &[(4411.0, things(""))]);
         check("on March 5th, a Friday", &[(305.0, Unit::Day), (4.0, Unit::Day)]);
         check("H2O and ABC-12", &[]);
-        check("has Two children", &[(2.0, things("kid"))]);
+        check("has Two children", &[(2.0, things("children"))]);
         check("the two of them", &[]);
     }
 }
