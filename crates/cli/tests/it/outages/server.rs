@@ -37,6 +37,8 @@ fn a_server_answers_through_an_outage_of_its_embedder() {
             },
         );
         provided.configure(limits(embedder()));
+        // `init` made an index before the embedder was named.
+        let _ = std::fs::remove_dir_all(provided.home.path().join("index"));
         let server = Server::of(provided.command(&["serve"]), &[]);
         write_page(&server, "ferry", "The ferry leaves the quay.");
         let ask = |path: &str| {

@@ -1,6 +1,7 @@
 //! The whole probe from a file: no key, no network, no money.
 
 use gbrain_bench::providers::Fault;
+use gbrain_core::id::WorkspaceId;
 use serde_json::json;
 
 use super::*;
@@ -20,7 +21,8 @@ fn cast(home: &Home) {
         ("models.eval.cross_modal.slot_b", "anthropic:b"),
         ("models.eval.cross_modal.slot_c", "google:c"),
     ] {
-        home.ok(&["config", "set", key, value]);
+        // A cassette needs no price, and `config set` asks for one.
+        home.store().config_set(&WorkspaceId::default(), key, value).unwrap();
     }
 }
 

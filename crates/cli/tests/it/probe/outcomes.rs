@@ -249,8 +249,9 @@ fn reports_are_what_their_schema_says() {
 #[test]
 fn a_stage_that_does_not_answer_is_no_pass() {
     let staged = staged(Home::sqlite(), GOOD, |_| Fault::None);
-    // A reranker whose provider speaks no rerank fails, and the other stages answer.
-    staged.home.ok(&["config", "set", "models.rerank", "openai:a"]);
+    // A reranker whose provider speaks no rerank fails, and the other stages answer. `config set` refuses it.
+    let workspace = gbrain_core::id::WorkspaceId::default();
+    staged.home.store().config_set(&workspace, "models.rerank", "openai:a").unwrap();
     let report = comes_to(&staged, &[], "inconclusive", 2);
     assert_eq!(report.event.pass_count, 10);
     let detail = report.event.detail.unwrap();

@@ -154,18 +154,11 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("available", "unavailable sold"),
     ("valid", "expired invalid"),
     ("online", "offline"),
-    ("left", "right"),
-    ("north", "south"),
-    ("east", "west"),
-    ("male", "female"),
     ("guilty", "innocent"),
     ("cheap", "expensive"),
-    ("early", "late"),
-    ("easy", "difficult hard"),
     ("visible", "hidden"),
     ("mandatory required", "optional"),
     ("permanent", "temporary"),
-    ("broken", "working intact"),
     ("everybody everyone all", "nobody none"),
 ];
 

@@ -158,7 +158,8 @@ pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) ->
     });
     let is_weak = report.informedness.is_some_and(|at| at.interval.low < INFORMEDNESS_FLOOR);
     let caught = report.canaries.caught.interval();
-    let is_deaf = caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
+    // What was found was found: only silence needs a judge that hears.
+    let is_deaf = report.pair_rate.hits == 0 && caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
     [
         (Reason::NoQueries, docket.asked().is_empty()),
         (Reason::NoPairs, kept.is_empty()),
