@@ -60,7 +60,9 @@ fn what_is_not_on_the_cassette_is_never_green() {
     let home = Home::sqlite();
     cast(&home);
     let args = [&RUN[..], &["--cassette", TAPE, "--replay-only", "--json"]].concat();
-    home.ok(&["config", "set", "models.eval.longmemeval", "anthropic:other"]);
+    home.store()
+        .config_set(&WorkspaceId::default(), "models.eval.longmemeval", "anthropic:other")
+        .unwrap();
     let ran = home.run(&args);
     let event = report(&ran).event;
     assert_eq!((ran.code, event.outcome.name()), (Some(2), "error"));
