@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod http;
 pub mod listener;
 pub mod mailbox;
+pub mod outage;
 pub mod providers;
 pub mod receivers;
 pub mod retrieval;

@@ -3,15 +3,19 @@
 //! A crash between the store's commit and the index's loses nothing: the index remembers the last
 //! change it holds and goes on from there.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::Generation;
-use gbrain_index::{Corpus, Index, IndexError, View, Writer};
-use gbrain_store::ChangeBatch;
+use gbrain_core::ranking::{Degraded, INDEX};
+use gbrain_embed::EmbedError;
+use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
+use gbrain_store::{ChangeBatch, Head};
 
 use crate::import::ImportProgress;
+use crate::retrieve::reason_of;
+use crate::stale::{Hidden, StaleView};
 use crate::{Brain, BrainError};
 
 /// How much of the feed is held in memory at once.
@@ -45,9 +49,25 @@ pub struct IndexReport {
 pub(crate) struct Fresh {
     pub(crate) view: Arc<dyn View>,
     pub(crate) behind: i64,
+    /// Why the index could not catch up, where its embedder is the reason.
+    pub(crate) degraded: Option<Degraded>,
     /// The store's head when it was looked at.
     pub(crate) head: Generation,
 }
+
+/// An embedder that did not answer while the index caught up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outage {
+    /// The stage of the answers that were given all the same.
+    degraded: &'static str,
+    /// When the embedder is asked again.
+    until: Instant,
+}
+
+/// How many times as long as a failed attempt took the next one waits: callers of a server spend at most
+/// a fifth of their time on an embedder that is down.
+const OUTAGE_PAUSE: u32 = 4;
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Told how many changes of how many are indexed; may say that the work must stop.
 pub(crate) type OnProgress<'a> = &'a dyn Fn(i64, i64) -> Result<(), BrainError>;
@@ -71,34 +91,83 @@ impl Onward for Result<(), BrainError> {
 }
 
 impl Brain {
-    /// A view of the newest corpus. When another process is indexing and does not finish soon, an
-    /// older one.
+    /// A view of the newest corpus. When another process is indexing and does not finish soon, or a remote
+    /// embedder does not answer, an older one.
     pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
         let view = self.index.view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
-            return Ok(Fresh { view, behind: 0, head: head.generation });
+            return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
         }
-        match self.catch_up(ANSWER_WAIT, progress) {
-            Ok(corpus) => {
-                Ok(Fresh { view: self.index.view()?, behind: 0, head: corpus.generation })
-            }
-            Err(BrainError::Index(IndexError::Busy { .. })) => {
-                let view = self.index.view()?;
-                let behind = head.generation.0 - view.corpus().generation.0;
-                Ok(Fresh { view, behind: behind.max(0), head: head.generation })
+        if let Some(reason) = self.outage() {
+            return self.stale_view(head, Some(reason));
+        }
+        let started = Instant::now();
+        match self.catch_up(ANSWER_WAIT, Urgency::Answer, progress) {
+            Ok(corpus) => Ok(Fresh {
+                view: self.index.view()?,
+                behind: 0,
+                degraded: None,
+                head: corpus.generation,
+            }),
+            Err(BrainError::Index(IndexError::Busy { .. })) => self.stale_view(head, None),
+            Err(BrainError::Index(IndexError::Embed(error @ EmbedError::Remote { .. }))) => {
+                let reason = self.note_outage(&error, started.elapsed());
+                self.stale_view(head, Some(reason))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// What the index holds, without the pages that changed their readers since.
+    fn stale_view(&self, head: Head, reason: Option<&'static str>) -> Result<Fresh, BrainError> {
+        let view = self.index.view()?;
+        let corpus = view.corpus();
+        let behind = (head.generation.0 - corpus.generation.0).max(0);
+        let degraded = reason.map(|reason| Degraded { stage: INDEX, reason });
+        let generation = head.generation;
+        let hidden = self.hidden_at(corpus, head)?;
+        let view: Arc<dyn View> = Arc::new(StaleView { view, hidden });
+        Ok(Fresh { view, behind, degraded, head: generation })
+    }
+
+    /// [`hidden_in`](Self::hidden_in), found once for a corpus and a head.
+    fn hidden_at(&self, corpus: Corpus, head: Head) -> Result<Arc<Hidden>, BrainError> {
+        let key = (corpus, head);
+        let mut known = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, hidden)) = &*known
+            && *at == key
+        {
+            return Ok(hidden.clone());
+        }
+        let hidden = Arc::new(self.hidden_in(&key.0)?);
+        *known = Some((key, hidden.clone()));
+        Ok(hidden)
+    }
+
+    /// Why the embedder is not asked again yet.
+    fn outage(&self) -> Option<&'static str> {
+        let outage = *self.outage.lock().unwrap_or_else(PoisonError::into_inner);
+        outage.filter(|outage| Instant::now() < outage.until).map(|outage| outage.degraded)
+    }
+
+    fn note_outage(&self, error: &EmbedError, took: Duration) -> &'static str {
+        let degraded = reason_of(error.cause());
+        let pause = took.saturating_mul(OUTAGE_PAUSE).min(LONGEST_PAUSE);
+        let outage = Outage { degraded, until: Instant::now() + pause };
+        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = Some(outage);
+        degraded
     }
 
     /// Brings the index up to the store's head.
     pub(crate) fn catch_up(
         &self,
         wait: Duration,
+        urgency: Urgency,
         progress: OnProgress<'_>,
     ) -> Result<Corpus, BrainError> {
         let mut writer = patient_writer(self.index.as_ref(), wait, progress)?;
+        writer.set_urgency(urgency);
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
         Ok(corpus)
@@ -165,12 +234,14 @@ impl Brain {
         }
     }
 
-    /// Runs `work`, which writes to the store, while a thread indexes what it writes.
+    /// Runs `work`, which writes to the store, while a thread indexes what it writes. A remote embedder that
+    /// does not answer is named beside the result: what was written is durable, and the index catches up
+    /// when the embedder answers.
     pub(crate) fn while_indexing<T>(
         &self,
         progress: &(dyn Fn(ImportProgress) -> Result<(), BrainError> + Sync),
         work: impl FnOnce(&Self) -> Result<T, BrainError>,
-    ) -> Result<T, BrainError> {
+    ) -> Result<(T, Option<EmbedError>), BrainError> {
         let stop = AtomicBool::new(false);
         let (done, followed) = std::thread::scope(|scope| {
             let follower = scope.spawn(|| self.follow_until(&stop));
@@ -179,10 +250,12 @@ impl Brain {
             (done, follower.join().expect("the follower does not panic"))
         });
         let done = done?;
-        followed?;
+        if let Some(outage) = remote_outage(followed)? {
+            return Ok((done, Some(outage)));
+        }
         let on_progress = |done, total| progress(ImportProgress::Indexing { done, total });
-        self.catch_up(WORK_WAIT, &on_progress)?;
-        Ok(done)
+        let caught_up = self.catch_up(WORK_WAIT, Urgency::Work, &on_progress);
+        Ok((done, remote_outage(caught_up.map(|_| ()))?))
     }
 
     fn follow_until(&self, stop: &AtomicBool) -> Result<(), BrainError> {
@@ -220,6 +293,17 @@ impl Brain {
         }
         writer.settle()?;
         Ok(())
+    }
+}
+
+/// Takes a remote embedder that did not answer out of the errors.
+fn remote_outage(indexed: Result<(), BrainError>) -> Result<Option<EmbedError>, BrainError> {
+    match indexed {
+        Ok(()) => Ok(None),
+        Err(BrainError::Index(IndexError::Embed(error @ EmbedError::Remote { .. }))) => {
+            Ok(Some(error))
+        }
+        Err(error) => Err(error),
     }
 }
 

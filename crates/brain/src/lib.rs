@@ -16,6 +16,7 @@ mod pages;
 mod reembed;
 mod retrieve;
 mod snapshot;
+mod stale;
 mod verify;
 pub mod wire;
 
@@ -28,9 +29,12 @@ use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
-use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models};
-use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
+use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, Models};
+use gbrain_store::{Head, Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
+
+use freshness::Outage;
+use stale::Hidden;
 
 pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
@@ -93,6 +97,10 @@ pub struct Brain {
     models: Models,
     /// The sources as of a generation: every change of them is a change of the feed.
     sources: Mutex<Option<(Generation, Arc<Vec<Source>>)>>,
+    /// The last time that the index could not catch up because its embedder did not answer.
+    outage: Mutex<Option<Outage>>,
+    /// The pages that an older corpus must not show, as of a head of the store.
+    hidden: Mutex<Option<((Corpus, Head), Arc<Hidden>)>>,
 }
 
 impl Brain {
@@ -121,7 +129,9 @@ impl Brain {
                 (Arc::new(index), Some(path))
             }
         };
-        Ok(Self { store, index, index_path, workspace, models, sources: Mutex::default() })
+        let sources = Mutex::default();
+        let (outage, hidden) = (Mutex::default(), Mutex::default());
+        Ok(Self { store, index, index_path, workspace, models, sources, outage, hidden })
     }
 
     /// The store.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use gbrain_index::Models;
+use gbrain_index::{Models, Urgency};
 
 use crate::freshness::WORK_WAIT;
 use crate::{Brain, BrainError, IndexKind, WorkspaceOptions};
@@ -49,7 +49,7 @@ impl Brain {
 
     /// Makes the vectors of the wanted model for everything, beside those that are searched.
     pub fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<(), BrainError> {
-        self.catch_up(WORK_WAIT, &|_, _| Ok(()))?;
+        self.catch_up(WORK_WAIT, Urgency::Work, &|_, _| Ok(()))?;
         Ok(self.index.make_wanted_vectors(progress)?)
     }
 

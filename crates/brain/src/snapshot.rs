@@ -7,7 +7,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
 use gbrain_core::provenance::CorpusAt;
-use gbrain_core::ranking::CorpusPrint;
+use gbrain_core::ranking::{CorpusPrint, Degraded};
 use gbrain_core::request::Trust as Seen;
 use gbrain_index::{Corpus, Index, MemoryIndex, Models, PageEntry, View, Writer};
 use gbrain_store::{FeedRange, Source, Trust};
@@ -27,19 +27,16 @@ pub struct Snapshot {
     pub(crate) view: Arc<dyn View>,
     pub(crate) sources: Arc<Vec<Source>>,
     pub(crate) behind: i64,
+    /// Why it is behind, where the embedder is the reason.
+    pub(crate) degraded: Option<Degraded>,
     pub(crate) models: Models,
     store: String,
 }
 
 impl Snapshot {
-    pub(crate) fn new(
-        brain: &Brain,
-        view: Arc<dyn View>,
-        sources: Arc<Vec<Source>>,
-        behind: i64,
-    ) -> Self {
+    pub(crate) fn new(brain: &Brain, view: Arc<dyn View>, sources: Arc<Vec<Source>>) -> Self {
         let store = brain.store().identity().to_owned();
-        Self { view, sources, behind, models: brain.models.clone(), store }
+        Self { view, sources, behind: 0, degraded: None, models: brain.models.clone(), store }
     }
 
     /// A corpus of its own: pages in memory, in no store, of one trusted source. Nothing of it is
@@ -68,6 +65,7 @@ impl Snapshot {
             view: index.view()?,
             sources: Arc::new(vec![hermetic_source()]),
             behind: 0,
+            degraded: None,
             models: models.clone(),
             store: HERMETIC.to_owned(),
         })
@@ -108,6 +106,11 @@ impl Snapshot {
         Ok(self.view.entry_by_key(key, trust)?.is_some())
     }
 
+    /// Whether the store is ahead of it.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.behind > 0 || self.degraded.is_some()
+    }
+
     /// The model whose vectors it holds.
     pub fn vector_model(&self) -> Option<&str> {
         self.view.vector_model()
@@ -131,7 +134,8 @@ impl Brain {
     ) -> Result<Snapshot, BrainError> {
         let fresh = self.fresh_view(&|done, total| progress(done, total).onward())?;
         let sources = self.sources_at(fresh.head)?;
-        Ok(Snapshot::new(self, fresh.view, sources, fresh.behind))
+        let snapshot = Snapshot::new(self, fresh.view, sources);
+        Ok(Snapshot { behind: fresh.behind, degraded: fresh.degraded, ..snapshot })
     }
 
     /// The past corpora of this brain. Nothing is made until one is asked for.
@@ -187,7 +191,7 @@ impl Past<'_> {
         }
         let view = index.view()?;
         let sources = brain.sources_at(brain.store().head(brain.workspace())?.generation)?;
-        Ok(Some(Snapshot::new(brain, view, sources, 0)))
+        Ok(Some(Snapshot::new(brain, view, sources)))
     }
 
     fn index(&self) -> Result<&Arc<dyn Index>, BrainError> {

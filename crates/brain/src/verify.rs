@@ -2,6 +2,7 @@
 
 use gbrain_core::hash::Hash;
 use gbrain_core::page::StoredPage;
+use gbrain_core::ranking::Degraded;
 use gbrain_core::request::Trust;
 use gbrain_index::View;
 use gbrain_store::PageFilter;
@@ -48,11 +49,12 @@ impl Brain {
             progress(done, total);
             Ok(())
         })?;
-        if fresh.behind > 0 {
-            report.find(
-                "index",
-                format!("{} changes behind: another process is indexing", fresh.behind),
-            );
+        if fresh.behind > 0 || fresh.degraded.is_some() {
+            let why = match &fresh.degraded {
+                Some(Degraded { reason, .. }) => format!("its embedder did not answer ({reason})"),
+                None => "another process is indexing".to_owned(),
+            };
+            report.find("index", format!("{} changes behind: {why}", fresh.behind));
             return Ok(report);
         }
         let head = self.store().head(self.workspace())?;

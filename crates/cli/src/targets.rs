@@ -11,7 +11,7 @@ use gbrain_core::format::target::{TargetSettingsError, read_target};
 use gbrain_core::request::Trust;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_eval::suite::TargetBook;
-use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open};
+use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open, reach};
 use gbrain_store::{OpenMode, Store};
 
 use crate::asking::{Asks, assistants, desk, interrupted, settings};
@@ -141,6 +141,11 @@ fn surroundings(home: &Home) -> Surroundings {
         dir: home.dir.clone(),
         cancel: interrupted(),
     }
+}
+
+/// Whether a target's address answers.
+pub(crate) fn reach_target(home: &Home, settings: &TargetSettings) -> Result<(), TargetError> {
+    reach(settings, &surroundings(home))
 }
 
 /// A target elsewhere, ready to be asked.

@@ -121,6 +121,17 @@ pub fn days(value: &str) -> Option<u32> {
     value.parse().ok().filter(|days| (1..=36_500).contains(days))
 }
 
+/// Provider and model of a name such as `openai:gpt-5-mini`; none if it is no such name. The model may hold
+/// colons.
+pub fn model_parts(text: &str) -> Option<(&str, &str)> {
+    let (provider, model) = text.trim().split_once(':')?;
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let is_model = |c: char| c.is_ascii_alphanumeric() || "-_./:@+*".contains(c);
+    let is_provider = !provider.is_empty() && provider.chars().all(is_name);
+    let is_fit = (1..=200).contains(&model.len()) && model.chars().all(is_model);
+    (is_provider && is_fit).then_some((provider, model))
+}
+
 /// Checks a value, and says how it is stored.
 pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
     let Some(key) = find(name) else {
@@ -132,10 +143,10 @@ pub fn check(name: &str, value: &str) -> Result<String, ConfigError> {
     let (is_good, wanted) = match key.kind {
         Kind::Flag => (matches!(value, "true" | "false"), "true or false"),
         Kind::Usd => (value.parse::<Usd>().is_ok(), "an amount of dollars, such as 2.50"),
-        Kind::Model => {
-            let named = value.split_once(':').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
-            (named && !value.contains(char::is_whitespace), "a model, as provider:model")
-        }
+        Kind::Model => (
+            model_parts(value).is_some(),
+            "a model, as provider:model with the provider in lower case, such as cohere:rerank-v3.5",
+        ),
         Kind::Share => {
             let is_share = value.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
             (is_share, "a number from 0 to 1")
@@ -169,6 +180,9 @@ mod tests {
             (PROBE_MAX_USD, "-1"),
             (PROBE_MAX_USD, "NaN"),
             (MODEL_JUDGE, "gpt-5"),
+            (MODEL_RERANK, "COHERE:rerank-v3.5"),
+            (MODEL_RERANK, "cohere:rerank v3.5"),
+            (MODEL_RERANK, "cohere:"),
             (RERANK_THRESHOLD, "NaN"),
             (RERANK_THRESHOLD, "1.01"),
             (SUITES_RETENTION_DAYS, "0"),

@@ -189,6 +189,9 @@ pub fn is_of_the_question(reason: &str) -> bool {
 /// The reason of a relational question that names nothing there is a page of.
 pub const NO_SEED: &str = "no_seed";
 
+/// The stage that brings the index up to the store before it is searched.
+pub const INDEX: &str = "index";
+
 /// The stage that asks a model for other ways to ask the same.
 pub const EXPANSION: &str = "expansion";
 

@@ -70,6 +70,12 @@ pub trait Embedder: Send + Sync {
     /// model can say nothing about.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
+    /// [`embed`](Self::embed) for a caller who waits for an answer: a remote model that is slow or down
+    /// fails sooner.
+    fn embed_promptly(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.embed(texts)
+    }
+
     /// The vectors of what is asked, for models that tell it from what is found.
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.embed(texts)

@@ -44,10 +44,23 @@ pub trait Index: Send + Sync {
     fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()>;
 }
 
+/// How long a writer lets a remote model take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Urgency {
+    /// As long as the model's limits allow: the work is worth waiting for.
+    #[default]
+    Work,
+    /// A caller waits for an answer: a model that is slow or down fails soon.
+    Answer,
+}
+
 /// Changes an index. What is not committed when it is dropped is lost, and nothing else.
 pub trait Writer: Send {
     /// The corpus as of the last commit, read under the writer's lock.
     fn corpus(&self) -> Corpus;
+
+    /// How long remote models may take from now on; [`Urgency::Work`] unless set.
+    fn set_urgency(&mut self, urgency: Urgency);
 
     /// Takes pages in, each in place of what it was before, and takes pages out.
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()>;

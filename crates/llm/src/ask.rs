@@ -25,6 +25,9 @@ use crate::provider::{Provider, Providers};
 use crate::spending::Spending;
 use crate::wire::{self, Chat, Outgoing, Purpose, Usage};
 
+/// About how many bytes a token of English is, for estimates.
+pub const TOKEN_BYTES: u64 = 4;
+
 /// How long, how often, how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -181,6 +184,22 @@ impl Asker {
         Ok(self.price(model)?.of_usage(usage))
     }
 
+    /// About what a chat costs, with a reply of so many tokens: English has some four bytes a token.
+    pub fn likely_of_chat(
+        &self,
+        model: &ModelRef,
+        chat: &Chat,
+        reply_tokens: u32,
+    ) -> Result<Usd, AskError> {
+        if self.is_replay_only() {
+            return Ok(Usd::ZERO);
+        }
+        let outgoing = wire::chat(self.provider(model)?, &model.model, chat)?;
+        let input = body_tokens(&outgoing).div_ceil(TOKEN_BYTES);
+        let output = u64::from(reply_tokens.min(chat.max_tokens));
+        Ok(self.price(model)?.of(input, output, 0))
+    }
+
     /// Asks a model a question.
     pub fn chat(&self, model: &ModelRef, chat: &Chat) -> Result<(String, Bill), AskError> {
         let key = Key {
@@ -258,7 +277,7 @@ impl Asker {
         Ok((said, bill))
     }
 
-    fn provider(&self, model: &ModelRef) -> Result<&Provider, AskError> {
+    pub(crate) fn provider(&self, model: &ModelRef) -> Result<&Provider, AskError> {
         self.providers.find(&model.provider).ok_or_else(|| {
             let names: Vec<&str> = self.providers.iter().map(|own| own.name.as_str()).collect();
             let message =

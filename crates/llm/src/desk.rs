@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_core::config;
+use gbrain_core::format::doctor::Wellness;
 use gbrain_core::money::Usd;
 use gbrain_net::Retry;
 
@@ -62,6 +63,16 @@ impl Task {
             Self::SlotC => config::MODEL_SLOT_C,
             Self::Expansion => config::MODEL_EXPANSION,
             Self::Rerank => config::MODEL_RERANK,
+        }
+    }
+
+    /// What an outage of its model means: answers come without the stage, or the feature can't work.
+    pub fn when_down(self) -> Wellness {
+        match self {
+            Self::Expansion | Self::Rerank => Wellness::Warn,
+            Self::LongMemEval | Self::Contradictions | Self::SlotA | Self::SlotB | Self::SlotC => {
+                Wellness::Fail
+            }
         }
     }
 

@@ -27,9 +27,9 @@ const KEEP_QUERY: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// A model behind an address.
 pub struct RemoteEmbedder {
-    /// For passages, which can wait.
+    /// For passages while work is done, which can wait.
     asker: Asker,
-    /// For queries, which can't.
+    /// For queries, and for passages that a query waits for.
     quick: Asker,
     store: Arc<dyn Store>,
     workspace: WorkspaceId,
@@ -66,17 +66,18 @@ impl RemoteEmbedder {
         self
     }
 
-    fn vectors(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn vectors(
+        &self,
+        asker: &Asker,
+        texts: &[&str],
+        purpose: Purpose,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let keys: Vec<Hash> = texts.iter().map(|text| self.key(text, purpose)).collect();
         let known = self.known(&keys)?;
         let missing: Vec<usize> = (0..texts.len()).filter(|at| known[*at].is_none()).collect();
         let mut vectors: Vec<Vec<f32>> = known.into_iter().map(Option::unwrap_or_default).collect();
         for batch in batches(&missing, texts) {
             let asked: Vec<&str> = batch.iter().map(|at| texts[*at]).collect();
-            let asker = match purpose {
-                Purpose::Document => &self.asker,
-                Purpose::Query => &self.quick,
-            };
             let made = asker.embed(&self.model, &asked, purpose, Some(self.dims));
             let made = made.map_err(|error| self.failed(&error))?.0;
             let mut kept = Vec::with_capacity(batch.len());
@@ -169,11 +170,15 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(texts, Purpose::Document)
+        self.vectors(&self.asker, texts, Purpose::Document)
+    }
+
+    fn embed_promptly(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.vectors(&self.quick, texts, Purpose::Document)
     }
 
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(texts, Purpose::Query)
+        self.vectors(&self.quick, texts, Purpose::Query)
     }
 
     fn is_remote(&self) -> bool {

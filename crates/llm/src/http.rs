@@ -35,7 +35,7 @@ pub(crate) fn send(client: &Client, call: &Call, key: Option<&Secret>) -> Result
 }
 
 /// What a failure means: providers bill what they answered, and what they may have answered.
-fn failed(failure: Failure) -> Failed {
+pub(crate) fn failed(failure: Failure) -> Failed {
     let Failure { kind, message, status, after } = failure;
     let (kind, again, billed) = match kind {
         FailureKind::ConnectTimeout => (AskErrorKind::Timeout, true, false),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gbrain_core::config::model_parts;
 use gbrain_core::named;
 
 /// A model of a provider.
@@ -23,16 +24,7 @@ impl FromStr for ModelRef {
     type Err = ModelError;
 
     fn from_str(text: &str) -> Result<Self, ModelError> {
-        let bad = || ModelError(text.to_owned());
-        let (provider, model) = text.trim().split_once(':').ok_or_else(bad)?;
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
-        let is_model = |c: char| c.is_ascii_alphanumeric() || "-_./:@+*".contains(c);
-        if provider.is_empty() || !provider.chars().all(is_name) {
-            return Err(bad());
-        }
-        if model.is_empty() || model.len() > 200 || !model.chars().all(is_model) {
-            return Err(bad());
-        }
+        let (provider, model) = model_parts(text).ok_or_else(|| ModelError(text.to_owned()))?;
         Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
     }
 }

@@ -158,6 +158,15 @@ mod tests {
         }
     }
 
+    /// The reranker of the playbook is charged by the search unit, without a file of prices.
+    #[test]
+    fn the_reranker_of_the_playbook_has_a_price() {
+        let prices = Prices::built_in();
+        let model: ModelRef = "cohere:rerank-v3.5".parse().unwrap();
+        let price = prices.find(&model, Providers::default().find("cohere").unwrap()).unwrap();
+        assert_eq!(price.of(90_000, 0, 3), "0.006".parse().unwrap());
+    }
+
     #[test]
     fn what_calls_cost() {
         let price = Price {

@@ -115,6 +115,32 @@ pub enum FailureKind {
     Refused,
 }
 
+impl FailureKind {
+    /// Whether the address answered, if only to refuse.
+    fn is_answer(self) -> bool {
+        match self {
+            Self::RateLimited | Self::Denied | Self::Refused | Self::NotJson | Self::TooLarge => {
+                true
+            }
+            Self::Unsendable
+            | Self::NoConnection
+            | Self::ConnectTimeout
+            | Self::Timeout
+            | Self::Broken
+            | Self::CutOff
+            | Self::TimeoutThere
+            | Self::Unavailable => false,
+        }
+    }
+}
+
+/// An address that answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    /// The status of its answer.
+    pub status: u16,
+}
+
 /// A call without an answer. The message holds no secret that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -198,6 +224,23 @@ impl Client {
         }
         let mut reader = body.with_config().limit(self.largest).reader();
         read(&head, &mut reader).map_err(|error| unread(error, &hide))
+    }
+
+    /// Calls, and reads no more than the status: whether an address answers at all. A refusal is an answer;
+    /// silence, a connection that breaks and a failure of the server (5xx) are not.
+    pub fn reach(
+        &self,
+        call: &Call,
+        timeout: Option<Duration>,
+        secrets: &[Secret],
+    ) -> Result<Reached, Failure> {
+        match self.stream(call, timeout, secrets, &mut |head, _| Ok(head.status)) {
+            Ok(status) => Ok(Reached { status }),
+            Err(Failure { kind, status: Some(status), .. }) if kind.is_answer() => {
+                Ok(Reached { status })
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     fn request(

@@ -15,7 +15,7 @@ mod pause;
 mod retry;
 mod secret;
 
-pub use call::{Call, Client, ClientOptions, Failure, FailureKind, Head, Response};
+pub use call::{Call, Client, ClientOptions, Failure, FailureKind, Head, Reached, Response};
 pub use lane::{Lane, Place};
 pub use pace::Pace;
 pub use pause::pause;

@@ -15,10 +15,13 @@ pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod outages;
 pub mod prompts;
 pub mod results;
 pub mod samples;
 pub mod scene;
+pub mod settings;
+pub mod silence;
 pub mod slugs;
 pub mod stores;
 pub mod targets;
@@ -192,6 +195,9 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(prompts::evidence());
     cases.extend(prompts::scores());
     cases.extend(prompts::runs());
+    cases.extend(outages::cases());
+    cases.extend(silence::cases());
+    cases.extend(settings::cases());
     Ok(cases)
 }
 

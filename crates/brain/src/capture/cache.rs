@@ -112,7 +112,8 @@ pub(super) fn key(
     let is_remote = ask.rerank.is_some()
         || request.vectors && snapshot.embedder().is_some_and(|model| model.is_remote());
     let is_plain = !ask.explain && ask.why_not.is_none();
-    let is_kept = request.operation == Operation::Query && is_remote && is_plain;
+    let is_whole = !snapshot.is_stale();
+    let is_kept = request.operation == Operation::Query && is_remote && is_plain && is_whole;
     if !is_kept || most_bytes(request) == 0 {
         return None;
     }

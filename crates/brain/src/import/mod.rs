@@ -143,13 +143,19 @@ pub fn import_from(
         progress(step);
         options.refuse_if_halted()
     };
-    brain.while_indexing(&on_progress, |brain| {
+    let ((), outage) = brain.while_indexing(&on_progress, |brain| {
         let run = Run { brain, options, to, digests: &digests, progress };
         run.take_in(&collected.jobs, &mut reached)?;
         run.delete_vanished(&collected, &mut reached)
     })?;
     let Reached { after: _, mut summary } = reached;
     summary.failed.splice(0..0, collected.failures);
+    summary.warnings.extend(outage.map(|error| ImportFailure {
+        path: PathBuf::from("index"),
+        reason: format!(
+            "{error}; the pages are stored, and until it answers questions are answered without them"
+        ),
+    }));
     Ok(summary)
 }
 

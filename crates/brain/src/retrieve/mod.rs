@@ -30,8 +30,8 @@ use gbrain_core::search::fuse::fuse;
 use gbrain_core::search::intent::{Intent, classify};
 use gbrain_core::search::plan::{Plan, VectorSupport, plan};
 use gbrain_core::text::{QueryTerms, name_key};
-use gbrain_embed::{Cause, Embedder};
-use gbrain_index::{VectorQuery, View, WordsQuery};
+use gbrain_embed::{Cause, EmbedError, Embedder};
+use gbrain_index::{IndexError, VectorQuery, View, WordsQuery};
 use gbrain_store::Source;
 use jiff::tz::TimeZone;
 
@@ -165,7 +165,12 @@ impl Snapshot {
         mut watch: Stopwatch,
     ) -> Result<Answered, BrainError> {
         let view = self.view.as_ref();
-        let parts = Parts { view, sources: &self.sources, embedder: self.embedder() };
+        let parts = Parts {
+            view,
+            sources: &self.sources,
+            embedder: self.embedder(),
+            degraded: self.degraded.as_ref(),
+        };
         let ranking = Retrieval::new(parts, &request, ask).run(&mut watch)?;
         let served = self.served(CacheUse::Off, watch);
         Ok(Answered { request: request.into_owned(), ranking, served })
@@ -189,6 +194,8 @@ struct Parts<'a> {
     sources: &'a [Source],
     /// The model whose vectors the view holds, if this process has it.
     embedder: Option<&'a Arc<dyn Embedder>>,
+    /// Why the view is behind the store, where the embedder is the reason.
+    degraded: Option<&'a Degraded>,
 }
 
 /// What every stage of one retrieval works with.
@@ -211,14 +218,15 @@ struct Retrieval<'a> {
 
 impl<'a> Retrieval<'a> {
     fn new(parts: Parts<'a>, request: &'a Request, ask: &'a Ask<'a>) -> Self {
-        let Parts { view, sources, embedder } = parts;
+        let Parts { view, sources, embedder, degraded } = parts;
         let intent = classify(&request.query);
         let support = match (embedder, view.vector_model()) {
             (Some(_), _) => VectorSupport::Ready,
             (None, Some(_)) => VectorSupport::OtherModel,
             (None, None) => VectorSupport::NoModel,
         };
-        let plan = plan(request, &intent, support);
+        let mut plan = plan(request, &intent, support);
+        plan.degraded.extend(degraded.cloned());
         let settings = &request.settings;
         let words = WordsQuery {
             terms: QueryTerms::of(&plan.subject),
@@ -252,12 +260,15 @@ impl<'a> Retrieval<'a> {
         let texts: Vec<&str> = texts.map(String::as_str).collect();
         match VectorQuery::all(embedder.as_ref(), &texts) {
             Ok(queries) => self.vector_queries = queries,
-            Err(error) => {
-                let reason = reason_of(error.cause()).name();
-                self.plan.arms.retain(|planned| planned.arm != Arm::Vectors);
-                self.plan.degraded.push(Degraded { stage: Arm::Vectors.name(), reason });
-            }
+            Err(error) => self.leave_out_vectors(&error),
         }
+    }
+
+    fn leave_out_vectors(&mut self, error: &EmbedError) {
+        let reason = reason_of(error.cause());
+        self.vector_queries.clear();
+        self.plan.arms.retain(|planned| planned.arm != Arm::Vectors);
+        self.plan.degraded.push(Degraded { stage: Arm::Vectors.name(), reason });
     }
 
     fn run(mut self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
@@ -266,7 +277,14 @@ impl<'a> Retrieval<'a> {
             self.embed();
             watch.lap("embed");
         }
-        let ranking = self.attempt(watch)?;
+        let ranking = match self.attempt(watch) {
+            // Vectors of passages that were never made, and can't be now.
+            Err(BrainError::Index(IndexError::Embed(error))) if self.is_planned(Arm::Vectors) => {
+                self.leave_out_vectors(&error);
+                self.attempt(watch)?
+            }
+            ranking => ranking?,
+        };
         if !ranking.hits.is_empty()
             || self.plan.detail != Detail::Low
             || self.request.detail.is_some()
@@ -365,12 +383,13 @@ impl<'a> Retrieval<'a> {
     }
 }
 
-/// What kept a model from embedding, as a stage says it.
-fn reason_of(cause: Cause) -> HookError {
-    match cause {
+/// What kept a model from embedding, as a stage names it.
+pub(crate) fn reason_of(cause: Cause) -> &'static str {
+    let error = match cause {
         Cause::Failed => HookError::Failed,
         Cause::Timeout => HookError::Timeout,
         Cause::OverBudget => HookError::OverBudget,
         Cause::NoKey => HookError::NoKey,
-    }
+    };
+    error.name()
 }

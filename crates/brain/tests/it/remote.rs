@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use gbrain_brain::{Ask, BrainError, IndexKind, built_in_models};
-use gbrain_core::request::Request;
+use gbrain_core::request::{Operation, Request, Trust};
 use gbrain_embed::{Cause, EmbedError, Embedder, StaticTable};
 use gbrain_index::{IndexError, Models};
 
-use super::{degraded, empty_brain, fill, request};
+use super::{degraded, empty_brain, fill, plain, put, request, slugs};
 
 /// How the model is.
 #[derive(Clone, Copy)]
@@ -18,6 +18,8 @@ pub(super) enum Mood {
     Short,
     /// Its vectors lack a number.
     Narrow,
+    /// It fails as a model of this machine does.
+    Broken,
 }
 
 /// The built-in model, as if it were elsewhere.
@@ -55,6 +57,10 @@ impl Embedder for Remote {
             Mood::Well => {}
             Mood::Short => vectors.truncate(texts.len() - 1),
             Mood::Narrow => vectors.iter_mut().for_each(|vector| vector.truncate(8)),
+            Mood::Broken => {
+                let (model, reason) = (self.id().to_owned(), "damaged".to_owned());
+                return Err(EmbedError::Run { model, reason });
+            }
             Mood::Kept(cause) => {
                 let (model, reason) = (self.id().to_owned(), "far away".to_owned());
                 return Err(EmbedError::Remote { model, cause, reason });
@@ -99,19 +105,115 @@ fn a_model_that_does_not_answer_leaves_the_rest_of_the_answer() {
     }
 }
 
+/// Waits until the embedder is asked again, and gives the first whole answer.
+fn caught_up(brain: &gbrain_brain::Brain, request: &Request) -> gbrain_brain::Answered {
+    loop {
+        let answered = brain.answer(request, &Ask::default()).unwrap();
+        if answered.ranking.degraded.is_empty() {
+            return answered;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 #[test]
-fn pages_that_have_no_vectors_yet_are_an_error() {
+fn a_write_during_an_outage_leaves_the_answers_of_the_index_as_it_is() {
+    for index in [IndexKind::Memory, IndexKind::Disk] {
+        let dir = tempfile::tempdir().unwrap();
+        let model = Remote::new();
+        let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
+        fill(&brain);
+        let words = request("ferry");
+        let before = brain.answer(&words, &Ask::default()).unwrap();
+        model.set(Mood::Kept(Cause::Timeout));
+        put(&brain, "d", "a ferry that is new");
+        let search = Request { operation: Operation::Search, ..words.clone() };
+        for request in [&words, &search, &Request { vectors: true, ..words.clone() }] {
+            let answered = brain.answer(request, &Ask::default()).unwrap();
+            assert_eq!(degraded(&answered)[0], ("index", "timeout"));
+            assert_eq!(answered.served.behind, 1);
+            assert_eq!(slugs(&answered).len(), 3, "{:?}", slugs(&answered));
+        }
+        let stale = brain.answer(&words, &Ask::default()).unwrap();
+        assert_eq!(stale.ranking.hits, before.ranking.hits);
+        model.set(Mood::Well);
+        assert_eq!(slugs(&caught_up(&brain, &words)).len(), 4);
+    }
+}
+
+#[test]
+fn an_outage_does_not_bring_back_pages_that_are_gone_or_private() {
+    for index in [IndexKind::Memory, IndexKind::Disk] {
+        let dir = tempfile::tempdir().unwrap();
+        let model = Remote::new();
+        let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
+        fill(&brain);
+        put(&brain, "d", "[[a]] is the ferry of [[b]]");
+        let mut untrusted = request("ferry");
+        untrusted.filter.trust = Trust::Untrusted;
+        assert_eq!(slugs(&brain.answer(&untrusted, &Ask::default()).unwrap()).len(), 4);
+        model.set(Mood::Kept(Cause::Failed));
+        let key = |slug: &str| gbrain_core::id::PageKey::parse(slug, &Default::default()).unwrap();
+        brain.store().delete_pages(brain.workspace(), &[key("a")], super::NOW).unwrap();
+        put(&brain, "b", "---\nvisibility: private\n---\na ferry of ours");
+        let seen = brain.answer(&untrusted, &Ask::default()).unwrap();
+        assert_eq!(degraded(&seen), [("index", "failed")]);
+        assert_eq!(slugs(&seen).iter().filter(|slug| ["a", "b"].contains(slug)).count(), 0);
+        let own = brain.answer(&request("ferry"), &Ask::default()).unwrap();
+        assert!(slugs(&own).contains(&"b") && !slugs(&own).contains(&"a"), "{:?}", slugs(&own));
+        // A page that is written again is shown as the index holds it.
+        put(&brain, "a", "the ferry is back");
+        let again = brain.answer(&request("ferry"), &Ask::default()).unwrap();
+        assert!(slugs(&again).contains(&"a"));
+    }
+}
+
+#[test]
+fn an_outage_does_not_bring_back_a_purged_page() {
+    for index in [IndexKind::Memory, IndexKind::Disk] {
+        let dir = tempfile::tempdir().unwrap();
+        let model = Remote::new();
+        let brain = empty_brain(dir.path(), index, Models::new(model.clone()));
+        fill(&brain);
+        assert_eq!(slugs(&plain(&brain, "ferry")).len(), 3);
+        model.set(Mood::Kept(Cause::Failed));
+        let key = gbrain_core::id::PageKey::parse("a", &Default::default()).unwrap();
+        let error = brain.purge(&key, super::NOW).unwrap_err();
+        assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
+        let answered = plain(&brain, "ferry");
+        let mut found = slugs(&answered);
+        found.sort_unstable();
+        assert_eq!((found, degraded(&answered)), (vec!["b", "c"], vec![("index", "failed")]));
+    }
+}
+
+#[test]
+fn an_embedder_that_never_answered_leaves_an_empty_index_that_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let model = Remote::new();
     let brain = empty_brain(dir.path(), IndexKind::Memory, Models::new(model.clone()));
     model.set(Mood::Kept(Cause::NoKey));
-    let with = Request { vectors: true, ..request("ferry") };
-    // What is written is kept; an index without its vectors must not pass for one with them.
     fill(&brain);
-    let error = brain.answer(&with, &Ask::default()).unwrap_err();
+    let with = Request { vectors: true, ..request("ferry") };
+    let answered = brain.answer(&with, &Ask::default()).unwrap();
+    assert_eq!(degraded(&answered)[0], ("index", "no_key"));
+    assert_eq!((answered.served.behind, answered.ranking.hits.len()), (4, 0));
+    // Work that must end with a fresh index fails.
+    let error = brain.reindex(&|_, _| ()).unwrap_err();
     assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
     model.set(Mood::Well);
-    assert_eq!(brain.answer(&with, &Ask::default()).unwrap().ranking.hits.len(), 4);
+    assert_eq!(caught_up(&brain, &with).ranking.hits.len(), 4);
+}
+
+#[test]
+fn a_broken_model_of_this_machine_is_still_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Remote::new();
+    let brain = empty_brain(dir.path(), IndexKind::Disk, Models::new(model.clone()));
+    model.set(Mood::Broken);
+    fill(&brain);
+    let error = brain.answer(&request("ferry"), &Ask::default()).unwrap_err();
+    assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
 }
 
 #[test]

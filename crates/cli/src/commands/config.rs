@@ -7,10 +7,10 @@ use gbrain_brain::Brain;
 use gbrain_core::config::{self, ConfigError, KEYS, Key};
 use gbrain_core::search::{SOURCE_WEIGHT, Settings};
 use gbrain_eval::calibrate::tell_changed;
-use gbrain_llm::ModelRef;
+use gbrain_llm::{ModelRef, ModelSettingError};
 use serde_json::{Value, json};
 
-use crate::asking::{desk, unknown_provider};
+use crate::asking::{PRICES, desk};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::home::FILE_KEYS;
@@ -58,7 +58,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ConfigArgs) -> Result<Exit, CliE
             refuse_file_key(context, key, value)?;
             let key = config::renamed(key).unwrap_or(key);
             let value = checked(key, value)?;
-            refuse_unknown_provider(context, key, &value)?;
+            refuse_unusable_model(context, key, &value)?;
             let brain = context.brain()?;
             let before = brain.store().config_get(brain.workspace(), key)?;
             brain.store().config_set(brain.workspace(), key, &value)?;
@@ -129,15 +129,31 @@ fn checked(key: &str, value: &str) -> Result<String, CliError> {
     })
 }
 
-/// A model of a provider that nobody knows would be stored, and asked by nobody.
-fn refuse_unknown_provider(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
+/// A model that can't be asked would be stored, and fail every later call.
+fn refuse_unusable_model(context: &Context<'_>, key: &str, value: &str) -> Result<(), CliError> {
     let model = value.parse::<ModelRef>().ok().filter(|_| key.starts_with("models."));
     let Some(model) = model else { return Ok(()) };
-    match unknown_provider(&desk(&context.home)?, &model) {
-        None => Ok(()),
-        Some(why) => Err(CliError::config(format!("`{key}` is not set: {why}"))
-            .hint("describe another one under `llm.providers` in config.json: docs/models.md")),
+    let desk = desk(&context.home)?;
+    let refused = |why: &ModelSettingError| CliError::config(format!("`{key}` is not set: {why}"));
+    match desk.check_setting(key, &model) {
+        Ok(()) => {}
+        Err(error @ ModelSettingError::Provider(_)) => {
+            return Err(refused(&error).hint(
+                "describe another one under `llm.providers` in config.json: docs/models.md",
+            ));
+        }
+        Err(ModelSettingError::Price { model, line }) => {
+            let file = context.home.dir.join(PRICES);
+            let error = ModelSettingError::Price { model, line: line.clone() };
+            let hint = format!("put its price into {}: {line}", file.display());
+            return Err(refused(&error).hint(hint));
+        }
+        Err(error) => return Err(refused(&error).hint("`gbrain models` shows what can be asked")),
     }
+    if let Some(error) = desk.missing_key(&model) {
+        context.terminal.remark(format!("{error}: until then `{key}` can't be used here"));
+    }
+    Ok(())
 }
 
 /// What a process must read before it opens a database can't live in the database.

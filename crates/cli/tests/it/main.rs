@@ -32,6 +32,7 @@ mod manual;
 mod mcp;
 mod meaning;
 mod models;
+mod outages;
 mod probe;
 mod prompts;
 mod psql;

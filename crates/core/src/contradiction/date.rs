@@ -3,12 +3,14 @@
 //! A pair is left out only when both texts name a time, the times are more than thirty days apart,
 //! and neither text has a paragraph with two times in it, which may tell of a change. Where both
 //! statements have dates of their own the judge is shown them and can say that one replaces the
-//! other, so such pairs are kept. Every pair carries the rule that kept it or left it out.
+//! other, so such pairs are kept. So are pairs that both name something that happens once (a founding, a birth, a
+//! deadline): then different times are what is to be judged. Every pair carries the rule that kept it or left it out.
 //!
 //! A month, quarter or year is the whole span of it: what lies within is not apart from it. A bare
 //! year counts only where a reader would take it for one (`in 2021`, `(2021)`): 2000 chairs are not a
 //! date. Deliberately absent: dates without a year, and languages other than English.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -33,6 +35,8 @@ pub enum DateRule {
     OwnDates,
     /// Judged: one text names no time.
     Undated,
+    /// Judged: both say when something was that happens once, such as a founding.
+    Once,
     /// Judged: the times are near each other.
     Near,
     /// Left out: the times are far apart.
@@ -44,6 +48,7 @@ named! {
         TwoDates = "two_dates",
         OwnDates = "own_dates",
         Undated = "undated",
+        Once = "once",
         Near = "near",
         Apart = "apart",
     }
@@ -69,7 +74,13 @@ impl DateRule {
             return Self::OwnDates;
         }
         match (latest(&a.text), latest(&b.text)) {
-            (Some(a), Some(b)) if days_between(&a, &b) > NEAR_DAYS => Self::Apart,
+            (Some(earlier), Some(later)) if days_between(&earlier, &later) > NEAR_DAYS => {
+                if happens_once(&a.text, &b.text) {
+                    Self::Once
+                } else {
+                    Self::Apart
+                }
+            }
             (Some(_), Some(_)) => Self::Near,
             _ => Self::Undated,
         }
@@ -79,6 +90,44 @@ impl DateRule {
     pub fn keeps(self) -> bool {
         self != Self::Apart
     }
+}
+
+/// What happens once: two times for it exclude each other.
+pub(super) const ONCE: &[&str] = &[
+    "found",
+    "founded",
+    "born",
+    "launch",
+    "launched",
+    "launches",
+    "died",
+    "joined",
+    "left",
+    "incorporated",
+    "married",
+    "graduated",
+    "expires",
+    "ends",
+    "ended",
+    "due",
+    "deadline",
+    "released",
+    "closes",
+    "runs",
+    "acquired",
+    "retired",
+    "established",
+    "opened",
+    "built",
+];
+
+/// Whether both texts name the same thing that happens once.
+fn happens_once(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect()
+    };
+    let (one, other) = (words(one), words(other));
+    ONCE.iter().any(|word| one.contains(*word) && other.contains(*word))
 }
 
 /// Days from the end of the earlier to the start of the later; none when they touch.
@@ -260,6 +309,9 @@ mod tests {
         rule("on 2021-01-01 x\n\nin 2021-01-01", "on 2019-05-15 y", DateRule::Apart);
         rule("Q1 2024", "15 August 2024", DateRule::Apart);
         rule("in 2024", "15 August 2024", DateRule::Near);
+        rule("Acme was founded in 1999.", "Acme was founded in 2004.", DateRule::Once);
+        rule("Ada was born in March 1980.", "Ada: born in 1985", DateRule::Once);
+        rule("Acme was founded in 1999.", "Acme moved in 2004.", DateRule::Apart);
     }
 
     #[test]

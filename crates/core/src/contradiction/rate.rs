@@ -35,6 +35,12 @@ pub const SMALL_SAMPLE: u64 = 30;
 /// thirty points wide; below, it says nothing.
 pub const INFORMEDNESS_FLOOR: f64 = 0.3;
 
+/// The lower end of the exact 95 % interval of the share of planted contradictions that a judge must catch before
+/// "no contradiction found" is a pass. A judge that misses more than two in five can't vouch for silence; one that
+/// catches four in five of 60 planted pairs has a lower end of 0.68. What such a judge does find stands: its false
+/// alarms have a floor of their own ([`INFORMEDNESS_FLOOR`]).
+pub const SENSITIVITY_FLOOR: f64 = 0.6;
+
 /// Planted pairs of each kind in a run, unless told otherwise. With a thousand pairs and a judge that
 /// errs 20 % of the time the corrected rate is known to within 5 to 9 points either way; with 60 it is
 /// 8 to 14.

@@ -133,7 +133,7 @@ pub struct Event {
     pub inconclusive: usize,
     /// Questions that could not be answered or judged.
     pub error: usize,
-    /// What the whole run, answers and judges, could have cost at most.
+    /// About what the whole run, answers and judges, was expected to cost.
     pub estimate: Usd,
     /// What it cost.
     pub cost: Usd,
@@ -158,6 +158,33 @@ impl Event {
             fixture_sha8: None,
             detail,
         }
+    }
+}
+
+impl Event {
+    /// Whether the budget refused it before anything was asked: nothing was spent and nothing measured.
+    pub fn is_refusal(&self) -> bool {
+        self.outcome == ProbeOutcome::BudgetExceeded
+            && self.cost == Usd::ZERO
+            && self.pass + self.fail + self.inconclusive + self.error == 0
+    }
+
+    /// Whether the next run waits for the end of the window: not after a refusal, so that a larger budget
+    /// counts at once.
+    pub fn uses_window(&self) -> bool {
+        self.outcome.counts() && !self.is_refusal()
+    }
+
+    /// Whether it is the last refusal again, for the same reason: what is asked every few minutes would fill the
+    /// audit.
+    pub fn repeats(&self, past: &[Self]) -> bool {
+        let latest = past.iter().max_by_key(|event| event.at);
+        self.is_refusal()
+            && latest.is_some_and(|last| {
+                last.is_refusal()
+                    && last.detail == self.detail
+                    && is_within(last.at, self.at, WINDOW)
+            })
     }
 }
 
@@ -222,7 +249,7 @@ pub fn file_name(at: Timestamp) -> String {
 
 /// When the next run is due, from past runs in any order; none if it is now.
 pub fn due(past: &[Event], now: Timestamp) -> Option<Timestamp> {
-    let last_that_counts = past.iter().filter(|event| event.outcome.counts()).max_by_key(|e| e.at);
+    let last_that_counts = past.iter().filter(|event| event.uses_window()).max_by_key(|e| e.at);
     if let Some(event) = last_that_counts.filter(|event| is_within(event.at, now, WINDOW)) {
         return Some(later(event.at, WINDOW));
     }

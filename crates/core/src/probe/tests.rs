@@ -28,12 +28,31 @@ fn check(events: &[(i64, ProbeOutcome)], expected: Decision) {
 #[test]
 fn once_in_a_window() {
     check(&[], Decision::Go);
-    for counts in [Pass, Fail, Inconclusive, BudgetExceeded] {
+    for counts in [Pass, Fail, Inconclusive] {
         check(&[(23, counts)], Decision::Not(RateLimited));
         check(&[(24, counts)], Decision::Go);
         check(&[(23, counts), (30, Error)], Decision::Not(RateLimited));
     }
     check(&[(0, NoEmbeddingKey)], Decision::Go);
+}
+
+#[test]
+fn a_refusal_does_not_use_the_window() {
+    let refused = |hours: i64, why: &str| {
+        let at = now() - SignedDuration::from_hours(hours);
+        Event::bare(at, BudgetExceeded, Some(why.to_owned()))
+    };
+    let decision = |past: &[Event]| decide(Switch::On, past, now(), Embedder::Local);
+    assert_eq!(decision(&[refused(0, "too dear")]), Decision::Go);
+    let spent = Event { cost: Usd::cents(1), ..refused(1, "over_budget") };
+    let judged = Event { pass: 1, ..refused(1, "over_budget") };
+    for ran in [spent, judged] {
+        assert_eq!(decision(&[ran]), Decision::Not(RateLimited));
+    }
+    let past = [refused(2, "too dear")];
+    assert!(refused(1, "too dear").repeats(&past) && !refused(1, "less money").repeats(&past));
+    assert!(!refused(0, "too dear").repeats(&[refused(25, "too dear")]));
+    assert!(!refused(0, "x").repeats(&[refused(2, "x"), Event::bare(now(), Pass, None)]));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::query::Snippet;
 use crate::named;
+use crate::scrub::MARKER;
 
 /// As many words a part of an expected text must have to be one.
 const PART_WORDS: usize = 5;
@@ -50,8 +51,23 @@ pub fn is_made_up(highlight: &str, text: &str) -> bool {
 }
 
 fn shows(shown: &str, wanted: &str) -> bool {
+    if wanted.contains(&normal(MARKER)) {
+        return shows_around(shown, wanted);
+    }
     let is_part = wanted.contains(shown) && shown.split(' ').count() >= PART_WORDS;
     !wanted.is_empty() && (shown.contains(wanted) || is_part)
+}
+
+/// Whether a highlight shows what is left of a scrubbed text, in its order.
+fn shows_around(shown: &str, wanted: &str) -> bool {
+    let marker = normal(MARKER);
+    let mut rest = Some(shown);
+    let mut parts = wanted.split(&marker).map(str::trim).filter(|part| !part.is_empty()).peekable();
+    let is_empty = parts.peek().is_none();
+    for part in parts {
+        rest = rest.and_then(|text| text.split_once(part)).map(|(_, after)| after);
+    }
+    !is_empty && rest.is_some()
 }
 
 fn overlap(a: (u32, u32), b: (u32, u32)) -> f64 {
@@ -76,6 +92,22 @@ fn normal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_a_scrubbed_text_is_looked_for() {
+        let expected = |text: &str| [Snippet { text: text.to_owned(), at: None }];
+        let check = |shown: &str, wanted: &str, right: bool| {
+            let found = judge(Some(shown), None, &expected(wanted));
+            assert_eq!(found == Highlight::Right, right, "{shown} / {wanted}");
+        };
+        check("write to ada@example.com about billing", "write to [REDACTED] about billing", true);
+        check(
+            "about billing, write to ada@example.com",
+            "write to [REDACTED] about billing",
+            false,
+        );
+        check("write to ada@example.com", "[REDACTED]", false);
+    }
 
     #[track_caller]
     fn check(highlight: &str, expected: &str, found: Highlight) {

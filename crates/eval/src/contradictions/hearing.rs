@@ -11,7 +11,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::repair::json_object;
-use gbrain_llm::{AskError, AskErrorKind, Asker, Chat, ModelRef, Schema};
+use gbrain_llm::{AskError, AskErrorKind, Asker, Chat, ModelRef, Schema, TOKEN_BYTES};
 use gbrain_store::{AnswerKind, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -22,8 +22,6 @@ use crate::spread::spread;
 const JUDGEMENT_TOKENS: u32 = 512;
 /// About what a judgement takes, for an estimate.
 const USUAL_TOKENS: u64 = 120;
-/// About how many bytes a token of English is, for an estimate.
-const TOKEN_BYTES: u64 = 4;
 /// How long a judgement is remembered.
 const KEEP: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Planted pairs of each kind for a judge that costs money: half as sure of it, for a third of the price.

@@ -24,6 +24,19 @@ pub struct Jury<'a> {
     pub max_tokens: u32,
 }
 
+/// About what a vote takes, thinking included: three models of the default panel and ten rows come to some
+/// $0.70, as documented.
+const USUAL_REPLY: u32 = 1_500;
+
+/// What judging costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JuryCost {
+    /// About what is expected.
+    pub likely: Usd,
+    /// The most that it can be: each call is charged with its part of this until it is answered.
+    pub most: Usd,
+}
+
 /// Why a jury can't be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JuryError {
@@ -76,17 +89,24 @@ impl Jury<'_> {
         Ok(())
     }
 
-    /// The most that judging these can cost: every seat in every cycle, at the length of each case and
-    /// with the longest reply. Nothing, if a cassette alone may answer.
-    pub fn estimate<'c>(&self, cases: impl IntoIterator<Item = Case<'c>>) -> Result<Usd, AskError> {
-        let mut sum = Usd::ZERO;
+    /// What judging these costs: every seat in every cycle, at the length of each case. Nothing, if a
+    /// cassette alone may answer.
+    pub fn estimate<'c>(
+        &self,
+        cases: impl IntoIterator<Item = Case<'c>>,
+    ) -> Result<JuryCost, AskError> {
+        let mut cost = JuryCost::default();
         for case in cases {
             let chat = self.chat(&prompt(self.rubric, &case), 1);
             for (_, model) in &self.seats {
-                sum = sum + self.asker.worst_of_chat(model, &chat)?.times(u64::from(self.cycles));
+                let cycles = u64::from(self.cycles);
+                let likely = self.asker.likely_of_chat(model, &chat, USUAL_REPLY)?;
+                let most = self.asker.worst_of_chat(model, &chat)?;
+                cost.likely = cost.likely + likely.times(cycles);
+                cost.most = cost.most + most.times(cycles);
             }
         }
-        Ok(sum)
+        Ok(cost)
     }
 
     /// Asks until the verdict can't change any more, the calls are used up, or one can't be made.
@@ -147,11 +167,12 @@ impl Jury<'_> {
 
     /// A call that is left when nobody is asked any more.
     fn not_made(&self, panel: &Panel, prompt: &Prompt, (slot, cycle): (Slot, u8)) -> Made {
-        let worst = || self.asker.worst_of_chat(self.model(slot), &self.chat(prompt, cycle));
+        let model = self.model(slot);
+        let saved = || self.asker.likely_of_chat(model, &self.chat(prompt, cycle), USUAL_REPLY);
         let why = match (standing(panel), stopped(panel)) {
             (Standing::Open, Some(why)) => why,
             // A price that is gone since saves nothing that could be told.
-            _ => Unmade::Settled(worst().unwrap_or(Usd::ZERO)),
+            _ => Unmade::Settled(saved().unwrap_or(Usd::ZERO)),
         };
         Ok(Call { slot, cycle, outcome: Outcome::NotMade(why), cost: Usd::ZERO })
     }

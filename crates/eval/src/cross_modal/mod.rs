@@ -11,4 +11,4 @@ mod batch;
 mod jury;
 
 pub use batch::judge_batch;
-pub use jury::{Jury, JuryError};
+pub use jury::{Jury, JuryCost, JuryError};

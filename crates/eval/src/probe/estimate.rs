@@ -1,13 +1,14 @@
-//! What a run can cost at most, before anything is sent.
+//! About what a run costs, before anything is sent.
 //!
 //! Promises: nothing that is asked is left out (answers, votes, vectors, other words, orders), each with
-//! the longest text that it can be asked about and the longest reply.
+//! the longest text that it can be asked about and a reply of the usual length. The cap holds whatever is estimated:
+//! every call is charged at its worst until it is answered.
 
 use gbrain_core::benchmark::reading::{Excerpt, prompt};
 use gbrain_core::benchmark::{Document, Haystack};
 use gbrain_core::cross_modal::Case;
 use gbrain_core::money::Usd;
-use gbrain_llm::{AskError, Asker, Chat, Expansion, ModelRef, expansion_chat};
+use gbrain_llm::{AskError, Asker, Chat, Expansion, ModelRef, TOKEN_BYTES, expansion_chat};
 
 use super::cast::Cast;
 use super::measure::K;
@@ -17,6 +18,8 @@ use crate::cross_modal::Jury;
 /// What an answer is at most, in bytes: English has four to five a token, and an answer of one or two
 /// sentences is far from the limit.
 const ANSWER_BYTES: usize = 4 * ANSWER_TOKENS as usize;
+/// About what an answer of one or two sentences takes, and as much for variants of a question.
+const USUAL_ANSWER: u32 = 200;
 /// What a passage takes beside its words: who speaks, and the frame it stands in.
 const FRAME: usize = 64;
 /// Variants of a question that are asked for, as `brain` does.
@@ -32,8 +35,8 @@ pub(super) struct Parts<'a> {
     pub(super) haystacks: &'a [Haystack],
 }
 
-/// The most that it can cost.
-pub(super) fn most(parts: &Parts<'_>) -> Result<Usd, AskError> {
+/// About what it costs.
+pub(super) fn likely(parts: &Parts<'_>) -> Result<Usd, AskError> {
     let mut sum = Usd::ZERO;
     for haystack in parts.haystacks {
         sum =
@@ -61,18 +64,19 @@ fn answers(parts: &Parts<'_>, haystack: &Haystack) -> Result<Usd, AskError> {
             schema: None,
             repeat: 0,
         };
-        sum = sum + parts.asker.worst_of_chat(&parts.cast.answers, &chat)?;
+        sum = sum + parts.asker.likely_of_chat(&parts.cast.answers, &chat, USUAL_ANSWER)?;
     }
     Ok(sum)
 }
 
 fn votes(parts: &Parts<'_>, haystack: &Haystack) -> Result<Usd, AskError> {
     let output = "x".repeat(ANSWER_BYTES);
-    parts.jury.estimate(haystack.questions.iter().map(|question| Case {
+    let votes = parts.jury.estimate(haystack.questions.iter().map(|question| Case {
         task: &question.text,
         expected: question.answer.as_deref(),
         output: &output,
-    }))
+    }))?;
+    Ok(votes.likely)
 }
 
 /// Vectors, other words and orders, where models elsewhere make them.
@@ -82,18 +86,19 @@ fn retrieval(parts: &Parts<'_>, haystack: &Haystack) -> Result<Usd, AskError> {
     let (documents, questions) = (haystack.documents.len(), haystack.questions.len());
     let mut sum = Usd::ZERO;
     if let Some(model) = parts.embedder {
-        let tokens = (bytes + asked + FRAME * (documents + questions)) as u64;
+        let tokens = (bytes + asked + FRAME * (documents + questions)) as u64 / TOKEN_BYTES;
         sum = sum + parts.asker.price(model)?.of(tokens, 0, 0);
     }
     if let Some(model) = &parts.cast.expander {
         for question in &haystack.questions {
             let chat = expansion_chat(&question.text, VARIANTS);
-            sum = sum + parts.asker.worst_of_chat(model, &chat)?;
+            sum = sum + parts.asker.likely_of_chat(model, &chat, USUAL_ANSWER)?;
         }
     }
     if let Some(model) = &parts.cast.reranker {
         // A cross-encoder reads the query again with every document.
-        let tokens = (questions * (bytes + FRAME * documents) + documents * asked) as u64;
+        let tokens =
+            (questions * (bytes + FRAME * documents) + documents * asked) as u64 / TOKEN_BYTES;
         sum = sum + parts.asker.price(model)?.of(tokens, 0, questions as u64);
     }
     Ok(sum)

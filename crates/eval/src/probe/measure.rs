@@ -116,7 +116,7 @@ impl<'a> Ready<'a> {
             jury: &self.jury(),
             haystacks: &self.haystacks,
         };
-        Ok(estimate::most(&parts)?)
+        Ok(estimate::likely(&parts)?)
     }
 
     /// Asks, answers, judges.

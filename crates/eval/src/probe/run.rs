@@ -172,6 +172,11 @@ impl Probes {
             measured.costs = costs.into_iter().map(on_the_wire).collect();
         }
         let event = made.event((self.clock)(), cost);
+        if event.repeats(&ground.past) {
+            claim.cancel()?;
+            let report = made.report(&event, ground.cap);
+            return Ok(Some(Probed { event, report, kept: Kept::No }));
+        }
         let mut past = ground.past.clone();
         past.push(event.clone());
         let mut report = made.report(&event, ground.cap);

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use gbrain_core::capture::CaptureFields;
 use gbrain_core::format::suite::{FilterEntry, QueryEntry, RetrievalBody, Signal, WireKey};
 use gbrain_core::hash::Hash;
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{CanonicalQuery, Difficulty, Origin, QueryState, is_scrubbed};
@@ -82,7 +82,12 @@ pub fn propose(
         let labels = store.labels(workspace, after, LABELS)?;
         let Some(last) = labels.last() else { break };
         after = Some(last.id);
-        for label in labels.iter().filter(|label| label.grade > 0) {
+        let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
+        let pages = store.pages(workspace, &keys)?;
+        // A page that is not there can't be found: its label asks for nothing.
+        let labels =
+            labels.iter().zip(pages).filter(|(label, page)| label.grade > 0 && page.is_some());
+        for (label, _) in labels {
             let text = clean(&label.query);
             let one = seen.entry(CanonicalQuery::text_hash(&text)).or_default();
             one.text = text;

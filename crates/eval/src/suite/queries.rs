@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gbrain_core::format::suite::{QueryEntry, QueryError};
+use gbrain_core::format::suite::{QueryEntry, QueryError, WireSnippet};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
-use gbrain_core::scrub::Scrubber;
+use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::suite::anonymous::anonymous;
 use gbrain_core::suite::query::{CanonicalQuery, QueryState, is_scrubbed};
 use gbrain_store::{Known, NewQuery, QueryFilter, Store, StoreError, WriteKind};
@@ -190,6 +190,15 @@ fn scrubbed(
     scrubber: &Scrubber,
     identity: Option<&IdentityKey>,
 ) -> Option<QueryEntry> {
+    for snippet in &mut entry.expected_snippets {
+        let (WireSnippet::Text(text) | WireSnippet::Placed { text, .. }) = snippet;
+        *text = scrubber.scrub(text).text;
+    }
+    // Nothing is left of such a text to look for.
+    entry.expected_snippets.retain(|snippet| {
+        let (WireSnippet::Text(text) | WireSnippet::Placed { text, .. }) = snippet;
+        text.replace(MARKER, "").contains(char::is_alphanumeric)
+    });
     let text = anonymous(&scrubber.scrub(&entry.query).text);
     if text != entry.query {
         let words: Vec<String> = entry.query.split_whitespace().map(str::to_lowercase).collect();

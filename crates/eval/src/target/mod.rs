@@ -13,6 +13,7 @@ mod http;
 mod local;
 mod mcp;
 mod patience;
+mod reach;
 mod remote;
 mod saved;
 
@@ -29,6 +30,7 @@ use serde_json::Value;
 pub use as_target::AsTarget;
 pub(crate) use local::filter_of;
 pub use local::{LocalAsk, LocalOptions};
+pub use reach::reach;
 
 use remote::Remote;
 

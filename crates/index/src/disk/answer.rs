@@ -17,7 +17,7 @@ use super::search::search;
 use super::top::{TopPages, Winner};
 use super::view::{DiskView, PlacedPage, place_of_handle};
 use crate::bm25::{PageTally, points};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, Urgency, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::admits_page;
@@ -111,7 +111,7 @@ impl View for DiskView {
         let Some(model) = &self.model else { return Ok(None) };
         let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
         let sidecar = self.sidecar(model.as_ref(), placed.segment)?;
-        let rows = page_rows(model.as_ref(), stored)?;
+        let rows = page_rows(model.as_ref(), stored, Urgency::Work)?;
         let fits = |(row, doc): (&Row, DocId)| {
             let values = row.values.iter().map(|value| *value as u8);
             sidecar.inverse_length(doc) == row.inverse_length

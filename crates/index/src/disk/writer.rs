@@ -18,7 +18,7 @@ use super::pending::Pending;
 use super::settle::due;
 use super::vectors::Known;
 use super::view::DiskView;
-use crate::contract::{Corpus, Writer};
+use crate::contract::{Corpus, Urgency, Writer};
 use crate::error::Result;
 use crate::statistics::{Statistics, Totals};
 use crate::vectors::{Row, page_rows};
@@ -42,6 +42,7 @@ pub(super) struct DiskWriter {
     model: Option<Arc<dyn Embedder>>,
     /// Rows of the pages changed since the last commit.
     pending: Option<Pending>,
+    urgency: Urgency,
     writer: Option<IndexWriter>,
     // Let go last.
     _lock: WriterLock,
@@ -61,6 +62,7 @@ impl DiskWriter {
             is_cleared: false,
             model,
             pending: None,
+            urgency: Urgency::default(),
             writer: None,
             _lock: lock,
         }
@@ -169,13 +171,18 @@ impl Writer for DiskWriter {
         self.committed.corpus
     }
 
+    fn set_urgency(&mut self, urgency: Urgency) {
+        self.urgency = urgency;
+    }
+
     /// Words are written while another thread embeds.
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
         let Some(model) = self.model.clone().filter(|_| !upserts.is_empty()) else {
             return self.write(upserts, removals);
         };
+        let urgency = self.urgency;
         let rows = thread::scope(|scope| {
-            let rows = scope.spawn(|| rows_of(model.as_ref(), upserts));
+            let rows = scope.spawn(|| rows_of(model.as_ref(), upserts, urgency));
             self.write(upserts, removals)?;
             rows.join().expect("embedding does not panic")
         })?;
@@ -241,8 +248,12 @@ impl Writer for DiskWriter {
     }
 }
 
-fn rows_of(model: &dyn Embedder, upserts: &[StoredPage]) -> Result<Vec<(PageId, Vec<Row>)>> {
-    upserts.iter().map(|stored| Ok((stored.id, page_rows(model, stored)?))).collect()
+fn rows_of(
+    model: &dyn Embedder,
+    upserts: &[StoredPage],
+    urgency: Urgency,
+) -> Result<Vec<(PageId, Vec<Row>)>> {
+    upserts.iter().map(|stored| Ok((stored.id, page_rows(model, stored, urgency)?))).collect()
 }
 
 /// The first commit of an index: nothing, of the right version and store.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::PageId;
 use gbrain_core::page::StoredPage;
 
-use crate::contract::{Corpus, Index, View, Writer};
+use crate::contract::{Corpus, Index, Urgency, View, Writer};
 use crate::error::{IndexError, Result};
 use crate::models::Models;
 use state::State;
@@ -35,6 +35,7 @@ struct MemoryWriter {
     shared: Arc<Shared>,
     /// The pages with changes since the last commit, if there are any.
     draft: Option<State>,
+    urgency: Urgency,
 }
 
 impl MemoryIndex {
@@ -53,7 +54,11 @@ impl Index for MemoryIndex {
 
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>> {
         self.shared.enter(wait)?;
-        Ok(Box::new(MemoryWriter { shared: self.shared.clone(), draft: None }))
+        Ok(Box::new(MemoryWriter {
+            shared: self.shared.clone(),
+            draft: None,
+            urgency: Urgency::default(),
+        }))
     }
 
     fn wanted_vectors(&self) -> Result<(u64, u64)> {
@@ -78,8 +83,13 @@ impl Writer for MemoryWriter {
         lock(&self.shared.committed).corpus
     }
 
+    fn set_urgency(&mut self, urgency: Urgency) {
+        self.urgency = urgency;
+    }
+
     fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
-        self.draft().apply(upserts, removals)
+        let urgency = self.urgency;
+        self.draft().apply(upserts, removals, urgency)
     }
 
     fn clear(&mut self) -> Result<()> {

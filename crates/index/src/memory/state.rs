@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::nearest::Packed;
 use super::words::{Posting, Words};
 use crate::bm25::{Form, length_code};
-use crate::contract::Corpus;
+use crate::contract::{Corpus, Urgency};
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::Result;
 use crate::models::Models;
@@ -53,7 +53,12 @@ impl State {
         Self { models, ..Self::default() }
     }
 
-    pub(super) fn apply(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
+    pub(super) fn apply(
+        &mut self,
+        upserts: &[StoredPage],
+        removals: &[PageId],
+        urgency: Urgency,
+    ) -> Result<()> {
         self.packed = OnceLock::new();
         let gone: FxHashSet<PageId> =
             upserts.iter().map(|p| p.id).chain(removals.iter().copied()).collect();
@@ -63,7 +68,7 @@ impl State {
             if self.pages.contains_key(&stored.id) {
                 self.remove(&FxHashSet::from_iter([stored.id]));
             }
-            self.insert(stored)?;
+            self.insert(stored, urgency)?;
         }
         Ok(())
     }
@@ -88,7 +93,7 @@ impl State {
         self.targets.get(target_key).map_or(&[], Vec::as_slice)
     }
 
-    fn insert(&mut self, stored: &StoredPage) -> Result<()> {
+    fn insert(&mut self, stored: &StoredPage, urgency: Urgency) -> Result<()> {
         let entry = Arc::new(PageEntry::of(stored));
         for (_, name) in entry.names() {
             self.names.entry(name).or_default().push(stored.id);
@@ -102,7 +107,7 @@ impl State {
         let links =
             stored.page.links.iter().map(|link| LinkEntry { owner: stored.id, link: link.clone() });
         let rows = match self.models.wanted() {
-            Some(model) => page_rows(model.as_ref(), stored)?,
+            Some(model) => page_rows(model.as_ref(), stored, urgency)?,
             None => Vec::new(),
         };
         let page = MemoryPage { entry, chunks, links: links.collect(), rows, totals };

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::state::{MemoryPage, State};
 use crate::bm25::{PageTally, Scorer, lists};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, Urgency, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::{IndexError, Result};
 use crate::filter::{admits_page, admits_part};
@@ -216,7 +216,7 @@ impl View for MemoryView {
         else {
             return Ok(None);
         };
-        Ok(Some(page.rows == page_rows(model.as_ref(), stored)?))
+        Ok(Some(page.rows == page_rows(model.as_ref(), stored, Urgency::Work)?))
     }
 
     fn read(&self, hit: &ChunkHit) -> Result<Passage> {

@@ -21,6 +21,7 @@ use gbrain_core::chunk;
 use gbrain_core::page::StoredPage;
 use gbrain_embed::Embedder;
 
+use crate::contract::Urgency;
 use crate::error::Result;
 
 pub(crate) use block::{BLOCK, Blocks, block_bytes};
@@ -31,14 +32,22 @@ pub(crate) use row::Row;
 pub(crate) use shortlist::{Place, Shortlist};
 
 /// The rows of a page's chunks, in their order.
-pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec<Row>> {
+pub(crate) fn page_rows(
+    model: &dyn Embedder,
+    stored: &StoredPage,
+    urgency: Urgency,
+) -> Result<Vec<Row>> {
     let page = &stored.page;
     let texts = chunk::texts(&page.content, &page.chunks);
     let chunks = page.chunks.iter().zip(texts);
     let passages: Vec<Cow<'_, str>> =
         chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
     let passages: Vec<&str> = passages.iter().map(AsRef::as_ref).collect();
-    Ok(model.embed(&passages)?.iter().map(|vector| Row::of(vector)).collect())
+    let vectors = match urgency {
+        Urgency::Work => model.embed(&passages),
+        Urgency::Answer => model.embed_promptly(&passages),
+    };
+    Ok(vectors?.iter().map(|vector| Row::of(vector)).collect())
 }
 
 /// What is embedded of a passage: the title and the headings above it say what it is about.

@@ -8,6 +8,8 @@ use gbrain_core::format::serving::{
     LabelBody, LabelRemovedBody, LabelledBody, LabelsBody, NewLabelBody, NewLabelsBody,
 };
 use gbrain_core::id::PageKey;
+use gbrain_core::page::{StoredPage, Visibility};
+use gbrain_core::scrub::Scrubber;
 use gbrain_store::{Label, NewLabel};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,13 +48,30 @@ pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: NewLabelsBody) -> Resu
     if body.labels.is_empty() || body.labels.len() > MOST {
         return Err(Fault::usage("1 to 1000 labels at once"));
     }
+    let scrubber = &call.house.suites().scrubber;
+    let label = |body| label(body, scrubber);
     let labels = body.labels.iter().map(label).collect::<Result<Vec<_>, _>>()?;
+    let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
+    if let Some((key, _)) = keys.iter().zip(exist(call, &keys)?).find(|(_, exists)| !exists) {
+        return Err(Fault::not_found(format!("there is no page `{key}` to label"))
+            .hint("write the page first, or label the page that answers"));
+    }
     let store = call.house.store();
     let ids = store.put_labels(&call.who.workspace, &labels, &call.who.name, call.now)?;
     Reply::json(&LabelledBody { ids })
 }
 
-fn label(body: &NewLabelBody) -> Result<NewLabel, Fault> {
+/// Whether each page is there for callers over a wire: a private page is not.
+fn exist(call: &Call<'_>, keys: &[PageKey]) -> Result<Vec<bool>, Fault> {
+    let pages = call.house.store().pages(&call.who.workspace, keys)?;
+    let is_seen = |page: &Option<StoredPage>| {
+        page.as_ref().is_some_and(|stored| stored.page.visibility == Visibility::World)
+    };
+    Ok(pages.iter().map(is_seen).collect())
+}
+
+/// A label as it is kept: its texts scrubbed as those of captures are.
+fn label(body: &NewLabelBody, scrubber: &Scrubber) -> Result<NewLabel, Fault> {
     let NewLabelBody { query, page, grade, note } = body;
     if query.trim().is_empty() || query.len() > 51_200 {
         return Err(Fault::usage("a label's query is a text of at most 51200 bytes"));
@@ -64,7 +83,8 @@ fn label(body: &NewLabelBody) -> Result<NewLabel, Fault> {
         return Err(Fault::usage("a note is at most 2000 characters"));
     }
     let key = named(page)?;
-    Ok(NewLabel { query: query.clone(), key, grade: *grade, note: note.clone() })
+    let scrub = |text: &String| scrubber.scrub(text).text;
+    Ok(NewLabel { query: scrub(query), key, grade: *grade, note: note.as_ref().map(scrub) })
 }
 
 /// Lists labels.
@@ -75,17 +95,21 @@ pub(crate) fn list(call: &Call<'_>, input: ListLabels) -> Result<Reply, Fault> {
     }
     let mut labels = call.house.store().labels(&call.who.workspace, input.after, limit + 1)?;
     let next_after = wire::cut(&mut labels, limit).map(|label| label.id);
-    Reply::json(&LabelsBody { labels: labels.iter().map(shown).collect(), next_after })
+    let scrubber = &call.house.suites().scrubber;
+    let labels = labels.iter().map(|label| shown(label, scrubber)).collect();
+    Reply::json(&LabelsBody { labels, next_after })
 }
 
-fn shown(label: &Label) -> LabelBody {
+/// A label as it is served. Labels of earlier versions were kept as they came: they are scrubbed here.
+fn shown(label: &Label, scrubber: &Scrubber) -> LabelBody {
     let Label { id, query, key, grade, note, labelled_by, created_at } = label;
+    let scrub = |text: &String| scrubber.scrub(text).text;
     LabelBody {
         id: *id,
-        query: query.clone(),
+        query: scrub(query),
         page: key.to_string(),
         grade: *grade,
-        note: note.clone(),
+        note: note.as_ref().map(scrub),
         labelled_by: labelled_by.clone(),
         created_at: format!("{created_at:.3}"),
     }
@@ -100,18 +124,26 @@ pub(crate) fn remove(call: &Call<'_>, input: LabelNumber) -> Result<Reply, Fault
     Reply::json(&LabelRemovedBody { id, outcome: "removed" })
 }
 
-/// All labels as qrels that `eval --qrels` and the gate read.
+/// All labels as qrels that `eval --qrels` and the gate read. A page that is not there can't be found: labels of
+/// such pages are left out, and counted.
 pub(crate) fn qrels(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
     let labels = call.house.store().labels(&call.who.workspace, None, MOST_QRELS + 1)?;
     if labels.len() > MOST_QRELS {
         return Err(Fault::too_large("there are too many labels for one set of qrels"));
     }
-    let mut queries: BTreeMap<&str, Vec<&Label>> = BTreeMap::new();
-    for label in &labels {
-        queries.entry(&label.query).or_default().push(label);
+    let scrubber = &call.house.suites().scrubber;
+    let keys: Vec<PageKey> = labels.iter().map(|label| label.key.clone()).collect();
+    let mut queries: BTreeMap<String, Vec<&Label>> = BTreeMap::new();
+    let mut left_out = 0_usize;
+    for (label, exists) in labels.iter().zip(exist(call, &keys)?) {
+        match exists {
+            true => queries.entry(scrubber.scrub(&label.query).text).or_default().push(label),
+            false => left_out += 1,
+        }
     }
     let queries: Vec<Value> = queries.iter().map(|(query, labels)| judged(query, labels)).collect();
-    Reply::json(&json!({ "schema_version": 1, "queries": queries }))
+    let body = json!({ "schema_version": 1, "queries": queries, "labels_left_out": left_out });
+    Reply::json(&body)
 }
 
 fn judged(query: &str, labels: &[&Label]) -> Value {

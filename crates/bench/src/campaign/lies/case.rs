@@ -44,11 +44,19 @@ pub enum Class {
     UnreadableScore,
     /// A run of a prompt was interrupted, could not be verified or could not be written.
     CutRun,
+    /// A remote dependency is down.
+    Outage,
+    /// A contradiction is passed over in silence.
+    Silence,
+    /// A setting names what can't be used.
+    ForgedSetting,
+    /// Queries are of another workspace, or of pages that are not there.
+    ForeignQueries,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -66,6 +74,10 @@ impl Class {
         Self::ForgedEvidence,
         Self::UnreadableScore,
         Self::CutRun,
+        Self::Outage,
+        Self::Silence,
+        Self::ForgedSetting,
+        Self::ForeignQueries,
     ];
 
     /// The name that reports and flags use.
@@ -88,6 +100,10 @@ impl Class {
             Self::ForgedEvidence => "forged_evidence",
             Self::UnreadableScore => "unreadable_score",
             Self::CutRun => "cut_run",
+            Self::Outage => "outage",
+            Self::Silence => "silence",
+            Self::ForgedSetting => "forged_setting",
+            Self::ForeignQueries => "foreign_queries",
         }
     }
 }

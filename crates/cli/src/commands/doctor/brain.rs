@@ -2,22 +2,29 @@
 
 use gbrain_brain::{Brain, BrainError};
 
+use super::DoctorArgs;
 use super::finding::Finding;
+use super::remote::EmbedderState;
 use crate::commands::Context;
 
 /// Checks store, index, embedder and settings.
-pub(super) fn check(context: &Context<'_>, brain: &Brain, fix: bool, deep: bool) -> Vec<Finding> {
+pub(super) fn check(
+    context: &Context<'_>,
+    brain: &Brain,
+    args: &DoctorArgs,
+    remote: Option<&EmbedderState>,
+) -> Vec<Finding> {
     let engine = brain.store().engine();
     let mut findings = vec![
         Finding::ok("schema", format!("{engine}, up to date"))
             .detail("engine", engine.name())
             .detail("from", context.home.location_origin.to_string()),
     ];
-    findings.push(unless_broken("index", index(brain, fix)));
-    if deep {
+    findings.push(unless_broken("index", index(brain, args.fix, remote)));
+    if args.deep {
         findings.push(unless_broken("verify", verify(context, brain)));
     }
-    findings.push(unless_broken("embedder", embedder(brain)));
+    findings.push(unless_broken("embedder", embedder(brain, remote)));
     findings.push(unless_broken("settings", settings(context, brain)));
     findings
 }
@@ -27,14 +34,27 @@ fn unless_broken(check: &'static str, found: Result<Finding, BrainError>) -> Fin
     found.unwrap_or_else(|error| Finding::unknown(check, error))
 }
 
-fn index(brain: &Brain, fix: bool) -> Result<Finding, BrainError> {
+fn index(brain: &Brain, fix: bool, remote: Option<&EmbedderState>) -> Result<Finding, BrainError> {
     let head = brain.store().head(brain.workspace())?;
     if fix {
         brain.snapshot(&|_, _| ())?;
     }
     let report = brain.index_report()?;
     let behind = head.generation.0 - report.generation;
+    let outage = remote.and_then(|remote| remote.problem.as_ref());
     let finding = match behind {
+        1.. if outage.is_some() && report.generation == 0 => {
+            let message =
+                format!("empty, {behind} changes behind the store: the embedder does not answer");
+            Finding::fail("index", message).remedy(EMBEDDER_REMEDY)
+        }
+        1.. if outage.is_some() => {
+            let message =
+                format!("{behind} changes behind the store: the embedder does not answer");
+            Finding::warn("index", message).remedy(EMBEDDER_REMEDY)
+        }
+        1.. if fix => Finding::warn("index", format!("{behind} changes behind the store"))
+            .remedy("gbrain reindex says what keeps it from catching up"),
         0 => Finding::ok("index", format!("at generation {}", report.generation)),
         1.. => Finding::ok("index", format!("{behind} changes behind the store"))
             .remedy("the next question catches up; or now: gbrain doctor --fix"),
@@ -65,10 +85,18 @@ fn verify(context: &Context<'_>, brain: &Brain) -> Result<Finding, BrainError> {
     })
 }
 
-fn embedder(brain: &Brain) -> Result<Finding, BrainError> {
+/// What to do while the embedder is down: its questions and pages wait for it.
+const EMBEDDER_REMEDY: &str = "gbrain query answers from what is indexed and catches up by itself; for the built-in \
+    model instead, remove `embedder` from config.json and run gbrain reembed";
+
+fn embedder(brain: &Brain, remote: Option<&EmbedderState>) -> Result<Finding, BrainError> {
     let report = brain.vector_report()?;
     let held = report.held.clone().unwrap_or_else(|| "none".to_owned());
-    let finding = if report.is_settled() {
+    let problem = remote.and_then(|state| Some((&state.model, state.problem.as_ref()?)));
+    let finding = if let Some((model, error)) = problem {
+        Finding::warn("embedder", format!("{model} does not answer: {error}"))
+            .remedy(EMBEDDER_REMEDY)
+    } else if report.is_settled() {
         Finding::ok("embedder", held.clone())
     } else if report.is_searchable {
         let wanted = report.wanted.clone().unwrap_or_default();

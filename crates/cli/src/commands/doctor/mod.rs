@@ -11,6 +11,7 @@ mod contradictions;
 mod finding;
 mod home;
 mod probe;
+mod remote;
 mod serving;
 mod suites;
 
@@ -24,6 +25,7 @@ use finding::Finding;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gbrain doctor\n  gbrain doctor --fix\n  \
     gbrain doctor --json | jq '.checks[] | select(.status != \"ok\")'\n\n\
+    Models and targets that the settings name are contacted once each, for free; --offline contacts none.\n\n\
     Exit codes: 0 all is well or there are warnings, 1 something is broken, 2 something could not be \
     checked.")]
 pub(crate) struct DoctorArgs {
@@ -34,6 +36,9 @@ pub(crate) struct DoctorArgs {
     /// Compare the whole index with the store, page by page.
     #[arg(long)]
     deep: bool,
+    /// Contact no model and no target: only look at what is on this machine and in the database.
+    #[arg(long)]
+    offline: bool,
     /// Give captures that are dated in the future the time of now; only if this machine's clock is right.
     #[arg(long)]
     redate_captures: bool,
@@ -54,7 +59,9 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
     let mut findings = home::check(context, args.fix);
     match context.brain() {
         Ok(brain) => {
-            findings.extend(brain::check(context, &brain, args.fix, args.deep));
+            let embedder = remote::embedder(context, args.offline);
+            findings.extend(brain::check(context, &brain, args, embedder.as_ref()));
+            findings.push(remote::check_models(context, brain.store(), args.offline));
             findings.extend(captures::check(context, &brain, fixes));
             findings.extend(serving::check(context, brain.store()));
             findings.push(contradictions::check(context, brain.store()));
@@ -65,6 +72,7 @@ pub(crate) fn run(context: &Context<'_>, args: &DoctorArgs) -> Result<Exit, CliE
         }
         Err(error) => findings.push(Finding::unknown("store", error)),
     }
+    findings.push(remote::check_targets(context, args.offline));
     findings.extend(baselines::check(context));
     if context.terminal.is_json() {
         context.terminal.json(&finding::report(&findings));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::format::suite::{QueryFileError, read_queries};
+use gbrain_core::format::suite::{QueryFileError, RowsOf, read_queries};
 
 use super::change::taken;
 use crate::commands::Context;
@@ -15,11 +15,14 @@ use crate::error::{CliError, Exit};
     A query is an object: query (also query_text), id, source, difficulty (easy, medium, hard), \
     retrieval_mode, family (ownership, dependencies, alignment), expected and acceptable (ids of documents, \
     or {kind: chunk, id: ...}), expected_snippets, entities, tags, origin, state. Columns of a table such \
-    as workspace_id, created_at and active are understood.")]
+    as workspace_id, created_at and active are understood: a row of another workspace is refused.")]
 pub(super) struct ImportArgs {
     /// Files of JSON lines, JSON or YAML.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Take rows in whatever workspace they name.
+    #[arg(long)]
+    any_workspace: bool,
 }
 
 /// Takes queries in, all files or none.
@@ -30,9 +33,17 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
             .map_err(|_| CliError::new("input", format!("{} is not UTF-8", path.display())))?;
         let shown = path.display();
         let wrong = |QueryFileError { line, reason }| {
-            CliError::new("input", format!("{shown}:{line}: {reason}"))
+            let error = CliError::new("input", format!("{shown}:{line}: {reason}"));
+            match reason.contains("the row is of the workspace") {
+                true => error.hint(
+                    "choose its workspace with --workspace, or take it in here with --any-workspace",
+                ),
+                false => error,
+            }
         };
-        let read = read_queries(&text).map_err(wrong)?;
+        let own = context.home.workspace.to_string();
+        let of = if args.any_workspace { RowsOf::Any } else { RowsOf::Workspace(&own) };
+        let read = read_queries(&text, of).map_err(wrong)?;
         if read.is_empty() {
             return Err(CliError::new("input", format!("there are no queries in {shown}"))
                 .hint("`gbrain queries import --help` shows what a query is"));

@@ -78,7 +78,8 @@ fn a_few_failures_make_it_inconclusive_and_not_clean() {
 #[test]
 fn a_judge_that_is_no_better_than_guessing_is_not_believed() {
     let (_, ran) = run(|_| verdict(false), |_| Fault::None, &[]);
-    assert_eq!((ran.code, reasons(&report(&ran))), (Some(2), vec!["weak_judge"]));
+    let both = vec!["weak_judge", "low_sensitivity"];
+    assert_eq!((ran.code, reasons(&report(&ran))), (Some(2), both));
     let (_, ran) = run(|_| verdict(true), |_| Fault::None, &[]);
     assert_eq!((ran.code, reasons(&report(&ran))), (Some(2), vec!["weak_judge"]));
 }

@@ -63,7 +63,7 @@ fn a_setting_names_the_judge_and_a_flag_sends_it_home() {
     assert_eq!(report(&by_setting)["judge_model"], "openai:m");
     let calls = provided.server.requests();
     let offline = provided.run(&about_the_berth(&["--judge", "offline"]));
-    assert_eq!(report(&offline)["judge_model"], "offline:rules-1");
+    assert_eq!(report(&offline)["judge_model"], "offline:rules-2");
     assert_eq!(provided.server.requests(), calls);
 }
 

@@ -21,7 +21,7 @@ fn a_disagreement_is_found_kept_and_gone_when_it_is_mended() {
         let written: Value =
             serde_json::from_str(&std::fs::read_to_string(&output).unwrap()).unwrap();
         assert_eq!(written, found, "directories are made");
-        assert_eq!(found["judge_model"], "offline:rules-1");
+        assert_eq!(found["judge_model"], "offline:rules-2");
         assert_eq!((&found["run_status"], &found["verdict"]), (&json!("ok"), &json!("fail")));
         let finding = &found["findings"][0];
         assert_eq!(finding["verdict"], "contradiction");
@@ -46,8 +46,10 @@ fn a_disagreement_is_found_kept_and_gone_when_it_is_mended() {
         let doctor: Value = serde_json::from_str(&home.run(&["doctor", "--json"]).stdout).unwrap();
         assert_eq!(check(&doctor, "contradictions")["details"]["standing"], 0);
         let clean = home.run(&about_the_berth(&[]));
-        assert_eq!(clean.code, Some(0), "{}{}", clean.stdout, clean.stderr);
-        assert_eq!(report(&clean)["verdict"], "pass");
+        // Its rules catch too few planted contradictions to vouch that there is none.
+        assert_eq!(clean.code, Some(2), "{}{}", clean.stdout, clean.stderr);
+        assert_eq!(report(&clean)["verdict"], "inconclusive");
+        assert_eq!(report(&clean)["inconclusive_reasons"], json!(["low_sensitivity"]));
     }
 }
 
@@ -150,7 +152,7 @@ fn nothing_to_judge_is_no_pass() {
     home.put("notes/alone", "The north berth of the harbour is open.");
     let ran = home.run(&about_the_berth(&[]));
     assert_eq!(ran.code, Some(2));
-    assert_eq!(report(&ran)["inconclusive_reasons"], json!(["no_pairs"]));
+    assert_eq!(report(&ran)["inconclusive_reasons"], json!(["no_pairs", "low_sensitivity"]));
     with_disagreement(&home);
     let blind = home.run(&about_the_berth(&["--canaries", "0"]));
     assert_eq!(blind.code, Some(2), "{}", blind.stdout);

@@ -47,16 +47,42 @@ fn one_output_has_a_budget_too() {
     assert!((spent(&court) - found.judgement.cost_usd).abs() < 1e-9);
 }
 
-/// What is estimated is what is reserved, so what was let begin does not run out.
+/// What is told as the most is what is reserved: with that much, a run has money to its end.
 #[test]
 fn a_run_that_was_let_begin_has_money_to_its_end() {
     let court = court(Home::sqlite(), |_| Fault::None);
     let rows = rows_of(&[PASS; 6]);
-    let estimate = summary(&judge_rows(&court, &rows, &[])).est_cost_usd;
-    let exactly = format!("{estimate:.9}");
-    let ran = judge_rows(&court, &rows, &["--max-usd", &exactly, "--concurrent", "6"]);
+    let first = judge_rows(&court, &rows, &[]);
+    let estimate = summary(&first).est_cost_usd;
+    let most = first.stderr.split("at most $").nth(1).unwrap();
+    let most = most.split_whitespace().next().unwrap();
+    assert!(estimate > 0.0 && estimate < most.parse().unwrap(), "{estimate} {most}");
+    let ran = judge_rows(&court, &rows, &["--max-usd", most, "--concurrent", "6"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(summary(&ran).est_cost_usd, estimate);
+}
+
+/// Three cycles on ten rows fit the default budget with the models of the default panel; a run that does not
+/// fit says what it needs.
+#[test]
+fn three_cycles_on_ten_rows_fit_the_default_budget() {
+    let court = court(Home::sqlite(), |_| Fault::None);
+    let prices = court.home.path().join("prices.json");
+    let panel = r#"{
+        "openai:a": {"input_usd_per_million": 1.75, "output_usd_per_million": 14, "source": "a test", "date": "2026-01-01"},
+        "anthropic:b": {"input_usd_per_million": 5, "output_usd_per_million": 25, "source": "a test", "date": "2026-01-01"},
+        "google:c": {"input_usd_per_million": 0.3, "output_usd_per_million": 2.5, "source": "a test", "date": "2026-01-01"}
+    }"#;
+    std::fs::write(prices, panel).unwrap();
+    court.home.ok(&["config", "set", "spend.max_usd_per_day", "50"]);
+    let rows = rows_of(&[PASS; 10]);
+    let ran = judge_rows(&court, &rows, &["--cycles", "3"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let estimate = summary(&ran).est_cost_usd;
+    assert!((1.0..5.0).contains(&estimate), "{estimate}");
+    let refused = judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "1"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("it would cost about"), "{}", refused.stderr);
 }
 
 #[test]

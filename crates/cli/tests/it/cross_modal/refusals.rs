@@ -108,13 +108,13 @@ fn a_panel_that_can_not_be_asked_says_so_before_anything_is_spent() {
 #[test]
 fn what_may_cost_too_much_is_not_begun() {
     let court = court(Home::sqlite(), |_| Fault::None);
-    let single = judge(&court, PASS, &["--max-usd", "0.01"]);
-    refused(&court, &single, &["$0.01 is allowed", "--yes", "--max-usd"]);
+    let single = judge(&court, PASS, &["--max-usd", "0.001"]);
+    refused(&court, &single, &["$0.001 is allowed", "--yes", "--max-usd"]);
     let long = "x".repeat(4_000_000);
-    refused(&court, &judge(&court, &long, &[]), &["--yes"]);
+    refused(&court, &judge(&court, &long, &["--max-usd", "1"]), &["--yes"]);
     let rows = rows_of(&[PASS; 10]);
-    refused(&court, &judge_rows(&court, &rows, &["--budget-usd", "0.1"]), &["--yes"]);
-    let cycles = judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "0.5"]);
+    refused(&court, &judge_rows(&court, &rows, &["--budget-usd", "0.05"]), &["--yes"]);
+    let cycles = judge_rows(&court, &rows, &["--cycles", "3", "--max-usd", "0.2"]);
     refused(&court, &cycles, &["--yes"]);
     assert_eq!(court.home.json(&["spend"])["lines"], serde_json::json!([]));
     let fits = judge_rows(&court, &rows, &["--max-usd", "0.5"]);

@@ -1,6 +1,7 @@
 //! The whole probe from a file: no key, no network, no money.
 
 use gbrain_bench::providers::Fault;
+use gbrain_core::id::WorkspaceId;
 use serde_json::json;
 
 use super::*;
@@ -20,7 +21,8 @@ fn cast(home: &Home) {
         ("models.eval.cross_modal.slot_b", "anthropic:b"),
         ("models.eval.cross_modal.slot_c", "google:c"),
     ] {
-        home.ok(&["config", "set", key, value]);
+        // A cassette needs no price, and `config set` asks for one.
+        home.store().config_set(&WorkspaceId::default(), key, value).unwrap();
     }
 }
 
@@ -58,7 +60,9 @@ fn what_is_not_on_the_cassette_is_never_green() {
     let home = Home::sqlite();
     cast(&home);
     let args = [&RUN[..], &["--cassette", TAPE, "--replay-only", "--json"]].concat();
-    home.ok(&["config", "set", "models.eval.longmemeval", "anthropic:other"]);
+    home.store()
+        .config_set(&WorkspaceId::default(), "models.eval.longmemeval", "anthropic:other")
+        .unwrap();
     let ran = home.run(&args);
     let event = report(&ran).event;
     assert_eq!((ran.code, event.outcome.name()), (Some(2), "error"));

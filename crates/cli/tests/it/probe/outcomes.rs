@@ -146,9 +146,13 @@ fn a_run_that_can_cost_too_much_is_not_begun() {
         assert_eq!(staged.server.requests(), 0, "nothing was sent");
         assert!(report.event.est_cost_usd > 0.02 && report.event.cost_usd == 0.0);
         assert_eq!(known(&staged.home), ["budget_exceeded"]);
+        // Refused for the same reason, it is told again and kept once.
+        comes_to(&staged, &[], "budget_exceeded", 2);
+        assert_eq!(known(&staged.home), ["budget_exceeded"]);
+        // A larger budget counts at once: a refusal does not use up the day.
+        staged.home.ok(&["config", "set", MAX_USD, "5"]);
+        comes_to(&staged, &[], "pass", 0);
         comes_to(&staged, &[], "rate_limited", 2);
-        let (enough, _) = probe(&staged, &["--force", "--max-usd", "5"]);
-        assert_eq!(enough.event.outcome.name(), "pass");
     }
 }
 
@@ -245,8 +249,9 @@ fn reports_are_what_their_schema_says() {
 #[test]
 fn a_stage_that_does_not_answer_is_no_pass() {
     let staged = staged(Home::sqlite(), GOOD, |_| Fault::None);
-    // A reranker whose provider speaks no rerank fails, and the other stages answer.
-    staged.home.ok(&["config", "set", "models.rerank", "openai:a"]);
+    // A reranker whose provider speaks no rerank fails, and the other stages answer. `config set` refuses it.
+    let workspace = gbrain_core::id::WorkspaceId::default();
+    staged.home.store().config_set(&workspace, "models.rerank", "openai:a").unwrap();
     let report = comes_to(&staged, &[], "inconclusive", 2);
     assert_eq!(report.event.pass_count, 10);
     let detail = report.event.detail.unwrap();

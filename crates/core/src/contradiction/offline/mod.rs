@@ -26,7 +26,7 @@ use super::verdict::{CONFIDENCE_FLOOR, Contradicts, Judgement, Severity};
 use reading::{Reading, readings};
 
 /// The name of this judge in reports, with the version of its rules.
-pub const JUDGE_NAME: &str = "offline:rules-1";
+pub const JUDGE_NAME: &str = "offline:rules-2";
 
 /// How far apart, in days, two dated statements are of different times.
 const LATER_DAYS: i32 = 30;
@@ -99,6 +99,7 @@ fn conflict(one: &Reading, other: &Reading, is_short: bool) -> Option<Conflict> 
         return None;
     }
     slot::role(one, other)
+        .or_else(|| slot::owner(one, other))
         .or_else(|| opposite::denial(one, other, is_short))
         .or_else(|| number::quantity(one, other))
         .or_else(|| number::time(one, other))

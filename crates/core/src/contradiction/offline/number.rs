@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::contradiction::date::Mention;
+use crate::contradiction::date::{Mention, ONCE};
 use crate::contradiction::verdict::Severity;
 use crate::page::date::month_of;
 
@@ -36,6 +36,8 @@ pub(super) struct Quantity {
     pub(super) unit: Unit,
     /// Whether it is said to be rough.
     pub(super) is_rough: bool,
+    /// Whether it is written as a word.
+    pub(super) is_word: bool,
     /// Where it stands, in bytes.
     pub(super) at: Range<usize>,
 }
@@ -57,6 +59,7 @@ static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
         | \b(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?\b
         | \b(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b
         | \b(?P<number>\d[\d,]*(?:\.\d+)?)(?P<short>k|m)?(?P<percent>\s?%|\s+percent\b)?
+        | \b(?P<word>two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred)\b
         )",
     )
     .expect("our patterns are valid")
@@ -81,6 +84,10 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
             (f64::from(month_of(month)?) * 100.0 + number(group("day")?)?, Unit::Day)
         } else if let Some(weekday) = group("weekday") {
             (weekday_number(weekday)?, Unit::Day)
+        } else if let Some(word) = group("word") {
+            // A written number counts what stands behind it, or nothing: "the two of them".
+            let noun = noun_after(&text[at.end..]);
+            (written_number(word)?, Unit::Things(Some(noun).filter(|noun| !noun.is_empty())?))
         } else {
             let value = number(group("number")?)? * scale(group("short").unwrap_or_default());
             match group("percent") {
@@ -89,7 +96,8 @@ pub(super) fn quantities(text: &str, times: &[Mention]) -> Vec<Quantity> {
                 None => (value, Unit::Things(noun_after(&text[at.end..]))),
             }
         };
-        Some(Quantity { value, unit, is_rough: captures.name("rough").is_some(), at })
+        let [is_rough, is_word] = ["rough", "word"].map(|name| captures.name(name).is_some());
+        Some(Quantity { value, unit, is_rough, is_word, at })
     });
     found.filter(|quantity| is_free(&quantity.at)).collect()
 }
@@ -104,6 +112,30 @@ fn follows_letter(text: &str, at: usize) -> bool {
 
 fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok()
+}
+
+/// A number that is written as a word.
+fn written_number(word: &str) -> Option<f64> {
+    const WORDS: &[(&str, f64)] = &[
+        ("two", 2.0),
+        ("three", 3.0),
+        ("four", 4.0),
+        ("five", 5.0),
+        ("six", 6.0),
+        ("seven", 7.0),
+        ("eight", 8.0),
+        ("nine", 9.0),
+        ("ten", 10.0),
+        ("eleven", 11.0),
+        ("twelve", 12.0),
+        ("twenty", 20.0),
+        ("thirty", 30.0),
+        ("forty", 40.0),
+        ("fifty", 50.0),
+        ("hundred", 100.0),
+    ];
+    let word = word.to_ascii_lowercase();
+    WORDS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
 }
 
 fn scale(word: &str) -> f64 {
@@ -153,7 +185,11 @@ pub(super) fn quantity(one: &Reading, other: &Reading) -> Option<Conflict> {
     one.quantities.iter().find_map(|mine| {
         let yours = the_only(other, &mine.unit, one)?;
         let is_alone = the_only(one, &yours.unit, other).is_some_and(|again| again == mine);
-        (is_alone && differ(mine, yours) && shares_subject(one, other)).then(|| {
+        // Two dogs and three dogs may be other dogs: words count where it is said whose they are.
+        let is_known = one.names.intersection(&other.names).count() > 0
+            || one.is_definite() && other.is_definite()
+            || !mine.is_word && !yours.is_word;
+        (is_alone && is_known && differ(mine, yours) && shares_subject(one, other)).then(|| {
             let [low, high] = if mine.value <= yours.value { [mine, yours] } else { [yours, mine] };
             let axis = format!("{}: {} or {}", unit_name(&mine.unit), shown(low), shown(high));
             let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
@@ -224,32 +260,6 @@ fn shown(quantity: &Quantity) -> String {
     }
 }
 
-/// What happens once: two times for it exclude each other.
-const ONCE: &[&str] = &[
-    "found",
-    "founded",
-    "born",
-    "launch",
-    "launched",
-    "launches",
-    "died",
-    "joined",
-    "left",
-    "incorporated",
-    "married",
-    "graduated",
-    "expires",
-    "ends",
-    "ended",
-    "due",
-    "deadline",
-    "released",
-    "closes",
-    "runs",
-    "acquired",
-    "retired",
-];
-
 /// The sentences give different times for what happens once.
 pub(super) fn time(one: &Reading, other: &Reading) -> Option<Conflict> {
     if one.denial != Denial::None || other.denial != Denial::None || !one.is_of_another_time(other)
@@ -287,5 +297,7 @@ mod tests {
         check("the code is 4411.", &[(4411.0, things(""))]);
         check("on March 5th, a Friday", &[(305.0, Unit::Day), (4.0, Unit::Day)]);
         check("H2O and ABC-12", &[]);
+        check("has Two children", &[(2.0, things("children"))]);
+        check("the two of them", &[]);
     }
 }

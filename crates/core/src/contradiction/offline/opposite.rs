@@ -74,7 +74,9 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     let (mine, yours) = (rest(one, ours), rest(other, theirs));
     let shares = [covered_by(&mine, &yours), covered_by(&yours, &mine)];
     let shared = mine.intersection(&yours).count() + one.names.len();
-    let least = usize::from(one.names.is_empty()) + 1;
+    // The door is open, and the door is closed: nothing else is said of the one door that is meant.
+    let is_plain = one.is_definite() && without(one, ours) == without(other, theirs);
+    let least = usize::from(one.names.is_empty() && !is_plain) + 1;
     if shared < least || shares.iter().any(|one| *one < ANTONYM_SHARE) {
         return None;
     }
@@ -83,6 +85,12 @@ pub(super) fn antonym(one: &Reading, other: &Reading) -> Option<Conflict> {
     let axis = format!("{} or {}", words[0], words[1]);
     let change = if one.is_of_another_time(other) { Change::Times } else { Change::Unsaid };
     Some(Conflict { axis, severity: Severity::Medium, confidence: 0.75, change })
+}
+
+/// The words of a sentence in order, without one of them.
+fn without<'r>(reading: &'r Reading, word: &Word) -> Vec<&'r str> {
+    let others = reading.words.iter().filter(|other| *other != word);
+    others.map(|word| word.exact.as_str()).collect()
 }
 
 /// What one can do to another only while the other does not do it to the one.

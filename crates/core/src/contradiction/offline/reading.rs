@@ -9,7 +9,7 @@ use crate::search::window::Window;
 use crate::text::{TokenKind, analyse};
 
 use super::number::{Quantity, quantities};
-use super::slot::{Role, roles};
+use super::slot::{Ownership, Role, ownership, roles};
 use super::words::WORDS;
 
 /// Sentences that are read of a statement.
@@ -63,6 +63,7 @@ pub(super) struct Reading {
     pub(super) quantities: Vec<Quantity>,
     pub(super) times: Vec<Window>,
     pub(super) roles: Vec<Role>,
+    pub(super) ownership: Option<Ownership>,
     /// Whether it says that something is so, or is not.
     pub(super) is_asserted: bool,
     /// Whether who or what it is about is said elsewhere.
@@ -109,6 +110,7 @@ impl Reading {
             begins_large: text.starts_with(char::is_uppercase),
             quantities,
             roles: roles(text),
+            ownership: ownership(text),
             times: times.into_iter().map(|mention| mention.window).collect(),
             words,
         }
@@ -143,6 +145,11 @@ impl Reading {
     /// Whether it begins with a word.
     pub(super) fn says_first(&self, exact: &str) -> bool {
         self.words.first().is_some_and(|word| word.exact == exact)
+    }
+
+    /// Whether it begins by saying which one is meant.
+    pub(super) fn is_definite(&self) -> bool {
+        ["the", "our", "my", "your", "his", "her", "their"].iter().any(|word| self.says_first(word))
     }
 
     /// Whether the sentences name times that exclude each other.

@@ -62,6 +62,48 @@ pub(super) fn role(one: &Reading, other: &Reading) -> Option<Conflict> {
     })
 }
 
+/// Who owns what, as a sentence says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ownership {
+    who: String,
+    what: String,
+}
+
+static OWNER: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+    let name = r"\p{Lu}[\w'’.-]*(?:\ (?:&\ )?\p{Lu}[\w'’.-]*)*";
+    let what = r"(?:(?:the|our)\ )?[\w'’-]+(?:\ [\w'’-]+){0,3}";
+    let fill = r"(?:(?:the|sole|only|current|now|still|currently)\ )*";
+    [
+        format!(r"(?x)^(?P<who>{name})\ (?:owns|is\ {fill}owner\ of)\ (?P<what>{what})\s*[.!]?$"),
+        format!(r"(?x)^(?P<what>{what})\ (?:belongs\ to|is\ {fill}owned\ by|is\ {fill}the\ property\ of)\ (?P<who>{name})\s*[.!]?$"),
+    ]
+    .map(|pattern| Regex::new(&pattern).expect("our patterns are valid"))
+});
+
+/// Who owns what, where a sentence says nothing else. Shares and parts of things have several owners.
+pub(super) fn ownership(text: &str) -> Option<Ownership> {
+    const SHARED: &[&str] =
+        &["part", "parts", "half", "share", "shares", "stake", "some", "most", "a", "an"];
+    let captures = OWNER.iter().find_map(|pattern| pattern.captures(text.trim()))?;
+    let what = name_key(&captures["what"]);
+    let what = what.trim_start_matches("the ").trim_start_matches("our ").to_owned();
+    let is_shared =
+        what.split(' ').any(|word| SHARED.contains(&word) || word.parse::<f64>().is_ok());
+    (!is_shared).then(|| Ownership { who: name_key(&captures["who"]), what })
+}
+
+/// The sentences name different owners of a thing.
+pub(super) fn owner(one: &Reading, other: &Reading) -> Option<Conflict> {
+    let (mine, yours) = (one.ownership.as_ref()?, other.ownership.as_ref()?);
+    if mine.what != yours.what || overlap(&mine.who, &yours.who) {
+        return None;
+    }
+    let mut owners = [mine.who.as_str(), yours.who.as_str()];
+    owners.sort_unstable();
+    let axis = format!("owner of {}: {} or {}", mine.what, owners[0], owners[1]);
+    Some(Conflict { axis, severity: Severity::High, confidence: 0.8, change: Change::Unsaid })
+}
+
 /// Whether names share a word: Ada is Ada Quill.
 fn overlap(one: &str, other: &str) -> bool {
     let words: BTreeSet<&str> = one.split(' ').collect();
@@ -147,7 +189,8 @@ fn filled(reading: &Reading) -> Option<(Asked, BTreeSet<String>, Change)> {
 }
 
 /// Whether two sentences are about the same: the names of one are among those of the other, and so are
-/// most of its other words. Without names all other words must be the same, and two of them.
+/// most of its other words. Without names all other words must be the same, and two of them; one is enough where
+/// both say which one is meant (the meeting, our rent).
 pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
     let is_within = one.names.is_subset(&other.names) || other.names.is_subset(&one.names);
     let names = one.names.intersection(&other.names).count();
@@ -158,7 +201,7 @@ pub(super) fn shares_subject(one: &Reading, other: &Reading) -> bool {
             one.names.is_empty()
                 && other.names.is_empty()
                 && one.content == other.content
-                && shared >= 2
+                && shared >= if one.is_definite() && other.is_definite() { 1 } else { 2 }
                 && !one.is_about_it
                 && !other.is_about_it
         }

@@ -150,6 +150,15 @@ const OPPOSITE: &[(&str, &str)] = &[
     ("effective", "ineffective"),
     ("beneficial", "harmful"),
     ("present", "absent"),
+    ("active", "inactive retired"),
+    ("available", "unavailable sold"),
+    ("valid", "expired invalid"),
+    ("online", "offline"),
+    ("guilty", "innocent"),
+    ("cheap", "expensive"),
+    ("visible", "hidden"),
+    ("mandatory required", "optional"),
+    ("permanent", "temporary"),
     ("everybody everyone all", "nobody none"),
 ];
 

@@ -60,6 +60,8 @@ pub enum Reason {
     NoCanaries,
     /// The judge is not told apart from one that guesses.
     WeakJudge,
+    /// The judge catches too few planted contradictions to vouch that there are none.
+    LowSensitivity,
 }
 
 named! {
@@ -74,6 +76,7 @@ named! {
         NotAsked = "not_asked",
         NoCanaries = "no_canaries",
         WeakJudge = "weak_judge",
+        LowSensitivity = "low_sensitivity",
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::contradiction::docket::{Asked, Docket, Docketed, Origin, Outcome};
 use crate::contradiction::pair::Tier;
-use crate::contradiction::rate::{Counted, INFORMEDNESS_FLOOR};
+use crate::contradiction::rate::{Counted, INFORMEDNESS_FLOOR, SENSITIVITY_FLOOR};
 use crate::contradiction::resolution::Resolution;
 use crate::contradiction::verdict::{Contradicts, JudgeError, Judgement, Severity};
 use crate::id::PageKey;
@@ -157,6 +157,9 @@ pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) ->
         !matches!(kind, JudgeError::OverBudget | JudgeError::StaleCassette | JudgeError::NoKey)
     });
     let is_weak = report.informedness.is_some_and(|at| at.interval.low < INFORMEDNESS_FLOOR);
+    let caught = report.canaries.caught.interval();
+    // What was found was found: only silence needs a judge that hears.
+    let is_deaf = report.pair_rate.hits == 0 && caught.is_some_and(|at| at.low < SENSITIVITY_FLOOR);
     [
         (Reason::NoQueries, docket.asked().is_empty()),
         (Reason::NoPairs, kept.is_empty()),
@@ -168,6 +171,7 @@ pub(super) fn reasons(report: &Report, docket: &Docket, outcomes: &[Outcome]) ->
         (Reason::NotAsked, kept.iter().any(|place| *outcome(place) == Outcome::NotAsked)),
         (Reason::NoCanaries, report.informedness.is_none()),
         (Reason::WeakJudge, is_weak),
+        (Reason::LowSensitivity, is_deaf),
     ]
     .into_iter()
     .filter_map(|(reason, holds)| holds.then_some(reason))

@@ -113,7 +113,7 @@ fn a_judge_that_guesses_says_nothing() {
     let report = Report::new(info(), &docket(), &clean, &silent);
     assert_eq!(
         (report.reasons.clone(), report.verdict()),
-        (vec![Reason::WeakJudge], Verdict::Inconclusive)
+        (vec![Reason::WeakJudge, Reason::LowSensitivity], Verdict::Inconclusive)
     );
     let report = Report::new(info(), &docket(), &clean, &[]);
     assert_eq!(

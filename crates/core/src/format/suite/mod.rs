@@ -26,7 +26,7 @@ pub use listing::{
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
-pub use query_file::{QueryFileError, read_queries};
+pub use query_file::{QueryFileError, RowsOf, read_queries};
 pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
 pub use standing::Drift;
 pub use summary::SuiteSummary;

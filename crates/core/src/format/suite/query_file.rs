@@ -18,16 +18,27 @@ pub struct QueryFileError {
 }
 
 /// Columns of a table of queries that are not of the query.
-const PASSED_OVER: [&str; 5] =
-    ["workspace_id", "created_at", "reviewed_at", "updated_at", "filters"];
+const PASSED_OVER: [&str; 4] = ["created_at", "reviewed_at", "updated_at", "filters"];
+
+/// Whether rows that name a workspace must name this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsOf<'a> {
+    /// A row of another workspace is an error.
+    Workspace(&'a str),
+    /// Whatever a row names is passed over.
+    Any,
+}
 
 /// Reads the queries of a text, each with its line.
-pub fn read_queries(text: &str) -> Result<Vec<(usize, QueryEntry)>, QueryFileError> {
+pub fn read_queries(
+    text: &str,
+    of: RowsOf<'_>,
+) -> Result<Vec<(usize, QueryEntry)>, QueryFileError> {
     let is_lines =
         text.trim_start().starts_with('{') && serde_json::from_str::<Value>(text).is_err();
     if is_lines {
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        return lines.map(|(line, at)| Ok((at, of_line(line, at)?))).collect();
+        return lines.map(|(line, at)| Ok((at, of_line(line, at, of)?))).collect();
     }
     let whole: Value = yaml::typed(text).map_err(of_yaml)?;
     let lines = lines(&yaml::parse(text).map_err(of_yaml)?);
@@ -41,12 +52,13 @@ pub fn read_queries(text: &str) -> Result<Vec<(usize, QueryEntry)>, QueryFileErr
         Value::Null => Vec::new(),
         _ => return Err(wrong(1, "it is neither a list of queries nor lines of JSON")),
     };
-    let of = |(value, at): (Value, usize)| {
+    let read = |(value, at): (Value, usize)| {
         let line = lines.get(at - 1).copied().unwrap_or(1);
-        let read = entry(value).map_err(|reason| wrong(line, format!("query {at}: {reason}")))?;
+        let read =
+            entry(value, of).map_err(|reason| wrong(line, format!("query {at}: {reason}")))?;
         Ok((line, read))
     };
-    list.into_iter().zip(1..).map(of).collect()
+    list.into_iter().zip(1..).map(read).collect()
 }
 
 /// The lines that queries begin on.
@@ -63,13 +75,19 @@ fn wrong(line: usize, reason: impl Into<String>) -> QueryFileError {
     QueryFileError { line, reason: reason.into() }
 }
 
-fn of_line(line: &str, at: usize) -> Result<QueryEntry, QueryFileError> {
+fn of_line(line: &str, at: usize, of: RowsOf<'_>) -> Result<QueryEntry, QueryFileError> {
     let value = serde_json::from_str(line).map_err(|error| wrong(at, plain(&error.to_string())))?;
-    entry(value).map_err(|reason| wrong(at, reason))
+    entry(value, of).map_err(|reason| wrong(at, reason))
 }
 
-fn entry(value: Value) -> Result<QueryEntry, String> {
+fn entry(value: Value, of: RowsOf<'_>) -> Result<QueryEntry, String> {
     let Value::Object(mut row) = value else { return Err("it is no object".to_owned()) };
+    let named = row.remove("workspace_id").filter(|value| !value.is_null());
+    if let (Some(named), RowsOf::Workspace(own)) = (named, of)
+        && named.as_str() != Some(own)
+    {
+        return Err(format!("the row is of the workspace {named}, and this is `{own}`"));
+    }
     for column in PASSED_OVER {
         row.remove(column);
     }
@@ -99,9 +117,24 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let found = read_queries(text).unwrap();
+        let found = read_queries(text, RowsOf::Any).unwrap();
         let texts: Vec<&str> = found.iter().map(|(_, one)| one.query.as_str()).collect();
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn a_row_of_another_workspace_is_refused_wherever_it_stands() {
+        let own = RowsOf::Workspace("team");
+        for text in [
+            "{\"query\":\"a\",\"workspace_id\":\"team\"}\n{\"query\":\"b\",\"workspace_id\":\"w\"}\n",
+            "- query: a\n- query: b\n  workspace_id: w\n",
+            "- query: a\n- query: b\n  workspace_id: 7\n",
+        ] {
+            let error = read_queries(text, own).unwrap_err();
+            assert!(error.line == 2 && error.reason.contains("`team`"), "{error:?}");
+            assert_eq!(read_queries(text, RowsOf::Any).unwrap().len(), 2);
+        }
+        assert_eq!(read_queries("- query: a\n  workspace_id: null\n", own).unwrap().len(), 1);
     }
 
     #[test]
@@ -118,7 +151,7 @@ mod tests {
     fn rows_of_a_table() {
         let row = r#"{"id":7,"workspace_id":"w","query_text":"a","suite_tags":["s"],"active":false,
             "intent":null,"created_at":"2026-01-01","expected":[{"kind":"document","id":"d"}]}"#;
-        let found = read_queries(row).unwrap().remove(0).1.read().unwrap();
+        let found = read_queries(row, RowsOf::Workspace("w")).unwrap().remove(0).1.read().unwrap();
         assert_eq!(
             (&*found.id, found.state.name(), &found.tags[..]),
             ("7", "retired", &["s".to_owned()][..])
@@ -127,11 +160,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_its_line() {
-        let line = |text: &str| read_queries(text).unwrap_err();
+        let line = |text: &str| read_queries(text, RowsOf::Any).unwrap_err();
         assert_eq!(line("{\"query\":\"a\"}\n{\"colour\":1}").line, 2);
         assert!(line("- colour: red").reason.contains("query 1"));
         assert_eq!(line("queries:\n  - query: a\n  - colour: red\n").line, 3);
-        assert_eq!(read_queries("- query: a\n- query: b\n").unwrap()[1].0, 2);
+        assert_eq!(read_queries("- query: a\n- query: b\n", RowsOf::Any).unwrap()[1].0, 2);
         assert!(line("3").reason.contains("neither"));
     }
 }

@@ -23,10 +23,30 @@ const BAR: usize = 30;
 /// A day of the trend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendDay<'a> {
-    /// When it ran, as it is to be shown.
+    /// The day, as it is to be shown.
     pub when: String,
-    /// What it said.
+    /// How many runs it had.
+    pub runs: usize,
+    /// What the last of them said that could be judged; the last, if none could.
     pub report: &'a ContradictionReport,
+}
+
+impl<'a> TrendDay<'a> {
+    /// The days of runs, which come the newest first, each with its moment in ISO 8601 and UTC.
+    pub fn of_runs(runs: &'a [(String, ContradictionReport)]) -> Vec<Self> {
+        fn day(moment: &str) -> &str {
+            moment.get(..10).unwrap_or(moment)
+        }
+        let days = runs.chunk_by(|(one, _), (next, _)| day(one) == day(next));
+        let of_day = |runs: &'a [(String, ContradictionReport)]| {
+            let is_judged = |(_, report): &&(_, ContradictionReport)| {
+                report.run_status != RunStatus::JudgeFailed
+            };
+            let (moment, report) = runs.iter().find(is_judged).unwrap_or(&runs[0]);
+            Self { when: day(moment).to_owned(), runs: runs.len(), report }
+        };
+        days.map(of_day).collect()
+    }
 }
 
 /// The report of a run.
@@ -54,7 +74,7 @@ pub fn contradictions(report: &ContradictionReport) -> String {
     text
 }
 
-/// The runs of some days, the newest first: a bar for the findings of each.
+/// Some days, the newest first: a bar for the findings of each.
 pub fn contradiction_trend(days: &[TrendDay<'_>]) -> String {
     let Some(latest) = days.first() else {
         return "No run in this time\n".to_owned();
@@ -67,11 +87,12 @@ pub fn contradiction_trend(days: &[TrendDay<'_>]) -> String {
             _ => (bar(flagged, most), flagged.to_string()),
         };
         let rate = day.report.pair_rate.corrected.map_or_else(String::new, |one| corrected(&one));
-        vec![visible(&day.when, LINE), number, bar, rate]
+        let runs = if day.runs > 1 { format!("last of {} runs", day.runs) } else { String::new() };
+        vec![visible(&day.when, LINE), number, bar, rate, runs]
     };
     let rows: Vec<_> = days.iter().map(row).collect();
-    let mut text = String::from("Findings per run, and the corrected pair rate\n");
-    text.push_str(&table(&[Edge::Left, Edge::Right, Edge::Left, Edge::Left], &rows));
+    let mut text = String::from("Findings per day, and the corrected pair rate\n");
+    text.push_str(&table(&[Edge::Left, Edge::Right, Edge::Left, Edge::Left, Edge::Left], &rows));
     text.push_str(&verdicts(latest.report));
     text
 }
@@ -178,6 +199,16 @@ fn calls(report: &ContradictionReport) -> String {
             cost.embedding,
         ),
     );
+    let skipped: usize = report.per_query.iter().map(|query| query.pairs_skipped_by_date).sum();
+    if skipped > 0 {
+        let skipped = count(skipped, "pair");
+        line(
+            &mut text,
+            format_args!(
+                "Not judged, because they speak of different times: {skipped} (per query)"
+            ),
+        );
+    }
     let errors: Vec<String> = report
         .judge_errors
         .by_kind
@@ -292,7 +323,7 @@ mod tests {
         many.total_contradictions_flagged = 61;
         few.total_contradictions_flagged = 1;
         none.total_contradictions_flagged = 0;
-        let day = |when: &str, report| TrendDay { when: when.to_owned(), report };
+        let day = |when: &str, report| TrendDay { when: when.to_owned(), runs: 1, report };
         let text = contradiction_trend(&[
             day("2026-06-03", &none),
             day("2026-06-02", &many),
@@ -302,6 +333,29 @@ mod tests {
             text.lines().skip(1).take(3).map(|line| line.matches('█').count()).collect();
         assert_eq!(bars, [0, 30, 1], "{text}");
         assert_eq!(contradiction_trend(&[]), "No run in this time\n");
+    }
+
+    #[test]
+    fn a_day_has_one_bar() {
+        let (report, docket) = found();
+        let whole = ContradictionReport::new(&report, &docket);
+        let (report, docket) = judge_failed();
+        let failed = ContradictionReport::new(&report, &docket);
+        let run = |when: &str, report: &ContradictionReport| (when.to_owned(), report.clone());
+        let runs = [
+            run("2026-06-03T09:00:00Z", &failed),
+            run("2026-06-03T08:00:00Z", &whole),
+            run("2026-06-03T07:00:00Z", &whole),
+            run("2026-06-01T08:00:00Z", &failed),
+        ];
+        let days = TrendDay::of_runs(&runs);
+        let shown: Vec<_> = days.iter().map(|day| (day.when.as_str(), day.runs)).collect();
+        assert_eq!(shown, [("2026-06-03", 3), ("2026-06-01", 1)]);
+        assert_eq!(days[0].report, &runs[1].1, "a run that could be judged");
+        let text = contradiction_trend(&days);
+        let bars = text.lines().filter(|line| line.starts_with("2026"));
+        assert_eq!(bars.count(), 2, "{text}");
+        assert!(text.contains("last of 3 runs") && text.contains("the judge failed"), "{text}");
     }
 
     #[test]

@@ -65,9 +65,7 @@ pub(super) fn trend(context: &Context<'_>, args: &TrendArgs) -> Result<Exit, Cli
         context.terminal.json(&ContradictionTrend::new(args.days, rows));
         return Ok(Exit::Pass);
     }
-    let days: Vec<TrendDay<'_>> =
-        rows.iter().map(|(when, report)| TrendDay { when: when.clone(), report }).collect();
-    context.terminal.out(text::contradiction_trend(&days));
+    context.terminal.out(text::contradiction_trend(&TrendDay::of_runs(&rows)));
     Ok(Exit::Pass)
 }
 

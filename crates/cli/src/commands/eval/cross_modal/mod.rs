@@ -10,7 +10,7 @@ use std::sync::Arc;
 use clap::Args;
 use gbrain_core::cross_modal::{Answers, Case, MAX_CYCLES, Rubric, Slot, choose};
 use gbrain_core::money::Usd;
-use gbrain_eval::cross_modal::Jury;
+use gbrain_eval::cross_modal::{Jury, JuryCost};
 use gbrain_eval::{EvalError, MAX_DOCUMENT, read_document, write_atomically};
 use gbrain_llm::{Asker, ModelRef, Task};
 use gbrain_store::Store;
@@ -149,7 +149,7 @@ impl Panelists {
     }
 }
 
-/// What judging these may cost at most. An error if somebody can't be asked or it is more than allowed:
+/// About what judging these costs. An error if somebody can't be asked or it is more than allowed:
 /// then nothing was sent.
 fn allowed<'a>(
     context: &Context<'_>,
@@ -158,17 +158,17 @@ fn allowed<'a>(
     cases: impl IntoIterator<Item = Case<'a>>,
 ) -> Result<Usd, CliError> {
     jury.ready()?;
-    let estimate = jury.estimate(cases)?;
-    refuse_too_dear(estimate, args.max_usd, args.asking.yes)?;
+    let JuryCost { likely, most } = jury.estimate(cases)?;
+    refuse_too_dear(likely, args.max_usd, args.asking.yes)?;
     let seats = jury.seats.iter().map(|(slot, model)| format!("{slot} {model}"));
     let cycles =
         if jury.cycles == 1 { "1 cycle".to_owned() } else { format!("{} cycles", jury.cycles) };
     context.terminal.remark(format!(
-        "{}; rubric {}, {cycles}, at most {estimate}",
+        "{}; rubric {}, {cycles}, about {likely}, at most {most}",
         seats.collect::<Vec<_>>().join(", "),
         jury.rubric.name(),
     ));
-    Ok(estimate)
+    Ok(likely)
 }
 
 fn rubric(args: &CrossModalArgs, answers: Answers) -> Result<Rubric, CliError> {

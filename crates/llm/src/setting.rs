@@ -1,0 +1,145 @@
+//! Whether a model can be what a setting makes of it: what is refused here would fail every later call.
+
+use gbrain_core::config;
+
+use crate::desk::Desk;
+use crate::error::{AskError, AskErrorKind};
+use crate::model::ModelRef;
+use crate::provider::Api;
+
+/// Why a setting can't name a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelSettingError {
+    /// Its provider is unknown.
+    #[error("{0}")]
+    Provider(AskError),
+    /// Its provider does something else.
+    #[error("{model} can't {ability}: its provider {provider} has no such API")]
+    Ability {
+        /// The model.
+        model: ModelRef,
+        /// What it would have to do.
+        ability: &'static str,
+        /// Its provider's API.
+        provider: String,
+    },
+    /// It makes vectors.
+    #[error("{model} is no reranker: it makes vectors")]
+    NoReranker {
+        /// The model.
+        model: ModelRef,
+    },
+    /// It has no price.
+    #[error("{model} has no price")]
+    Price {
+        /// The model.
+        model: ModelRef,
+        /// The entry of prices.json to fill in.
+        line: String,
+    },
+}
+
+impl Desk {
+    /// Whether the model of a setting can be asked, apart from its key: another process may have that.
+    pub fn check_setting(&self, key: &str, model: &ModelRef) -> Result<(), ModelSettingError> {
+        let asker = self.asker();
+        let provider = asker.provider(model).map_err(ModelSettingError::Provider)?;
+        let is_reranker = key == config::MODEL_RERANK;
+        let can = if is_reranker { can_rerank(provider.api) } else { can_chat(provider.api) };
+        if !can {
+            let ability = if is_reranker { "rerank" } else { "chat" };
+            let (model, provider) = (model.clone(), provider.name.clone());
+            return Err(ModelSettingError::Ability { model, ability, provider });
+        }
+        let model = || model.clone();
+        match asker.price(&model()) {
+            Ok(_) if is_reranker && is_embedder(provider.api, &model().model) => {
+                Err(ModelSettingError::NoReranker { model: model() })
+            }
+            Ok(_) => Ok(()),
+            Err(_) => Err(ModelSettingError::Price { model: model(), line: line(&model(), key) }),
+        }
+    }
+
+    /// What keeps a model that can be set from being asked in this process: its key.
+    pub fn missing_key(&self, model: &ModelRef) -> Option<AskError> {
+        self.asker().ready(model).err().filter(|error| error.kind == AskErrorKind::NoKey)
+    }
+}
+
+fn can_chat(api: Api) -> bool {
+    match api {
+        Api::Anthropic | Api::OpenAi | Api::OpenAiCompatible | Api::Gemini => true,
+        Api::Cohere | Api::Voyage | Api::Jina => false,
+    }
+}
+
+fn can_rerank(api: Api) -> bool {
+    match api {
+        Api::Cohere | Api::Voyage | Api::Jina | Api::OpenAiCompatible => true,
+        Api::Anthropic | Api::OpenAi | Api::Gemini => false,
+    }
+}
+
+/// Whether a provider that does both names its models for vectors so.
+fn is_embedder(api: Api, model: &str) -> bool {
+    match api {
+        Api::Cohere => model.starts_with("embed-"),
+        Api::Voyage => model.starts_with("voyage-"),
+        Api::Jina => model.starts_with("jina-embeddings-"),
+        Api::Anthropic | Api::OpenAi | Api::OpenAiCompatible | Api::Gemini => false,
+    }
+}
+
+/// An entry of prices.json with room for the amounts.
+fn line(model: &ModelRef, key: &str) -> String {
+    let price = match (key == config::MODEL_RERANK, model.provider == "cohere") {
+        (true, true) => "\"usd_per_thousand_searches\": USD",
+        (true, false) => "\"input_usd_per_million\": USD",
+        (false, _) => "\"input_usd_per_million\": USD, \"output_usd_per_million\": USD",
+    };
+    format!("{{ \"{model}\": {{ {price}, \"source\": \"URL\", \"date\": \"2026-01-31\" }} }}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(key: &str, model: &str, expected: &str) {
+        let found = Desk::default().check_setting(key, &model.parse().unwrap());
+        let found = found.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+        assert!(found.contains(expected), "{key} {model}: {found}");
+    }
+
+    #[test]
+    fn a_setting_names_what_can_be_asked() {
+        check(config::MODEL_RERANK, "cohere:rerank-v3.5", "ok");
+        check(config::MODEL_RERANK, "ollama:any", "ok");
+        check(config::MODEL_RERANK, "openai:gpt-5", "can't rerank");
+        check(config::MODEL_RERANK, "anthropic:claude-haiku-4-5", "can't rerank");
+        check(config::MODEL_RERANK, "cohere:embed-v4.0", "no reranker");
+        check(config::MODEL_RERANK, "voyage:voyage-3-large", "no reranker");
+        check(config::MODEL_RERANK, "cohere:rerank-v9", "no price");
+        check(config::MODEL_JUDGE, "cohere:rerank-v3.5", "can't chat");
+        check(config::MODEL_JUDGE, "openai:gpt-9", "no price");
+        check(config::MODEL_JUDGE, "openai:gpt-5", "ok");
+        check(config::MODEL, "lab:llama", "there is no provider lab");
+    }
+
+    /// What is to be pasted is what the file takes, once the amounts are in.
+    #[test]
+    fn the_line_to_paste_is_read() {
+        for (key, model) in [
+            (config::MODEL_RERANK, "cohere:rerank-v9"),
+            (config::MODEL_RERANK, "jina:m"),
+            (config::MODEL_JUDGE, "openai:gpt-9"),
+        ] {
+            let error = Desk::default().check_setting(key, &model.parse().unwrap()).unwrap_err();
+            let ModelSettingError::Price { line, .. } = error else { panic!("{error:?}") };
+            let prices = crate::price::Prices::parse(&line.replace("USD", "2")).unwrap();
+            let desk = Desk { prices, ..Desk::default() };
+            assert_eq!(desk.check_setting(key, &model.parse().unwrap()), Ok(()));
+        }
+    }
+}
