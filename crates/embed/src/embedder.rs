@@ -54,6 +54,15 @@ impl EmbedError {
     }
 }
 
+/// A passage of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage<'a> {
+    /// What is embedded.
+    pub text: &'a str,
+    /// The page, as `source::slug`. A model that keeps vectors keeps it with them, so that they can go with the page.
+    pub page: &'a str,
+}
+
 /// A model that turns texts into vectors.
 pub trait Embedder: Send + Sync {
     /// Names the model and its exact weights: vectors of different ids can't be compared.
@@ -69,6 +78,12 @@ pub trait Embedder: Send + Sync {
     /// One vector per text, in their order, each of length one; all zeros for a text that the
     /// model can say nothing about.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// [`Embedder::embed`] of passages whose pages are known.
+    fn embed_passages(&self, passages: &[Passage<'_>]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+        self.embed(&texts)
+    }
 
     /// The vectors of what is asked, for models that tell it from what is found.
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

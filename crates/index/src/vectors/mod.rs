@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use gbrain_core::chunk;
 use gbrain_core::page::StoredPage;
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Passage};
 
 use crate::error::Result;
 
@@ -37,8 +37,10 @@ pub(crate) fn page_rows(model: &dyn Embedder, stored: &StoredPage) -> Result<Vec
     let chunks = page.chunks.iter().zip(texts);
     let passages: Vec<Cow<'_, str>> =
         chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
-    let passages: Vec<&str> = passages.iter().map(AsRef::as_ref).collect();
-    Ok(model.embed(&passages)?.iter().map(|vector| Row::of(vector)).collect())
+    let key = page.key.to_string();
+    let passages: Vec<Passage<'_>> =
+        passages.iter().map(|text| Passage { text, page: &key }).collect();
+    Ok(model.embed_passages(&passages)?.iter().map(|vector| Row::of(vector)).collect())
 }
 
 /// What is embedded of a passage: the title and the headings above it say what it is about.
