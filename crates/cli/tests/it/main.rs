@@ -35,6 +35,7 @@ mod models;
 mod probe;
 mod prompts;
 mod psql;
+mod purge;
 mod replay;
 mod same_names;
 mod schema;

@@ -56,6 +56,8 @@ pub struct ErasedPage {
     pseudonym: String,
     /// Whole keys of other pages that begin as this one does.
     longer: Vec<String>,
+    /// Slugs of other pages, of any source, that begin as this one's does.
+    longer_slugs: BTreeSet<String>,
     /// Whether no other source has a page of this slug: then the bare slug means this page.
     is_only_of_slug: bool,
     /// In lower case.
@@ -74,6 +76,7 @@ impl ErasedPage {
         Self {
             pseudonym: format!("[purged-{}]", id.0),
             longer: longer.collect(),
+            longer_slugs: others.iter().map(|other| other.slug.as_str().to_owned()).collect(),
             is_only_of_slug: !others.iter().any(|other| other.slug == key.slug),
             own_names: own_names.iter().map(|name| name.to_lowercase()).collect(),
             texts: texts.iter().map(|text| single_blanks(text)).collect(),
@@ -119,8 +122,11 @@ impl ErasedPage {
 
     /// Whether an answer key of the local brain is the page: a whole key, or a bare slug that means no other page.
     pub fn is_document(&self, id: &str) -> bool {
-        let (id, _) = without_ordinal(id);
-        self.identifier(id).is_some() || (self.is_only_of_slug && id == self.key.slug.as_str())
+        let is_bare = |slug: &str| self.is_only_of_slug && slug == self.key.slug.as_str();
+        let (page, ordinal) = without_ordinal(id);
+        self.identifier(id).is_some()
+            || is_bare(id)
+            || (ordinal.is_some() && is_bare(page) && !self.longer_slugs.contains(id))
     }
 
     /// Whether a name is the page's title or alias and no other page's, or its key.

@@ -70,6 +70,13 @@ fn a_page_whose_slug_looks_like_a_passage_is_another_page() {
 }
 
 #[test]
+fn a_bare_passage_of_another_page_is_not_this_page() {
+    let a = page("a", &["default::a#3", "wiki::a#4"]);
+    let found: Vec<bool> = ["a", "a#3", "a#4", "a#5", "default::a#3"].map(|id| a.is_document(id)).to_vec();
+    assert_eq!(found, [true, false, false, true, false]);
+}
+
+#[test]
 fn odd_slugs_are_slugs() {
     for slug in ["100%_done", "größe/日本", "a\"b\\c", "it's", "a::b"] {
         let erased = page(&format!("default::{slug}"), &[]);

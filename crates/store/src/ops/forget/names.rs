@@ -54,7 +54,7 @@ fn own_names(session: &mut dyn Session, ws: &WorkspaceId, id: PageId) -> Result<
     Ok(own)
 }
 
-/// The other pages that could be taken for this one: of the same slug, or of a key that begins as its does.
+/// The other pages that could be taken for this one: of a slug that begins as its does, in any source.
 fn others(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -64,8 +64,7 @@ fn others(
     let mut others = Vec::new();
     session.query(OTHER_PAGES, &[ws.into(), id.0.into()], &mut |row| {
         let (source, slug) = (row.text(0)?, row.text(1)?);
-        let is_longer = source == key.source.as_str() && slug.starts_with(key.slug.as_str());
-        if is_longer || slug == key.slug.as_str() {
+        if slug.starts_with(key.slug.as_str()) {
             let wrong = |error: gbrain_core::id::IdError| StoreError::corrupt(error.to_string());
             let source = SourceId::new(&source).map_err(wrong)?;
             others.push(PageKey::new(source, Slug::new(&slug).map_err(wrong)?));
