@@ -15,6 +15,7 @@ pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod purges;
 pub mod results;
 pub mod samples;
 pub mod scene;
@@ -188,6 +189,7 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(stores::clocks());
     cases.extend(stores::ratchets());
     cases.extend(slugs::cases());
+    cases.extend(purges::cases());
     Ok(cases)
 }
 

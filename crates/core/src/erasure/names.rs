@@ -185,23 +185,29 @@ impl ErasedPage {
         (from > 0).then(|| erased + &text[from..])
     }
 
-    /// Whether the whole key at a place is neither the end of another source's name nor the beginning of another slug.
+    /// Whether the whole key at a place is neither the end of another source's name nor the beginning of another key.
     fn stands_alone(&self, text: &str, at: usize) -> bool {
         let (before, rest) = (&text[..at], &text[at..]);
-        if self.longer.iter().any(|other| rest.starts_with(other.as_str())) {
-            return false;
-        }
-        let continues = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':');
-        if before.chars().next_back().is_some_and(continues) {
-            return false;
-        }
-        let mut after = rest[self.whole.len()..].chars();
-        match after.next() {
-            None => true,
-            Some('.' | '#') => !after.next().is_some_and(|c| c.is_alphanumeric()),
-            Some(c) => !continues(c),
-        }
+        let is_other =
+            |other: &String| rest.strip_prefix(other.as_str()).is_some_and(is_end_of_key);
+        !before.chars().next_back().is_some_and(continues_key)
+            && is_end_of_key(&rest[self.whole.len()..])
+            && !self.longer.iter().any(is_other)
     }
+}
+
+/// Whether a key that is followed by this text has ended.
+fn is_end_of_key(after: &str) -> bool {
+    let mut after = after.chars();
+    match after.next() {
+        None => true,
+        Some('.' | '#') => !after.next().is_some_and(char::is_alphanumeric),
+        Some(c) => !continues_key(c),
+    }
+}
+
+fn continues_key(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':')
 }
 
 /// The page and the ordinal of `page#3`.

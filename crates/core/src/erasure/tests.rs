@@ -66,13 +66,15 @@ fn a_page_whose_slug_looks_like_a_passage_is_another_page() {
     let a = page("a", &["default::a#3", "default::a b"]);
     check(&a, r#"["default::a#3","default::a b"]"#, None);
     check(&a, "default::a b and default::a", Some("default::a b and default::[purged-17]"));
+    check(&a, "default::a because", Some("default::[purged-17] because"));
     check(&a, r#"["default::a#4"]"#, Some(r#"["default::[purged-17]#4"]"#));
 }
 
 #[test]
 fn a_bare_passage_of_another_page_is_not_this_page() {
     let a = page("a", &["default::a#3", "wiki::a#4"]);
-    let found: Vec<bool> = ["a", "a#3", "a#4", "a#5", "default::a#3"].map(|id| a.is_document(id)).to_vec();
+    let found: Vec<bool> =
+        ["a", "a#3", "a#4", "a#5", "default::a#3"].map(|id| a.is_document(id)).to_vec();
     assert_eq!(found, [true, false, false, true, false]);
 }
 

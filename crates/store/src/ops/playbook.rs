@@ -166,9 +166,8 @@ impl<D: Driver> Playbook for D {
         most: usize,
     ) -> Result<SuiteHistory> {
         let skip_locked = self.skip_locked();
-        let prune = |session: &mut dyn Session| {
-            kept::prune(session, ws, skip_locked, until, parts, most)
-        };
+        let prune =
+            |session: &mut dyn Session| kept::prune(session, ws, skip_locked, until, parts, most);
         let pruned = self.write_beside(ws, prune)?;
         if pruned != SuiteHistory::default() {
             self.scrub()?;

@@ -38,11 +38,13 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
+    /// A purge would make something look better than it was measured.
+    Purge,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -57,6 +59,7 @@ impl Class {
         Self::SkewedClock,
         Self::BankedLoss,
         Self::HostileSlug,
+        Self::Purge,
     ];
 
     /// The name that reports and flags use.
@@ -76,6 +79,7 @@ impl Class {
             Self::SkewedClock => "skewed_clock",
             Self::BankedLoss => "banked_loss",
             Self::HostileSlug => "hostile_slug",
+            Self::Purge => "purge",
         }
     }
 }

@@ -16,13 +16,29 @@ const FEED: [&str; 2] = ["changes", "workspaces"];
 const ERASED: [&str; 3] = ["labels", "calibration_pairs", "model_answers"];
 /// Columns that hold names; every other column of a row must be the same.
 const COLUMNS: [&str; 11] = [
-    "body", "report", "comment", "retrieved_slugs", "retrieved_chunk_ids", "extra", "document", "summary", "hash",
-    "bytes", "state",
+    "body",
+    "report",
+    "comment",
+    "retrieved_slugs",
+    "retrieved_chunk_ids",
+    "extra",
+    "document",
+    "summary",
+    "hash",
+    "bytes",
+    "state",
 ];
 /// What a purge may change beside names: hashes of both texts, words of a judge about both pages, seals.
 const DERIVED: [&str; 9] = [
-    "pair_id", "axis", "resolution_advice", "resolution_command", "contradictions", "expected_snippets", "state",
-    "rows_hash", "retrieved_slugs",
+    "pair_id",
+    "axis",
+    "resolution_advice",
+    "resolution_command",
+    "contradictions",
+    "expected_snippets",
+    "state",
+    "rows_hash",
+    "retrieved_slugs",
 ];
 
 /// The comparison of two dumps.
@@ -103,7 +119,9 @@ impl<'a> Check<'a> {
     fn corpus(&mut self, table: &str) {
         let (before, after) = (Self::rows(self.before, table), Self::rows(self.after, table));
         let pages = Self::rows(self.before, "pages").iter();
-        let is_it = |row: &&Row| is_own(row) && row["source_id"] == self.names.source && row["slug"] == self.names.slug;
+        let is_it = |row: &&Row| {
+            is_own(row) && row["source_id"] == self.names.source && row["slug"] == self.names.slug
+        };
         let id = pages.clone().find(is_it).map(|row| row["page_id"].clone());
         let is_of_page = |row: &&Row| is_own(row) && Some(&row["page_id"]) == id.as_ref();
         let expected: Vec<&Row> = before.iter().filter(|row| !is_of_page(row)).collect();
@@ -192,7 +210,8 @@ impl<'a> Check<'a> {
             self.fail(format!("other files: {:?}", after.keys().collect::<Vec<_>>()));
         }
         for (path, bytes) in after {
-            let old = before.get(path).map_or("", |old| std::str::from_utf8(old).unwrap_or_default());
+            let old =
+                before.get(path).map_or("", |old| std::str::from_utf8(old).unwrap_or_default());
             let new = std::str::from_utf8(bytes).unwrap_or_default();
             let name = path.to_string_lossy().into_owned();
             let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
@@ -223,7 +242,10 @@ impl<'a> Check<'a> {
         for (path, bytes) in &self.after.opaque {
             let is_judged = is_scrubbed || path.starts_with("index");
             let word = self.page.word.as_bytes();
-            if is_judged && bytes.windows(word.len()).any(|window| window == word) && !is_shared(path) {
+            if is_judged
+                && bytes.windows(word.len()).any(|window| window == word)
+                && !is_shared(path)
+            {
                 self.violations.push(format!("{} still holds its text", path.display()));
             }
             if path.to_string_lossy().ends_with(".purging") {
@@ -247,7 +269,11 @@ impl<'a> Check<'a> {
             ("contradictions", of("eval_runs"), sum(&["contradiction_reports"])),
             ("documents", of("documents"), sum(&["qrels", "baselines"])),
             ("remarks", of("feedback_events") + of("suite_events"), sum(&["remarks"])),
-            ("answers", of("model_answers"), sum(&["model_answers", "model_answers_without_pages"])),
+            (
+                "answers",
+                of("model_answers"),
+                sum(&["model_answers", "model_answers_without_pages"]),
+            ),
             ("baseline files", files.0, sum(&["baseline_files"])),
             ("audit lines", files.1, sum(&["audit_lines"])),
         ];
@@ -288,7 +314,9 @@ fn texts(rows: &[Row]) -> BTreeSet<String> {
 
 /// What tells a row from the others of its table.
 fn identity(row: &Row) -> Vec<Option<&Value>> {
-    ["workspace_id", "kind", "id", "key", "name", "dedup_key"].map(|column| row.get(column)).to_vec()
+    ["workspace_id", "kind", "id", "key", "name", "dedup_key"]
+        .map(|column| row.get(column))
+        .to_vec()
 }
 
 /// A value with every JSON text in it read, and lines taken apart.
@@ -319,7 +347,8 @@ fn leaves(value: &Value, names: Option<&Names>, found: &mut Vec<String>) {
                 return;
             }
             for (key, value) in fields {
-                let is_derived = DERIVED.contains(&key.as_str()) || ["hash", "bytes"].contains(&key.as_str());
+                let is_derived =
+                    DERIVED.contains(&key.as_str()) || ["hash", "bytes"].contains(&key.as_str());
                 if !is_derived {
                     leaves(value, names, found);
                 }
@@ -337,7 +366,9 @@ fn leaves(value: &Value, names: Option<&Names>, found: &mut Vec<String>) {
 impl Names {
     fn are_in_row(&self, table: &str, row: &Row) -> bool {
         let is_probe = table == "eval_runs" && row["kind"] == "quality_probe";
-        is_own(row) && !is_probe && self.are_in(&parsed(&Value::from(row.clone())), table == "canonical_queries")
+        is_own(row)
+            && !is_probe
+            && self.are_in(&parsed(&Value::from(row.clone())), table == "canonical_queries")
     }
 
     fn are_in_line(&self, line: &str) -> bool {
@@ -348,10 +379,13 @@ impl Names {
     fn are_in(&self, value: &Value, is_query: bool) -> bool {
         match value {
             Value::String(text) => self.is_name(text),
-            Value::Number(number) => number.as_u64().is_some_and(|number| self.numbers.contains(&number)),
+            Value::Number(number) => {
+                number.as_u64().is_some_and(|number| self.numbers.contains(&number))
+            }
             Value::Array(values) => values.iter().any(|value| self.are_in(value, is_query)),
             Value::Object(fields) => {
-                let is = |key: &str, name: &str| fields.get(key).and_then(Value::as_str) == Some(name);
+                let is =
+                    |key: &str, name: &str| fields.get(key).and_then(Value::as_str) == Some(name);
                 let is_bare = |value: &Value| self.is_only_of_slug && *value == self.slug.as_str();
                 let expected = fields.get("expected").and_then(Value::as_array);
                 (is("source_id", &self.source) && is("slug", &self.slug))

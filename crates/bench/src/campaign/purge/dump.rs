@@ -27,7 +27,9 @@ impl Dump {
             Some(url) => postgres_rows(&url)?,
             None => sqlite_rows(&home.home().join("brain.db"))?,
         };
-        tables.values_mut().for_each(|rows| rows.sort_by_key(|row| Value::from(row.clone()).to_string()));
+        tables
+            .values_mut()
+            .for_each(|rows| rows.sort_by_key(|row| Value::from(row.clone()).to_string()));
         let (mut files, mut opaque) = (BTreeMap::new(), Vec::new());
         for entry in walkdir::WalkDir::new(home.home()) {
             let entry = entry?;
@@ -36,7 +38,8 @@ impl Dump {
             }
             let path = entry.path().strip_prefix(home.home())?.to_owned();
             let bytes = std::fs::read(entry.path())?;
-            let is_opaque = path.starts_with("index") || path.to_string_lossy().starts_with("brain.db");
+            let is_opaque =
+                path.starts_with("index") || path.to_string_lossy().starts_with("brain.db");
             match is_opaque {
                 true => opaque.push((path, bytes)),
                 false => drop(files.insert(path, bytes)),
@@ -77,10 +80,8 @@ fn cell(value: rusqlite::types::ValueRef<'_>) -> Value {
 
 fn postgres_rows(url: &str) -> Result<BTreeMap<String, Vec<Row>>> {
     let mut client = postgres::Client::connect(url, postgres::NoTls)?;
-    let names = client.query(
-        "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'",
-        &[],
-    )?;
+    let names =
+        client.query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'", &[])?;
     let mut tables = BTreeMap::new();
     for name in names.iter().map(|row| row.get::<_, String>(0)) {
         let rows = client.query(&format!("SELECT row_to_json(t)::text FROM \"{name}\" t"), &[])?;

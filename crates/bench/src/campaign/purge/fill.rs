@@ -26,9 +26,28 @@ use crate::campaign::process::Gbrain;
 
 /// Slugs that are words of records, letters, beginnings of each other, patterns, and other alphabets.
 const SLUGS: [&str; 22] = [
-    "e", "every", "e/f", "e#3", "a_b", "axb", "100%", "100", "größe", "日本/語", "it's", "say \"x\"", "graph",
-    "local", "pass", "fail", "people/ada", "people/ada-at-example-com", "people/bob-at-example-com", "back\\slash",
-    "q1", "default",
+    "e",
+    "every",
+    "e/f",
+    "e#3",
+    "a_b",
+    "axb",
+    "100%",
+    "100",
+    "größe",
+    "日本/語",
+    "it's",
+    "say \"x\"",
+    "graph",
+    "local",
+    "pass",
+    "fail",
+    "people/ada",
+    "people/ada-at-example-com",
+    "people/bob-at-example-com",
+    "back\\slash",
+    "q1",
+    "default",
 ];
 /// Records of each kind.
 const RECORDS: usize = 12;
@@ -134,8 +153,12 @@ impl Filler<'_> {
                 "---\ntitle: The {own} page\naliases: [{own} alias]\n---\n\nIn version {version} the {own} is seen. \
                  See [[{other}]].\n"
             );
-            let input =
-                PageInput { key: key.clone(), file_name: None, content: &content, format: Format::Markdown };
+            let input = PageInput {
+                key: key.clone(),
+                file_name: None,
+                content: &content,
+                format: Format::Markdown,
+            };
             let page = parse(input).context("a page of the campaign")?;
             chunks.extend(page.chunks.iter().map(|chunk| chunk.id(&key)));
             let write = PageWrite { page: &page, origin: None };
@@ -177,7 +200,10 @@ impl Filler<'_> {
                 body: Some(body.to_string()),
                 ..RetrievalFields::default()
             },
-            feedback: vec![said("borderline_label", &borderline), said("user_comment", "every local pass")],
+            feedback: vec![
+                said("borderline_label", &borderline),
+                said("user_comment", "every local pass"),
+            ],
         };
         self.store.add_retrieval_logs(self.ws, &[log], now())?;
         let problem = format!("{} -depends_on-> {}: there is no such link", b.key, c.key);
@@ -233,7 +259,12 @@ impl Filler<'_> {
         let body = json!({ "schema_version": 1, "verdict": "fail", "total_contradictions_flagged": 2,
             "findings": [finding("p1", a, b), finding("p2", b, c)], "hot_pages": hot,
             "per_query": [{ "query": "e", "contradictions": ["p1", "p2"] }] });
-        let run = Run { id: format!("run {n}"), at: now(), outcome: "whole".to_owned(), body: body.to_string() };
+        let run = Run {
+            id: format!("run {n}"),
+            at: now(),
+            outcome: "whole".to_owned(),
+            body: body.to_string(),
+        };
         self.store.add_run(self.ws, RunKind::Contradictions, &run)?;
         let probe = Run { body: json!({ "questions": ["default::e"] }).to_string(), ..run };
         self.store.add_run(self.ws, RunKind::QualityProbe, &probe)?;
@@ -245,7 +276,8 @@ impl Filler<'_> {
         let (mut trec, mut entries) = (String::new(), Vec::new());
         for n in 0..RECORDS {
             let (a, b) = (self.page(), self.page());
-            let label = NewLabel { query: format!("q{n}"), key: a.key.clone(), grade: 1, note: None };
+            let label =
+                NewLabel { query: format!("q{n}"), key: a.key.clone(), grade: 1, note: None };
             self.store.put_labels(self.ws, &[label], "ada", now())?;
             let bare = self.page().key.slug.as_str().to_owned();
             let mut expected = vec![json!(a.key.to_string())];
@@ -267,12 +299,12 @@ impl Filler<'_> {
                 chunk_id: b.chunks[0].clone(),
                 document: b.key.to_string(),
                 label: "borderline".to_owned(),
-                body: json!({ "schema_version": 1, "query": "e", "text": format!("the {}", b.word) }).to_string(),
+                body:
+                    json!({ "schema_version": 1, "query": "e", "text": format!("the {}", b.word) })
+                        .to_string(),
             };
             self.store.put_pairs(self.ws, &[pair], now())?;
-            let judged = |page: &FilledPage| {
-                json!({ "source_id": page.key.source.as_str(), "slug": page.key.slug.as_str() })
-            };
+            let judged = |page: &FilledPage| json!({ "source_id": page.key.source.as_str(), "slug": page.key.slug.as_str() });
             entries.push(json!({ "query_id": format!("q{n}"), "query": "where is e?", "relevant": [judged(&a), judged(&b)] }));
             if !a.key.slug.as_str().contains(' ') {
                 trec += &format!("q{n} 0 {} 1\n", a.key);
@@ -371,7 +403,13 @@ impl Filler<'_> {
             answers.push(ModelAnswer { key, body: format!("\"{n}\""), pages });
         }
         let until = Timestamp::from_millisecond(9_000_000_000_000).unwrap_or_default();
-        Ok(self.store.keep_model_answers(self.ws, AnswerKind::Contradiction, &answers, now(), until)?)
+        Ok(self.store.keep_model_answers(
+            self.ws,
+            AnswerKind::Contradiction,
+            &answers,
+            now(),
+            until,
+        )?)
     }
 
     fn audit(&mut self, home: &Path) -> Result<()> {
