@@ -201,7 +201,8 @@ fn is_end_of_key(after: &str) -> bool {
     let mut after = after.chars();
     match after.next() {
         None => true,
-        Some('.' | '#') => !after.next().is_some_and(char::is_alphanumeric),
+        // A sentence goes on behind a full stop or a colon; a slug may have either inside.
+        Some('.' | '#' | ':') => !after.next().is_some_and(continues_key),
         Some(c) => !continues_key(c),
     }
 }

@@ -58,6 +58,12 @@ fn identifiers_are_matched_and_words_are_not() {
         Some("default::[purged-17] -owned_by-> default::every"),
     );
     check(&e, "default::e.md, xdefault::e, default::e-f and default::é", None);
+    check(
+        &e,
+        "default::e: there is no such link",
+        Some("default::[purged-17]: there is no such link"),
+    );
+    check(&e, "default::e::f and default::e:f", None);
     check(&e, "the letter e is everywhere", None);
 }
 

@@ -349,8 +349,14 @@ fn leaves(value: &Value, names: Option<&Names>, found: &mut Vec<String>) {
             for (key, value) in fields {
                 let is_derived =
                     DERIVED.contains(&key.as_str()) || ["hash", "bytes"].contains(&key.as_str());
-                if !is_derived {
-                    leaves(value, names, found);
+                let is_bare = |key: &Value| names.is_some_and(|names| names.is_bare(key));
+                match value.as_array().filter(|_| key == "expected") {
+                    _ if is_derived => (),
+                    Some(keys) => {
+                        let keys = keys.iter().filter(|key| !is_bare(key));
+                        keys.for_each(|key| leaves(key, names, found));
+                    }
+                    None => leaves(value, names, found),
                 }
             }
         }
@@ -386,14 +392,19 @@ impl Names {
             Value::Object(fields) => {
                 let is =
                     |key: &str, name: &str| fields.get(key).and_then(Value::as_str) == Some(name);
-                let is_bare = |value: &Value| self.is_only_of_slug && *value == self.slug.as_str();
                 let expected = fields.get("expected").and_then(Value::as_array);
                 (is("source_id", &self.source) && is("slug", &self.slug))
-                    || (is_query && expected.is_some_and(|keys| keys.iter().any(is_bare)))
+                    || (is_query
+                        && expected.is_some_and(|keys| keys.iter().any(|key| self.is_bare(key))))
                     || fields.values().any(|value| self.are_in(value, is_query))
             }
             Value::Null | Value::Bool(_) => false,
         }
+    }
+
+    /// Whether a key is the page's slug and no other page has it.
+    fn is_bare(&self, key: &Value) -> bool {
+        self.is_only_of_slug && *key == self.slug.as_str()
     }
 
     fn is_name(&self, text: &str) -> bool {
