@@ -13,6 +13,8 @@ use super::scene::Scene;
 const QUERIES: usize = 24;
 /// Queries that expect a page which does not answer them.
 const WRONG: usize = 8;
+/// What a run says whose sample is smaller than its suite's.
+const SMALLER: &[&str] = &["3 queries were there to ask"];
 /// A baseline in the home, from where the commands run.
 const OWN: &str = "../baselines/own.baseline.ndjson";
 
@@ -103,7 +105,6 @@ fn suites() -> Vec<Case> {
                     Allowed::Shown(is_none_listed),
                 ),
                 Attempt::new("alerts list", Allowed::Told(&["checks"])),
-                Attempt::new("doctor", Allowed::Told(&["checks"])),
             ],
             move |scene, rng| {
                 failing_suite(scene, rng)?;
@@ -126,7 +127,10 @@ fn suites() -> Vec<Case> {
     ));
     cases.push(case(
         "all answers but three",
-        vec![Attempt::refused("suites run checks"), Attempt::refused("suites run checks --json")],
+        vec![
+            Attempt::new("suites run checks", Allowed::Told(SMALLER)),
+            Attempt::new("suites run checks --json", Allowed::Told(SMALLER)),
+        ],
         |scene, rng| {
             import(scene, rng, 0)?;
             keys(scene, 3..QUERIES).iter().try_for_each(|key| purge(scene, key))
@@ -498,10 +502,12 @@ fn failing_suite(scene: &Scene, rng: &mut Rng) -> Result<()> {
     Ok(())
 }
 
+/// The run with all its cases, of which as many fail as were counted.
 fn is_whole_failure(shown: &Value) -> bool {
     let cases = shown["run"]["cases"].as_array().map_or(&[][..], Vec::as_slice);
     let failing = cases.iter().filter(|case| case["failing"] == true).count();
-    shown["run"]["verdict"] == "fail" && cases.len() == QUERIES && failing >= WRONG
+    let is_counted = shown["summary"]["failing"].as_u64() == Some(failing as u64);
+    shown["run"]["verdict"] == "fail" && cases.len() == QUERIES && failing > 0 && is_counted
 }
 
 fn is_failure_listed(listed: &Value) -> bool {
