@@ -53,7 +53,11 @@ impl Brain {
         let store = self.store();
         let Some(page) = store.erased_page(self.workspace(), key, &scope.keys)? else {
             return match self.was_interrupted {
-                true => Ok(PurgeOutcome::Finished),
+                true => {
+                    // The files of the index that was replaced go with the first commit of the new one.
+                    self.reindex(&|_, _| ())?;
+                    Ok(PurgeOutcome::Finished)
+                }
                 false => Err(self.no_page(key)?),
             };
         };

@@ -88,8 +88,8 @@ fn an_interrupted_purge_is_finished_by_the_next_command() {
         let again = home.ok(&["purge", "notes/secret", "--yes"]);
         assert!(again.contains("an interrupted purge is finished"), "{again}");
         assert!(!mark.exists());
-        assert_eq!(home.hits(&["search", "something"]), ["default::notes/other"]);
         assert!(before.is_disjoint(&segments(&index)), "every file with the text is gone");
+        assert_eq!(home.hits(&["search", "something"]), ["default::notes/other"]);
         assert_eq!(home.run(&["purge", "notes/secret", "--yes"]).code, Some(2), "only once");
     }
 }
