@@ -12,7 +12,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::WorkspaceId;
 use gbrain_llm::{AskErrorKind, Asker, Chat, Expansion, ModelRef, ask_variants, expansion_chat};
-use gbrain_store::{AnswerKind, Store};
+use gbrain_store::{AnswerKind, ModelAnswer, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{Ask, Expand, Judged, Rerank, Reranker};
@@ -78,7 +78,9 @@ impl Assistants {
     fn keep(&self, key: &Hash, variants: &[String]) {
         let now = (self.clock)();
         let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
-        let answers = [(*key, serde_json::json!(variants).to_string())];
+        let body = serde_json::json!(variants).to_string();
+        // Variants are made from the query alone.
+        let answers = [ModelAnswer { key: *key, body, pages: Some(Vec::new()) }];
         let kind = AnswerKind::Expansion;
         let _ = self.store.keep_model_answers(&self.workspace, kind, &answers, now, until);
     }

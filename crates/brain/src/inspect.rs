@@ -5,6 +5,7 @@ use gbrain_core::chunk::texts;
 use gbrain_core::hash::Hash;
 use gbrain_core::page::{Page, StoredPage, Visibility};
 use gbrain_core::request::{Filter, Trust};
+use gbrain_embed::{Passage, Urgency};
 use gbrain_index::VectorQuery;
 
 use crate::retrieve::excluded_by;
@@ -96,7 +97,10 @@ impl Snapshot {
         let model = self.embedder()?;
         let queries = model.embed_queries(&[query]).ok()?;
         let passages = texts(&page.content, &page.chunks);
-        let vectors = model.embed(&passages).ok()?;
+        let key = page.key.to_string();
+        let passages: Vec<Passage<'_>> =
+            passages.iter().map(|text| Passage { text, page: &key }).collect();
+        let vectors = model.embed_passages(&passages, Urgency::Answer).ok()?;
         let own = queries.first()?;
         let cosine = |one: &Vec<f32>| -> f64 {
             own.iter().zip(one).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()

@@ -13,6 +13,7 @@ mod freshness;
 pub mod import;
 mod inspect;
 mod pages;
+mod purge;
 mod reembed;
 mod retrieve;
 mod snapshot;
@@ -41,6 +42,7 @@ pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use inspect::{Held, VectorCheck};
 pub use pages::{PageLinks, Put};
+pub use purge::{PurgeOutcome, PurgeScope};
 pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Expand, Judged, Look, Rerank, Reranker};
 pub use snapshot::{Past, Snapshot};
@@ -95,6 +97,8 @@ pub struct Brain {
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
     models: Models,
+    /// Whether opening it finished a purge that was interrupted.
+    was_interrupted: bool,
     /// The sources as of a generation: every change of them is a change of the feed.
     sources: Mutex<Option<(Generation, Arc<Vec<Source>>)>>,
     /// The last time that the index could not catch up because its embedder did not answer.
@@ -121,17 +125,34 @@ impl Brain {
         let WorkspaceOptions { index, index_dir, workspace, models } = options;
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&workspace)?;
+        let mut was_interrupted = false;
         let (index, index_path): (Arc<dyn Index>, _) = match index {
             IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None),
             IndexKind::Disk => {
                 let path = index_path(&index_dir, store.identity(), &workspace);
-                let index = open_disk(&path, store.identity(), &models)?;
+                let identity = store.identity();
+                let replaced = purge::finish_interrupted(&path, || {
+                    remove_dir(&past_path(&path))?;
+                    Ok(DiskIndex::replace(&path, identity, models.clone(), OPEN_WAIT)?)
+                })?;
+                was_interrupted = replaced.is_some();
+                let index = replaced.map_or_else(|| open_disk(&path, identity, &models), Ok)?;
                 (Arc::new(index), Some(path))
             }
         };
         let sources = Mutex::default();
         let (outage, hidden) = (Mutex::default(), Mutex::default());
-        Ok(Self { store, index, index_path, workspace, models, sources, outage, hidden })
+        Ok(Self {
+            store,
+            index,
+            index_path,
+            workspace,
+            models,
+            was_interrupted,
+            sources,
+            outage,
+            hidden,
+        })
     }
 
     /// The store.
@@ -222,6 +243,7 @@ pub fn built_in_models() -> Models {
 pub fn forget_index(dir: &Path, identity: &str, workspace: &WorkspaceId) -> Result<(), BrainError> {
     let path = index_path(dir, identity, workspace);
     remove_dir(&past_path(&path))?;
+    purge::remove_mark(&path)?;
     remove_dir(&path)
 }
 

@@ -5,7 +5,7 @@ use gbrain_core::page::{Format, PageInput, StoredPage, parse};
 use gbrain_core::ranking::Edge;
 use gbrain_core::request::Trust;
 use gbrain_core::search::edit_distance;
-use gbrain_store::{PageFilter, PageWrite, Purged, VersionInfo, WriteOutcome};
+use gbrain_store::{PageFilter, PageWrite, VersionInfo, WriteOutcome};
 use jiff::Timestamp;
 
 use crate::retrieve::Graph;
@@ -62,19 +62,6 @@ impl Brain {
         if versions.is_empty() { Err(self.no_page(key)?) } else { Ok(versions) }
     }
 
-    /// Erases a page from the store and from the index.
-    pub fn purge(&self, key: &PageKey, now: Timestamp) -> Result<Purged, BrainError> {
-        if self.store().history(self.workspace(), key)?.is_empty() {
-            return Err(self.no_page(key)?);
-        }
-        let purged = self.store().purge_page(self.workspace(), key, now)?;
-        // Deleted text stays in an index's segments until they are merged: only making the index
-        // again takes it off the disk.
-        self.forget_past()?;
-        self.reindex(&|_, _| ())?;
-        Ok(purged)
-    }
-
     /// Every live or deleted page with this slug, by source.
     pub fn keys_of_slug(&self, slug: &Slug) -> Result<Vec<PageKey>, BrainError> {
         let sources = self.store().sources(self.workspace())?;
@@ -103,7 +90,7 @@ impl Brain {
     }
 
     /// The error for a page that is not there, with names close to it.
-    fn no_page(&self, key: &PageKey) -> Result<BrainError, BrainError> {
+    pub(crate) fn no_page(&self, key: &PageKey) -> Result<BrainError, BrainError> {
         const CLOSE: usize = 3;
         let slug = key.slug.as_str();
         let prefix = slug.split_inclusive('/').next().filter(|segment| segment.ends_with('/'));

@@ -118,8 +118,8 @@ pub fn deleted(keys: &[PageKey], outcomes: &[DeleteOutcome]) -> DeleteBody {
 
 /// What erasing a page did.
 pub fn purged(key: &PageKey, purged: &Purged) -> PurgeBody {
-    let Purged { versions, generation: _, scrubbed } = purged;
-    PurgeBody { page: key.to_string(), versions: *versions, scrubbed: *scrubbed }
+    let Purged { versions, generation: _, scrubbed, erased } = purged;
+    PurgeBody { page: key.to_string(), versions: *versions, scrubbed: *scrubbed, erased: *erased }
 }
 
 /// The versions of a page.

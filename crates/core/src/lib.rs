@@ -17,6 +17,7 @@ pub mod config;
 pub mod contradiction;
 pub mod cross_modal;
 pub mod duration;
+pub mod erasure;
 pub mod fault;
 mod fields;
 pub mod format;

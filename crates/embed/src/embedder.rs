@@ -54,6 +54,25 @@ impl EmbedError {
     }
 }
 
+/// How long a writer lets a remote model take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Urgency {
+    /// As long as the model's limits allow: the work is worth waiting for.
+    #[default]
+    Work,
+    /// A caller waits for an answer: a model that is slow or down fails soon.
+    Answer,
+}
+
+/// A passage of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage<'a> {
+    /// What is embedded.
+    pub text: &'a str,
+    /// The page, as `source::slug`. A model that keeps vectors keeps it with them, so that they can go with the page.
+    pub page: &'a str,
+}
+
 /// A model that turns texts into vectors.
 pub trait Embedder: Send + Sync {
     /// Names the model and its exact weights: vectors of different ids can't be compared.
@@ -70,10 +89,15 @@ pub trait Embedder: Send + Sync {
     /// model can say nothing about.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// [`embed`](Self::embed) for a caller who waits for an answer: a remote model that is slow or down
-    /// fails sooner.
-    fn embed_promptly(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.embed(texts)
+    /// [`Embedder::embed`] of passages whose pages are known. Where an answer waits for them, a remote model
+    /// that is slow or down fails sooner.
+    fn embed_passages(
+        &self,
+        passages: &[Passage<'_>],
+        _urgency: Urgency,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+        self.embed(&texts)
     }
 
     /// The vectors of what is asked, for models that tell it from what is found.

@@ -18,7 +18,7 @@ mod table;
 mod vocabulary;
 mod wordpiece;
 
-pub use embedder::{Cause, EmbedError, Embedder};
+pub use embedder::{Cause, EmbedError, Embedder, Passage, Urgency};
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxModel;
 pub use table::StaticTable;

@@ -8,6 +8,7 @@ use gbrain_core::id::{Generation, PageId, PageKey};
 use gbrain_core::page::StoredPage;
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::QueryTerms;
+use gbrain_embed::Urgency;
 
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
@@ -42,16 +43,6 @@ pub trait Index: Send + Sync {
     /// those it holds, without holding others up. What is made stays, so that a call that was cut
     /// off goes on where it stopped. [`Writer::adopt_wanted_model`] switches to them.
     fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<()>;
-}
-
-/// How long a writer lets a remote model take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Urgency {
-    /// As long as the model's limits allow: the work is worth waiting for.
-    #[default]
-    Work,
-    /// A caller waits for an answer: a model that is slow or down fails soon.
-    Answer,
 }
 
 /// Changes an index. What is not committed when it is dropped is lost, and nothing else.

@@ -22,9 +22,9 @@ mod statistics;
 mod tokens;
 mod vectors;
 
-pub use contract::{
-    ChunkHit, Corpus, Held, Index, PageWords, Urgency, VectorHit, View, WordsQuery, Writer,
-};
+pub use gbrain_embed::Urgency;
+
+pub use contract::{ChunkHit, Corpus, Held, Index, PageWords, VectorHit, View, WordsQuery, Writer};
 pub use disk::DiskIndex;
 pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
 pub use error::{IndexError, Result};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
-use gbrain_embed::{Cause, EmbedError, Embedder};
-use gbrain_store::{AnswerKind, Store};
+use gbrain_embed::{Cause, EmbedError, Embedder, Passage, Urgency};
+use gbrain_store::{AnswerKind, ModelAnswer, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ask::Asker;
@@ -66,11 +66,13 @@ impl RemoteEmbedder {
         self
     }
 
+    /// `pages` names the pages of the text at a place, which are kept with its vector; none if they are not known.
     fn vectors(
         &self,
         asker: &Asker,
         texts: &[&str],
         purpose: Purpose,
+        pages: &dyn Fn(usize) -> Option<Vec<String>>,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let keys: Vec<Hash> = texts.iter().map(|text| self.key(text, purpose)).collect();
         let known = self.known(&keys)?;
@@ -83,7 +85,11 @@ impl RemoteEmbedder {
             let mut kept = Vec::with_capacity(batch.len());
             for (at, vector) in batch.iter().zip(made) {
                 let vector = self.unit(vector)?;
-                kept.push((keys[*at], written(&vector)));
+                kept.push(ModelAnswer {
+                    key: keys[*at],
+                    body: written(&vector),
+                    pages: pages(*at),
+                });
                 vectors[*at] = vector;
             }
             self.keep(&kept, purpose)?;
@@ -110,7 +116,7 @@ impl RemoteEmbedder {
         Ok(kept.into_iter().map(known).collect())
     }
 
-    fn keep(&self, kept: &[(Hash, String)], purpose: Purpose) -> Result<(), EmbedError> {
+    fn keep(&self, kept: &[ModelAnswer], purpose: Purpose) -> Result<(), EmbedError> {
         if !self.remembers {
             return Ok(());
         }
@@ -170,15 +176,25 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(&self.asker, texts, Purpose::Document)
+        self.vectors(&self.asker, texts, Purpose::Document, &|_| None)
     }
 
-    fn embed_promptly(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(&self.quick, texts, Purpose::Document)
+    fn embed_passages(
+        &self,
+        passages: &[Passage<'_>],
+        urgency: Urgency,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+        let page = |at: usize| Some(vec![passages[at].page.to_owned()]);
+        let asker = match urgency {
+            Urgency::Work => &self.asker,
+            Urgency::Answer => &self.quick,
+        };
+        self.vectors(asker, &texts, Purpose::Document, &page)
     }
 
     fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.vectors(&self.quick, texts, Purpose::Query)
+        self.vectors(&self.quick, texts, Purpose::Query, &|_| Some(Vec::new()))
     }
 
     fn is_remote(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Alerts: what is wrong now, what is on its way to people, and when not to tell.
 //!
-//! Bodies and payloads hold no text of pages: a purge does not look here.
+//! Bodies and payloads hold no text of pages; a purge replaces the keys of its page in them and changes no state.
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::named;

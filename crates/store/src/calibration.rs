@@ -93,7 +93,7 @@ pub struct NewThreshold {
     pub mean: f64,
     /// Their deviation.
     pub sigma: f64,
-    /// What else is known of it (JSON). No text of pages: a purge does not look here.
+    /// What else is known of it (JSON). No text of pages; a purge replaces the keys of its page in it.
     pub body: String,
     /// The scores, one for a pair.
     pub scores: Vec<RerankScore>,

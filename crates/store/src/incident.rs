@@ -27,6 +27,6 @@ pub struct Incident {
     pub resolved_at: Option<Timestamp>,
     /// What it is about.
     pub title: String,
-    /// Its record (JSON). No text of pages: a purge does not look here.
+    /// Its record (JSON). No text of pages; a purge replaces the keys of its page in it.
     pub body: String,
 }

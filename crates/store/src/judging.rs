@@ -1,5 +1,6 @@
 //! What measurements keep: answers of models, and runs with their reports.
 
+use gbrain_core::hash::Hash;
 use gbrain_core::named;
 use jiff::Timestamp;
 
@@ -23,6 +24,18 @@ named! {
         Contradiction = "contradiction",
         RerankScore = "rerank_score",
     }
+}
+
+/// An answer of a model to keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelAnswer {
+    /// Everything that it depends on.
+    pub key: Hash,
+    /// The answer.
+    pub body: String,
+    /// The pages that it was made from, as `source::slug`: it goes when one of them is purged. `None` if that is not
+    /// known: it goes with any page.
+    pub pages: Option<Vec<String>>,
 }
 
 /// What was measured.

@@ -56,7 +56,7 @@ pub use incident::{Incident, IncidentState};
 pub use job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
-pub use judging::{AnswerKind, Run, RunKind};
+pub use judging::{AnswerKind, ModelAnswer, Run, RunKind};
 pub use label::{Label, NewLabel};
 pub use location::{Location, OpenMode};
 pub use playbook::Playbook;

@@ -32,8 +32,8 @@ pub struct NewQuery {
     pub difficulty: Option<String>,
     /// Where it comes from, such as `feedback`.
     pub origin: String,
-    /// Its text, its answers and the rest (JSON). It names the pages whose text it holds: it goes with
-    /// them.
+    /// Its text, its answers and the rest (JSON). It names the pages whose text it holds: a purge
+    /// takes the key and that text out.
     pub body: String,
 }
 

@@ -27,8 +27,8 @@ pub struct RetrievalFields {
     pub rerank_ms: Option<f64>,
     /// How long fetching the texts took.
     pub hydration_ms: Option<f64>,
-    /// What each stage saw and the rest (JSON). A body that holds text of a page names the page: it
-    /// goes with it.
+    /// What each stage saw and the rest (JSON). It names pages by whole keys: a purge
+    /// replaces those of its page.
     pub body: Option<String>,
 }
 
@@ -50,8 +50,7 @@ pub struct RetrievalLog {
     pub id: i64,
     /// When it was asked.
     pub created_at: Timestamp,
-    /// What was asked, by whom, and how long it took. Its body is gone if it named a page that was
-    /// purged.
+    /// What was asked, by whom, and how long it took.
     pub fields: RetrievalFields,
 }
 
@@ -77,7 +76,7 @@ pub struct Feedback {
     pub signal_type: String,
     /// As a number.
     pub score: Option<f64>,
-    /// In words, or as JSON; gone if the retrieval named a page that was purged.
+    /// In words, or as JSON.
     pub comment: Option<String>,
     /// When it was said.
     pub created_at: Timestamp,

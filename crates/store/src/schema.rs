@@ -50,6 +50,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("sqlite/0006_windows.sql"),
         postgres: include_str!("postgres/0006_windows.sql"),
     },
+    Migration {
+        number: 7,
+        name: "answer_pages",
+        sqlite: include_str!("sqlite/0009_answer_pages.sql"),
+        postgres: include_str!("postgres/0009_answer_pages.sql"),
+    },
 ];
 
 /// The last schema this binary knows.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
+use gbrain_core::erasure::ErasedPage;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
@@ -15,7 +16,7 @@ use crate::document::{Document, DocumentInfo, DocumentKind};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
-use crate::judging::{AnswerKind, Run, RunKind};
+use crate::judging::{AnswerKind, ModelAnswer, Run, RunKind};
 use crate::label::{Label, NewLabel};
 use crate::playbook::Playbook;
 use crate::retrieval_log::NewRetrievalLog;
@@ -108,8 +109,29 @@ pub trait Store: Playbook + Send + Sync {
     -> Result<WriteOutcome>;
 
     /// Erases a page from every generation, as if it had never been written: its versions go, and
-    /// roots and counts of the feed are set right. Only its number stays, for readers to drop.
-    fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged>;
+    /// roots and counts of the feed are set right. Only its number stays, for readers to drop. Records that name it
+    /// lose its name and its text and nothing else; verdicts, counts and alerts stay as they are. One transaction.
+    fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged> {
+        self.erase_page(ws, key, &PurgeKeys::default(), now)
+    }
+
+    /// What a purge would erase a page by, for records outside the store; none for a page that never was.
+    fn erased_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+    ) -> Result<Option<ErasedPage>>;
+
+    /// [`Store::purge_page`] by an owner who has keys: names that scrubbing changed are recognised by their hashes, and
+    /// signed baselines are signed again.
+    fn erase_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+        now: Timestamp,
+    ) -> Result<Purged>;
 
     /// A live page.
     fn page(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Option<StoredPage>> {
@@ -471,7 +493,7 @@ pub trait Store: Playbook + Send + Sync {
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        answers: &[(Hash, String)],
+        answers: &[ModelAnswer],
         now: Timestamp,
         until: Timestamp,
     ) -> Result<()>;

@@ -79,7 +79,7 @@ pub struct NewEvent {
     pub document: String,
     /// In which version; empty if it has none. 200 bytes at most.
     pub version: String,
-    /// What else was told (JSON). No text of pages: a purge does not look here.
+    /// What else was told (JSON). No text of pages; a purge replaces the keys of its page in it.
     pub body: String,
 }
 
@@ -143,9 +143,9 @@ pub struct NewSuiteRun {
     pub started_at: Timestamp,
     /// What came of it.
     pub verdict: Verdict,
-    /// Its figures (JSON). No text of pages: a purge does not look here.
+    /// Its figures (JSON). No text of pages; a purge replaces the keys of its page in it.
     pub summary: String,
-    /// Its cases (JSON). A report that holds text of a page names the page: it goes with it.
+    /// Its cases (JSON). It names pages by whole keys: a purge replaces those of its page.
     pub report: String,
 }
 
@@ -179,7 +179,7 @@ pub struct SuiteRunInfo {
 pub struct SuiteRun {
     /// All but the report.
     pub info: SuiteRunInfo,
-    /// Its cases (JSON); none if it named a page that was purged, or was kept long enough.
+    /// Its cases (JSON); none if it was kept long enough.
     pub report: Option<String>,
 }
 

@@ -1,8 +1,11 @@
 //! What goes into the store and comes out of it.
 
+use gbrain_core::baseline::BaselineKey;
 use gbrain_core::chunk::Chunk;
+use gbrain_core::erasure::ErasureCounts;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::identity::IdentityKey;
 use gbrain_core::link::LinkType;
 use gbrain_core::named;
 use gbrain_core::page::{Page, PageKind, StoredPage, Visibility};
@@ -120,7 +123,7 @@ pub enum DeleteOutcome {
 }
 
 /// What erasing a page did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Purged {
     /// How many versions are gone.
     pub versions: u32,
@@ -130,6 +133,17 @@ pub struct Purged {
     /// still held the write-ahead log; the next purge or the last process to close clears it. On
     /// PostgreSQL always false: freed space is overwritten in the server's own time.
     pub scrubbed: bool,
+    /// What was erased or changed besides the page.
+    pub erased: ErasureCounts,
+}
+
+/// The keys of the owner who purges.
+#[derive(Debug, Clone, Default)]
+pub struct PurgeKeys {
+    /// The identity key of the workspace: it hashes names that scrubbing changed.
+    pub identity: Option<IdentityKey>,
+    /// The key that signs baselines.
+    pub baseline: Option<BaselineKey>,
 }
 
 /// Which pages to list.

@@ -17,6 +17,7 @@ pub mod identities;
 pub mod judgements;
 pub mod outages;
 pub mod prompts;
+pub mod purges;
 pub mod results;
 pub mod samples;
 pub mod scene;
@@ -198,6 +199,7 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(outages::cases());
     cases.extend(silence::cases());
     cases.extend(settings::cases());
+    cases.extend(purges::cases());
     Ok(cases)
 }
 

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod lies;
 pub mod load;
 pub mod process;
+pub mod purge;
 pub mod replay;
 pub mod resume;
 pub mod schedule;
@@ -40,7 +41,7 @@ use anyhow::Result;
 use clap::Parser;
 
 const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
-     contradictions, schedule, alerts, triage, latency, lies, statistics";
+     contradictions, schedule, alerts, triage, latency, lies, statistics, purge";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
@@ -60,6 +61,7 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "triage" => triage::run(&parse(name, args)?),
         "latency" => latency::run(&parse(name, args)?),
         "lies" => lies::run(&parse(name, args)?),
+        "purge" => purge::run(&parse(name, args)?),
         "statistics" => statistics::run(&parse(name, args)?),
         "api" => api::run(&parse(name, args)?),
         _ => anyhow::bail!("there is no campaign `{name}`: {NAMES}"),

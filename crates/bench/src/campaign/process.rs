@@ -140,6 +140,11 @@ impl Gbrain {
         Ok(gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?)
     }
 
+    /// The address of its PostgreSQL database; none on SQLite.
+    pub fn database_url(&self) -> Option<String> {
+        self.database.as_ref().map(Database::url)
+    }
+
     /// Waits until nothing that a killed process began is still under way.
     pub fn settle(&self) -> Result<()> {
         self.database.as_ref().map_or(Ok(()), Database::settle)

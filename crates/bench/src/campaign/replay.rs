@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use gbrain_brain::{Brain, IndexKind};
+use gbrain_brain::{Brain, IndexKind, PurgeScope};
 use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::replay::{Caveat, Live, SettingsFrom};
@@ -201,14 +201,14 @@ impl Steps<'_> {
         let Growth { late, early, .. } = self.hunt.growth;
         let as_of = ReplayOptions { as_of: AsOf::Capture, ..BLAMED };
         let brain = self.place.open(IndexKind::Disk)?;
-        brain.purge(late, Timestamp::now())?;
+        brain.purge(late, &PurgeScope::default(), Timestamp::now())?;
         let what = "a later page purged, as of the capture";
         let found = self.replay(what, &brain, rows, &as_of)?;
         self.report.expect_exact(what, &found);
         let what = "a page of theirs purged, later rows";
         let found = self.replay(what, &brain, later, &as_of)?;
         self.report.expect_unknown(what, &found);
-        brain.purge(early, Timestamp::now())?;
+        brain.purge(early, &PurgeScope::default(), Timestamp::now())?;
         let what = "a page of theirs purged, as of the capture";
         let found = self.replay(what, &brain, rows, &as_of)?;
         self.report.expect_unknown(what, &found);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use gbrain_brain::{Ask, BrainError, IndexKind, built_in_models};
+use gbrain_brain::{Ask, BrainError, IndexKind, PurgeScope, built_in_models};
 use gbrain_core::request::{Operation, Request, Trust};
 use gbrain_embed::{Cause, EmbedError, Embedder, StaticTable};
 use gbrain_index::{IndexError, Models};
@@ -178,7 +178,7 @@ fn an_outage_does_not_bring_back_a_purged_page() {
         assert_eq!(slugs(&plain(&brain, "ferry")).len(), 3);
         model.set(Mood::Kept(Cause::Failed));
         let key = gbrain_core::id::PageKey::parse("a", &Default::default()).unwrap();
-        let error = brain.purge(&key, super::NOW).unwrap_err();
+        let error = brain.purge(&key, &PurgeScope::default(), super::NOW).unwrap_err();
         assert!(matches!(error, BrainError::Index(IndexError::Embed(_))), "{error:?}");
         let answered = plain(&brain, "ferry");
         let mut found = slugs(&answered);

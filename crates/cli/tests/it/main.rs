@@ -36,6 +36,7 @@ mod outages;
 mod probe;
 mod prompts;
 mod psql;
+mod purge;
 mod replay;
 mod same_names;
 mod schema;

@@ -12,6 +12,7 @@ mod own_fields;
 mod publish;
 mod ratchet;
 mod read;
+mod reseal;
 
 pub use hash::{query_hash, source_hash};
 pub use key::{BaselineKey, BaselineKeyError, SignatureCheck};
@@ -20,3 +21,4 @@ pub use metadata::{Metadata, Past, Thresholds, ThresholdsError};
 pub use publish::{Draft, PublishError, Published, Refused, publish};
 pub use ratchet::{RowChange, judged_rows, row_change};
 pub use read::{Baseline, BaselineError, Captures, Integrity, Reader};
+pub use reseal::{Reseal, reseal};

@@ -13,6 +13,7 @@ mod window;
 
 pub use captured::{CapturedRow, Retrieved};
 pub use line::write_line;
+pub(crate) use observe::chunk_number;
 pub use observe::{CapturePolicy, Observed, keys};
 pub use of_target::TargetCapture;
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};

@@ -193,7 +193,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
 }
 
 /// The contract has numbers for chunks: 53 bits of the hash of the id, which JSON holds exactly.
-fn chunk_number(chunk_id: &str) -> u64 {
+pub(crate) fn chunk_number(chunk_id: &str) -> u64 {
     let bytes = Hash::of(chunk_id.as_bytes()).0;
     let whole = u64::from_be_bytes([
         bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::erasure::ErasureCounts;
 use crate::named;
 use crate::page::{PageKind, Visibility};
 
@@ -146,6 +147,8 @@ pub struct PurgeBody {
     pub versions: u32,
     /// Whether the bytes have left the database files too.
     pub scrubbed: bool,
+    /// Records that were erased or changed besides the page.
+    pub erased: ErasureCounts,
 }
 
 /// What `history --json` prints: the versions of a page, oldest first.

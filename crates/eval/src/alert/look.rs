@@ -210,7 +210,7 @@ fn unwatched(suites: &[StoredSuite], board: &Board<'_>, now: Timestamp) -> Vec<C
     left.map(|known| withdrawn(known, now)).collect()
 }
 
-/// The run: whole, or its figures where a page that it named was purged.
+/// The run: whole, or its figures where its report was pruned.
 fn body_of(run: &SuiteRun) -> Option<SuiteRunBody> {
     let whole = run.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
     whole.or_else(|| {

@@ -13,7 +13,8 @@ use gbrain_core::format::calibration::{LabelCounts, PreviousThreshold, Threshold
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{
-    AnswerKind, NewThreshold, RerankScore, RerankThreshold, Store, StoreError, ThresholdStatus,
+    AnswerKind, ModelAnswer, NewThreshold, RerankScore, RerankThreshold, Store, StoreError,
+    ThresholdStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -150,8 +151,12 @@ impl Scoring<'_> {
                 return Err(Unheard::Said("the reranker did not score each passage".to_owned()));
             }
             let fresh = open.iter().zip(&said);
-            let answers: Vec<(Hash, String)> =
-                fresh.map(|(at, score)| (keys[*at], score.to_string())).collect();
+            let answer = |(at, score): (&usize, &f64)| ModelAnswer {
+                key: keys[*at],
+                body: score.to_string(),
+                pages: Some(vec![pairs[*at].document.clone()]),
+            };
+            let answers: Vec<ModelAnswer> = fresh.map(answer).collect();
             let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
             self.store.keep_model_answers(self.workspace, kind, &answers, now, until)?;
             open.iter().zip(said).for_each(|(at, score)| scores[*at] = Some(score));

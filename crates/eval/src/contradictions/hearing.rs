@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use gbrain_core::contradiction::prompt::{Prompt, schema};
 use gbrain_core::contradiction::rate::CANARIES_OF_EACH;
 use gbrain_core::contradiction::{
-    Canary, Docket, JudgeError, Judgement, Origin, Outcome, offline, parse,
+    Canary, Docket, JudgeError, Judgement, Origin, Outcome, Pair, offline, parse,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::repair::json_object;
 use gbrain_llm::{AskError, AskErrorKind, Asker, Chat, ModelRef, Schema, TOKEN_BYTES};
-use gbrain_store::{AnswerKind, Store, StoreError};
+use gbrain_store::{AnswerKind, ModelAnswer, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -193,18 +193,14 @@ impl<'a> Hearing<'a> {
         let (asker, model) = match self.judge {
             Judge::Model(asker, model) => (asker, model),
             Judge::Offline => {
-                let pair = match case.subject {
-                    Subject::Planted(place) => &self.planted[place].pair,
-                    Subject::Docketed(place) => &self.docket.pairs()[place].pair,
-                };
-                return Outcome::Judged(offline::judge(pair), Origin::Judge);
+                return Outcome::Judged(offline::judge(self.pair(case.subject)), Origin::Judge);
             }
         };
         let known = trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(error) = known.filter(|error| error.kind.is_final()) {
             return failed(error.kind);
         }
-        match self.ask(asker, model, &case.prompt) {
+        match self.ask(asker, model, case) {
             Ok(judgement) => Outcome::Judged(judgement, Origin::Judge),
             Err(Unjudged::Unreadable) => Outcome::Failed(JudgeError::ParseFail),
             Err(Unjudged::Unanswered(error)) => {
@@ -219,20 +215,38 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    fn ask(&self, asker: &Asker, model: &ModelRef, prompt: &Prompt) -> Result<Judgement, Unjudged> {
-        let chat = chat(prompt);
+    fn pair(&self, subject: Subject) -> &Pair {
+        match subject {
+            Subject::Planted(place) => &self.planted[place].pair,
+            Subject::Docketed(place) => &self.docket.pairs()[place].pair,
+        }
+    }
+
+    /// The pages that a judgement is made from; planted pairs are of no page.
+    fn pages(&self, subject: Subject) -> Vec<String> {
+        match subject {
+            Subject::Planted(_) => Vec::new(),
+            Subject::Docketed(_) => {
+                let Pair { a, b, .. } = self.pair(subject);
+                vec![a.key.to_string(), b.key.to_string()]
+            }
+        }
+    }
+
+    fn ask(&self, asker: &Asker, model: &ModelRef, case: &Case) -> Result<Judgement, Unjudged> {
+        let chat = chat(&case.prompt);
         let (said, _) = asker.chat(model, &chat).map_err(Unjudged::Unanswered)?;
         let answer = json_object(&said).map_err(|_| Unjudged::Unreadable)?;
         let judgement = parse(&answer).map_err(|_| Unjudged::Unreadable)?;
-        self.keep(&key(model, &chat), &answer);
+        self.keep(&key(model, &chat), &answer, self.pages(case.subject));
         Ok(judgement)
     }
 
     /// A store that can't keep it now is no reason to lose a judgement that was paid for.
-    fn keep(&self, key: &Hash, answer: &Value) {
+    fn keep(&self, key: &Hash, answer: &Value, pages: Vec<String>) {
         let Some(Memory { store, workspace, now, .. }) = &self.memory else { return };
         let until = now.saturating_add(KEEP).unwrap_or(Timestamp::MAX);
-        let answers = [(*key, answer.to_string())];
+        let answers = [ModelAnswer { key: *key, body: answer.to_string(), pages: Some(pages) }];
         let kind = AnswerKind::Contradiction;
         let _ = store.keep_model_answers(workspace, kind, &answers, *now, until);
     }

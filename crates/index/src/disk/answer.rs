@@ -16,8 +16,10 @@ use super::record::RecordError;
 use super::search::search;
 use super::top::{TopPages, Winner};
 use super::view::{DiskView, PlacedPage, place_of_handle};
+use gbrain_embed::Urgency;
+
 use crate::bm25::{PageTally, points};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, Urgency, VectorHit, View, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::Result;
 use crate::filter::admits_page;

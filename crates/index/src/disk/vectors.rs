@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::PageId;
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Passage, Urgency};
 use rustc_hash::FxHashMap;
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{Directory as _, OwnedBytes};
@@ -214,8 +214,11 @@ impl DiskView {
             }
             rows.push(row.unwrap_or_else(|| Row::nowhere(model.dims())));
         }
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for (place, vector) in places.into_iter().zip(model.embed(&texts)?) {
+        let passages: Vec<Passage<'_>> =
+            texts.iter().map(|(text, page): &(String, String)| Passage { text, page }).collect();
+        for (place, vector) in
+            places.into_iter().zip(model.embed_passages(&passages, Urgency::Work)?)
+        {
             rows[place] = Row::of(&vector);
         }
         Ok(rows)
@@ -238,14 +241,16 @@ impl DiskView {
     }
 
     /// What is embedded of a document; nothing of a deleted one, or of a page without chunks.
-    fn text_of(&self, segment: usize, doc: DocId) -> Result<Option<String>> {
+    /// What is embedded of a document, and its page.
+    fn text_of(&self, segment: usize, doc: DocId) -> Result<Option<(String, String)>> {
         let reader = &self.segments[segment];
         let columns = reader.columns().map_err(|e| self.error(e))?;
         let code = columns.code(doc).filter(|_| reader.is_alive(doc));
         let Some(code) = code else { return Ok(None) };
         let entry = self.entry_at(segment, doc - code.ordinal())?;
         let passage = self.passage_at(segment, doc)?;
-        Ok(Some(passage_text(&entry.title, &passage.section, &passage.text).into_owned()))
+        let text = passage_text(&entry.title, &passage.section, &passage.text).into_owned();
+        Ok(Some((text, entry.key.to_string())))
     }
 
     /// The first document of every live page of some segments.

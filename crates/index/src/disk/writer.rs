@@ -5,7 +5,7 @@ use std::thread;
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::FxHashMap;
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy, UserOperation};
 use tantivy::{IndexWriter, Term};
@@ -18,7 +18,7 @@ use super::pending::Pending;
 use super::settle::due;
 use super::vectors::Known;
 use super::view::DiskView;
-use crate::contract::{Corpus, Urgency, Writer};
+use crate::contract::{Corpus, Writer};
 use crate::error::Result;
 use crate::statistics::{Statistics, Totals};
 use crate::vectors::{Row, page_rows};

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::PageId;
 use gbrain_core::page::StoredPage;
 
-use crate::contract::{Corpus, Index, Urgency, View, Writer};
+use gbrain_embed::Urgency;
+
+use crate::contract::{Corpus, Index, View, Writer};
 use crate::error::{IndexError, Result};
 use crate::models::Models;
 use state::State;

@@ -6,13 +6,13 @@ use gbrain_core::chunk;
 use gbrain_core::id::PageId;
 use gbrain_core::page::StoredPage;
 use gbrain_core::text::name_key;
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::nearest::Packed;
 use super::words::{Posting, Words};
 use crate::bm25::{Form, length_code};
-use crate::contract::{Corpus, Urgency};
+use crate::contract::Corpus;
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::Result;
 use crate::models::Models;

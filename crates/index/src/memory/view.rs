@@ -6,12 +6,12 @@ use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::page::StoredPage;
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::FxHashMap;
 
 use super::state::{MemoryPage, State};
 use crate::bm25::{PageTally, Scorer, lists};
-use crate::contract::{ChunkHit, Corpus, Held, PageWords, Urgency, VectorHit, View, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
 use crate::entry::{LinkEntry, Named, PageEntry, Passage};
 use crate::error::{IndexError, Result};
 use crate::filter::{admits_page, admits_part};

@@ -19,9 +19,8 @@ use std::borrow::Cow;
 
 use gbrain_core::chunk;
 use gbrain_core::page::StoredPage;
-use gbrain_embed::Embedder;
+use gbrain_embed::{Embedder, Passage, Urgency};
 
-use crate::contract::Urgency;
 use crate::error::Result;
 
 pub(crate) use block::{BLOCK, Blocks, block_bytes};
@@ -42,12 +41,11 @@ pub(crate) fn page_rows(
     let chunks = page.chunks.iter().zip(texts);
     let passages: Vec<Cow<'_, str>> =
         chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
-    let passages: Vec<&str> = passages.iter().map(AsRef::as_ref).collect();
-    let vectors = match urgency {
-        Urgency::Work => model.embed(&passages),
-        Urgency::Answer => model.embed_promptly(&passages),
-    };
-    Ok(vectors?.iter().map(|vector| Row::of(vector)).collect())
+    let key = page.key.to_string();
+    let passages: Vec<Passage<'_>> =
+        passages.iter().map(|text| Passage { text, page: &key }).collect();
+    let vectors = model.embed_passages(&passages, urgency)?;
+    Ok(vectors.iter().map(|vector| Row::of(vector)).collect())
 }
 
 /// What is embedded of a passage: the title and the headings above it say what it is about.

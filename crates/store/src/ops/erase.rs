@@ -24,6 +24,7 @@ pub(super) fn page(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     key: &PageKey,
+    keys: &PurgeKeys,
     now: Timestamp,
 ) -> Result<Purged> {
     let mut ledger = workspaces::ledger(session, ws)?;
@@ -31,13 +32,14 @@ pub(super) fn page(
     let id = found.ok_or_else(|| StoreError::NotFound(key.clone()))?.id;
     let versions = past_versions(session, ws, key, id)?;
     rewrite_feed(session, ws, id, &versions)?;
-    forget::page(session, ws, key, id)?;
+    let erased = forget::page(session, ws, key, id, keys)?;
     session.execute(ERASE, &[ws.into(), id.0.into()])?;
     ledger.head = without_page(ledger.head, &versions);
     let change = ledger.record(ChangeOp::Purge, Some(id), None);
     workspaces::save(session, ws, &ledger, &[change], now)?;
     let count = u32::try_from(versions.len()).unwrap_or(u32::MAX);
-    Ok(Purged { versions: count, generation: change.head.generation, scrubbed: false })
+    let generation = change.head.generation;
+    Ok(Purged { versions: count, generation, scrubbed: false, erased })
 }
 
 fn past_versions(

@@ -3,17 +3,19 @@
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
+use serde_json::Value as Json;
 
 use super::{workspaces, write};
 use crate::driver::{Session, collect, first};
-use crate::judging::{AnswerKind, Run, RunKind};
+use crate::judging::{AnswerKind, ModelAnswer, Run, RunKind};
 use crate::{Result, row};
 
 const ANSWER: &str = "SELECT body FROM model_answers \
      WHERE workspace_id = $1 AND kind = $2 AND key = $3 AND expires_at > $4";
-const KEEP: &str = "INSERT INTO model_answers (workspace_id, kind, key, created_at, expires_at, body) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, key) DO UPDATE SET \
-     created_at = excluded.created_at, expires_at = excluded.expires_at, body = excluded.body";
+const KEEP: &str = "INSERT INTO model_answers (workspace_id, kind, key, created_at, expires_at, body, pages) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, key) DO UPDATE SET \
+     created_at = excluded.created_at, expires_at = excluded.expires_at, body = excluded.body, \
+     pages = excluded.pages";
 const FORGET: &str = "DELETE FROM model_answers WHERE workspace_id = $1 AND expires_at <= $2";
 const ADD_RUN: &str = "INSERT INTO eval_runs (workspace_id, kind, id, at, outcome, body) \
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (workspace_id, kind, id) DO NOTHING";
@@ -39,14 +41,17 @@ pub(super) fn keep(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     kind: AnswerKind,
-    answers: &[(Hash, String)],
+    answers: &[ModelAnswer],
     now: Timestamp,
     until: Timestamp,
 ) -> Result<()> {
     workspaces::ledger(session, ws)?;
     session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
-    for (key, body) in answers {
-        write::refuse_nul_in(body, || "an answer of a model".to_owned())?;
+    for ModelAnswer { key, body, pages } in answers {
+        let pages = pages.as_ref().map(|pages| Json::from(pages.clone()).to_string());
+        for text in std::iter::once(body).chain(&pages) {
+            write::refuse_nul_in(text, || "an answer of a model".to_owned())?;
+        }
         let params = [
             ws.into(),
             kind.name().into(),
@@ -54,6 +59,7 @@ pub(super) fn keep(
             now.as_millisecond().into(),
             until.as_millisecond().into(),
             body.as_str().into(),
+            pages.into(),
         ];
         session.execute(KEEP, &params)?;
     }

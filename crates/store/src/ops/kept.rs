@@ -85,10 +85,12 @@ pub(super) fn count(
     })
 }
 
-/// Lets at most so many of each go; how many it were.
+/// Erases at most so many of each; how many it were. Rows that another transaction is changing, such as a purge, are left
+/// to the next time: neither waits for the other.
 pub(super) fn prune(
     session: &mut dyn Session,
     ws: &WorkspaceId,
+    skip_locked: &str,
     until: Timestamp,
     parts: RunParts,
     most: usize,
@@ -99,7 +101,7 @@ pub(super) fn prune(
         let last = params.len();
         let sql = format!(
             "{erase} WHERE workspace_id = $1 AND id IN (SELECT id FROM {table} \
-             WHERE workspace_id = $1 AND {condition} ORDER BY id LIMIT ${last})"
+             WHERE workspace_id = $1 AND {condition} ORDER BY id LIMIT ${last} {skip_locked})"
         );
         session.execute(&sql, &params)
     })

@@ -36,6 +36,7 @@ mod write;
 use std::ops::ControlFlow;
 
 use gbrain_core::capture::{CaptureFailure, CaptureFields, StoredCapture};
+use gbrain_core::erasure::ErasedPage;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
@@ -49,7 +50,7 @@ use crate::driver::{Driver, Scope};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
-use crate::judging::{AnswerKind, Run, RunKind};
+use crate::judging::{AnswerKind, ModelAnswer, Run, RunKind};
 use crate::label::{Label, NewLabel};
 use crate::retrieval_log::NewRetrievalLog;
 use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLine};
@@ -157,8 +158,23 @@ impl<D: Driver> Store for D {
         self.write(ws, |session| write::restore(session, ws, key, now))
     }
 
-    fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged> {
-        let purged = self.write(ws, |session| erase::page(session, ws, key, now))?;
+    fn erased_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+    ) -> Result<Option<ErasedPage>> {
+        self.read(Scope::Workspace(ws), |session| forget::erased_page(session, ws, key, keys))
+    }
+
+    fn erase_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+        now: Timestamp,
+    ) -> Result<Purged> {
+        let purged = self.write(ws, |session| erase::page(session, ws, key, keys, now))?;
         Ok(Purged { scrubbed: self.scrub()?, ..purged })
     }
 
@@ -599,7 +615,7 @@ impl<D: Driver> Store for D {
         &self,
         ws: &WorkspaceId,
         kind: AnswerKind,
-        answers: &[(Hash, String)],
+        answers: &[ModelAnswer],
         now: Timestamp,
         until: Timestamp,
     ) -> Result<()> {

@@ -165,7 +165,9 @@ impl<D: Driver> Playbook for D {
         parts: RunParts,
         most: usize,
     ) -> Result<SuiteHistory> {
-        let prune = |session: &mut dyn Session| kept::prune(session, ws, until, parts, most);
+        let skip_locked = self.skip_locked();
+        let prune =
+            |session: &mut dyn Session| kept::prune(session, ws, skip_locked, until, parts, most);
         let pruned = self.write_beside(ws, prune)?;
         if pruned != SuiteHistory::default() {
             self.scrub()?;

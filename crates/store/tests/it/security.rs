@@ -16,7 +16,7 @@ use crate::fixture::*;
 use crate::jobs::{claim, new_job, open_jobs, other, try_claim};
 use crate::judgements::label;
 use crate::playbook::{due, new_run, one_of_each, send};
-use crate::spending::{charge, run};
+use crate::spending::{charge, run, unrecorded};
 use crate::tokens::new_token;
 
 /// A role with plain grants, dropped at the end.
@@ -87,7 +87,13 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
             let answer = format!("{n}");
             let key = Hash::of(own(&answer).as_bytes());
             store
-                .keep_model_answers(ws, AnswerKind::Expansion, &[(key, own("x"))], at(1), at(99))
+                .keep_model_answers(
+                    ws,
+                    AnswerKind::Expansion,
+                    &[unrecorded(key, &own("x"))],
+                    at(1),
+                    at(99),
+                )
                 .unwrap();
             store.add_run(ws, RunKind::Contradictions, &run(&own(&answer), 1)).unwrap();
             one_of_each(&*store, ws, &own(&format!("p{n}")));
@@ -296,9 +302,7 @@ fn serving_works_for_a_tenant() {
         assert!(store.settle(&workspace, &charged, &Settlement::Unknown, at(9)).unwrap());
         let key = Hash::of(b"key");
         let kind = AnswerKind::Expansion;
-        store
-            .keep_model_answers(&workspace, kind, &[(key, "x".to_owned())], at(9), at(10))
-            .unwrap();
+        store.keep_model_answers(&workspace, kind, &[unrecorded(key, "x")], at(9), at(10)).unwrap();
         assert!(store.add_run(&workspace, RunKind::QualityProbe, &run("r", 1)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }
@@ -406,7 +410,7 @@ fn one_workspace(db: &Database) -> Box<dyn Store> {
     store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
     write(&*store, &[&full("a", "x")], 1);
     let key = Hash::of(b"judged");
-    let answers = [(key, "{}".to_owned())];
+    let answers = [unrecorded(key, "{}")];
     for kind in [AnswerKind::Contradiction, AnswerKind::Expansion] {
         store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
     }

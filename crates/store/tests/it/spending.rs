@@ -3,8 +3,10 @@
 use gbrain_core::hash::Hash;
 use gbrain_core::money::Usd;
 use gbrain_store::{
-    AnswerKind, Budget, ChargeState, NewCharge, Run, RunKind, Settlement, Store, StoreError,
+    AnswerKind, Budget, ChargeState, ModelAnswer, NewCharge, Run, RunKind, Settlement, Store,
+    StoreError,
 };
+use serde_json::json;
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -19,6 +21,12 @@ on_both_engines! {
     answers_are_kept_until_their_end,
     runs_are_kept_once,
     a_purged_page_takes_what_was_said_of_it,
+    only_answers_of_the_page_go_and_those_that_do_not_say,
+}
+
+/// An answer that does not say which pages it was made from.
+pub(crate) fn unrecorded(key: Hash, body: &str) -> ModelAnswer {
+    ModelAnswer { key, body: body.to_owned(), pages: None }
 }
 
 /// A charge against a budget with a cap, both in billionths.
@@ -194,7 +202,7 @@ fn answers_are_kept_until_their_end(db: &Database) {
     let (kind, key) = (AnswerKind::Contradiction, Hash::of(b"pair"));
     let get = |second| store.model_answers(&ws(), kind, &[key], at(second)).unwrap().remove(0);
     let keep = |key: Hash, body: &str, now, until| {
-        store.keep_model_answers(&ws(), kind, &[(key, body.to_owned())], at(now), at(until))
+        store.keep_model_answers(&ws(), kind, &[unrecorded(key, body)], at(now), at(until))
     };
     assert_eq!(get(1), None);
     keep(key, "one", 1, 10).unwrap();
@@ -227,18 +235,51 @@ fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
     let store = db.open();
     write(&*store, &[&plain("people/a_b", "one"), &plain("people/axb", "two")], 1);
     let kind = RunKind::Contradictions;
-    for slug in ["people/a_b", "people/axb"] {
-        store.add_run(&ws(), kind, &run(slug, 1)).unwrap();
+    let member = |slug: &str| json!({ "source_id": "default", "slug": slug, "text": format!("says {slug}") });
+    let report = |a: &str, b: &str| {
+        let finding = json!({ "pair_id": "p", "a": member(a), "b": member(b), "axis": "x" });
+        json!({ "verdict": "fail", "findings": [finding], "hot_pages": [] }).to_string()
+    };
+    let own = Run { body: report("people/a_b", "people/axb"), ..run("own", 1) };
+    let other = Run { body: report("people/axb", "people/axb"), ..run("other", 1) };
+    for run in [&own, &other] {
+        store.add_run(&ws(), kind, run).unwrap();
     }
-    let probe = run("people/a_b", 1);
+    let probe = Run { body: own.body.clone(), ..run("probe", 1) };
     store.add_run(&ws(), RunKind::QualityProbe, &probe).unwrap();
-    let key = Hash::of(b"pair");
-    let kept = [(key, "x".to_owned())];
-    store.keep_model_answers(&ws(), AnswerKind::Expansion, &kept, at(1), at(99)).unwrap();
-    store.purge_page(&ws(), &crate::fixture::key("people/a_b"), at(2)).unwrap();
-    assert_eq!(store.runs(&ws(), kind, at(0), 9).unwrap(), [run("people/axb", 1)]);
+    let purged = store.purge_page(&ws(), &crate::fixture::key("people/a_b"), at(2)).unwrap();
+    assert_eq!(purged.erased.contradiction_reports, 1);
+    let runs = store.runs(&ws(), kind, at(0), 9).unwrap();
+    assert!(runs.contains(&other), "a run without the page stays as it is");
+    let erased = &runs.iter().find(|run| run.id == "own").unwrap().body;
+    assert!(!erased.contains("people/a_b") && erased.contains("says people/axb"), "{erased}");
+    assert!(erased.contains(r#""verdict":"fail""#));
     let probes = store.runs(&ws(), RunKind::QualityProbe, at(0), 9).unwrap();
     assert_eq!(probes, [probe], "its questions are its own");
-    let answers = store.model_answers(&ws(), AnswerKind::Expansion, &[key], at(2)).unwrap();
-    assert_eq!(answers, [None]);
+    assert_sound(&*store);
+}
+
+fn only_answers_of_the_page_go_and_those_that_do_not_say(db: &Database) {
+    let store = db.open();
+    write(&*store, &[&plain("a", "one"), &plain("ab", "two")], 1);
+    let of = |name: &str, pages: Option<&[&str]>| ModelAnswer {
+        key: Hash::of(name.as_bytes()),
+        body: name.to_owned(),
+        pages: pages.map(|pages| pages.iter().map(|page| (*page).to_owned()).collect()),
+    };
+    let answers = [
+        of("own", Some(&["default::a", "default::ab"])),
+        of("longer", Some(&["default::ab"])),
+        of("another source", Some(&["wiki::a"])),
+        of("query", Some(&[])),
+        of("old", None),
+    ];
+    let kind = AnswerKind::Contradiction;
+    store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
+    let purged = store.purge_page(&ws(), &key("a"), at(2)).unwrap().erased;
+    assert_eq!((purged.model_answers, purged.model_answers_without_pages), (1, 1));
+    let keys: Vec<Hash> = answers.iter().map(|answer| answer.key).collect();
+    let left = store.model_answers(&ws(), kind, &keys, at(3)).unwrap();
+    let left: Vec<&str> = left.iter().map(|one| one.as_deref().unwrap_or("gone")).collect();
+    assert_eq!(left, ["gone", "longer", "another source", "query", "gone"]);
 }

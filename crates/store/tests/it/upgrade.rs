@@ -40,13 +40,14 @@ const APPLIED: &str = "INSERT INTO gbrain_migrations VALUES (1, 'initial', 17948
 /// What a database of schema 5 lacks.
 const BACK_TO_SCHEMA_5: &str = "DROP VIEW braintrust_queries; DROP VIEW eval_contradictions_cache; \
      DROP TABLE eval_windows; ALTER TABLE rerank_thresholds DROP COLUMN scores; \
+     ALTER TABLE model_answers DROP COLUMN pages; \
      DELETE FROM gbrain_migrations WHERE number > 5";
 /// On PostgreSQL too.
 const BACK_TO_SCHEMA_5_ON_POSTGRES: &str = "DROP TRIGGER single_workspace ON workspaces; \
      DROP FUNCTION gbrain_note_single_workspace; DROP FUNCTION gbrain_single_workspace CASCADE; \
      DELETE FROM meta WHERE key = 'single_workspace'";
 
-/// Makes a database of schema 6 one of schema 5.
+/// Makes a database of the present schema one of schema 5.
 pub(crate) fn back_to_schema_5(db: &Database) {
     db.raw(BACK_TO_SCHEMA_5).unwrap();
     if let Database::Postgres { .. } = db {

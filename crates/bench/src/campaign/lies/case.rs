@@ -52,11 +52,13 @@ pub enum Class {
     ForgedSetting,
     /// Queries are of another workspace, or of pages that are not there.
     ForeignQueries,
+    /// A purge would make something look better than it was measured.
+    Purge,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -78,6 +80,7 @@ impl Class {
         Self::Silence,
         Self::ForgedSetting,
         Self::ForeignQueries,
+        Self::Purge,
     ];
 
     /// The name that reports and flags use.
@@ -104,6 +107,7 @@ impl Class {
             Self::Silence => "silence",
             Self::ForgedSetting => "forged_setting",
             Self::ForeignQueries => "foreign_queries",
+            Self::Purge => "purge",
         }
     }
 }

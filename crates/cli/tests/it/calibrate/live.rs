@@ -44,7 +44,9 @@ fn queries_are_logged_while_capture_is_on() {
         assert_eq!(body["lexical_ids"], json!(["default::people/ada"]));
         // Whoever has a page erased has its name erased from the log.
         home.ok(&["purge", "people/ada", "--yes"]);
-        assert_eq!(logs(&home)[0].fields.body, None);
+        let erased = body_of(&logs(&home)[0]);
+        assert_eq!(erased["result_ids"], json!(["default::[purged-1]"]));
+        assert_eq!(erased["lexical_ids"], json!(["default::[purged-1]"]));
         home.ok(&["eval", "prune", "--older-than", "0d"]);
         assert_eq!(logs(&home).len(), 0);
     }
