@@ -11,6 +11,7 @@ use gbrain_core::id::Generation;
 use gbrain_index::{Corpus, Index, IndexError, View, Writer};
 use gbrain_store::ChangeBatch;
 
+use crate::damage::is_replaceable;
 use crate::import::ImportProgress;
 use crate::{Brain, BrainError};
 
@@ -74,17 +75,27 @@ impl Brain {
     /// A view of the newest corpus. When another process is indexing and does not finish soon, an
     /// older one.
     pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
-        let view = self.index.view()?;
+        match self.newest_view(progress) {
+            Err(BrainError::Index(error)) if is_replaceable(&error) => {
+                self.replace_index(&error)?;
+                self.newest_view(progress)
+            }
+            other => other,
+        }
+    }
+
+    fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+        let view = self.index().view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
             return Ok(Fresh { view, behind: 0, head: head.generation });
         }
         match self.catch_up(ANSWER_WAIT, progress) {
             Ok(corpus) => {
-                Ok(Fresh { view: self.index.view()?, behind: 0, head: corpus.generation })
+                Ok(Fresh { view: self.index().view()?, behind: 0, head: corpus.generation })
             }
             Err(BrainError::Index(IndexError::Busy { .. })) => {
-                let view = self.index.view()?;
+                let view = self.index().view()?;
                 let behind = head.generation.0 - view.corpus().generation.0;
                 Ok(Fresh { view, behind: behind.max(0), head: head.generation })
             }
@@ -98,7 +109,7 @@ impl Brain {
         wait: Duration,
         progress: OnProgress<'_>,
     ) -> Result<Corpus, BrainError> {
-        let mut writer = patient_writer(self.index.as_ref(), wait, progress)?;
+        let mut writer = patient_writer(self.index().as_ref(), wait, progress)?;
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
         Ok(corpus)
@@ -111,7 +122,7 @@ impl Brain {
         progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Corpus, BrainError> {
         let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
-        let mut writer = patient_writer(self.index.as_ref(), WORK_WAIT, progress)?;
+        let mut writer = patient_writer(self.index().as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
         let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
         writer.settle()?;
@@ -120,7 +131,7 @@ impl Brain {
 
     /// The state of the index as it is on disk.
     pub fn index_report(&self) -> Result<IndexReport, BrainError> {
-        let generation = self.index.view()?.corpus().generation.0;
+        let generation = self.index().view()?.corpus().generation.0;
         Ok(IndexReport { generation, bytes: self.index_path.as_deref().map_or(0, directory_bytes) })
     }
 
@@ -186,7 +197,7 @@ impl Brain {
     }
 
     fn follow_until(&self, stop: &AtomicBool) -> Result<(), BrainError> {
-        let mut writer = match self.index.writer(Duration::ZERO) {
+        let mut writer = match self.index().writer(Duration::ZERO) {
             Ok(writer) => writer,
             // Somebody else is indexing; what is left is done at the end.
             Err(IndexError::Busy { .. }) => return Ok(()),

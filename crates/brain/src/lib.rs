@@ -8,6 +8,7 @@
 mod assist;
 pub mod capture;
 pub mod cpu;
+mod damage;
 mod error;
 mod freshness;
 pub mod import;
@@ -21,14 +22,14 @@ pub mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
-use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models};
+use gbrain_index::{DiskIndex, Index, MemoryIndex, Models};
 use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
@@ -87,7 +88,9 @@ pub struct WorkspaceOptions {
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
     store: Arc<dyn Store>,
-    index: Arc<dyn Index>,
+    index: RwLock<Arc<dyn Index>>,
+    /// What was wrong with an index that was replaced.
+    notice: Mutex<Option<String>>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
     models: Models,
@@ -113,15 +116,16 @@ impl Brain {
         let WorkspaceOptions { index, index_dir, workspace, models } = options;
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&workspace)?;
-        let (index, index_path): (Arc<dyn Index>, _) = match index {
-            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None),
+        let (index, index_path, notice): (Arc<dyn Index>, _, _) = match index {
+            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None, None),
             IndexKind::Disk => {
                 let path = index_path(&index_dir, store.identity(), &workspace);
-                let index = open_disk(&path, store.identity(), &models)?;
-                (Arc::new(index), Some(path))
+                let (index, notice) = open_disk(&path, store.identity(), &models)?;
+                (Arc::new(index), Some(path), notice)
             }
         };
-        Ok(Self { store, index, index_path, workspace, models, sources: Mutex::default() })
+        let (index, notice) = (RwLock::new(index), Mutex::new(notice));
+        Ok(Self { store, index, notice, index_path, workspace, models, sources: Mutex::default() })
     }
 
     /// The store.
@@ -228,11 +232,17 @@ fn past_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open_disk(path: &Path, identity: &str, models: &Models) -> Result<DiskIndex, BrainError> {
+/// Opens an index, or an empty one in place of one that can't be read; with what was wrong with that.
+fn open_disk(
+    path: &Path,
+    identity: &str,
+    models: &Models,
+) -> Result<(DiskIndex, Option<String>), BrainError> {
     match DiskIndex::open(path, identity, models.clone(), OPEN_WAIT) {
-        Ok(index) => Ok(index),
-        Err(IndexError::Stale { .. } | IndexError::Corrupt { .. }) => {
-            Ok(DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?)
+        Ok(index) => Ok((index, None)),
+        Err(error) if damage::is_replaceable(&error) => {
+            let made = DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?;
+            Ok((made, damage::notice(&error)))
         }
         Err(error) => Err(error.into()),
     }

@@ -41,7 +41,7 @@ pub fn gbrain() -> ExitCode {
     };
     let terminal = Terminal::new(args.global.json, args.global.quiet);
     match run_in(args, &terminal, &Environment::of_process()) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
             Exit::NoVerdict.into()
@@ -59,9 +59,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let refused = CliError::usage(first.trim_start_matches("error: "));
         Terminal::new(true, true).json(&refused.to_json());
     }
-    // A reader that has gone away is no reason to fail.
-    let _ = error.print();
-    exit.into()
+    let terminal = Terminal::new(false, true);
+    terminal.record(error.print());
+    terminal.exit(exit).into()
 }
 
 /// Runs one command in an environment; the demo runs its steps through here too.

@@ -113,7 +113,11 @@ impl Context<'_> {
             workspace: workspace.clone(),
             models: models(&self.home)?.of(&store, workspace)?,
         };
-        Ok(Brain::with_store(store, options)?)
+        let brain = Brain::with_store(store, options)?;
+        if let Some(notice) = brain.take_index_notice() {
+            self.terminal.warn(notice);
+        }
+        Ok(brain)
     }
 }
 

@@ -105,7 +105,7 @@ pub fn eva() -> ExitCode {
     let root = args.global.root.as_deref();
     let context = Context { terminal: &terminal, root, now: Timestamp::now() };
     match run(&context, &args.command) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
             Exit::NoVerdict.into()
