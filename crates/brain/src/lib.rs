@@ -33,6 +33,8 @@ use gbrain_index::{DiskIndex, Index, MemoryIndex, Models};
 use gbrain_store::{Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
+pub use gbrain_index::is_reading_files;
+
 pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};

@@ -66,6 +66,10 @@ const REFUTED: u8 = 3;
 
 /// The program `kick`.
 pub fn kick() -> ExitCode {
+    crate::guarded(run_kick)
+}
+
+fn run_kick() -> ExitCode {
     let matches = match KickArgs::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return crate::usage(&error),

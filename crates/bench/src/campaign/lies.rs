@@ -11,10 +11,13 @@ pub mod baselines;
 pub mod captures;
 pub mod case;
 pub mod comparisons;
+pub mod damage;
 pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod mistakes;
+pub mod outputs;
 pub mod results;
 pub mod samples;
 pub mod scene;
@@ -188,6 +191,9 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(stores::clocks());
     cases.extend(stores::ratchets());
     cases.extend(slugs::cases());
+    cases.extend(outputs::cases());
+    cases.extend(damage::cases());
+    cases.extend(mistakes::cases());
     Ok(cases)
 }
 

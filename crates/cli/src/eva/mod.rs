@@ -97,6 +97,10 @@ impl Context<'_> {
 
 /// The program `eva`.
 pub fn eva() -> ExitCode {
+    crate::guarded(run_eva)
+}
+
+fn run_eva() -> ExitCode {
     let args = match EvaArgs::try_parse() {
         Ok(args) => args,
         Err(error) => return crate::usage(&error),

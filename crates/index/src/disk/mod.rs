@@ -27,6 +27,7 @@ mod view;
 mod window;
 mod writer;
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -323,10 +324,21 @@ fn check_files(dir: &Path, index: &tantivy::Index, verified: &mut Verified) -> R
     Err(IndexError::Busy { waited: Duration::ZERO })
 }
 
+thread_local! {
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread reads files that may be damaged: a panic is then caught, told as damage, and nothing to report.
+pub fn is_reading_files() -> bool {
+    READING.get()
+}
+
 /// Runs what reads the files of an index. tantivy panics on some of what checksums do not cover, such as a `meta.json`
 /// that contradicts its segments: that is damage too.
 fn without_panic<T>(dir: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let outer = READING.replace(true);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    READING.set(outer);
     caught.unwrap_or_else(|_| Err(integrity::damaged(dir, META, "it contradicts its segments")))
 }
 

@@ -38,11 +38,17 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
+    /// A report could not be written.
+    UnwrittenReport,
+    /// A file of the index was damaged.
+    DamagedIndex,
+    /// An argument has a mistake in it.
+    MistypedArgument,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -57,6 +63,9 @@ impl Class {
         Self::SkewedClock,
         Self::BankedLoss,
         Self::HostileSlug,
+        Self::UnwrittenReport,
+        Self::DamagedIndex,
+        Self::MistypedArgument,
     ];
 
     /// The name that reports and flags use.
@@ -76,6 +85,9 @@ impl Class {
             Self::SkewedClock => "skewed_clock",
             Self::BankedLoss => "banked_loss",
             Self::HostileSlug => "hostile_slug",
+            Self::UnwrittenReport => "unwritten_report",
+            Self::DamagedIndex => "damaged_index",
+            Self::MistypedArgument => "mistyped_argument",
         }
     }
 }
