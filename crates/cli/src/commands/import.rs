@@ -51,7 +51,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
     if args.background {
         return start_job(context, args);
     }
-    let brain = context.brain()?;
+    let brain = context.brain_to_fill()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
     let options =
@@ -159,12 +159,8 @@ fn report(terminal: &Terminal, summary: &ImportSummary) {
         terminal.json(&wire::imported(summary));
         return;
     }
-    let passed_over = match skipped.values().sum::<usize>() {
-        0 => String::new(),
-        count => format!(", {count} passed over"),
-    };
     terminal.line(format!(
-        "{added} added, {changed} changed, {unchanged} unchanged, {deleted} deleted, {} failed{passed_over}",
+        "{added} added, {changed} changed, {unchanged} unchanged, {deleted} deleted, {} failed",
         failed.len()
     ));
 }

@@ -97,6 +97,13 @@ impl Context<'_> {
         self.brain_with(OpenMode::Use, IndexKind::Disk)
     }
 
+    /// Opens the brain for a command that brings pages: a brain that does not exist is made without a word.
+    pub(crate) fn brain_to_fill(&self) -> Result<Brain, CliError> {
+        self.home.create()?;
+        let store = gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?;
+        self.brain_in(store.into(), IndexKind::Disk)
+    }
+
     /// Opens the brain with a choice of index, or making the schema.
     pub(crate) fn brain_with(&self, mode: OpenMode, index: IndexKind) -> Result<Brain, CliError> {
         match mode {

@@ -1,6 +1,7 @@
 //! What can't be written is no success: stdout that is full, reports into devices, pipes and links.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -281,4 +282,31 @@ fn an_unfinished_report_leaves_the_old_one() {
     let ran = home.run(&gate);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
     assert!(ran.stderr.contains("two flags"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_mcp_client_that_gets_no_answer_is_no_success() {
+    let home = Home::sqlite();
+    home.ok(&["init"]);
+    let begin = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    });
+    let run = |stdout: Stdio| {
+        let mut command = home.command(&["mcp"]);
+        command.stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(format!("{begin}\n").as_bytes()).unwrap();
+        drop(input);
+        Ran::of(child.wait_with_output().unwrap())
+    };
+    let answered = run(Stdio::piped());
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    assert!(answered.stdout.contains("protocolVersion"), "{}", answered.stdout);
+    let unanswered = run(full().into());
+    assert_eq!(unanswered.code, Some(2), "{}", unanswered.stderr);
 }

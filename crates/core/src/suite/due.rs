@@ -106,15 +106,22 @@ pub struct Due {
     pub at: Timestamp,
 }
 
+/// A clock that moved a cursor further ahead than this is wrong.
+const WRONG_CLOCK: SignedDuration = SignedDuration::from_hours(24);
+
 /// Whether a schedule or an interval is due. A cursor is the moment that was fired last, in milliseconds;
 /// a new trigger starts at the moment it was enabled.
 ///
-/// A cursor that is further in the future than clocks differ was moved by a clock that is wrong. Waiting for it would
-/// skip runs, so that the trigger is due and its cursor comes back. A scheduled time that was fired before has the same
-/// key and is not run again.
+/// A cursor that is more than a day, or more than its interval, in the future was moved by a clock that is wrong. Waiting
+/// for it would skip runs, so that the trigger is due and its cursor comes back. A scheduled time that was fired before
+/// has the same key and is not run again.
 pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<Due> {
     let last = Timestamp::from_millisecond(cursor).ok()?;
-    let is_ahead = last.duration_since(now) > CLOCK_SKEW;
+    let ahead = last.duration_since(now);
+    let is_ahead = match trigger {
+        Trigger::Every(interval) => last > interval.after(now) || ahead > WRONG_CLOCK,
+        _ => ahead > WRONG_CLOCK,
+    };
     let at = match trigger {
         Trigger::Cron(cron) => cron.until(now).filter(|at| is_ahead || *at > last)?,
         Trigger::Every(_) if is_ahead => now,
@@ -205,9 +212,12 @@ mod tests {
     #[test]
     fn a_clock_that_is_behind_repeats_no_run() {
         let last = "2026-11-08T02:00:00Z";
-        for now in ["2026-11-08T01:59:58Z", "2026-11-08T01:58:00Z", "2026-11-08T02:00:00Z"] {
+        for now in ["2026-11-08T01:59:58Z", "2026-11-07T03:00:00Z", "2026-11-08T02:00:00Z"] {
             check(&sundays(), last, now, None);
         }
+        let hourly = Trigger::Every(Interval::For(SignedDuration::from_hours(1)));
+        check(&hourly, last, "2026-11-08T01:10:00Z", None);
+        check(&hourly, last, "2026-11-08T00:30:00Z", Some("2026-11-08T00:30:00Z"));
         // Further behind: the week before is named again, and its key was recorded when it was run.
         let due = timed(&sundays(), moment(last).as_millisecond(), moment("2026-11-05T00:00:00Z"));
         let before = moment("2026-10-25T02:00:00Z").as_millisecond();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_core::fault::Fault;
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::Format;
@@ -282,12 +283,15 @@ fn a_gate_counts_when_its_result_is_kept() {
 /// A baseline of one row that a caller over a wire asked, without the hash that would show an edit.
 fn unhashed_baseline(site: &Site) {
     site.put("boats", "boats at the quay");
+    let query_hash = Hash::of(b"boats").short();
+    let source_hash = Hash::of(query_hash.as_bytes()).to_hex();
     let metadata = json!({
-        "_kind": "baseline_metadata", "schema_version": 1, "label": "old", "source_hash": "",
-        "thresholds": {}, "published_at": "2026-05-01T00:00:00Z", "row_count": 1,
+        "_kind": "baseline_metadata", "schema_version": 1, "label": "old", "source_hash": source_hash,
+        "thresholds": { "jaccard": 0.8, "top1": 0.8, "latency_multiplier": 2.0 },
+        "published_at": "2026-05-01T00:00:00Z", "row_count": 1,
     });
     let row = json!({
-        "schema_version": 1, "id": 1, "tool_name": "search", "query": "boats",
+        "schema_version": 1, "id": 1, "tool_name": "search", "query": "boats", "query_hash": query_hash,
         "retrieved_slugs": ["boats"], "source_ids": ["default"], "latency_ms": 3.0,
         "created_at": "2026-05-01T00:00:00Z", "remote": true,
     });

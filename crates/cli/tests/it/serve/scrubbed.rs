@@ -29,7 +29,7 @@ fn every_text_of_a_request_over_http_and_mcp_is_scrubbed() {
         std::fs::write(home.path().join("config.json"), config).unwrap();
         home.put("a", "a page about the harbour");
         let admin = token(&home, "admin");
-        let server = Server::start(&home, &["--port", "0"]);
+        let server = Server::start(&home, &[]);
         let mut wanted = 0;
         for path in ["/v1/query", "/v1/search"] {
             let reply = server.send(&Call::json("POST", path, &asked("http")).token(&admin));
@@ -50,7 +50,7 @@ fn every_text_of_a_request_over_http_and_mcp_is_scrubbed() {
         let exported = home.ok(&["eval", "export"]);
         assert_eq!(exported.lines().count(), wanted, "{exported}");
         assert_eq!(leak(&exported), None, "{exported}");
-        let server = Server::start(&home, &["--port", "0"]);
+        let server = Server::start(&home, &[]);
         let streamed = server.send(&Call::get("/v1/captures").token(&admin)).text();
         server.stop();
         assert!(streamed.contains("harbour"), "what is not personal stays: {streamed}");
