@@ -13,6 +13,7 @@ use gbrain_embed::EmbedError;
 use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
 use gbrain_store::{ChangeBatch, Head};
 
+use crate::damage::is_replaceable;
 use crate::import::ImportProgress;
 use crate::retrieve::reason_of;
 use crate::stale::{Hidden, StaleView};
@@ -94,7 +95,17 @@ impl Brain {
     /// A view of the newest corpus. When another process is indexing and does not finish soon, or a remote
     /// embedder does not answer, an older one.
     pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
-        let view = self.index.view()?;
+        match self.newest_view(progress) {
+            Err(BrainError::Index(error)) if is_replaceable(&error) => {
+                self.replace_index(&error)?;
+                self.newest_view(progress)
+            }
+            other => other,
+        }
+    }
+
+    fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+        let view = self.index().view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
             return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
@@ -105,7 +116,7 @@ impl Brain {
         let started = Instant::now();
         match self.catch_up(ANSWER_WAIT, Urgency::Answer, progress) {
             Ok(corpus) => Ok(Fresh {
-                view: self.index.view()?,
+                view: self.index().view()?,
                 behind: 0,
                 degraded: None,
                 head: corpus.generation,
@@ -121,7 +132,7 @@ impl Brain {
 
     /// What the index holds, without the pages that changed their readers since.
     fn stale_view(&self, head: Head, reason: Option<&'static str>) -> Result<Fresh, BrainError> {
-        let view = self.index.view()?;
+        let view = self.index().view()?;
         let corpus = view.corpus();
         let behind = (head.generation.0 - corpus.generation.0).max(0);
         let degraded = reason.map(|reason| Degraded { stage: INDEX, reason });
@@ -166,7 +177,7 @@ impl Brain {
         urgency: Urgency,
         progress: OnProgress<'_>,
     ) -> Result<Corpus, BrainError> {
-        let mut writer = patient_writer(self.index.as_ref(), wait, progress)?;
+        let mut writer = patient_writer(self.index().as_ref(), wait, progress)?;
         writer.set_urgency(urgency);
         let corpus = self.follow_feed(writer.as_mut(), progress)?;
         writer.settle()?;
@@ -180,7 +191,7 @@ impl Brain {
         progress: &dyn Fn(i64, i64) -> P,
     ) -> Result<Corpus, BrainError> {
         let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
-        let mut writer = patient_writer(self.index.as_ref(), WORK_WAIT, progress)?;
+        let mut writer = patient_writer(self.index().as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
         let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
         writer.settle()?;
@@ -189,7 +200,7 @@ impl Brain {
 
     /// The state of the index as it is on disk.
     pub fn index_report(&self) -> Result<IndexReport, BrainError> {
-        let generation = self.index.view()?.corpus().generation.0;
+        let generation = self.index().view()?.corpus().generation.0;
         Ok(IndexReport { generation, bytes: self.index_path.as_deref().map_or(0, directory_bytes) })
     }
 
@@ -259,7 +270,7 @@ impl Brain {
     }
 
     fn follow_until(&self, stop: &AtomicBool) -> Result<(), BrainError> {
-        let mut writer = match self.index.writer(Duration::ZERO) {
+        let mut writer = match self.index().writer(Duration::ZERO) {
             Ok(writer) => writer,
             // Somebody else is indexing; what is left is done at the end.
             Err(IndexError::Busy { .. }) => return Ok(()),

@@ -8,6 +8,7 @@
 mod assist;
 pub mod capture;
 pub mod cpu;
+mod damage;
 mod error;
 mod freshness;
 pub mod import;
@@ -23,19 +24,21 @@ pub mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use gbrain_core::config;
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
-use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, Models};
+use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, Models};
 use gbrain_store::{Head, Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
 use freshness::Outage;
 use stale::Hidden;
+
+pub use gbrain_index::is_reading_files;
 
 pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
@@ -93,7 +96,9 @@ pub struct WorkspaceOptions {
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
     store: Arc<dyn Store>,
-    index: Arc<dyn Index>,
+    index: RwLock<Arc<dyn Index>>,
+    /// What was wrong with an index that was replaced.
+    notice: Mutex<Option<String>>,
     index_path: Option<PathBuf>,
     workspace: WorkspaceId,
     models: Models,
@@ -126,8 +131,8 @@ impl Brain {
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&workspace)?;
         let mut was_interrupted = false;
-        let (index, index_path): (Arc<dyn Index>, _) = match index {
-            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None),
+        let (index, index_path, notice): (Arc<dyn Index>, _, _) = match index {
+            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None, None),
             IndexKind::Disk => {
                 let path = index_path(&index_dir, store.identity(), &workspace);
                 let identity = store.identity();
@@ -136,22 +141,24 @@ impl Brain {
                     Ok(DiskIndex::replace(&path, identity, models.clone(), OPEN_WAIT)?)
                 })?;
                 was_interrupted = replaced.is_some();
-                let index = replaced.map_or_else(|| open_disk(&path, identity, &models), Ok)?;
-                (Arc::new(index), Some(path))
+                let (index, notice) = match replaced {
+                    Some(index) => (index, None),
+                    None => open_disk(&path, identity, &models)?,
+                };
+                (Arc::new(index), Some(path), notice)
             }
         };
-        let sources = Mutex::default();
-        let (outage, hidden) = (Mutex::default(), Mutex::default());
         Ok(Self {
             store,
-            index,
+            index: RwLock::new(index),
+            notice: Mutex::new(notice),
             index_path,
             workspace,
             models,
             was_interrupted,
-            sources,
-            outage,
-            hidden,
+            sources: Mutex::default(),
+            outage: Mutex::default(),
+            hidden: Mutex::default(),
         })
     }
 
@@ -260,11 +267,17 @@ fn past_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open_disk(path: &Path, identity: &str, models: &Models) -> Result<DiskIndex, BrainError> {
+/// Opens an index, or an empty one in place of one that can't be read; with what was wrong with that.
+fn open_disk(
+    path: &Path,
+    identity: &str,
+    models: &Models,
+) -> Result<(DiskIndex, Option<String>), BrainError> {
     match DiskIndex::open(path, identity, models.clone(), OPEN_WAIT) {
-        Ok(index) => Ok(index),
-        Err(IndexError::Stale { .. } | IndexError::Corrupt { .. }) => {
-            Ok(DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?)
+        Ok(index) => Ok((index, None)),
+        Err(error) if damage::is_replaceable(&error) => {
+            let made = DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?;
+            Ok((made, damage::notice(&error)))
         }
         Err(error) => Err(error.into()),
     }

@@ -35,9 +35,9 @@ impl VectorReport {
 impl Brain {
     /// Which vectors the index holds.
     pub fn vector_report(&self) -> Result<VectorReport, BrainError> {
-        let view = self.index.view()?;
+        let view = self.index().view()?;
         let held = view.vector_model().map(str::to_owned);
-        let (made, total) = self.index.wanted_vectors()?;
+        let (made, total) = self.index().wanted_vectors()?;
         Ok(VectorReport {
             is_searchable: held.as_deref().is_some_and(|id| self.models.find(id).is_some()),
             held,
@@ -50,7 +50,7 @@ impl Brain {
     /// Makes the vectors of the wanted model for everything, beside those that are searched.
     pub fn make_wanted_vectors(&self, progress: &dyn Fn(u64, u64)) -> Result<(), BrainError> {
         self.catch_up(WORK_WAIT, Urgency::Work, &|_, _| Ok(()))?;
-        Ok(self.index.make_wanted_vectors(progress)?)
+        Ok(self.index().make_wanted_vectors(progress)?)
     }
 
     /// The same corpus with vectors of the wanted model, in memory: what queries will give after the
@@ -68,7 +68,7 @@ impl Brain {
 
     /// Switches to the vectors of the wanted model, in one commit; makes what is missing of them.
     pub fn adopt_wanted_vectors(&self) -> Result<VectorReport, BrainError> {
-        let mut writer = self.index.writer(WORK_WAIT)?;
+        let mut writer = self.index().writer(WORK_WAIT)?;
         writer.adopt_wanted_model()?;
         writer.settle()?;
         drop(writer);

@@ -149,7 +149,7 @@ impl Brain {
         Ok(match on_disk {
             None => Arc::new(MemoryIndex::new(self.models.clone())),
             Some(path) => {
-                Arc::new(open_disk(&past_path(path), self.store().identity(), &self.models)?)
+                Arc::new(open_disk(&past_path(path), self.store().identity(), &self.models)?.0)
             }
         })
     }

@@ -255,7 +255,7 @@ fn source_figures(stats: &SourceStats) -> SourceFigures<'_> {
 
 /// What an import did.
 pub fn imported(summary: &ImportSummary) -> ImportBody {
-    let ImportSummary { added, changed, unchanged, deleted, failed, warnings } = summary;
+    let ImportSummary { added, changed, unchanged, deleted, failed, warnings, skipped } = summary;
     let remarks = |failures: &[ImportFailure]| failures.iter().map(remark).collect();
     ImportBody {
         added: *added,
@@ -264,17 +264,18 @@ pub fn imported(summary: &ImportSummary) -> ImportBody {
         deleted: *deleted,
         failed: remarks(failed),
         warnings: remarks(warnings),
+        skipped: skipped.clone(),
     }
 }
 
 /// The same, read back.
 pub fn import_summary(body: ImportBody) -> ImportSummary {
-    let ImportBody { added, changed, unchanged, deleted, failed, warnings } = body;
+    let ImportBody { added, changed, unchanged, deleted, failed, warnings, skipped } = body;
     let failure =
         |remark: FileRemark| ImportFailure { path: remark.path.into(), reason: remark.reason };
     let failures = |remarks: Vec<FileRemark>| remarks.into_iter().map(failure).collect();
     let (failed, warnings) = (failures(failed), failures(warnings));
-    ImportSummary { added, changed, unchanged, deleted, failed, warnings }
+    ImportSummary { added, changed, unchanged, deleted, failed, warnings, skipped }
 }
 
 fn remark(failure: &ImportFailure) -> FileRemark {

@@ -320,23 +320,43 @@ fn location(
     file: &Map<String, Value>,
     dir: &Path,
 ) -> Result<(Location, Origin), CliError> {
+    let parse = |name: &str, url: &str| {
+        Location::parse(url).map_err(|error| CliError::config(format!("{name}: {error}")))
+    };
     if let Some(url) = &flags.database_url {
-        return Ok((Location::parse(url), Origin::Flag));
+        return Ok((parse("--database-url", url)?, Origin::Flag));
     }
     if let Some(url) = &environment.database_url {
-        return Ok((Location::parse(url), Origin::Environment("DATABASE_URL")));
+        return Ok((parse("DATABASE_URL", url)?, Origin::Environment("DATABASE_URL")));
     }
-    let text = |key: &str| file.get(key).and_then(Value::as_str);
-    match (text("engine"), text("database_url")) {
-        (_, Some(url)) => Ok((Location::parse(url), Origin::File)),
+    let (engine, url) = (text_of(file, "engine")?, text_of(file, "database_url")?);
+    let location = url.map(|url| parse("config.json: database_url", url)).transpose()?;
+    match (engine, location) {
         (Some("postgres"), None) => {
             Err(CliError::config("config.json says engine `postgres` but has no database_url")
                 .hint("add \"database_url\": \"postgres://user@host/database\""))
         }
-        (engine, None) => {
-            let origin = if engine.is_some() { Origin::File } else { Origin::Default };
-            Ok((Location::Sqlite(dir.join("brain.db")), origin))
+        (Some("postgres"), Some(Location::Sqlite(_)))
+        | (Some("sqlite"), Some(Location::Postgres(_))) => {
+            Err(CliError::config("config.json: engine and database_url name different databases")
+                .hint("correct one of them, or remove `engine`"))
         }
+        (None | Some("postgres" | "sqlite"), Some(location)) => Ok((location, Origin::File)),
+        (None, None) => Ok((Location::Sqlite(dir.join("brain.db")), Origin::Default)),
+        (Some("sqlite"), None) => Ok((Location::Sqlite(dir.join("brain.db")), Origin::File)),
+        (Some(engine), _) => {
+            let message = format!("config.json: unknown engine `{engine}`");
+            Err(CliError::config(message).hint("use `sqlite` or `postgres`"))
+        }
+    }
+}
+
+/// A setting of the file that is text; one that is not text is an error, not a default.
+fn text_of<'a>(file: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, CliError> {
+    match file.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(CliError::config(format!("config.json: `{key}` is {other}, not text"))),
     }
 }
 
@@ -475,7 +495,17 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_an_error() {
-        for config in ["{", "[]", "", "{\"engine\":\"postgres\"}"] {
+        for config in [
+            "{",
+            "[]",
+            "",
+            r#"{"engine":"postgres"}"#,
+            r#"{"engine":"mysql"}"#,
+            r#"{"engine":"postgres","database_url":"brain.db"}"#,
+            r#"{"engine":"sqlite","database_url":"postgres://h/d"}"#,
+            r#"{"database_url":"mysql://h/d"}"#,
+            r#"{"database_url":7}"#,
+        ] {
             let (_dir, flags) = home_with(config);
             assert!(Home::resolve(&flags, &Environment::default()).is_err(), "{config:?}");
         }

@@ -69,6 +69,10 @@ const REFUTED: u8 = 3;
 
 /// The program `kick`.
 pub fn kick() -> ExitCode {
+    crate::guarded(run_kick)
+}
+
+fn run_kick() -> ExitCode {
     let matches = match KickArgs::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return crate::usage(&error),
@@ -79,6 +83,7 @@ pub fn kick() -> ExitCode {
     };
     let terminal = Terminal::new(args.json, args.quiet);
     match run(&args, given(&args, &matches), &terminal) {
+        Ok(0) => terminal.exit(crate::error::Exit::Pass).into(),
         Ok(code) => code.into(),
         Err((code, error)) => {
             terminal.error(&error);
@@ -91,6 +96,8 @@ type Failed = (u8, CliError);
 
 fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Failed> {
     let no_verdict = |error: gbrain_prompts::PromptError| (NO_VERDICT, CliError::from(error));
+    gbrain_eval::check_outputs([&args.keep_output])
+        .map_err(|error| (NO_VERDICT, CliError::from(error)))?;
     let library = crate::eva::library(args.root.as_deref()).map_err(|error| (NO_VERDICT, error))?;
     let prompt = library.prompt(&args.id).map_err(no_verdict)?;
     let kick = Kick {

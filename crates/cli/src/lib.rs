@@ -33,15 +33,36 @@ use terminal::Terminal;
 pub use eva::eva;
 pub use kick::kick;
 
+/// Runs a program. A panic is a defect of ours: it is told in one line, and there is no verdict.
+pub(crate) fn guarded(run: fn() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        if !gbrain_brain::is_reading_files() {
+            Terminal::new(false, true).error(&internal(panic));
+        }
+    }));
+    std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::NoVerdict.into())
+}
+
+fn internal(panic: &std::panic::PanicHookInfo<'_>) -> CliError {
+    let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
+    let reason = panic.payload_as_str().unwrap_or("no reason was given");
+    CliError::internal(format!("a defect of this program{place}: {reason}"))
+        .hint("what was written before is safe; please report this line and the command")
+}
+
 /// The program `gbrain`.
 pub fn gbrain() -> ExitCode {
+    guarded(run_gbrain)
+}
+
+fn run_gbrain() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let terminal = Terminal::new(args.global.json, args.global.quiet);
     match run_in(args, &terminal, &Environment::of_process()) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
             Exit::NoVerdict.into()
@@ -59,9 +80,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let refused = CliError::usage(first.trim_start_matches("error: "));
         Terminal::new(true, true).json(&refused.to_json());
     }
-    // A reader that has gone away is no reason to fail.
-    let _ = error.print();
-    exit.into()
+    let terminal = Terminal::new(false, true);
+    terminal.record(error.print());
+    terminal.exit(exit).into()
 }
 
 /// Runs one command in an environment; the demo runs its steps through here too.

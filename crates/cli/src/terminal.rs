@@ -1,27 +1,32 @@
 //! The only place that prints. stdout is data, stderr is talk.
+//!
+//! Data that could not be written is remembered, and [`Terminal::exit`] turns it into exit code 2. A reader that
+//! has closed its end of a pipe (`gbrain list | head`) has what it wanted: that is no failure.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::Arc;
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::BrainError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{OwoColorize as _, Style};
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 
 /// The terminal, or whatever stands in its place.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     json: bool,
     quiet: bool,
+    /// Why data could not be written, the first time that happened.
+    failure: Mutex<Option<io::Error>>,
 }
 
 impl Terminal {
     /// What the flags ask for.
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
-        Self { json, quiet }
+        Self { json, quiet, failure: Mutex::default() }
     }
 
     /// Whether `--json` was given.
@@ -36,18 +41,46 @@ impl Terminal {
 
     /// Prints data.
     pub(crate) fn out(&self, text: impl AsRef<str>) {
-        let mut stdout = anstream::stdout().lock();
-        // A reader that has gone away is no reason to fail.
-        let _ = stdout.write_all(text.as_ref().as_bytes());
-        let _ = stdout.flush();
+        let written = self.try_out(text);
+        self.record(written);
     }
 
-    /// Prints data as it is, escape sequences and all: it is somebody else's text.
+    /// Prints data that must arrive: the caller decides what a failure means, a closed pipe included.
+    pub(crate) fn try_out(&self, text: impl AsRef<str>) -> io::Result<()> {
+        write_to(anstream::stdout().lock(), text.as_ref().as_bytes())
+    }
+
+    /// Prints data as it is, escape sequences and all: another program's text.
     pub(crate) fn plain(&self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        // A reader that has gone away is no reason to fail.
-        let _ = stdout.write_all(text.as_bytes());
-        let _ = stdout.flush();
+        let written = self.try_plain(text);
+        self.record(written);
+    }
+
+    /// The same for a stream of data, which ends when it can't be written.
+    pub(crate) fn try_plain(&self, text: &str) -> io::Result<()> {
+        write_to(io::stdout().lock(), text.as_bytes())
+    }
+
+    /// Remembers the first failure to write data, except that the reader closed its pipe.
+    pub(crate) fn record(&self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert(error);
+        }
+    }
+
+    /// The exit code of a command that ended with `exit`: 2 if not all of its data could be written.
+    pub(crate) fn exit(&self, exit: Exit) -> Exit {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match failure {
+            None => exit,
+            Some(error) => {
+                self.talk(unwritten(&error).to_text().trim_end());
+                Exit::NoVerdict
+            }
+        }
     }
 
     /// Prints a line of data.
@@ -57,8 +90,7 @@ impl Terminal {
 
     /// Prints the JSON document.
     pub(crate) fn json(&self, value: &impl Serialize) {
-        let text = serde_json::to_string_pretty(value).expect("our values have text keys only");
-        self.out(format!("{text}\n"));
+        self.out(json_text(value));
     }
 
     /// A remark.
@@ -122,6 +154,22 @@ impl Terminal {
         bar.set_prefix(what);
         bar
     }
+}
+
+/// A JSON document as it is printed.
+pub(crate) fn json_text(value: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(value).expect("our values have text keys only");
+    format!("{text}\n")
+}
+
+/// Why a command whose output is incomplete did not do its work.
+pub(crate) fn unwritten(error: &io::Error) -> CliError {
+    CliError::io("stdout", error).hint("the output above is incomplete: run the command again")
+}
+
+fn write_to(mut stdout: impl Write, bytes: &[u8]) -> io::Result<()> {
+    stdout.write_all(bytes)?;
+    stdout.flush()
 }
 
 /// Text that stands out.

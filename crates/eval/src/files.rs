@@ -1,7 +1,7 @@
-//! Files in and out: bounded reading, atomic writing.
+//! Files that are read, within bounds. `output.rs` writes them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write as _};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -111,16 +111,4 @@ pub fn read_document(path: &Path) -> Result<Vec<u8>, EvalError> {
         if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     reader.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_DOCUMENT { Err(too_large()) } else { Ok(bytes) }
-}
-
-/// Writes a file whole or not at all, and makes its directory.
-pub fn write_atomically(path: &Path, text: &[u8]) -> Result<(), EvalError> {
-    let failed = |source| EvalError::Io { path: path.to_owned(), source };
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(dir).map_err(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
-    file.write_all(text).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

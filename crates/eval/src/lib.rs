@@ -19,6 +19,7 @@ mod gate;
 pub mod incident;
 pub mod keep;
 mod local;
+mod output;
 pub mod probe;
 mod record;
 mod replay;
@@ -36,10 +37,10 @@ pub use correctness::{JudgedRun, Pipeline, judge};
 pub use error::EvalError;
 pub use files::{
     Input, MAX_DOCUMENT, MAX_LINE, read_baseline, read_captures, read_document, read_publishable,
-    write_atomically,
 };
 pub use gate::{BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, gate};
 pub use local::LocalTarget;
+pub use output::{OutputFile, check_output, check_outputs, write_atomically};
 pub use record::{NotRecorded, record};
 pub use replay::{AsOf, Replay, ReplayOptions, replay};
 pub use retriever::{Answer, RetrieveError, Retriever, Target};

@@ -215,6 +215,7 @@ impl House {
         let place = self.place(ws);
         let _opening = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(door) = place.door.get() {
+            log_notice(door.brain());
             return Ok(door.clone());
         }
         let options = WorkspaceOptions {
@@ -224,6 +225,7 @@ impl House {
             models: (self.options.models)(&self.store, ws)?,
         };
         let brain = Brain::with_store(self.store.clone(), options)?;
+        log_notice(&brain);
         let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
         Ok(place.door.get_or_init(|| door).clone())
     }
@@ -300,6 +302,13 @@ fn watch(metrics: Metrics) -> Watch {
             Became::Failed(reason, times) => metrics.capture_failed(reason, times),
         }
     }))
+}
+
+/// Logs what was wrong with an index that was replaced.
+fn log_notice(brain: &Brain) {
+    if let Some(notice) = brain.take_index_notice() {
+        tracing::warn!(workspace = %brain.workspace(), %notice, "a damaged index was replaced");
+    }
 }
 
 #[cfg(test)]

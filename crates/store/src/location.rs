@@ -22,21 +22,102 @@ pub enum OpenMode {
 }
 
 impl Location {
-    /// Reads a `database_url`: PostgreSQL's URLs and keyword strings, `sqlite:PATH`, or a path.
-    pub fn parse(text: &str) -> Self {
-        let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        if is_url || is_keyword_string(text) {
-            return Self::Postgres(text.to_owned());
+    /// Reads a `database_url`: PostgreSQL's URLs and keyword strings, `sqlite:PATH`, or a path. Blanks around it and the
+    /// case of the scheme do not matter. A text that looks like the address of another database is refused: taken as a
+    /// path, it would be a new and empty brain.
+    pub fn parse(text: &str) -> Result<Self, LocationError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(LocationError::Empty);
         }
-        let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:"));
-        Self::Sqlite(Path::new(path.unwrap_or(text)).to_owned())
+        if let Some(path) = scheme(text).filter(|(scheme, _)| *scheme == "sqlite").map(|(_, p)| p) {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return match path {
+                "" => Err(LocationError::Empty),
+                path => Ok(Self::Sqlite(Path::new(path).to_owned())),
+            };
+        }
+        match scheme(text) {
+            Some((name, rest)) if matches!(name.as_str(), "postgres" | "postgresql") => {
+                match rest.starts_with("//") {
+                    true => Ok(Self::Postgres(format!("{name}:{rest}"))),
+                    false => Err(LocationError::NotUrl(name)),
+                }
+            }
+            Some((name, _)) => Err(LocationError::Scheme(name)),
+            None => keywords_or_path(text),
+        }
+    }
+}
+
+/// Why a text does not name a database.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LocationError {
+    /// There is nothing in it.
+    #[error("the database URL is empty: give postgres://user@host/database, sqlite:PATH or a path")]
+    Empty,
+    /// It begins with the scheme of something else.
+    #[error(
+        "`{0}:` is no database that gbrain can use: give postgres://user@host/database, sqlite:PATH, or a path (one \
+         with a colon as ./PATH)"
+    )]
+    Scheme(String),
+    /// A URL without its slashes.
+    #[error("`{0}:` needs two slashes: {0}://user@host/database")]
+    NotUrl(String),
+    /// It looks like a keyword string of PostgreSQL, and its first keyword is none.
+    #[error(
+        "`{0}=` is no keyword of a PostgreSQL address: give host=... dbname=..., or a path with an equals sign as ./PATH"
+    )]
+    Keyword(String),
+}
+
+/// The scheme of a text in lower case, and what follows its colon. A path says `./a:b`, and a drive is one letter.
+fn scheme(text: &str) -> Option<(String, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    let is_scheme = name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "+-_".contains(c));
+    is_scheme.then(|| (name.to_ascii_lowercase(), rest))
+}
+
+fn keywords_or_path(text: &str) -> Result<Location, LocationError> {
+    if is_keyword_string(text) {
+        return Ok(Location::Postgres(text.to_owned()));
+    }
+    let word = text.split_once('=').map(|(word, _)| word.trim());
+    match word {
+        Some(word)
+            if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '_') =>
+        {
+            Err(LocationError::Keyword(word.to_owned()))
+        }
+        _ => Ok(Location::Sqlite(Path::new(text).to_owned())),
     }
 }
 
 /// A keyword string starts with `word=`, as in `host=/run/postgresql dbname=brain`.
 fn is_keyword_string(text: &str) -> bool {
-    const WORDS: [&str; 7] =
-        ["host", "hostaddr", "port", "user", "dbname", "password", "application_name"];
+    const WORDS: [&str; 18] = [
+        "host",
+        "hostaddr",
+        "port",
+        "user",
+        "dbname",
+        "password",
+        "application_name",
+        "sslmode",
+        "sslnegotiation",
+        "options",
+        "connect_timeout",
+        "tcp_user_timeout",
+        "keepalives",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_retries",
+        "target_session_attrs",
+        "channel_binding",
+    ];
     text.split_once('=').is_some_and(|(word, _)| WORDS.contains(&word.trim()))
 }
 
@@ -65,7 +146,7 @@ mod tests {
             "postgres://ada:s3cret@db.example:5433/brain",
             "host=db.example port=5433 user=ada password=s3cret dbname=brain",
         ] {
-            let location = Location::parse(url);
+            let location = Location::parse(url).unwrap();
             assert_eq!(location.to_string(), "postgres://ada@db.example:5433/brain");
             assert!(!format!("{location:?}").contains("s3cret"));
         }
@@ -73,8 +154,52 @@ mod tests {
 
     #[test]
     fn paths_are_sqlite() {
-        assert_eq!(Location::parse("/a/b.db"), Location::Sqlite("/a/b.db".into()));
-        assert_eq!(Location::parse("sqlite:b.db"), Location::Sqlite("b.db".into()));
-        assert_eq!(Location::parse("sqlite:///a/b=c.db"), Location::Sqlite("/a/b=c.db".into()));
+        for (text, path) in [
+            ("/a/b.db", "/a/b.db"),
+            ("sqlite:b.db", "b.db"),
+            ("SQLite:b.db", "b.db"),
+            (" /a/b.db ", "/a/b.db"),
+            ("./a:b.db", "./a:b.db"),
+            ("./a=b.db", "./a=b.db"),
+            ("sqlite:a:b", "a:b"),
+            ("sqlite:///a/b=c.db", "/a/b=c.db"),
+        ] {
+            assert_eq!(Location::parse(text), Ok(Location::Sqlite(path.into())), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn postgres_is_understood_however_it_is_written() {
+        for (text, url) in [
+            ("postgres://h/d", "postgres://h/d"),
+            (" postgres://h/d\n", "postgres://h/d"),
+            ("POSTGRES://h/D", "postgres://h/D"),
+            ("PostgreSQL://h/d", "postgresql://h/d"),
+            ("host = h dbname=d", "host = h dbname=d"),
+            (" sslmode=disable host=h", "sslmode=disable host=h"),
+        ] {
+            assert_eq!(Location::parse(text), Ok(Location::Postgres(url.to_owned())), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_other_databases_are_no_paths() {
+        for text in [
+            "mysql://x",
+            " mysql://x",
+            "mysql:x",
+            "postgre://h/d",
+            "postgres:/h/d",
+            "postgresql:h",
+            "http://h/d",
+            "jdbc:postgresql://h/d",
+            "hots=h dbname=d",
+            "",
+            " ",
+            "sqlite:",
+            "sqlite://",
+        ] {
+            assert!(Location::parse(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -175,7 +175,7 @@ impl Place {
     }
 
     fn store(&self) -> Result<Box<dyn Store>> {
-        Ok(open(&Location::parse(&self.address()), OpenMode::Init, Timestamp::UNIX_EPOCH)?)
+        Ok(open(&Location::parse(&self.address())?, OpenMode::Init, Timestamp::UNIX_EPOCH)?)
     }
 
     /// The database's own client at the same work.
@@ -297,7 +297,7 @@ fn export(place: &Place, rows: u64) -> Result<Export> {
 /// many there were and the peak of memory in KiB.
 pub(crate) fn stream(address: &str, rows: u64) -> Result<ExitCode> {
     use std::io::Write as _;
-    let store = open(&Location::parse(address), OpenMode::Use, Timestamp::UNIX_EPOCH)?;
+    let store = open(&Location::parse(address)?, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
     let filter = CaptureFilter { limit: Some(rows), ..CaptureFilter::default() };
     let mut stdout = std::io::stdout().lock();
     let (mut lines, mut count, mut written) = (Vec::with_capacity(2 * WRITTEN), 0, Ok(()));

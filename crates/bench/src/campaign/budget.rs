@@ -354,7 +354,7 @@ impl Place {
             Engine::Postgres => Some(Database::create()?),
         };
         let place = Self { dir: tempfile::tempdir()?, database };
-        gbrain_store::open(&Location::parse(&place.url()), OpenMode::Init, Timestamp::now())?;
+        gbrain_store::open(&Location::parse(&place.url())?, OpenMode::Init, Timestamp::now())?;
         Ok(place)
     }
 
@@ -364,7 +364,7 @@ impl Place {
     }
 
     fn store(&self) -> Result<Box<dyn Store>> {
-        let location = Location::parse(&self.url());
+        let location = Location::parse(&self.url())?;
         let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::now());
         store.context("the ledger can't be opened")
     }

@@ -11,11 +11,14 @@ pub mod baselines;
 pub mod captures;
 pub mod case;
 pub mod comparisons;
+pub mod damage;
 pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod mistakes;
 pub mod outages;
+pub mod outputs;
 pub mod prompts;
 pub mod purges;
 pub mod results;
@@ -200,6 +203,9 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(silence::cases());
     cases.extend(settings::cases());
     cases.extend(purges::cases());
+    cases.extend(outputs::cases());
+    cases.extend(damage::cases());
+    cases.extend(mistakes::cases());
     Ok(cases)
 }
 

@@ -1,5 +1,6 @@
 //! Which files an import takes: everything with a known ending, in order of path.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::id::Slug;
@@ -31,7 +32,16 @@ pub(super) struct Collected {
     /// Directories that were walked whole: only these can have lost files.
     pub(super) roots: Vec<PathBuf>,
     pub(super) failures: Vec<ImportFailure>,
+    /// Files of a directory that were passed over, by kind.
+    pub(super) skipped: BTreeMap<String, usize>,
 }
+
+/// The kind of a file that is a symbolic link: links are not followed.
+const LINK: &str = "symbolic link";
+/// The kind of a file whose name has no ending.
+const NO_ENDING: &str = "no ending";
+/// The kind of a device, a pipe or a socket.
+const SPECIAL: &str = "device, pipe or socket";
 
 /// Walks the paths. A path that does not exist is an error before anything is written.
 pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
@@ -62,7 +72,11 @@ impl Collected {
                     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
                     self.add_known(root, entry.path(), bytes);
                 }
-                Ok(_) => {}
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => {
+                    let kind = if entry.path_is_symlink() { LINK } else { SPECIAL };
+                    self.skip(kind.to_owned());
+                }
                 Err(error) => {
                     let path = error.path().unwrap_or(root).to_owned();
                     self.failures.push(ImportFailure { path, reason: error.to_string() });
@@ -74,7 +88,14 @@ impl Collected {
     fn add_known(&mut self, base: &Path, path: &Path, bytes: u64) {
         if path.to_str().is_none_or(|name| Format::of_path(name).is_some()) {
             self.add(base, path, bytes);
+            return;
         }
+        let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
+        self.skip(ending.unwrap_or_else(|| NO_ENDING.to_owned()));
+    }
+
+    fn skip(&mut self, kind: String) {
+        *self.skipped.entry(kind).or_default() += 1;
     }
 
     fn add(&mut self, base: &Path, path: &Path, bytes: u64) {

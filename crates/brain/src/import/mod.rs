@@ -12,6 +12,7 @@ mod destination;
 mod read;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::id::{PageKey, SourceId};
@@ -104,6 +105,8 @@ pub struct ImportSummary {
     pub failed: Vec<ImportFailure>,
     /// What the authors should know.
     pub warnings: Vec<ImportFailure>,
+    /// Files of a directory that were passed over, by kind: their ending, or what they are. Hidden ones are not counted.
+    pub skipped: BTreeMap<String, usize>,
 }
 
 /// Where an import stands: what another one needs to go on from there.
@@ -156,6 +159,7 @@ pub fn import_from(
             "{error}; the pages are stored, and until it answers questions are answered without them"
         ),
     }));
+    summary.skipped = collected.skipped;
     Ok(summary)
 }
 

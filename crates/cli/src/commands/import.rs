@@ -24,7 +24,7 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:\n  gbrain import ~/notes\n  \
     gbrain import wiki/ --source wiki\n  gbrain import ~/notes --watch\n\n\
     Markdown (.md), chats (.json, .jsonl, or markdown of type chat) and plain text (.txt) are taken; \
-    everything else is passed over. Interrupt it whenever you like: run it again and it goes on.")]
+    everything else is passed over and counted. Interrupt it whenever you like: run it again and it goes on.")]
 pub(crate) struct ImportArgs {
     /// Files and directories.
     #[arg(required = true)]
@@ -51,7 +51,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
     if args.background {
         return start_job(context, args);
     }
-    let brain = context.brain()?;
+    let brain = context.brain_to_fill()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
     let options =
@@ -141,12 +141,19 @@ fn keep_watching(
 }
 
 fn report(terminal: &Terminal, summary: &ImportSummary) {
-    let ImportSummary { added, changed, unchanged, deleted, failed, warnings } = summary;
+    let ImportSummary { added, changed, unchanged, deleted, failed, warnings, skipped } = summary;
     for ImportFailure { path, reason } in warnings {
         terminal.remark(format!("warning: {}: {reason}", path.display()));
     }
     for ImportFailure { path, reason } in failed {
         terminal.warn(format!("failed {}: {reason}", path.display()));
+    }
+    if !skipped.is_empty() {
+        let kinds: Vec<String> = skipped.iter().map(|(kind, n)| format!("{n} x {kind}")).collect();
+        terminal.warn(format!(
+            "passed over: {} (taken are .md .markdown .txt .json .jsonl)",
+            kinds.join(", ")
+        ));
     }
     if terminal.is_json() {
         terminal.json(&wire::imported(summary));

@@ -5,7 +5,7 @@ use gbrain_brain::wire;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::PageFilter;
 
-use crate::commands::Context;
+use crate::commands::{Context, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
@@ -42,6 +42,7 @@ pub(crate) struct ListArgs {
 /// Lists pages; says so when there are more.
 pub(crate) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
+    refuse_unknown_sources(&brain, &args.source)?;
     let filter = PageFilter {
         source: args.source.as_deref().map(SourceId::new).transpose()?,
         page_type: args.page_type.clone(),

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_store::{OpenMode, Store};
+use gbrain_store::{Location, OpenMode, Store};
 use jiff::Timestamp;
 
 use crate::error::CliError;
@@ -62,9 +62,22 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Makes the home. A brain that did not exist is told: a path with a mistake in it would answer like an empty one.
+    pub(crate) fn make_home(&self) -> Result<(), CliError> {
+        if let Location::Sqlite(path) = &self.home.location
+            && !path.exists()
+        {
+            self.terminal.warn(format!(
+                "there was no brain at {}: a new and empty one is made",
+                path.display()
+            ));
+        }
+        self.home.create()
+    }
+
     /// Opens the store alone, for what is not about one workspace.
     pub(crate) fn store(&self) -> Result<Box<dyn Store>, CliError> {
-        self.home.create()?;
+        self.make_home()?;
         Ok(gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?)
     }
 
@@ -84,9 +97,19 @@ impl Context<'_> {
         self.brain_with(OpenMode::Use, IndexKind::Disk)
     }
 
+    /// Opens the brain for a command that brings pages: a brain that does not exist is made without a word.
+    pub(crate) fn brain_to_fill(&self) -> Result<Brain, CliError> {
+        self.home.create()?;
+        let store = gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?;
+        self.brain_in(store.into(), IndexKind::Disk)
+    }
+
     /// Opens the brain with a choice of index, or making the schema.
     pub(crate) fn brain_with(&self, mode: OpenMode, index: IndexKind) -> Result<Brain, CliError> {
-        self.home.create()?;
+        match mode {
+            OpenMode::Init => self.home.create()?,
+            OpenMode::Use => self.make_home()?,
+        }
         let store = gbrain_store::open(&self.home.location, mode, self.now)?;
         self.brain_in(store.into(), index)
     }
@@ -113,8 +136,35 @@ impl Context<'_> {
             workspace: workspace.clone(),
             models: models(&self.home)?.of(&store, workspace)?,
         };
-        Ok(Brain::with_store(store, options)?)
+        let brain = Brain::with_store(store, options)?;
+        if let Some(notice) = brain.take_index_notice() {
+            self.terminal.warn(notice);
+        }
+        Ok(brain)
     }
+}
+
+/// Refuses sources that do not exist: a filter with a mistake in it would find nothing.
+pub(crate) fn refuse_unknown_sources<'a>(
+    brain: &Brain,
+    names: impl IntoIterator<Item = &'a String>,
+) -> Result<(), CliError> {
+    let known = brain.store().sources(brain.workspace())?;
+    for name in names {
+        let id = SourceId::new(name)?;
+        if !known.iter().any(|source| source.id == id) {
+            let names: Vec<&str> = known.iter().map(|source| source.id.as_str()).collect();
+            let hint = match names.is_empty() {
+                true => "there are no sources yet: `gbrain import PATH --source ID` makes one"
+                    .to_owned(),
+                false => format!("the sources are {}", names.join(", ")),
+            };
+            return Err(
+                CliError::new("unknown_source", format!("there is no source `{id}`")).hint(hint)
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The page that was typed: `source::slug`, or a slug in `--source`, or in the one source that has it.

@@ -35,7 +35,7 @@ pub(crate) struct PutArgs {
 pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliError> {
     let key = PageKey::parse(&args.slug, &SourceId::new(&args.source)?)?;
     let content = read(args)?;
-    let brain = context.brain()?;
+    let brain = context.brain_to_fill()?;
     brain.ensure_source(&key.source, context.now)?;
     let put = brain.put(&key, &content, format(args), context.now)?;
     for warning in &put.warnings {

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, IndexKind, search_settings};
+use gbrain_brain::{Ask, Brain, IndexKind, search_settings};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, RetrievalMode, Trust};
-use gbrain_store::{OpenMode, Store};
+use gbrain_store::{OpenMode, PageFilter, Store};
 
 use crate::args::{AskArgs, ModeArgs};
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
-use crate::commands::{Context, page_key};
+use crate::commands::{Context, page_key, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
+use crate::home::Home;
 
 mod print;
 
@@ -95,10 +96,11 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 /// Asks and prints. An answer without hits is an answer.
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
     let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
-    context.home.create()?;
+    context.make_home()?;
     let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
     let store: Arc<dyn Store> = store.into();
     let brain = context.brain_in(store.clone(), index)?;
+    refuse_unknown_sources(&brain, &asked.args.source)?;
     let trust = if asked.args.untrusted { Trust::Untrusted } else { Trust::Trusted };
     let body = asked.body();
     let config = brain.config()?;
@@ -144,6 +146,9 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
     } else {
         context.terminal.out(print::answer(&answered));
     }
+    if answered.ranking.hits.is_empty() {
+        explain_nothing(context, door.brain(), asked.args)?;
+    }
     // The process is about to end. Closing the database would only take away files that the next
     // search makes again, which costs more than the search.
     std::mem::forget(door.share());
@@ -152,4 +157,33 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
     }
     Ok(Exit::Pass)
+}
+
+/// Says why an answer has no hits, where a mistake is likely: an empty brain, or a filter that no page passes.
+fn explain_nothing(context: &Context<'_>, brain: &Brain, args: &AskArgs) -> Result<(), CliError> {
+    let has = |filter: PageFilter| {
+        let pages = brain.store().list(brain.workspace(), &filter, None, 1)?;
+        Ok::<_, CliError>(!pages.is_empty())
+    };
+    if !has(PageFilter::default())? {
+        let Home { location, workspace, .. } = &context.home;
+        context.terminal.warn(format!(
+            "workspace `{workspace}` of {location} has no pages: `gbrain import PATH` brings some, --home and --workspace \
+             name another brain"
+        ));
+        return Ok(());
+    }
+    for page_type in &args.types {
+        let filter = PageFilter { page_type: Some(page_type.clone()), ..PageFilter::default() };
+        if !has(filter)? {
+            context.terminal.warn(format!("no page has the type `{page_type}`"));
+        }
+    }
+    for tag in &args.tag {
+        let filter = PageFilter { tag: Some(tag.to_lowercase()), ..PageFilter::default() };
+        if !has(filter)? {
+            context.terminal.warn(format!("no page has the tag `{tag}`"));
+        }
+    }
+    Ok(())
 }

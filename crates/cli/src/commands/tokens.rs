@@ -4,13 +4,13 @@ use clap::{Args, Subcommand};
 use gbrain_core::access::Scope;
 use gbrain_core::format::serving::{MintedBody, TokenBody, TokensBody};
 use gbrain_server::{Audit, Event};
-use gbrain_store::{NewToken, Token, TokenDigest};
+use gbrain_store::{NewToken, Store, Token, TokenDigest};
 
 use crate::commands::Context;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 use crate::serving::{make_token_key, token_key};
-use crate::terminal::table;
+use crate::terminal::{json_text, table};
 
 /// Arguments of `tokens`.
 #[derive(Debug, Args)]
@@ -20,7 +20,8 @@ use crate::terminal::table;
     A token is shown once, when it is made: the database keeps a keyed hash of it. The key is \
     token.key in the home; a server on another machine needs the same one (GBRAIN_TOKEN_KEY). A \
     token opens one workspace: read asks and reads, write also changes pages and runs jobs, admin \
-    also sees captures and baselines. Private pages are not opened by any.")]
+    also sees captures and baselines. Private pages are not opened by any. A token that could not be \
+    printed is revoked.")]
 pub(crate) struct TokensArgs {
     #[command(subcommand)]
     action: Action,
@@ -112,16 +113,34 @@ fn create(
         rate_per_second: rate,
         expires_at: expires_at.map(|at| format!("{at:.3}")),
     };
-    if context.terminal.is_json() {
-        context.terminal.json(&body);
-    } else {
-        context.terminal.line(&body.token);
+    show_once(context, store.as_ref(), &body)?;
+    if !context.terminal.is_json() {
         context.terminal.remark(format!(
             "token {} ({}, {} in workspace {}); it is not shown again",
             body.id, body.name, body.scope, body.workspace
         ));
     }
     Ok(Exit::Pass)
+}
+
+/// Prints a new token. One that could not be printed is lost, to a closed pipe too, and is revoked: a token that works
+/// and that its owner never saw is a risk without a use.
+fn show_once(context: &Context<'_>, store: &dyn Store, body: &MintedBody) -> Result<(), CliError> {
+    let text = match context.terminal.is_json() {
+        true => json_text(body),
+        false => format!("{}\n", body.token),
+    };
+    let Err(error) = context.terminal.try_out(text) else { return Ok(()) };
+    let lost = format!("token {} could not be printed: {error}", body.id);
+    match store.revoke_token(&context.home.workspace, &body.id, context.now) {
+        Ok(_) => {
+            note(context, "revoke_token", &body.id);
+            Err(CliError::new("io", format!("{lost}; it was revoked"))
+                .hint("create another one when stdout can be written"))
+        }
+        Err(refusal) => Err(CliError::new("io", format!("{lost}; revoking it failed: {refusal}"))
+            .hint(format!("end it with `gbrain tokens revoke {}`", body.id))),
+    }
 }
 
 fn list(context: &Context<'_>) -> Result<Exit, CliError> {

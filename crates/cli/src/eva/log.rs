@@ -1,6 +1,5 @@
 //! `eva log`: the latest runs.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
@@ -64,8 +63,10 @@ fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
             return Ok(());
         }
     };
-    let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush())
+    let written = context.terminal.try_plain(&format!("{text}\n"));
+    let end = written.as_ref().err().map(|error| std::io::Error::from(error.kind()));
+    context.terminal.record(written);
+    end.map_or(Ok(()), Err)
 }
 
 /// A line with what it says, if it is a row.

@@ -97,6 +97,10 @@ impl Context<'_> {
 
 /// The program `eva`.
 pub fn eva() -> ExitCode {
+    crate::guarded(run_eva)
+}
+
+fn run_eva() -> ExitCode {
     let args = match EvaArgs::try_parse() {
         Ok(args) => args,
         Err(error) => return crate::usage(&error),
@@ -105,7 +109,7 @@ pub fn eva() -> ExitCode {
     let root = args.global.root.as_deref();
     let context = Context { terminal: &terminal, root, now: Timestamp::now() };
     match run(&context, &args.command) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
             Exit::NoVerdict.into()

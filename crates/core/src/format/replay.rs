@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::baseline::Integrity;
 use crate::blame::Blame;
 use crate::latency::{Clock, NotCompared, TimeRatio};
 use crate::provenance::{Difference, Differences, Factor};
@@ -34,6 +35,9 @@ pub struct ReplayReport<'a> {
     top_regressions: Vec<WireRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     results: Option<Vec<WireRow<'a>>>,
+    /// What a reader has to know of the captures, such as that edits of a baseline cannot be detected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// A summary on the wire.
@@ -247,7 +251,15 @@ impl<'a> ReplayReport<'a> {
                 .collect(),
             results: is_verbose
                 .then(|| rows.iter().map(|row| WireRow::new(row, Latencies::Shown)).collect()),
+            warnings: Vec::new(),
         }
+    }
+
+    /// The report with what could not be checked of the baseline whose rows were replayed.
+    #[must_use]
+    pub fn of_baseline(self, integrity: Option<Integrity>) -> Self {
+        let warning = integrity.and_then(Integrity::warning).map(str::to_owned);
+        Self { warnings: warning.into_iter().collect(), ..self }
     }
 }
 

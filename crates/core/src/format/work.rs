@@ -1,5 +1,7 @@
 //! What became of work on a whole brain: imports, indexing, embedding, pruning.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,9 @@ pub struct ImportBody {
     pub failed: Vec<FileRemark>,
     /// What the authors should know.
     pub warnings: Vec<FileRemark>,
+    /// Files of a directory that were passed over, by kind: their ending, or what they are.
+    #[serde(default)]
+    pub skipped: BTreeMap<String, usize>,
 }
 
 /// Something to say about a file.

@@ -7,6 +7,7 @@
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use super::cron::Cron;
+use crate::capture::CLOCK_SKEW;
 use crate::named;
 
 /// What makes a suite run.
@@ -105,12 +106,25 @@ pub struct Due {
     pub at: Timestamp,
 }
 
+/// A clock that moved a cursor further ahead than this is wrong.
+const WRONG_CLOCK: SignedDuration = SignedDuration::from_hours(24);
+
 /// Whether a schedule or an interval is due. A cursor is the moment that was fired last, in milliseconds;
 /// a new trigger starts at the moment it was enabled.
+///
+/// A cursor that is more than a day, or more than its interval, in the future was moved by a clock that is wrong. Waiting
+/// for it would skip runs, so that the trigger is due and its cursor comes back. A scheduled time that was fired before
+/// has the same key and is not run again.
 pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<Due> {
     let last = Timestamp::from_millisecond(cursor).ok()?;
+    let ahead = last.duration_since(now);
+    let is_ahead = match trigger {
+        Trigger::Every(interval) => last > interval.after(now) || ahead > WRONG_CLOCK,
+        _ => ahead > WRONG_CLOCK,
+    };
     let at = match trigger {
-        Trigger::Cron(cron) => cron.until(now).filter(|at| *at > last)?,
+        Trigger::Cron(cron) => cron.until(now).filter(|at| is_ahead || *at > last)?,
+        Trigger::Every(_) if is_ahead => now,
         Trigger::Every(interval) => Some(interval.after(last)).filter(|at| *at <= now)?,
         Trigger::Manual | Trigger::Ci | Trigger::Event(_) => return None,
     };
@@ -149,7 +163,9 @@ pub struct Pending {
     pub up_to: i64,
 }
 
-/// Whether events are due: after a pause, or when the first has waited long enough.
+/// Whether events are due: after a pause, or when the first has waited long enough. Events follow each other by their
+/// numbers, and not by the clocks of those who told them; those that are dated further in the future than clocks differ
+/// are due at once, as their times say nothing of a pause.
 pub fn evented(
     kind: EventKind,
     pending: Option<Pending>,
@@ -159,7 +175,8 @@ pub fn evented(
     let Pending { first, last, up_to } = pending?;
     let is_quiet = now.duration_since(last) >= debounce.quiet;
     let is_late = now.duration_since(first) >= debounce.longest;
-    (is_quiet || is_late).then(|| Due {
+    let is_ahead = last.duration_since(now) > CLOCK_SKEW;
+    (is_quiet || is_late || is_ahead).then(|| Due {
         key: format!("event:{kind}@{up_to}"),
         cursor: up_to,
         at: last,
@@ -178,6 +195,52 @@ mod tests {
     fn check(trigger: &Trigger, cursor: &str, now: &str, expected: Option<&str>) {
         let due = timed(trigger, moment(cursor).as_millisecond(), moment(now));
         assert_eq!(due.map(|due| due.at), expected.map(moment));
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_skips_no_run() {
+        let ahead = "2027-11-07T02:00:00Z";
+        check(&sundays(), ahead, "2026-11-08T03:00:00Z", Some("2026-11-08T02:00:00Z"));
+        let due = timed(&sundays(), moment(ahead).as_millisecond(), moment("2026-11-08T03:00:00Z"));
+        let due = due.unwrap();
+        assert_eq!(due.cursor, moment("2026-11-08T02:00:00Z").as_millisecond(), "it comes back");
+        assert_eq!(timed(&sundays(), due.cursor, moment("2026-11-08T03:00:01Z")), None);
+        let daily = Trigger::Every(Interval::For(SignedDuration::from_hours(24)));
+        check(&daily, ahead, "2026-11-08T03:00:00Z", Some("2026-11-08T03:00:00Z"));
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_repeats_no_run() {
+        let last = "2026-11-08T02:00:00Z";
+        for now in ["2026-11-08T01:59:58Z", "2026-11-07T03:00:00Z", "2026-11-08T02:00:00Z"] {
+            check(&sundays(), last, now, None);
+        }
+        let hourly = Trigger::Every(Interval::For(SignedDuration::from_hours(1)));
+        check(&hourly, last, "2026-11-08T01:10:00Z", None);
+        check(&hourly, last, "2026-11-08T00:30:00Z", Some("2026-11-08T00:30:00Z"));
+        // Further behind: the week before is named again, and its key was recorded when it was run.
+        let due = timed(&sundays(), moment(last).as_millisecond(), moment("2026-11-05T00:00:00Z"));
+        let before = moment("2026-10-25T02:00:00Z").as_millisecond();
+        let then = timed(&sundays(), before, moment("2026-11-01T02:00:00Z"));
+        assert_eq!(due.unwrap().key, then.unwrap().key);
+    }
+
+    #[test]
+    fn events_dated_in_the_future_do_not_wait_for_it() {
+        let now = moment("2026-11-08T02:00:00Z");
+        let due = |first: &str, last: &str| {
+            let pending = Pending { first: moment(first), last: moment(last), up_to: 7 };
+            let kind = EventKind::KnowledgePersisted;
+            evented(kind, Some(pending), Debounce::default(), now).map(|due| due.cursor)
+        };
+        assert_eq!(due("2027-11-08T02:00:00Z", "2027-11-08T02:00:00Z"), Some(7));
+        assert_eq!(due("2026-11-08T01:59:00Z", "2027-11-08T02:00:00Z"), Some(7));
+        assert_eq!(
+            due("2026-11-08T01:59:00Z", "2026-11-08T02:00:20Z"),
+            None,
+            "clocks differ a little"
+        );
+        assert_eq!(due("2026-11-08T01:50:00Z", "2026-11-08T01:54:00Z"), Some(7));
     }
 
     fn sundays() -> Trigger {

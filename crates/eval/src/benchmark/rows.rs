@@ -13,6 +13,7 @@ use gbrain_core::benchmark::{ByType, Outcome};
 use gbrain_core::format::benchmark::{BY_TYPE_SUMMARY, ByTypeSummary, Row};
 use serde_json::Value;
 
+use crate::output::{IsStream, is_stream, open_rows};
 use crate::{EvalError, write_atomically};
 
 /// A line that is kept: where it stood, what it says, and the line itself.
@@ -31,6 +32,7 @@ pub struct RowFile {
     foreign: Vec<String>,
     /// Whether the file is in the order of the dataset so far.
     is_ordered: bool,
+    is_stream: IsStream,
 }
 
 /// What a file to take up again held.
@@ -49,9 +51,11 @@ pub struct Resumed {
 impl RowFile {
     /// A new file, or none. An existing file is replaced.
     pub fn create(path: Option<&Path>) -> Result<Self, EvalError> {
-        let file = path.map(|path| File::create(path).map_err(io_of(path))).transpose()?;
-        let path = path.map(Path::to_owned);
-        Ok(Self { path, file, kept: Vec::new(), foreign: Vec::new(), is_ordered: true })
+        let opened = path.map(|path| open_rows(path).map_err(io_of(path))).transpose()?;
+        let is_stream = opened.as_ref().map_or(IsStream::No, |(_, is_stream)| *is_stream);
+        let (file, path) = (opened.map(|(file, _)| file), path.map(Path::to_owned));
+        let (kept, foreign) = (Vec::new(), Vec::new());
+        Ok(Self { path, file, kept, foreign, is_ordered: true, is_stream })
     }
 
     /// Reads a file to go on from; [`RowFile::begin`] goes on in `output` (the same file, another, or
@@ -108,7 +112,8 @@ impl RowFile {
         resumed.done = kept.len();
         let is_ordered = resumed.failed == 0;
         let path = output.map(Path::to_owned);
-        Ok((Self { path, file: None, kept, foreign, is_ordered }, resumed))
+        let is_stream = IsStream::No;
+        Ok((Self { path, file: None, kept, foreign, is_ordered, is_stream }, resumed))
     }
 
     /// The rows to go on from, with their lines from 1.
@@ -118,7 +123,14 @@ impl RowFile {
 
     /// Goes on: from here on the file may change.
     pub fn begin(&mut self) -> Result<(), EvalError> {
-        self.rewrite(None)
+        let Some(path) = self.path.clone() else { return Ok(()) };
+        if !is_stream(&path).map_err(io_of(&path))? {
+            return self.rewrite(None);
+        }
+        let (mut file, is_stream) = open_rows(&path).map_err(io_of(&path))?;
+        file.write_all(self.text(None).as_bytes()).map_err(io_of(&path))?;
+        (self.file, self.is_stream) = (Some(file), is_stream);
+        Ok(())
     }
 
     /// The questions that are done.
@@ -139,7 +151,8 @@ impl RowFile {
         Ok(&self.kept.last().expect("one was pushed").line)
     }
 
-    /// Puts rows in the order of the dataset and a summary at the end.
+    /// Puts rows in the order of the dataset and a summary at the end. Rows that went into a pipe or a device stay in
+    /// the order in which they were made.
     pub fn finish(
         &mut self,
         order: &[String],
@@ -155,8 +168,10 @@ impl RowFile {
             self.rewrite(summary.as_deref())?;
         }
         match (&self.file, &self.path) {
-            (Some(file), Some(path)) => file.sync_all().map_err(io_of(path)),
-            (None, _) | (_, None) => Ok(()),
+            (Some(file), Some(path)) if self.is_stream == IsStream::No => {
+                file.sync_all().map_err(io_of(path))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -170,22 +185,24 @@ impl RowFile {
         self.kept.into_iter().map(|kept| kept.outcome).collect()
     }
 
-    /// Writes the whole file anew, in place of the old one at once.
+    /// Writes the whole file anew, in place of the old one at once. A stream gets what it does not have yet.
     fn rewrite(&mut self, summary: Option<&str>) -> Result<(), EvalError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
-        let mut text = String::new();
-        for line in self.foreign.iter().chain(self.kept.iter().map(|kept| &kept.line)) {
-            text.push_str(line);
-            text.push('\n');
+        if let (IsStream::Yes, Some(file)) = (self.is_stream, &mut self.file) {
+            let line = summary.map_or_else(String::new, |summary| format!("{summary}\n"));
+            return file.write_all(line.as_bytes()).map_err(io_of(&path));
         }
-        if let Some(summary) = summary {
-            text.push_str(summary);
-            text.push('\n');
-        }
+        let text = self.text(summary);
         self.file = None;
         write_atomically(&path, text.as_bytes())?;
         self.file = Some(OpenOptions::new().append(true).open(&path).map_err(io_of(&path))?);
         Ok(())
+    }
+
+    fn text(&self, summary: Option<&str>) -> String {
+        let lines = self.foreign.iter().chain(self.kept.iter().map(|kept| &kept.line));
+        let lines = lines.map(String::as_str).chain(summary);
+        lines.flat_map(|line| [line, "\n"]).collect()
     }
 }
 

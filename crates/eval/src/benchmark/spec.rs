@@ -18,12 +18,11 @@ use gbrain_core::search::{SettingError, Settings};
 use gbrain_index::Models;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use super::dataset::{self, Collection, DatasetError, LongMemEval};
 use super::rows::{BadRows, Resumed, RowFile};
 use super::run::{Answerer, Asking, Expander, Next, Retrieval, run};
-use crate::EvalError;
+use crate::{EvalError, OutputFile};
 
 /// Which benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -410,15 +409,12 @@ impl Spec {
 /// asks, and nothing of what was asked before.
 struct Log<'p> {
     path: &'p Path,
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<OutputFile>,
 }
 
 impl<'p> Log<'p> {
     fn create(path: &'p Path) -> Result<Self, EvalError> {
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let file = NamedTempFile::new_in(dir.unwrap_or(Path::new(".")));
-        let file = file.map_err(|source| EvalError::Io { path: path.to_owned(), source })?;
-        Ok(Self { path, file: BufWriter::new(file) })
+        Ok(Self { path, file: BufWriter::new(OutputFile::create(path)?) })
     }
 
     fn push(&mut self, line: &Value) -> Result<(), EvalError> {
@@ -429,9 +425,7 @@ impl<'p> Log<'p> {
 
     fn finish(self) -> Result<(), EvalError> {
         let fail = |source| EvalError::Io { path: self.path.to_owned(), source };
-        let file = self.file.into_inner().map_err(|error| fail(error.into_error()))?;
-        file.persist(self.path).map_err(|error| fail(error.error))?;
-        Ok(())
+        self.file.into_inner().map_err(|error| fail(error.into_error()))?.finish()
     }
 }
 

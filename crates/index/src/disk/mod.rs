@@ -8,6 +8,7 @@ mod answer;
 mod blocks;
 mod document;
 mod filter;
+mod integrity;
 mod list;
 mod lock;
 mod nearest;
@@ -26,12 +27,14 @@ mod view;
 mod window;
 mod writer;
 
+use std::cell::Cell;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use gbrain_core::hash::Hash;
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenReadError;
 use tantivy::index::IndexSettings;
@@ -40,6 +43,7 @@ use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 use crate::contract::{Index, View, Writer};
 use crate::error::{IndexError, Result};
 use crate::models::Models;
+use integrity::{Presence, Verified, meta_hash};
 use lock::WriterLock;
 use payload::Payload;
 use schema::{Fields, schema, tokenizers};
@@ -71,6 +75,8 @@ struct Shared {
     models: Models,
     /// The directory, for files that tantivy does not know of.
     files: MmapDirectory,
+    /// The files that were compared with their checksums.
+    verified: Mutex<Verified>,
 }
 
 /// What of `meta.json` changes with every commit.
@@ -115,9 +121,14 @@ impl DiskIndex {
     }
 
     fn open_existing(dir: &Path, store: &str, models: Models) -> Result<Self> {
-        let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
-        let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
-        Self::of(dir, store, models, directory, index)
+        without_panic(dir, || {
+            let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
+            let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
+            if index.schema() != schema().0 {
+                return Err(integrity::damaged(dir, META, "its schema is not ours"));
+            }
+            Self::of(dir, store, models, directory, index)
+        })
     }
 
     fn make(dir: &Path, store: &str, models: Models, _lock: &WriterLock) -> Result<Self> {
@@ -140,6 +151,8 @@ impl DiskIndex {
     ) -> Result<Self> {
         index.set_tokenizers(tokenizers());
         let stamp = Stamp::of(dir)?;
+        let mut verified = Verified::load(dir);
+        check_files(dir, &index, &mut verified)?;
         let builder = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -147,8 +160,11 @@ impl DiskIndex {
         let reader = builder.try_into().map_err(|e| corrupt(dir, e))?;
         let fields = schema().1;
         let (dir, store) = (dir.to_owned(), store.to_owned());
-        let shared = Arc::new(Shared { dir, store, index, fields, reader, models, files });
+        let verified = Mutex::new(verified);
+        let shared =
+            Arc::new(Shared { dir, store, index, fields, reader, models, files, verified });
         let latest = shared.read_if_whole()?.map(|view| (stamp, Arc::new(view)));
+        shared.verified().save(&shared.dir);
         Ok(Self { shared, latest: Mutex::new(latest) })
     }
 }
@@ -162,7 +178,7 @@ impl Index for DiskIndex {
         {
             return Ok(view.clone());
         }
-        let view = Arc::new(self.shared.read()?);
+        let view = Arc::new(without_panic(&self.shared.dir, || self.shared.read())?);
         *latest = Some((stamp, view.clone()));
         Ok(view)
     }
@@ -230,9 +246,32 @@ impl Shared {
         Ok(())
     }
 
+    fn verified(&self) -> MutexGuard<'_, Verified> {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the commit that this process has just written. The caller holds the writers' lock.
+    fn remember_commit(&self) -> Result<()> {
+        let meta = meta_hash(&self.dir)?;
+        let mut verified = self.verified();
+        verified.remember_meta(meta);
+        verified.save(&self.dir);
+        Ok(())
+    }
+
+    /// Whether this process or another wrote or compared a commit.
+    fn knows_commit(&self, meta: Hash) -> bool {
+        let mut verified = self.verified();
+        if !verified.knows_meta(meta) {
+            verified.learn(Verified::load(&self.dir));
+        }
+        verified.knows_meta(meta)
+    }
+
     /// A view of the last commit.
     fn read(self: &Arc<Self>) -> Result<DiskView> {
         for _ in 0..READ_ATTEMPTS {
+            check_files(&self.dir, &self.index, &mut self.verified())?;
             self.reader.reload().map_err(|e| self.error(e))?;
             if let Some(view) = self.read_if_whole()? {
                 return Ok(view);
@@ -245,6 +284,7 @@ impl Shared {
     /// the segments and for the payload: the two belong together if they name the same segments.
     fn read_if_whole(self: &Arc<Self>) -> Result<Option<DiskView>> {
         let searcher = self.reader.searcher();
+        let hash = meta_hash(&self.dir)?;
         let meta = self.index.load_metas().map_err(|e| self.error(e))?;
         let open = searcher.generation().segments();
         let is_whole = meta.segments.len() == open.len()
@@ -253,12 +293,53 @@ impl Shared {
             return Ok(None);
         }
         let payload = read_payload(&self.dir, meta.payload.as_deref(), &self.store)?;
-        DiskView::new(self.clone(), payload, searcher).map(Some)
+        let view = DiskView::new(self.clone(), payload, searcher)?;
+        if !self.knows_commit(hash) {
+            if meta_hash(&self.dir)? != hash {
+                return Ok(None);
+            }
+            view.compare_with_commit()?;
+            self.verified().remember_meta(hash);
+        }
+        Ok(Some(view))
     }
 
     fn error(&self, error: TantivyError) -> IndexError {
         corrupt(&self.dir, error)
     }
+}
+
+/// Compares the files of the last commit with their checksums. Files of a commit that was replaced meanwhile are gone.
+fn check_files(dir: &Path, index: &tantivy::Index, verified: &mut Verified) -> Result<()> {
+    for _ in 0..READ_ATTEMPTS {
+        let commit = index.load_metas().map_err(|e| corrupt(dir, e))?;
+        if verified.check(dir, index, &commit)? == Presence::All {
+            return Ok(());
+        }
+        let now = index.load_metas().map_err(|e| corrupt(dir, e))?;
+        if now.opstamp == commit.opstamp && now.segments.len() == commit.segments.len() {
+            return Err(integrity::damaged(dir, META, "it names a file that is not there"));
+        }
+    }
+    Err(IndexError::Busy { waited: Duration::ZERO })
+}
+
+thread_local! {
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread reads files that may be damaged: a panic is then caught, told as damage, and nothing to report.
+pub fn is_reading_files() -> bool {
+    READING.get()
+}
+
+/// Runs what reads the files of an index. tantivy panics on some of what checksums do not cover, such as a `meta.json`
+/// that contradicts its segments: that is damage too.
+fn without_panic<T>(dir: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let outer = READING.replace(true);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    READING.set(outer);
+    caught.unwrap_or_else(|_| Err(integrity::damaged(dir, META, "it contradicts its segments")))
 }
 
 /// The commit that a file of deletions belongs to: `SEGMENT.OPSTAMP.del`.
@@ -282,10 +363,7 @@ fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(io_error),
         _ => None,
     };
-    let is_damage = |io: &&Arc<io::Error>| {
-        matches!(io.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
-    };
-    match refusal.filter(|io| !is_damage(io)) {
+    match refusal.filter(|io| !integrity::is_damage(io)) {
         Some(io) => {
             let source = io::Error::new(io.kind(), io.to_string());
             IndexError::Io { dir: dir.to_owned(), source }

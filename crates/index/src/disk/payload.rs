@@ -29,7 +29,7 @@ pub(super) struct Mismatch {
     pub(super) expected: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct WirePayload {
     format_version: u32,
     analyser_version: u32,
@@ -42,6 +42,9 @@ struct WirePayload {
     world: [u64; 2],
     private: [u64; 2],
     model: Option<String>,
+    /// The hash of the rest. A commit of an older version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checksum: Option<String>,
 }
 
 impl Payload {
@@ -49,7 +52,7 @@ impl Payload {
     pub(super) fn write(&self, store: &str) -> String {
         let Corpus { generation, root, pages, chunks } = self.corpus;
         let Statistics { world, private } = self.statistics;
-        let wire = WirePayload {
+        let mut wire = WirePayload {
             format_version: FORMAT_VERSION,
             analyser_version: ANALYSER_VERSION,
             derive_version: DERIVE_VERSION,
@@ -61,7 +64,9 @@ impl Payload {
             world: [world.chunks, world.tokens],
             private: [private.chunks, private.tokens],
             model: self.model.clone(),
+            checksum: None,
         };
+        wire.checksum = Some(wire.checksum());
         serde_json::to_string(&wire).expect("a plain record always serialises")
     }
 
@@ -71,6 +76,9 @@ impl Payload {
         let wire: WirePayload =
             payload.and_then(|json| serde_json::from_str(json).ok()).ok_or_else(unreadable)?;
         wire.check(store)?;
+        if wire.checksum.as_ref().is_some_and(|checksum| *checksum != wire.checksum()) {
+            return Err(Mismatch::new("its commit", "damaged", "as it was written"));
+        }
         let totals = |[chunks, tokens]: [u64; 2]| Totals { chunks, tokens };
         Ok(Self {
             corpus: Corpus {
@@ -86,6 +94,13 @@ impl Payload {
 }
 
 impl WirePayload {
+    /// The hash of everything but the checksum.
+    fn checksum(&self) -> String {
+        let rest = Self { checksum: None, ..self.clone() };
+        let text = serde_json::to_vec(&rest).expect("a plain record always serialises");
+        Hash::of(&text).short()
+    }
+
     fn check(&self, store: &str) -> Result<(), Mismatch> {
         let numbers = [
             ("its format", self.format_version, FORMAT_VERSION),
@@ -131,5 +146,7 @@ mod tests {
         let older = written.replace(&current, "\"format_version\":0");
         assert_eq!(Payload::read(Some(&older), "store-1").unwrap_err().found, "0");
         assert_eq!(Payload::read(None, "store-1").unwrap_err().found, "unreadable");
+        let other = written.replace("model-1", "model-2");
+        assert_eq!(Payload::read(Some(&other), "store-1").unwrap_err().found, "damaged");
     }
 }

@@ -3,17 +3,20 @@
 //! Little-endian: magic, `u32` documents, `u32` dimensions; at byte 64 the rows (`i8` by document
 //! and dimension), then one over their lengths (`f32` by document), then at a multiple of 64 the
 //! codes in blocks. A document's number is its number in the segment; one without words has a
-//! row of zeros. Such a file can be made again from the segment at any time.
+//! row of zeros. The last 32 bytes are the SHA-256 of all before them. Such a file can be made again from the segment
+//! at any time.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
+use gbrain_core::hash::{Hash, Hasher};
 use tantivy::DocId;
 use tantivy::directory::OwnedBytes;
 
 use crate::vectors::{BLOCK, Blocks, Row, block_bytes};
 
-const MAGIC: &[u8; 8] = b"gbvec\x01\0\0";
+const MAGIC: &[u8; 8] = b"gbvec\x02\0\0";
+const CHECKSUM: usize = 32;
 const HEADER: usize = 64;
 const ALIGN: usize = 64;
 
@@ -44,8 +47,14 @@ impl Sidecar {
     pub(super) fn read(bytes: OwnedBytes, documents: usize, dims: usize) -> Option<Self> {
         let places = Places::of(documents, dims);
         let header = header(documents, dims);
-        let fits = bytes.len() == places.codes.end && bytes.starts_with(&header);
+        let fits = bytes.len() == places.codes.end + CHECKSUM && bytes.starts_with(&header);
         fits.then_some(Self { bytes, places })
+    }
+
+    /// Whether all of it is as it was written.
+    pub(super) fn is_intact(&self) -> bool {
+        let (content, checksum) = self.bytes.split_at(self.places.codes.end);
+        Hash::of(content).0 == checksum
     }
 
     /// How many documents there are.
@@ -74,7 +83,7 @@ impl Sidecar {
 
 /// Writes a file of vectors, row by row.
 pub(super) struct SidecarWriter<'m, W: Write> {
-    file: W,
+    file: Hashed<W>,
     centre: &'m [f32],
     places: Places,
     lengths: Vec<u8>,
@@ -83,7 +92,8 @@ pub(super) struct SidecarWriter<'m, W: Write> {
 
 impl<'m, W: Write> SidecarWriter<'m, W> {
     /// Begins a file for `documents` rows; as many numbers each as the centre has.
-    pub(super) fn new(mut file: W, documents: usize, centre: &'m [f32]) -> io::Result<Self> {
+    pub(super) fn new(file: W, documents: usize, centre: &'m [f32]) -> io::Result<Self> {
+        let mut file = Hashed { file, hasher: Hasher::default() };
         file.write_all(&header(documents, centre.len()))?;
         let places = Places::of(documents, centre.len());
         Ok(Self { file, centre, places, lengths: Vec::new(), codes: Blocks::default() })
@@ -103,8 +113,23 @@ impl<'m, W: Write> SidecarWriter<'m, W> {
         let padding = self.places.codes.start - self.places.lengths - self.lengths.len();
         self.file.write_all(&[0; ALIGN][..padding])?;
         self.file.write_all(self.codes.as_bytes())?;
-        self.file.flush()?;
-        Ok(self.file)
+        let Hashed { mut file, hasher } = self.file;
+        file.write_all(&hasher.finish().0)?;
+        file.flush()?;
+        Ok(file)
+    }
+}
+
+/// A file whose content is hashed while it is written.
+struct Hashed<W> {
+    file: W,
+    hasher: Hasher,
+}
+
+impl<W: Write> Hashed<W> {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.file.write_all(bytes)
     }
 }
 
@@ -142,6 +167,13 @@ mod tests {
         let refused = |bytes: &[u8], documents, dims| {
             Sidecar::read(OwnedBytes::new(bytes.to_vec()), documents, dims).is_none()
         };
+        assert!(sidecar.is_intact());
+        for at in [20, 64, 700, file.len() - 40, file.len() - 1] {
+            let mut flipped = file.clone();
+            flipped[at] ^= 4;
+            let read = Sidecar::read(OwnedBytes::new(flipped), 70, 8);
+            assert!(read.is_none_or(|sidecar| !sidecar.is_intact()), "byte {at}");
+        }
         assert!(refused(&file, 71, 8), "another number of documents");
         assert!(refused(&file, 70, 16), "another number of dimensions");
         assert!(refused(&file[..file.len() - 1], 70, 8), "cut off");

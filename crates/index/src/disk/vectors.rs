@@ -69,7 +69,21 @@ impl Shared {
             Err(OpenReadError::FileDoesNotExist(_)) => return Ok(None),
             Err(error) => return Err(self.error(error.into())),
         };
-        Ok(Sidecar::read(bytes, documents, model.dims()))
+        let sidecar = Sidecar::read(bytes, documents, model.dims());
+        Ok(sidecar.filter(|sidecar| self.is_intact(&name, sidecar)))
+    }
+
+    /// Whether a file of vectors is as it was written. It is read whole once, and again when it was changed.
+    fn is_intact(&self, name: &str, sidecar: &Sidecar) -> bool {
+        let Ok(meta) = fs::metadata(self.dir.join(name)) else { return sidecar.is_intact() };
+        if self.verified().knows(name, &meta) {
+            return true;
+        }
+        let is_intact = sidecar.is_intact();
+        if is_intact {
+            self.verified().remember(name, &meta);
+        }
+        is_intact
     }
 
     /// Removes the files of vectors of segments that are gone and, of those that are there, of

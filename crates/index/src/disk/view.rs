@@ -19,7 +19,7 @@ use super::segment::Segment;
 use super::sidecar::Sidecar;
 use super::vectors::open_all;
 use super::{Shared, corrupt};
-use crate::contract::{ChunkHit, WordsQuery};
+use crate::contract::{ChunkHit, Corpus, View as _, WordsQuery};
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::{IndexError, Result};
 use crate::statistics::Totals;
@@ -92,6 +92,23 @@ impl DiskView {
             queries: Mutex::default(),
             backlinks: Mutex::default(),
         })
+    }
+
+    /// Compares what the commit says of itself with what its segments hold: for a commit that another process wrote.
+    pub(super) fn compare_with_commit(&self) -> Result<()> {
+        let contradiction = || {
+            let what = "the commit contradicts its segments";
+            super::integrity::damaged(&self.shared.dir, super::META, what)
+        };
+        for segment in &self.segments {
+            let columns = segment.columns().map_err(|e| self.error(e))?;
+            if columns.key.num_rows() != segment.reader.max_doc() {
+                return Err(contradiction());
+            }
+        }
+        let held = self.held()?;
+        let Corpus { pages, chunks, .. } = self.payload.corpus;
+        if (held.pages, held.chunks) == (pages, chunks) { Ok(()) } else { Err(contradiction()) }
     }
 
     /// The vectors of a segment by the view's model, made if they are missing.

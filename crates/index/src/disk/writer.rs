@@ -156,6 +156,7 @@ impl DiskWriter {
         let shared = self.shared.clone();
         let writer = self.writer(0)?;
         commit(writer, &text).map_err(|e| shared.error(e))?;
+        shared.remember_commit()?;
         self.committed = payload;
         self.changed.clear();
         self.before = None;
@@ -238,6 +239,7 @@ impl Writer for DiskWriter {
             drop(segments);
             let before = shared.read()?;
             self.writer(0)?.merge(&due).wait().map_err(|e| shared.error(e))?;
+            shared.remember_commit()?;
             let pages = before.first_documents(&due)?;
             self.write_vectors(&Known { before: Some((&before, pages)), ..Known::default() })?;
             drop(before);

@@ -4,6 +4,7 @@
 
 mod conformance;
 mod corpus;
+mod damage;
 mod differential;
 mod durability;
 mod vectors;

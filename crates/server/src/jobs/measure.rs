@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime};
 
-use gbrain_core::baseline::{Baseline, Thresholds};
+use gbrain_core::baseline::{Baseline, Integrity, Thresholds};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::gate::GateReport;
@@ -80,7 +80,7 @@ fn threshold(check: &Check) -> String {
 /// Asks rows again.
 pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
     let spec: ReplaySpec = held.spec()?;
-    let rows = rows(held, &spec.against)?;
+    let (rows, integrity) = rows(held, &spec.against)?;
     let options = ReplayOptions {
         as_of: match spec.as_of {
             When::Now => AsOf::Now,
@@ -98,7 +98,8 @@ pub(super) fn replay(held: &Held<'_>) -> Result<Done, Fault> {
         Ok(run_replay(target, &rows, &options, &|n| held.going.add(n))?)
     })?;
     let worst = usize::from(spec.top_regressions);
-    let report = ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose);
+    let report = ReplayReport::new(&replayed.rows, &replayed.summary, worst, spec.verbose)
+        .of_baseline(integrity);
     let measured = Measured {
         kind: "replay",
         rows: replayed.rows.len(),
@@ -188,10 +189,14 @@ fn measured<T>(
 }
 
 /// The rows to ask again: none that a trusted caller asked, for what it saw is not for outsiders.
-fn rows(held: &Held<'_>, against: &Rows) -> Result<Vec<CapturedRow>, Fault> {
-    let mut rows = match &against.baseline {
-        Some(name) => baseline(held.house, held.workspace(), name)?.rows,
-        None => captures_of(held.house, held.workspace(), against)?,
+/// With them, what was checked of the baseline that they are of.
+fn rows(held: &Held<'_>, against: &Rows) -> Result<(Vec<CapturedRow>, Option<Integrity>), Fault> {
+    let (mut rows, integrity) = match &against.baseline {
+        Some(name) => {
+            let Baseline { rows, integrity, .. } = baseline(held.house, held.workspace(), name)?;
+            (rows, Some(integrity))
+        }
+        None => (captures_of(held.house, held.workspace(), against)?, None),
     };
     if let Some(limit) = against.limit {
         rows.truncate(limit as usize);
@@ -201,7 +206,7 @@ fn rows(held: &Held<'_>, against: &Rows) -> Result<Vec<CapturedRow>, Fault> {
             "rows are captured while eval.capture is on, and count from callers over a wire",
         ));
     }
-    Ok(rows)
+    Ok((rows, integrity))
 }
 
 /// Refuses rows of trusted callers.

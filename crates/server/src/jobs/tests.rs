@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gbrain_core::fault::Fault;
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::Format;
@@ -58,7 +59,8 @@ impl Site {
     fn claim(&self, worker: &str, seconds: i64) -> Job {
         let store = self.house.store();
         let now = store.clock().unwrap();
-        let kinds = ["import", "import_files", "reindex", "gate"].map(str::to_owned).to_vec();
+        let kinds =
+            ["import", "import_files", "reindex", "gate", "replay"].map(str::to_owned).to_vec();
         let lease_until = now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
         let claim = Claim { worker: worker.to_owned(), kinds, lease_until, last: None };
         store.claim_job(&claim, now).unwrap().expect("a job is due")
@@ -276,6 +278,46 @@ fn a_gate_counts_when_its_result_is_kept() {
     let verdicts = site.metrics("gbrain_verdicts_total{");
     assert_eq!(verdicts.len(), 1, "{verdicts:?}");
     assert!(verdicts[0].contains("\"fail\"") && verdicts[0].ends_with(" 1"), "{verdicts:?}");
+}
+
+/// A baseline of one row that a caller over a wire asked, without the hash that would show an edit.
+fn unhashed_baseline(site: &Site) {
+    site.put("boats", "boats at the quay");
+    let query_hash = Hash::of(b"boats").short();
+    let source_hash = Hash::of(query_hash.as_bytes()).to_hex();
+    let metadata = json!({
+        "_kind": "baseline_metadata", "schema_version": 1, "label": "old", "source_hash": source_hash,
+        "thresholds": { "jaccard": 0.8, "top1": 0.8, "latency_multiplier": 2.0 },
+        "published_at": "2026-05-01T00:00:00Z", "row_count": 1,
+    });
+    let row = json!({
+        "schema_version": 1, "id": 1, "tool_name": "search", "query": "boats", "query_hash": query_hash,
+        "retrieved_slugs": ["boats"], "source_ids": ["default"], "latency_ms": 3.0,
+        "created_at": "2026-05-01T00:00:00Z", "remote": true,
+    });
+    let (text, now) = (format!("{metadata}\n{row}\n"), Timestamp::now());
+    let store = site.house.store();
+    store.put_document(&ws(), DocumentKind::Baseline, "old", &text, now).unwrap();
+}
+
+#[test]
+fn reports_of_jobs_say_what_of_a_baseline_could_not_be_checked() {
+    let site = Site::new();
+    unhashed_baseline(&site);
+    for (kind, spec) in [
+        ("replay", json!({ "against": { "baseline": "old" } })),
+        ("gate", json!({ "baseline": "old" })),
+    ] {
+        site.add(kind, &spec);
+        let job = site.claim("w", 60);
+        let held = site.held(&job);
+        let done = run(&held);
+        let report = result(done);
+        let text = report.to_string();
+        assert!(text.contains("edits cannot be detected"), "{kind}: {text}");
+        let lease = site.held(&job);
+        end(&lease, Err(Fault::cancelled("over"))).unwrap();
+    }
 }
 
 #[test]

@@ -4,8 +4,11 @@
 //! requests, nothing has to expire, and any process can answer. The names of hosts and origins are
 //! checked before a request gets here.
 
-use std::sync::Arc;
+use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll};
 
 use rmcp::RoleServer;
 use rmcp::model::JsonRpcMessage;
@@ -27,6 +30,9 @@ pub(crate) enum ServeError {
     /// A mistake of ours.
     #[error("serving the client ended in a panic")]
     Panicked,
+    /// Answers could not be written.
+    #[error("stdout could not be written")]
+    Output(#[source] io::Error),
 }
 
 /// Serves one client on standard input and output until its end, or until `stop` is ready. Stdout
@@ -40,7 +46,50 @@ pub(crate) async fn serve_stdio(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let (input, output) = stdio_pipes();
-    serve(context, visitor, input, output, stop).await
+    let failure = Arc::new(Mutex::new(None));
+    let output = RecordedOutput { output, failure: failure.clone() };
+    let served = serve(context, visitor, input, output, stop).await;
+    let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    failure.map_or(served, |error| Err(ServeError::Output(error)))
+}
+
+/// An output that remembers why it could not be written. A client that has gone is no failure.
+struct RecordedOutput<W> {
+    output: W,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl<W> RecordedOutput<W> {
+    fn record<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Poll::Ready(Err(error)) = &done
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert_with(|| io::Error::new(error.kind(), error.to_string()));
+        }
+        done
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for RecordedOutput<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.output).poll_write(cx, bytes);
+        self.record(done)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        let done = Pin::new(&mut self.output).poll_flush(cx);
+        self.record(done)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        let done = Pin::new(&mut self.output).poll_shutdown(cx);
+        self.record(done)
+    }
 }
 
 /// Serves one client on any pair of streams.

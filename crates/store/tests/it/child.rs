@@ -108,7 +108,7 @@ fn report(text: &str) {
 #[test]
 fn plays_its_role() {
     let Ok(role) = std::env::var(ROLE) else { return };
-    let location = Location::parse(&std::env::var(LOCATION).unwrap());
+    let location = Location::parse(&std::env::var(LOCATION).unwrap()).unwrap();
     let store = open(&location, OpenMode::Init, at(0)).unwrap();
     let words: Vec<&str> = role.split(' ').collect();
     let number = |at: usize| words[at].parse::<usize>().unwrap();

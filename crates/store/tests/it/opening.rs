@@ -140,7 +140,7 @@ fn postgres_is_created_by_init_only() {
 #[test]
 fn a_server_that_is_not_there_is_down() {
     for url in ["host=/nowhere user=x dbname=x", "postgres://x:secret@127.0.0.1:1/x"] {
-        let location = Location::parse(url);
+        let location = Location::parse(url).unwrap();
         let error = open(&location, OpenMode::Use, at(0)).err().unwrap();
         assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
         assert!(!error.to_string().contains("secret"));

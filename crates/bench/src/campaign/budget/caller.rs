@@ -55,7 +55,7 @@ pub fn call() -> Result<ExitCode> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let orders: Orders = serde_json::from_str(&text).context("these are no orders")?;
-    let location = Location::parse(&orders.store);
+    let location = Location::parse(&orders.store)?;
     let store: Arc<dyn Store> =
         gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?.into();
     match &orders.work {

@@ -54,11 +54,17 @@ pub enum Class {
     ForeignQueries,
     /// A purge would make something look better than it was measured.
     Purge,
+    /// A report could not be written.
+    UnwrittenReport,
+    /// A file of the index was damaged.
+    DamagedIndex,
+    /// An argument has a mistake in it.
+    MistypedArgument,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 25] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -81,6 +87,9 @@ impl Class {
         Self::ForgedSetting,
         Self::ForeignQueries,
         Self::Purge,
+        Self::UnwrittenReport,
+        Self::DamagedIndex,
+        Self::MistypedArgument,
     ];
 
     /// The name that reports and flags use.
@@ -108,6 +117,9 @@ impl Class {
             Self::ForgedSetting => "forged_setting",
             Self::ForeignQueries => "foreign_queries",
             Self::Purge => "purge",
+            Self::UnwrittenReport => "unwritten_report",
+            Self::DamagedIndex => "damaged_index",
+            Self::MistypedArgument => "mistyped_argument",
         }
     }
 }

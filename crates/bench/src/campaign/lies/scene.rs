@@ -4,7 +4,10 @@
 //! judgements, a benchmark and its results.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use fastrand::Rng;
@@ -64,6 +67,8 @@ pub struct Scene {
     pub pages: Vec<Page>,
     /// A target on loopback, while the case goes on.
     pub server: Option<RetrievalServer>,
+    /// Whether commands run with a stdout that takes nothing.
+    pub is_stdout_full: bool,
 }
 
 impl World {
@@ -72,7 +77,7 @@ impl World {
         let mut rng = Rng::with_seed(seed);
         let pages = pages(&mut rng);
         let home = Gbrain::new(program, Engine::Sqlite)?;
-        let scene = Scene { home, pages, server: None };
+        let scene = Scene { home, pages, server: None, is_stdout_full: false };
         scene.fill(&mut rng)?;
         Ok(Self { home: scene.home, pages: scene.pages, program: program.to_owned() })
     }
@@ -80,7 +85,7 @@ impl World {
     /// A copy.
     pub fn copy(&self) -> Result<Scene> {
         let home = copy(&self.home, &self.program)?;
-        Ok(Scene { home, pages: self.pages.clone(), server: None })
+        Ok(Scene { home, pages: self.pages.clone(), server: None, is_stdout_full: false })
     }
 
     /// The rows of one of its files.
@@ -135,6 +140,9 @@ impl Scene {
         };
         command.current_dir(self.home.home().join(FILES));
         command.env_remove("GITHUB_STEP_SUMMARY").env_remove("GBRAIN_CONTRIBUTOR_MODE");
+        if self.is_stdout_full {
+            return run_with_full_stdout(command);
+        }
         Running::start(command, "")?.wait()
     }
 
@@ -253,6 +261,18 @@ impl Scene {
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Page> {
         self.pages.iter().filter(move |page| page.kind == kind)
     }
+}
+
+fn run_with_full_stdout(mut command: Command) -> Result<Output> {
+    let started = Instant::now();
+    let full = OpenOptions::new().write(true).open("/dev/full")?;
+    let output = command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).output()?;
+    Ok(Output {
+        code: output.status.code(),
+        stdout: String::new(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        took: started.elapsed(),
+    })
 }
 
 fn pages(rng: &mut Rng) -> Vec<Page> {

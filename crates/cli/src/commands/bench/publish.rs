@@ -10,7 +10,7 @@ use gbrain_core::baseline::{
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::baseline::PublishBody;
 use gbrain_core::gate::rows_needed;
-use gbrain_eval::{Input, read_baseline, read_publishable, write_atomically};
+use gbrain_eval::{Input, check_output, read_baseline, read_publishable, write_atomically};
 use serde_json::Value;
 
 use super::is_own;
@@ -57,6 +57,7 @@ pub(crate) struct PublishArgs {
 
 /// Publishes a baseline.
 pub(super) fn run(context: &Context<'_>, args: &PublishArgs) -> Result<Exit, CliError> {
+    check_output(&args.to)?;
     let key = args.key.read(&context.home)?;
     let previous = previous(&args.to, args.force, key.as_ref())?;
     // Publishing is how a baseline gets its signature: one without is taken, a wrong one is not.

@@ -14,7 +14,7 @@ use gbrain_core::report::text;
 use gbrain_eval::benchmark::{
     Answerer, Expander, How, Ran, Reader, Resumed, Retrieval, Spec, summary_line,
 };
-use gbrain_eval::write_atomically;
+use gbrain_eval::{check_outputs, write_atomically};
 
 use super::gate::exit;
 use crate::commands::Context;
@@ -112,6 +112,7 @@ pub(super) fn run(
                 .hint("say what was measured: --title \"retrieval on LongMemEval_S\"")
         })?;
     }
+    check_outputs([&args.output, &args.result, &particular.retrieval_log.map(Path::to_owned)])?;
     let spec = spec(args, particular);
     let ran = asked(context, args, particular, &spec)?;
     for problem in ran.problems.iter().take(5) {

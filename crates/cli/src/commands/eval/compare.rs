@@ -10,7 +10,7 @@ use gbrain_core::format::result::{Judge, ResultError, read};
 use gbrain_core::gate::Verdict;
 use gbrain_core::measure::{Measure, defaults};
 use gbrain_core::report::{Queries, html, markdown, text};
-use gbrain_eval::{read_document, write_atomically};
+use gbrain_eval::{check_outputs, read_document, write_atomically};
 
 use super::qrels::read_qrels;
 use crate::commands::Context;
@@ -68,6 +68,7 @@ pub(crate) struct CompareArgs {
 
 /// Compares.
 pub(super) fn run(context: &Context<'_>, args: &CompareArgs) -> Result<Exit, CliError> {
+    check_outputs([&args.markdown, &args.html])?;
     let results = results(args)?;
     let (reference, others) = results.split_first().expect("clap asks for two files");
     let comparison =

@@ -2,17 +2,17 @@
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use gbrain_core::capture::{CLOCK_SKEW, CaptureWindow, StoredCapture, write_line};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
+use gbrain_eval::OutputFile;
 use gbrain_store::{CaptureFilter, Store};
 use jiff::Timestamp;
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use super::window::moment;
 use crate::commands::Context;
@@ -77,15 +77,15 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     let ws = &context.home.workspace;
     // From here on no row can appear in the window: what is read is final.
     store.close_captures(ws, until)?;
-    let file = args.output.as_deref().map(temporary).transpose()?;
-    let mut sink = Sink::new(context, &args.format, writer(file.as_ref())?);
+    let out = match args.output.as_deref() {
+        None => Out::Stdout(std::io::stdout().lock()),
+        Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
+    };
+    let mut sink = Sink::new(context, &args.format, out);
     store.captures(ws, &filter, &mut |row| Ok(sink.take(&row)))?;
     let is_whole = sink.finish()?;
     let exported = sink.rows;
-    drop(sink);
-    if let (Some(file), Some(path)) = (file, &args.output) {
-        file.persist(path).map_err(|error| CliError::io(path.display(), &error.error))?;
-    }
+    sink.close(is_whole)?;
     context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
     warn_of_future_rows(context, store.as_ref(), ws)?;
     if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
@@ -129,21 +129,24 @@ fn warn_of_future_rows(
     Ok(())
 }
 
-type Out = Box<dyn std::io::Write>;
-
-/// A file beside the one that is wanted, which takes its place at the end.
-fn temporary(path: &Path) -> Result<NamedTempFile, CliError> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    NamedTempFile::new_in(dir).map_err(|error| CliError::io(dir.display(), &error))
+/// Stdout, or the file of `--output`.
+enum Out {
+    Stdout(std::io::StdoutLock<'static>),
+    File(Box<OutputFile>),
 }
 
-fn writer(file: Option<&NamedTempFile>) -> Result<Out, CliError> {
-    match file {
-        None => Ok(Box::new(std::io::stdout().lock())),
-        Some(file) => {
-            let file =
-                file.reopen().map_err(|error| CliError::io(file.path().display(), &error))?;
-            Ok(Box::new(file))
+impl std::io::Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::File(file) => file.flush(),
         }
     }
 }
@@ -212,6 +215,15 @@ impl<'a> Sink<'a> {
         match self.error.take() {
             Some(error) => Err(CliError::io("the export", &error)),
             None => Ok(!self.is_closed),
+        }
+    }
+
+    /// Gives the file of `--output` its name, if it is whole.
+    fn close(self, is_whole: bool) -> Result<(), CliError> {
+        // `finish` emptied the buffer, so that there is nothing to lose with it.
+        match (self.out.into_parts().0, is_whole) {
+            (Out::File(file), true) => Ok(file.finish()?),
+            _ => Ok(()),
         }
     }
 }

@@ -17,7 +17,8 @@ use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest,
-    StoppableTarget, Target, gate, read_baseline, read_document, selftest, write_atomically,
+    StoppableTarget, Target, check_outputs, gate, read_baseline, read_document, selftest,
+    write_atomically,
 };
 use serde_json::json;
 
@@ -147,6 +148,7 @@ struct Inputs {
 
 /// Runs the gates.
 pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
+    check_outputs([&args.junit, &args.markdown, &args.html])?;
     if let Some(path) = &args.result {
         return gate_result(context, path, &args.floor);
     }

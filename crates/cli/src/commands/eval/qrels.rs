@@ -18,7 +18,7 @@ use gbrain_core::search::Settings;
 use gbrain_core::target::TargetSettings;
 use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
-    JudgedRun, LocalTarget, Pipeline, StoppableTarget, Target, judge, read_document,
+    JudgedRun, LocalTarget, Pipeline, StoppableTarget, Target, check_outputs, judge, read_document,
     write_atomically,
 };
 use serde_json::Value;
@@ -107,6 +107,7 @@ pub(super) fn run(context: &Context<'_>, args: &QrelsArgs) -> Result<Exit, CliEr
     let Some(path) = &args.qrels else {
         return Err(CliError::usage("nothing to do").hint("see `gbrain eval --help`"));
     };
+    check_outputs([&args.run_output])?;
     let qrels = with_texts(read_qrels(path)?, args.queries.as_deref())?;
     let measures = measures(args)?;
     let of_a = args.config_a.is_some();

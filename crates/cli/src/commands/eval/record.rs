@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_eval::target::AsTarget;
-use gbrain_eval::{Input, NotRecorded, read_publishable, record, write_atomically};
+use gbrain_eval::{Input, NotRecorded, check_output, read_publishable, record, write_atomically};
 use serde_json::json;
 
 use crate::commands::Context;
@@ -38,6 +38,7 @@ pub(crate) struct RecordArgs {
 
 /// Records a target.
 pub(super) fn run(context: &Context<'_>, args: &RecordArgs) -> Result<Exit, CliError> {
+    check_output(&args.output)?;
     let Some(settings) = args.target.elsewhere(&context.home)? else {
         return Err(CliError::usage("no target to record")
             .hint("name one with --target; the local brain records itself while capture is on"));

@@ -77,6 +77,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
     ])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
     let captures = captures(context, args)?;
+    let integrity = captures.baseline.as_ref().map(|(_, integrity)| *integrity);
     let total = captures.rows.len();
     let rows = newest(captures.rows, args.limit);
     context.terminal.remark(format!("Replaying {} of {total} captured queries…", rows.len()));
@@ -108,6 +109,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
             args.top_regressions,
             args.verbose,
         );
+        let report = report.of_baseline(integrity);
         context.terminal.json(&report);
     } else {
         let (rows, summary, worst) = (&replayed.rows, &replayed.summary, args.top_regressions);

@@ -8,7 +8,7 @@ use gbrain_core::format::benchmark::{
     BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
 };
 use gbrain_eval::benchmark::{Changed, Difference, How, Reproduction, Spec, reproduction};
-use gbrain_eval::read_document;
+use gbrain_eval::{check_outputs, read_document};
 use serde_json::json;
 
 use super::benchmark::write_result;
@@ -50,6 +50,7 @@ pub(crate) struct ReproduceArgs {
 
 /// Runs again and compares.
 pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, CliError> {
+    check_outputs([&args.result])?;
     let before = read(args)?;
     let path = args.result_file.display();
     let mut spec = Spec::of(&before.asked)

@@ -3,7 +3,6 @@
 //! Reads two files and nothing else: no brain, no home, no network.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,7 +11,7 @@ use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
 use gbrain_core::run::Run;
 use gbrain_eval::benchmark::Collection;
-use gbrain_eval::read_document;
+use gbrain_eval::{check_outputs, read_document, write_atomically};
 
 use crate::error::{CliError, Exit};
 use crate::terminal::{Terminal, table};
@@ -65,6 +64,7 @@ const RUNS: &str = "a run has TREC lines or NDJSON rows: see `gbrain eval score 
 
 /// Scores.
 pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliError> {
+    check_outputs([&args.output])?;
     let measures = measures(args.measures.as_deref())?;
     let qrels = judgements(&args.qrels)?;
     let bytes = read_document(&args.run)?;
@@ -91,9 +91,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         shown(&score, &evaluation)
     };
     match &args.output {
-        Some(path) => {
-            fs::write(path, text).map_err(|error| CliError::io(path.display(), &error))?
-        }
+        Some(path) => write_atomically(path, text.as_bytes())?,
         None => terminal.out(text),
     }
     // What it will return to the system anyway is not worth giving back piece by piece.

@@ -10,7 +10,7 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::Reason;
 use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
-use gbrain_eval::write_atomically;
+use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
 use jiff::Timestamp;
 
@@ -62,6 +62,7 @@ pub(super) fn run(
     args: &RunArgs,
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
+    check_outputs([&args.markdown, &args.junit])?;
     let store: Arc<dyn Store> = context.store()?.into();
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;

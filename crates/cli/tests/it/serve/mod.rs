@@ -7,5 +7,6 @@ mod guard;
 mod hostile;
 mod isolation;
 mod schemathesis;
+mod scrubbed;
 mod shutdown;
 mod tokens;

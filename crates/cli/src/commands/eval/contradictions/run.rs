@@ -17,7 +17,7 @@ use gbrain_core::request::Trust;
 use gbrain_eval::contradictions::{
     Gathering, Heard, Hearing, Judge, Memory, gather, most_frequent, planted_for, read_queries,
 };
-use gbrain_eval::write_atomically;
+use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_llm::{Asker, ModelRef, Task};
 use gbrain_store::{Run, RunKind, Store};
 use jiff::Timestamp;
@@ -111,6 +111,7 @@ pub(super) struct RunArgs {
 
 /// Asks, judges, reports.
 pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
+    check_outputs([&args.output])?;
     let started = Instant::now();
     let store: Arc<dyn Store> = context.store()?.into();
     let (queries, sampling) = queries(context, store.as_ref(), args)?;

@@ -1,0 +1,106 @@
+//! Damaged indexes: every kind of file cut, flipped and emptied, and every command that reads the index. None crashes, none
+//! answers something else, and the damage is named.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Home, demo_home};
+
+/// Commands that read the index.
+const READING: &[&[&str]] = &[
+    &["query", "who owns the berth planner?", "--json", "--now", "2026-06-01T00:00:00Z"],
+    &["query", "charge floor", "--mode", "graph", "--json", "--now", "2026-06-01T00:00:00Z"],
+    &["search", "three plugs did not unlock", "--json", "--now", "2026-06-01T00:00:00Z"],
+    &["links", "tickets/hrb-147", "--source", "wiki", "--json"],
+    &["stats"],
+    &["reembed", "--status"],
+    &["doctor"],
+    &["reindex", "--verify"],
+];
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// The files of the one index, the largest of each kind.
+fn index_files(home: &Path) -> BTreeMap<String, PathBuf> {
+    let index = fs::read_dir(home.join("index")).unwrap().next().unwrap().unwrap().path();
+    let mut files: BTreeMap<String, (u64, PathBuf)> = BTreeMap::new();
+    for entry in fs::read_dir(index).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let kind = match name.ends_with(".json") || name.starts_with('.') {
+            true => name.clone(),
+            false => name.rsplit('.').next().unwrap().to_owned(),
+        };
+        let length = fs::metadata(&path).unwrap().len();
+        let known = files.entry(kind).or_insert((0, path.clone()));
+        if length >= known.0 {
+            *known = (length, path);
+        }
+    }
+    files.into_iter().filter(|(_, (length, _))| *length > 0).map(|(k, (_, p))| (k, p)).collect()
+}
+
+/// What of an answer must not change: `served` says when and how long.
+fn answer(text: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(mut value) => {
+            if let Some(object) = value.as_object_mut() {
+                object.remove("served");
+            }
+            value.to_string()
+        }
+        Err(_) => String::new(),
+    }
+}
+
+#[test]
+fn every_kind_of_damage_is_named_and_mended_by_every_command() {
+    let home = demo_home(Home::sqlite());
+    home.ok(&["delete", "wiki::concepts/two-lantern-rule"]);
+    let expected: Vec<String> = READING.iter().map(|words| answer(&home.ok(words))).collect();
+    let files = index_files(home.path());
+    for kind in ["meta.json", "fast", "fieldnorm", "idx", "store", "term", "vec", ".managed.json"] {
+        assert!(files.contains_key(kind), "{kind}: {files:?}");
+    }
+    for (kind, path) in &files {
+        let healthy = fs::read(path).unwrap();
+        let mut flipped = healthy.clone();
+        let middle = flipped.len() / 2;
+        flipped[middle] ^= 0x10;
+        let damages =
+            [("emptied", Vec::new()), ("cut", healthy[..middle].to_vec()), ("flipped", flipped)];
+        for (at, (how, bytes)) in damages.into_iter().enumerate() {
+            let damaged = Home::sqlite();
+            copy(home.path(), damaged.path());
+            let target = damaged.path().join(path.strip_prefix(home.path()).unwrap());
+            // Each command is the first to meet some damage; the others meet what it left.
+            fs::write(&target, bytes).unwrap();
+            let first = (at + kind.len()) % READING.len();
+            let order = (0..READING.len()).map(|n| (first + n) % READING.len());
+            for (place, command) in order.enumerate() {
+                let words = READING[command];
+                let ran = damaged.run(words);
+                let what = format!("{kind} {how}: {words:?}: {}", ran.stderr);
+                assert_eq!(ran.code, Some(0), "{what}{}", ran.stdout);
+                assert!(!ran.stderr.contains("panicked"), "{what}");
+                assert_eq!(answer(&ran.stdout), expected[command], "{what}");
+                let is_checked =
+                    ["fast", "fieldnorm", "idx", "store", "term"].contains(&kind.as_str());
+                if place == 0 && is_checked {
+                    assert!(ran.stderr.contains("is damaged"), "{what}");
+                }
+            }
+        }
+    }
+}
