@@ -134,6 +134,9 @@ impl<'a> Round<'a> {
     }
 
     fn keep(&mut self, known: Known) {
+        if let Some(why) = &known.alert.still_open {
+            self.raised.still_open.push((known.alert.key.clone(), why.clone()));
+        }
         // Looking again at what is as it was is no change.
         if self.before(&known.alert.key) != Some(&known) {
             self.put(known);
