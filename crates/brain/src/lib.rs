@@ -35,7 +35,7 @@ use jiff::Timestamp;
 pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
-pub use inspect::{Held, VectorCheck};
+pub use inspect::{Held, VectorCheck, excluded};
 pub use pages::{PageLinks, Put};
 pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Expand, Judged, Look, Rerank, Reranker};
