@@ -15,12 +15,16 @@ pub mod dataset;
 pub mod edit;
 pub mod identities;
 pub mod judgements;
+pub mod outages;
+pub mod recoveries;
 pub mod results;
 pub mod samples;
 pub mod scene;
 pub mod slugs;
 pub mod stores;
+pub mod suites;
 pub mod targets;
+pub mod trials;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -188,6 +192,10 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(stores::clocks());
     cases.extend(stores::ratchets());
     cases.extend(slugs::cases());
+    cases.extend(suites::cases());
+    cases.extend(recoveries::cases());
+    cases.extend(outages::cases());
+    cases.extend(trials::cases());
     Ok(cases)
 }
 

@@ -25,8 +25,8 @@ pub use verify::{FEWEST_QUERIES, Verified, VerifyFailure, verify};
 
 use crate::hash::Hash;
 use crate::named;
-use crate::suite::query::CanonicalQuery;
 use crate::stats::{deviation, mean};
+use crate::suite::query::CanonicalQuery;
 
 /// The fewest borderline pairs.
 pub const FEWEST: usize = 30;

@@ -99,7 +99,11 @@ impl<'a> Round<'a> {
             }
             match change {
                 Change::Raise(known) => self.raise(known)?,
-                Change::Keep(known) => self.keep(known),
+                Change::Keep(known) => {
+                    let open = known.alert.still_open.clone();
+                    self.raised.still_open.extend(open.map(|why| (known.alert.key.clone(), why)));
+                    self.keep(known);
+                }
                 Change::Resolve(known) => self.resolve(known, is_told)?,
             }
         }
@@ -134,9 +138,6 @@ impl<'a> Round<'a> {
     }
 
     fn keep(&mut self, known: Known) {
-        if let Some(why) = &known.alert.still_open {
-            self.raised.still_open.push((known.alert.key.clone(), why.clone()));
-        }
         // Looking again at what is as it was is no change.
         if self.before(&known.alert.key) != Some(&known) {
             self.put(known);

@@ -229,10 +229,15 @@ impl Collection<'_> {
         let mut believed: BTreeMap<Identity, PairOrigin> =
             known.iter().map(|pair| (identity_of(pair), pair.origin)).collect();
         // Of two that are the same pair the last is meant, and one is written.
-        let mut new: BTreeMap<Identity, NewPair> = BTreeMap::new();
+        let mut new: Vec<(Identity, NewPair)> = Vec::new();
         for Fresh { query, passage, label, origin } in fresh {
             let Passage { document, chunk, text, is_named } = passage;
             let query_hash = CanonicalQuery::text_hash(&query);
+            // A passage that is known is the pair that it is, whether or not it is named now.
+            let is_it = |one: &&CalibrationPair| {
+                one.chunk == chunk && CanonicalQuery::text_hash(&one.query) == query_hash
+            };
+            let is_named = known.iter().find(is_it).map_or(is_named, |one| one.is_named);
             let of = if is_named { &chunk } else { &document };
             let identity = (query_hash, is_named, of.clone());
             let believed = believed.entry(identity.clone()).or_insert(origin);
@@ -246,14 +251,16 @@ impl Collection<'_> {
             let body = PairBody { schema_version: PAIR_VERSION, query, text, origin, named };
             let (chunk_id, label, body) = (chunk, label.name().to_owned(), super::json(&body));
             // Another text of the same pair.
-            let is_older = |one: &&CalibrationPair| {
-                identity_of(one) == identity && one.chunk != chunk_id
-            };
+            let is_older =
+                |one: &&CalibrationPair| identity_of(one) == identity && one.chunk != chunk_id;
             let replaces = known.iter().filter(is_older).map(|one| one.id).collect();
             let pair = NewPair { query_hash, chunk_id, document, label, body, replaces };
-            new.insert(identity, pair);
+            match new.iter_mut().find(|(other, _)| *other == identity) {
+                Some((_, known)) => *known = pair,
+                None => new.push((identity, pair)),
+            }
         }
-        let new: Vec<NewPair> = new.into_values().collect();
+        let new: Vec<NewPair> = new.into_iter().map(|(_, pair)| pair).collect();
         let put = self.store.put_pairs(self.workspace, &new, self.now)?;
         let count = |kind| put.iter().filter(|one| one.kind == kind).count();
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;

@@ -29,7 +29,9 @@ pub enum CalibrateError {
         why: String,
     },
     /// Scoring may cost more than it may.
-    #[error("scoring {pairs} pairs may cost up to ${needs}, and at most ${cap} may be spent: nothing was sent")]
+    #[error(
+        "scoring {pairs} pairs may cost up to ${needs}, and at most ${cap} may be spent: nothing was sent"
+    )]
     Unaffordable {
         /// Pairs without a score.
         pairs: usize,
@@ -108,7 +110,7 @@ impl From<CalibrateError> for Fault {
             CalibrateError::Unscored { .. } => {
                 ("model", "what was scored is kept for a day: run it again to go on from there")
             }
-            CalibrateError::Unaffordable { .. } => ("budget", "raise it with --max-usd"),
+            CalibrateError::Unaffordable { .. } => ("conflict", "raise it with --max-usd"),
             CalibrateError::NoSuch(_) => ("not_found", "`gbrain calibrate history` shows them"),
             CalibrateError::NoneYet(_) => ("not_found", "make one: `gbrain calibrate score`"),
             CalibrateError::Forbidden { ref obstacles, .. } => {

@@ -289,7 +289,8 @@ mod tests {
         let all = answer(&[("a", None), ("b", None)], &judged);
         let fallback = TargetAnswer { threshold_applied: Some(false), ..all.clone() };
         check(&fallback, true, (0, 0, true, false));
-        let failed = |stage: &str| TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
+        let failed =
+            |stage: &str| TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
         let stale = check(&failed(RERANK_THRESHOLD), true, (0, 0, true, false));
         assert!(!stale.is_unjudged);
         let down = check(&failed(RERANK), true, (0, 0, false, false));

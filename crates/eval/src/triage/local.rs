@@ -248,7 +248,8 @@ impl<'a> Here<'a> {
             !query.snippets.iter().any(|one| is_made_up(&one.text, &page.page.content))
         };
         if must_find(query).len() == 1 && !holds(&was) && holds(stored) {
-            let note = "its text did not hold what must be shown when the run began, and does since";
+            let note =
+                "its text did not hold what must be shown when the run began, and does since";
             return found(Presence::ChunksMissing, note);
         }
         let is_repaired = self.past().is_better(&query.text, &stored.page, &was.page);

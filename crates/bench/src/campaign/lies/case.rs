@@ -38,11 +38,19 @@ pub enum Class {
     BankedLoss,
     /// Names of pages that look like something else.
     HostileSlug,
+    /// A suite asks fewer queries than it requires, or requires fewer than the playbook.
+    SmallSuite,
+    /// Something else than a recovery would resolve an alert.
+    EarlyRecovery,
+    /// A target does not answer.
+    Outage,
+    /// A trial of a threshold does not speak for what is there.
+    ForgedTrial,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -57,6 +65,10 @@ impl Class {
         Self::SkewedClock,
         Self::BankedLoss,
         Self::HostileSlug,
+        Self::SmallSuite,
+        Self::EarlyRecovery,
+        Self::Outage,
+        Self::ForgedTrial,
     ];
 
     /// The name that reports and flags use.
@@ -76,6 +88,10 @@ impl Class {
             Self::SkewedClock => "skewed_clock",
             Self::BankedLoss => "banked_loss",
             Self::HostileSlug => "hostile_slug",
+            Self::SmallSuite => "small_suite",
+            Self::EarlyRecovery => "early_recovery",
+            Self::Outage => "outage",
+            Self::ForgedTrial => "forged_trial",
         }
     }
 }
