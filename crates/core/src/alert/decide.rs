@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alert, Severity, Subject, dedup_key};
-use crate::format::suite::{Breach, SuiteRunBody, WireMeasure};
+use crate::format::suite::{SuiteBreach, SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
 use crate::suite::measure::Measure;
 use crate::suite::threshold::Status;
@@ -393,7 +393,7 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
 }
 
 /// The alert of a breach: of all cases, or of the segment that fires already.
-fn of_breach(looked: &Looked<'_>, breach: &Breach<'_>, board: &Board<'_>) -> Alert {
+fn of_breach(looked: &Looked<'_>, breach: &SuiteBreach<'_>, board: &Board<'_>) -> Alert {
     let SuiteRunBody { workspace, suite, .. } = looked.run;
     let subject = |one: &WireMeasure| Subject::Measure(one.measure, one.segment.clone());
     let fires =

@@ -11,14 +11,14 @@ use crate::target::TargetErrorKind;
 
 /// A breach with the segments that show it too.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Breach<'a> {
+pub struct SuiteBreach<'a> {
     /// The measure: over all cases, unless only a mode is past its alert.
     pub measure: &'a WireMeasure,
     /// The same measure of segments with the same missed cases.
     pub also: Vec<&'a WireMeasure>,
 }
 
-impl Breach<'_> {
+impl SuiteBreach<'_> {
     /// The segments that show it, the first one first.
     pub fn segments(&self) -> Vec<&str> {
         let also = self.also.iter().map(|one| one.segment.as_str());
@@ -71,13 +71,13 @@ impl Outage {
 }
 
 /// The breaches of some measures, each cause once.
-pub(super) fn breaches(run: &SuiteRunBody) -> Vec<Breach<'_>> {
-    let mut found: Vec<Breach<'_>> = Vec::new();
+pub(super) fn breaches(run: &SuiteRunBody) -> Vec<SuiteBreach<'_>> {
+    let mut found: Vec<SuiteBreach<'_>> = Vec::new();
     // Rows over all cases come first, so that a mode joins them.
     for measure in run.breaches().filter(|one| !one.outage) {
         match found.iter_mut().find(|one| is_same(one.measure, measure)) {
             Some(known) => known.also.push(measure),
-            None => found.push(Breach { measure, also: Vec::new() }),
+            None => found.push(SuiteBreach { measure, also: Vec::new() }),
         }
     }
     found

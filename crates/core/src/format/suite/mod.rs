@@ -15,7 +15,7 @@ mod sample;
 mod standing;
 mod summary;
 
-pub use breach::{Breach, Outage};
+pub use breach::{Outage, SuiteBreach};
 pub use check::{Checked, Problem, check};
 pub use edit::{EditError, with_suite};
 pub use file::{

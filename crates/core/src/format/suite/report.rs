@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::breach::{self, Breach, Outage};
+use super::breach::{self, Outage, SuiteBreach};
 use super::sample::SampleBody;
 use crate::gate::Verdict;
 use crate::request::RetrievalMode;
@@ -262,7 +262,7 @@ impl SuiteRunBody {
     }
 
     /// The breaches that people are told of: each cause once, without those of an outage.
-    pub fn causes(&self) -> Vec<Breach<'_>> {
+    pub fn causes(&self) -> Vec<SuiteBreach<'_>> {
         breach::breaches(self)
     }
 
