@@ -33,6 +33,17 @@ pub struct Held {
     pub excluded: Option<String>,
 }
 
+/// Why a filter does not let a page through; none if it does. The page may be an older version.
+pub fn excluded(stored: &StoredPage, filter: &Filter) -> Option<String> {
+    let entry = gbrain_index::PageEntry::of(stored);
+    is_private(&stored.page, filter).or_else(|| excluded_by(filter, &entry))
+}
+
+fn is_private(page: &Page, filter: &Filter) -> Option<String> {
+    let is_hidden = filter.trust == Trust::Untrusted && page.visibility == Visibility::Private;
+    is_hidden.then(|| "it is private, and whoever asks may not see it".to_owned())
+}
+
 impl Snapshot {
     /// How the index holds a page, and what a filter says of it.
     pub fn inspect(
@@ -63,13 +74,11 @@ impl Snapshot {
             lost_passages += usize::from(!is_there);
         }
         let may_check = check == VectorCheck::Any || !self.is_model_elsewhere();
-        let is_hidden = filter.trust == Trust::Untrusted && page.visibility == Visibility::Private;
-        let private = || "it is private, and whoever asks may not see it".to_owned();
         Ok(Held {
             is_indexed: true,
             lost_passages,
             vectors_fit: if may_check { self.view.vectors_fit(stored)? } else { None },
-            excluded: is_hidden.then(private).or_else(|| excluded_by(filter, &entry)),
+            excluded: is_private(page, filter).or_else(|| excluded_by(filter, &entry)),
         })
     }
 

@@ -43,7 +43,7 @@ pub use gbrain_index::is_reading_files;
 pub use assist::{Assistants, read_by_judge};
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
-pub use inspect::{Held, VectorCheck};
+pub use inspect::{Held, VectorCheck, excluded};
 pub use pages::{PageLinks, Put};
 pub use purge::{PurgeOutcome, PurgeScope};
 pub use reembed::VectorReport;

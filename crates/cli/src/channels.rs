@@ -114,10 +114,13 @@ pub(crate) fn tell_of_run(
     source: &SuiteSource,
     raised: &Raised,
 ) {
-    let Raised { raised, resolved, queued, problems, runs: _ } = raised;
+    let Raised { raised, resolved, still_open, queued, problems, runs: _ } = raised;
     problems.iter().for_each(|problem| context.terminal.warn(problem));
     for (word, keys) in [("alert", raised), ("over", resolved)] {
         keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));
+    }
+    for (key, why) in still_open {
+        context.terminal.remark(format!("still open: {key}: {why}"));
     }
     if let Err(error) = sent(context, store, source, queued) {
         context.terminal.warn(format!("messages could not be sent: {}", error.message));

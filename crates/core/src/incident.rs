@@ -125,6 +125,8 @@ pub fn announcement(ended: &Ended<'_>, public_url: Option<&str>) -> Message {
         figures,
         failing: Vec::new(),
         failing_count: 0,
+        asked: None,
+        still_open: None,
     };
     let message = Message::new(&alert, "notice", at.clone(), public_url);
     Message { command: format!("gbrain --workspace {workspace} incident show {id}"), ..message }

@@ -200,6 +200,20 @@ impl Asker {
         Ok(self.price(model)?.of(input, output, 0))
     }
 
+    /// The most that scoring documents can cost.
+    pub fn worst_of_rerank(
+        &self,
+        model: &ModelRef,
+        query: &str,
+        documents: &[&str],
+    ) -> Result<Usd, AskError> {
+        if self.is_replay_only() {
+            return Ok(Usd::ZERO);
+        }
+        let outgoing = wire::rerank(self.provider(model)?, &model.model, query, documents)?;
+        Ok(self.price(model)?.of_usage(worst_of_rerank(&outgoing, query, documents)))
+    }
+
     /// Asks a model a question.
     pub fn chat(&self, model: &ModelRef, chat: &Chat) -> Result<(String, Bill), AskError> {
         let key = Key {
@@ -266,10 +280,7 @@ impl Asker {
         }
         let provider = self.provider(model)?;
         let outgoing = wire::rerank(provider, &model.model, query, documents)?;
-        // A cross-encoder reads the query again with every document.
-        let again = (query.len() * documents.len()) as u64;
-        let searches = wire::searches(query, documents);
-        let worst = Usage { input: body_tokens(&outgoing) + again, output: 0, searches };
+        let worst = worst_of_rerank(&outgoing, query, documents);
         let read = |answer: &Value| wire::reranked(answer, documents.len());
         let (said, bill) = self.send(model, provider, &outgoing, worst, &read)?;
         let kept = self.remember(&key, json!({ "scores": said }));
@@ -403,6 +414,13 @@ fn stopped() -> AskError {
 /// A token is at least one byte of what is sent.
 fn body_tokens(outgoing: &Outgoing) -> u64 {
     outgoing.body.to_string().len() as u64
+}
+
+/// A cross-encoder reads the query again with every document.
+fn worst_of_rerank(outgoing: &Outgoing, query: &str, documents: &[&str]) -> Usage {
+    let again = (query.len() * documents.len()) as u64;
+    let searches = wire::searches(query, documents);
+    Usage { input: body_tokens(outgoing) + again, output: 0, searches }
 }
 
 fn worst_of_chat(outgoing: &Outgoing, chat: &Chat) -> Usage {

@@ -19,6 +19,8 @@ pub struct NewPair {
     pub label: String,
     /// The query, the passage's text and the rest (JSON).
     pub body: String,
+    /// Numbers of pairs that it takes the place of: they go in the same transaction.
+    pub replaces: Vec<i64>,
 }
 
 /// What became of a pair.

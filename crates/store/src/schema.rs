@@ -53,8 +53,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration {
         number: 7,
         name: "answer_pages",
-        sqlite: include_str!("sqlite/0009_answer_pages.sql"),
-        postgres: include_str!("postgres/0009_answer_pages.sql"),
+        sqlite: include_str!("sqlite/0007_answer_pages.sql"),
+        postgres: include_str!("postgres/0007_answer_pages.sql"),
     },
 ];
 

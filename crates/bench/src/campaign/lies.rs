@@ -21,6 +21,7 @@ pub mod outages;
 pub mod outputs;
 pub mod prompts;
 pub mod purges;
+pub mod recoveries;
 pub mod results;
 pub mod samples;
 pub mod scene;
@@ -28,7 +29,10 @@ pub mod settings;
 pub mod silence;
 pub mod slugs;
 pub mod stores;
+pub mod suites;
+pub mod target_outages;
 pub mod targets;
+pub mod trials;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -206,6 +210,10 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
     cases.extend(outputs::cases());
     cases.extend(damage::cases());
     cases.extend(mistakes::cases());
+    cases.extend(suites::cases());
+    cases.extend(recoveries::cases());
+    cases.extend(target_outages::cases());
+    cases.extend(trials::cases());
     Ok(cases)
 }
 

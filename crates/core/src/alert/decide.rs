@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alert, Severity, Subject, dedup_key};
-use crate::format::suite::{SuiteRunBody, WireMeasure};
+use crate::format::suite::{SuiteBreach, SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
-use crate::suite::report::Reason;
+use crate::suite::measure::Measure;
 use crate::suite::threshold::Status;
 
 /// Ids of failing cases that a message tells.
@@ -110,9 +110,11 @@ pub fn decide(
     if !run.counts() {
         return Vec::new();
     }
-    let raised: Vec<Alert> = run
-        .breaches()
-        .map(|breach| of_breach(looked, breach))
+    let causes = run.causes();
+    let breaches = causes.iter().map(|breach| of_breach(looked, breach, board));
+    let raised: Vec<Alert> = of_outage(looked)
+        .into_iter()
+        .chain(breaches)
         .chain(of_run(looked))
         .chain(of_weeks(looked))
         .collect();
@@ -123,13 +125,69 @@ pub fn decide(
     let others = board.known.iter().filter(is_own).filter(|known| {
         known.is_firing && !raised.iter().any(|alert| alert.key == known.alert.key)
     });
-    changes.extend(others.filter_map(|known| {
-        let (summary, figures) = well(looked, &known.alert.subject)?;
-        let (run, target, owners) = (Some(looked.id), Some(run.target.clone()), run.owners.clone());
-        let alert = Alert { run, target, owners, figures, ..over(known, summary) };
-        Some(resolve(&Known { alert, ..known.clone() }, now))
-    }));
+    changes.extend(others.filter_map(|known| recovered(looked, known, now)));
     changes
+}
+
+/// What a run that shows an alert's subject to be well changes: the alert is resolved, or stays open and
+/// says why.
+fn recovered(looked: &Looked<'_>, known: &Known, now: Timestamp) -> Option<Change> {
+    let (summary, figures) = well(looked, &known.alert.subject)?;
+    if let Some(why) = keeps_open(looked, known) {
+        let alert = Alert { still_open: Some(why), ..known.alert.clone() };
+        return Some(Change::Keep(Known { alert, ..known.clone() }));
+    }
+    let run = looked.run;
+    let (run, target, owners) = (Some(looked.id), Some(run.target.clone()), run.owners.clone());
+    let alert = Alert { run, target, owners, figures, ..over(known, summary) };
+    Some(resolve(&Known { alert, ..known.clone() }, now))
+}
+
+/// Why a run that found nothing wrong does not resolve an alert: it has no verdict, measured only a part, or
+/// asked fewer queries than were asked when it fired.
+fn keeps_open(looked: &Looked<'_>, known: &Known) -> Option<String> {
+    let Looked { id, run, .. } = *looked;
+    let Alert { subject, key, .. } = &known.alert;
+    if *subject == Subject::Silent {
+        return None;
+    }
+    let reasons: Vec<&str> = run.inconclusive_reasons.iter().map(|reason| reason.name()).collect();
+    let is_part = !reasons.is_empty() && *subject != Subject::Run;
+    if run.verdict == Verdict::Inconclusive || is_part {
+        return Some(format!(
+            "run {id} found nothing wrong with it, and resolves nothing: {}",
+            reasons.join(", ")
+        ));
+    }
+    let (asked, fired) = counts(run, known)?;
+    (asked < fired).then(|| {
+        format!(
+            "run {id} asked {asked}, and {fired} were asked when it fired: ask as many again, or close it: \
+             `gbrain --workspace {} alerts close {key} --reason TEXT`",
+            run.workspace
+        )
+    })
+}
+
+/// How many queries or pairs a run asked about an alert's subject, and how many were asked when it fired;
+/// none where that is not known, or enough are asked.
+fn counts(run: &SuiteRunBody, known: &Known) -> Option<(usize, usize)> {
+    let Alert { subject, figures, asked: fired, .. } = &known.alert;
+    let queries = fired.map(|fired| (run.asked, fired));
+    // How many queries have an answer key, and how many pairs there are, the answers can't change.
+    let counted = match subject {
+        Subject::Measure(
+            measure @ (Measure::RecallAt5 | Measure::RecallAt10 | Measure::RerankRelevance),
+            segment,
+        ) if segment == "all" => {
+            let is_it = |one: &&WireMeasure| one.measure == *measure && one.segment == *segment;
+            let now = run.measures.iter().find(is_it).map(|one| one.n as usize);
+            let n = figures.iter().find(|(name, _)| name == "n");
+            now.zip(n.and_then(|(_, n)| n.parse().ok()))
+        }
+        _ => None,
+    };
+    [queries, counted].into_iter().flatten().find(|(now, fired)| now < fired)
 }
 
 /// What was last heard of a suite.
@@ -156,7 +214,7 @@ pub fn silent(
     let last = ran.map_or(heard.changed, |(_, at)| at);
     let is_silent = now.duration_since(last) > longest;
     let key = dedup_key(workspace, suite, &Subject::Silent);
-    let known = board.known.iter().find(|known| known.alert.key == key && known.is_firing);
+    let known = board.firing(&key);
     let changed = format!("it was switched on or changed at {:.0}", heard.changed);
     if !is_silent {
         let known = known?;
@@ -175,8 +233,10 @@ pub fn silent(
     Some(raise(alert, board, policy, now))
 }
 
-fn raise(alert: Alert, board: &Board<'_>, policy: &Policy, now: Timestamp) -> Change {
-    let known = board.known.iter().find(|known| known.alert.key == alert.key && known.is_firing);
+fn raise(mut alert: Alert, board: &Board<'_>, policy: &Policy, now: Timestamp) -> Change {
+    let known = board.firing(&alert.key);
+    // The largest run that shows it says how many queries a recovery takes.
+    alert.asked = alert.asked.max(known.and_then(|known| known.alert.asked));
     let since = known.map_or(now, |known| known.since);
     let told = known.and_then(|known| known.told);
     let channels = known.map_or_else(Vec::new, |known| known.channels.clone());
@@ -218,14 +278,24 @@ pub fn withdrawn(known: &Known, now: Timestamp) -> Change {
 /// run that measures it.
 pub fn closed(known: &Known, reason: &str, now: Timestamp) -> Change {
     let summary = format!("{}; closed by hand: {reason}", known.alert.summary);
-    let alert = Alert { summary, ..known.alert.clone() };
+    let alert = Alert { summary, still_open: None, ..known.alert.clone() };
     resolve(&Known { alert, ..known.clone() }, now)
 }
 
 /// An alert as it ends: what is well, and nothing of what was not.
 fn over(known: &Known, summary: String) -> Alert {
     let (run, figures, failing, failing_count) = (None, Vec::new(), Vec::new(), 0);
-    Alert { summary, run, figures, failing, failing_count, ..known.alert.clone() }
+    let (asked, still_open) = (None, None);
+    Alert {
+        summary,
+        run,
+        figures,
+        failing,
+        failing_count,
+        asked,
+        still_open,
+        ..known.alert.clone()
+    }
 }
 
 fn resolve(known: &Known, now: Timestamp) -> Change {
@@ -233,6 +303,11 @@ fn resolve(known: &Known, now: Timestamp) -> Change {
 }
 
 impl Board<'_> {
+    /// The alert of a key, if it fires.
+    fn firing(&self, key: &str) -> Option<&Known> {
+        self.known.iter().find(|known| known.alert.key == key && known.is_firing)
+    }
+
     /// Whether a key is not told now.
     pub fn is_silenced(&self, key: &str) -> bool {
         self.silenced.iter().any(|one| is_meant(one, key))
@@ -272,6 +347,8 @@ fn bare(
         figures: Vec::new(),
         failing: Vec::new(),
         failing_count: 0,
+        asked: None,
+        still_open: None,
     }
 }
 
@@ -294,8 +371,12 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
                 let is_it = one.measure == *measure && one.segment == *segment;
                 is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
             };
-            let found = run.measures.iter().filter(|_| is_whole(run)).find(is_well)?;
+            let found = run.measures.iter().find(is_well)?;
             Some(measured(run, found, "within"))
+        }
+        Subject::Unreachable => {
+            let answers = format!("target {} answers: {} queries", run.target, run.asked);
+            said(run.asked > 0 && run.errors.is_empty(), answers)
         }
         Subject::Run => {
             said(has_verdict, format!("{} has a verdict again: {}", run.suite, run.verdict))
@@ -311,19 +392,34 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
     }
 }
 
-/// Whether a run measured what it was to measure. What is left when slow or broken answers are missing
-/// looks better than it is.
-fn is_whole(run: &SuiteRunBody) -> bool {
-    let is_part =
-        |reason: &Reason| matches!(reason, Reason::OverTime | Reason::Errors | Reason::Degraded);
-    !run.inconclusive_reasons.iter().any(is_part)
+/// The alert of a breach: of all cases, or of the segment that fires already.
+fn of_breach(looked: &Looked<'_>, breach: &SuiteBreach<'_>, board: &Board<'_>) -> Alert {
+    let SuiteRunBody { workspace, suite, .. } = looked.run;
+    let subject = |one: &WireMeasure| Subject::Measure(one.measure, one.segment.clone());
+    let fires =
+        |one: &&WireMeasure| board.firing(&dedup_key(workspace, suite, &subject(one))).is_some();
+    let all = std::iter::once(breach.measure).chain(breach.also.iter().copied());
+    let told = all.clone().find(fires).unwrap_or(breach.measure);
+    let severity =
+        if all.clone().any(|one| one.pages) { Severity::Critical } else { Severity::Error };
+    let (summary, mut figures) = measured(looked.run, told, "past");
+    let also: Vec<&str> =
+        all.filter(|one| one.segment != told.segment).map(|one| one.segment.as_str()).collect();
+    if !also.is_empty() {
+        figures.push(("same cases as".to_owned(), also.join(", ")));
+    }
+    alert(looked, subject(told), severity, summary, figures)
 }
 
-fn of_breach(looked: &Looked<'_>, breach: &WireMeasure) -> Alert {
-    let subject = Subject::Measure(breach.measure, breach.segment.clone());
-    let severity = if breach.pages { Severity::Critical } else { Severity::Error };
-    let (summary, figures) = measured(looked.run, breach, "past");
-    alert(looked, subject, severity, summary, figures)
+/// The alert of a target that did not answer.
+fn of_outage(looked: &Looked<'_>) -> Option<Alert> {
+    let outage = looked.run.outage()?;
+    let severity = if outage.pages { Severity::Critical } else { Severity::Error };
+    let summary = format!("{}: {}", looked.run.suite, outage.in_words());
+    let mut figures =
+        vec![("unanswered".to_owned(), format!("{} of {}", outage.unanswered, outage.asked))];
+    figures.extend(outage.errors.iter().map(|(kind, n)| (kind.name().to_owned(), n.to_string())));
+    Some(alert(looked, Subject::Unreachable, severity, summary, figures))
 }
 
 /// A measure and where it stands, in a line and in figures.
@@ -345,7 +441,10 @@ fn measured(
 }
 
 fn printed(measure: &WireMeasure) -> String {
-    let Some(value) = measure.value else { return "not a number".to_owned() };
+    let Some(value) = measure.value else {
+        let is_known = measure.unanswered == 0;
+        return if is_known { "not a number" } else { "not known" }.to_owned();
+    };
     match (measure.hits, measure.baseline) {
         (Some(hits), _) => format!("{:.1}% ({hits})", value * 100.0),
         (None, Some(baseline)) => format!("{value:.3} (was {baseline:.3})"),
@@ -359,7 +458,9 @@ fn of_run(looked: &Looked<'_>) -> Option<Alert> {
         return None;
     }
     let reasons: Vec<&str> = run.inconclusive_reasons.iter().map(|reason| reason.name()).collect();
-    let summary = format!("{} could not say: {}", run.suite, reasons.join(", "));
+    let short = run.sample.iter().flat_map(|sample| sample.remarks()).next();
+    let short = short.map(|remark| format!(" ({remark})")).unwrap_or_default();
+    let summary = format!("{} could not say: {}{short}", run.suite, reasons.join(", "));
     let asked = ("asked".to_owned(), format!("{} of {}", run.asked, run.planned));
     Some(alert(looked, Subject::Run, Severity::Warning, summary, vec![asked]))
 }
@@ -383,10 +484,17 @@ fn alert(
 ) -> Alert {
     let SuiteRunBody { suite, workspace, owners, cases, target, .. } = looked.run;
     let failing = || cases.iter().filter(|case| case.failing);
+    let smaller = looked.run.sample.as_ref().and_then(|sample| sample.smaller());
+    let summary = match &smaller {
+        Some(smaller) if !summary.contains(smaller.as_str()) => format!("{summary} ({smaller})"),
+        _ => summary,
+    };
+    let sample = smaller.map(|smaller| ("sample".to_owned(), smaller));
     Alert {
         target: Some(target.clone()),
         run: Some(looked.id),
-        figures,
+        asked: Some(looked.run.asked),
+        figures: figures.into_iter().chain(sample).collect(),
         failing: failing().take(TOLD).map(|case| case.query_id.clone()).collect(),
         failing_count: failing().count(),
         ..bare((workspace, suite, owners), subject, severity, summary)

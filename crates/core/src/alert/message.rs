@@ -70,6 +70,8 @@ impl Message {
             figures,
             failing,
             failing_count,
+            asked: _,
+            still_open: _,
         } = alert.clone();
         let link = public_url
             .zip(run)
@@ -258,6 +260,8 @@ mod tests {
             ],
             failing: vec!["q00".to_owned(), "q01".to_owned()],
             failing_count: 3,
+            asked: Some(20),
+            still_open: None,
         }
     }
 

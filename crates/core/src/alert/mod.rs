@@ -5,9 +5,11 @@
 //! ```
 //!
 //! Promises: one key stands for one thing (workspace, suite, measure, segment) everywhere, so a receiver
-//! folds repeats and a recovery closes what a trigger opened. Something is taken back only when it was
-//! measured and is well, and then that is what is said: a run that measured nothing of it changes nothing,
-//! nor does one that asked somebody else or that somebody stopped. A silence keeps messages back,
+//! folds repeats and a recovery closes what a trigger opened. One cause is one alert: a measure over all
+//! cases and of a mode with the same missed cases, or the outage behind several measures. An alert is
+//! resolved only by a run with a verdict that measured it, found it well and asked at least as many queries
+//! as the runs that fired it; it says why it stays open otherwise. A run that measured nothing of it changes
+//! nothing, nor does one that asked somebody else or that somebody stopped. A silence keeps messages back,
 //! never the state; what it kept back is told when it ends. Messages hold no text of a query unless
 //! somebody allowed it.
 //!
@@ -52,6 +54,8 @@ named! {
 pub enum Subject {
     /// A measure of a segment is past its alert.
     Measure(Measure, String),
+    /// The target did not answer, which put measures past their alerts.
+    Unreachable,
     /// A run could not measure what it should.
     Run,
     /// It has not run for days.
@@ -65,6 +69,7 @@ impl Subject {
     pub fn name(&self) -> String {
         match self {
             Self::Measure(measure, segment) => format!("{measure}/{segment}"),
+            Self::Unreachable => "unreachable".to_owned(),
             Self::Run => "run".to_owned(),
             Self::Silent => "silent".to_owned(),
             Self::Recalibrate => "recalibrate".to_owned(),
@@ -114,6 +119,10 @@ pub struct Alert {
     pub failing: Vec<String>,
     /// How many cases fail.
     pub failing_count: usize,
+    /// The most queries that a run asked in which it fired; none where no run tells of it.
+    pub asked: Option<usize>,
+    /// Why it stays open although a later run found nothing wrong.
+    pub still_open: Option<String>,
 }
 
 #[cfg(test)]

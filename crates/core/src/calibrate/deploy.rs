@@ -1,13 +1,15 @@
 //! Whether a threshold may be put in force: it was not refused, it passed its trial against the reranker that
-//! is set, and that was not long ago.
+//! is set and the corpus that is there, with enough queries, and that was not long ago.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Refusal;
+use super::{FEWEST_QUERIES, Refusal};
 use crate::named;
 
 /// A trial says nothing any more after so many days: the corpus and the queries go on.
 pub const FRESH_DAYS: i64 = 7;
+/// Clocks may differ by this much.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// What stands in the way of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,6 +28,12 @@ pub enum Obstacle {
     VerifyFailed,
     /// Its trial was too long ago.
     VerifyOld,
+    /// Its trial is dated in the future.
+    VerifyInFuture,
+    /// Its trial asked too few queries.
+    TooFewQueries,
+    /// Its trial was of another corpus than the one that is there.
+    OtherCorpus,
 }
 
 named! {
@@ -37,6 +45,9 @@ named! {
         NotVerified = "not_verified",
         VerifyFailed = "verify_failed",
         VerifyOld = "verify_old",
+        VerifyInFuture = "verify_in_future",
+        TooFewQueries = "too_few_queries",
+        OtherCorpus = "other_corpus",
     }
 }
 
@@ -58,6 +69,15 @@ impl Obstacle {
             Self::NotVerified => "it was not tried: `gbrain calibrate verify`",
             Self::VerifyFailed => "it did not pass its trial: see `gbrain calibrate show`",
             Self::VerifyOld => "its trial was more than 7 days ago: `gbrain calibrate verify`",
+            Self::VerifyInFuture => {
+                "its trial is dated in the future: set the clock, then `gbrain calibrate verify`"
+            }
+            Self::TooFewQueries => {
+                "its trial asked fewer than 20 canonical queries: add some, then `gbrain calibrate verify`"
+            }
+            Self::OtherCorpus => {
+                "pages were written or deleted since its trial: `gbrain calibrate verify`"
+            }
         }
     }
 }
@@ -69,6 +89,10 @@ pub struct Tried {
     pub passed: bool,
     /// When.
     pub at: Timestamp,
+    /// Queries that were asked.
+    pub queries: u64,
+    /// The change that the corpus was as of; none if that is not known.
+    pub generation: Option<i64>,
 }
 
 /// A threshold that is to be put in force.
@@ -84,11 +108,14 @@ pub struct Applicant<'a> {
     pub was_forced: bool,
     /// Its last trial.
     pub tried: Option<Tried>,
+    /// The last change of the corpus.
+    pub generation: i64,
 }
 
 /// What stands in the way; nothing if nothing does.
 pub fn obstacles(applicant: &Applicant<'_>, now: Timestamp) -> Vec<Obstacle> {
-    let Applicant { model, set, refusals, was_forced, tried } = *applicant;
+    let Applicant { model, set, refusals, was_forced, tried, generation } = *applicant;
+    let passed = tried.filter(|tried| tried.passed);
     let fresh = SignedDuration::from_hours(24 * FRESH_DAYS);
     let is_old = |at: Timestamp| now.duration_since(at) > fresh;
     let found = [
@@ -98,7 +125,10 @@ pub fn obstacles(applicant: &Applicant<'_>, now: Timestamp) -> Vec<Obstacle> {
         (Obstacle::Refused, !refusals.is_empty() && !was_forced),
         (Obstacle::NotVerified, tried.is_none()),
         (Obstacle::VerifyFailed, tried.is_some_and(|tried| !tried.passed)),
-        (Obstacle::VerifyOld, tried.is_some_and(|tried| tried.passed && is_old(tried.at))),
+        (Obstacle::VerifyOld, passed.is_some_and(|one| is_old(one.at))),
+        (Obstacle::VerifyInFuture, passed.is_some_and(|one| one.at.duration_since(now) > SKEW)),
+        (Obstacle::TooFewQueries, passed.is_some_and(|one| one.queries < FEWEST_QUERIES)),
+        (Obstacle::OtherCorpus, passed.is_some_and(|one| one.generation != Some(generation))),
     ];
     found.into_iter().filter(|(_, is_so)| *is_so).map(|(what, _)| what).collect()
 }
@@ -111,13 +141,15 @@ mod tests {
     fn what_stands_in_the_way() {
         let now: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
         let week = SignedDuration::from_hours(24 * 7);
-        let tried = |passed, at| Some(Tried { passed, at });
+        let trial = Tried { passed: true, at: now - week, queries: 20, generation: Some(7) };
+        let tried = |passed, at| Some(Tried { passed, at, ..trial });
         let good = Applicant {
             model: "a:m",
             set: Some("a:m"),
             refusals: &[],
             was_forced: false,
-            tried: tried(true, now - week),
+            tried: Some(trial),
+            generation: 7,
         };
         let check = |applicant: Applicant<'_>, expected: &[Obstacle]| {
             assert_eq!(obstacles(&applicant, now), expected, "{applicant:?}");
@@ -126,6 +158,14 @@ mod tests {
         let late = now - week - SignedDuration::from_millis(1);
         check(Applicant { tried: tried(true, late), ..good }, &[Obstacle::VerifyOld]);
         check(Applicant { tried: tried(false, late), ..good }, &[Obstacle::VerifyFailed]);
+        let soon = now + SignedDuration::from_secs(61);
+        check(Applicant { tried: tried(true, soon), ..good }, &[Obstacle::VerifyInFuture]);
+        check(Applicant { tried: tried(true, now + SKEW), ..good }, &[]);
+        let few = Tried { queries: 1, ..trial };
+        check(Applicant { tried: Some(few), ..good }, &[Obstacle::TooFewQueries]);
+        check(Applicant { generation: 8, ..good }, &[Obstacle::OtherCorpus]);
+        let unknown = Tried { generation: None, ..trial };
+        check(Applicant { tried: Some(unknown), ..good }, &[Obstacle::OtherCorpus]);
         check(Applicant { tried: None, ..good }, &[Obstacle::NotVerified]);
         check(Applicant { set: None, ..good }, &[Obstacle::NoReranker]);
         check(Applicant { set: Some("b:m"), ..good }, &[Obstacle::OtherModel]);

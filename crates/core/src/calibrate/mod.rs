@@ -21,10 +21,12 @@ pub use drift::{Drift, drift};
 pub use histogram::{Bin, histogram};
 pub use separation::{Separation, separation};
 pub use standing::{OLD_DAYS, Standing, Stands, standing};
-pub use verify::{Verified, VerifyFailure, verify};
+pub use verify::{FEWEST_QUERIES, Verified, VerifyFailure, verify};
 
+use crate::hash::Hash;
 use crate::named;
 use crate::stats::{deviation, mean};
+use crate::suite::query::CanonicalQuery;
 
 /// The fewest borderline pairs.
 pub const FEWEST: usize = 30;
@@ -35,6 +37,9 @@ pub const MOST: usize = 50;
 pub const SEPARATES: f64 = 0.7;
 /// The fewest irrelevant pairs that say anything about that.
 pub const FEWEST_BAD: usize = 10;
+
+/// Scores that differ by less are equal.
+const SAME: f64 = 1e-9;
 
 /// What people said of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,6 +89,22 @@ pub struct CalibrationPair {
     pub label: Label,
     /// Where it comes from.
     pub origin: PairOrigin,
+    /// Whether the passage was named. Otherwise it was chosen, and another text of the document is the same
+    /// pair.
+    pub is_named: bool,
+}
+
+impl CalibrationPair {
+    /// What makes two pairs the same: the query, and the passage or the document.
+    pub fn identity(&self) -> (Hash, &str) {
+        let of = if self.is_named { &self.chunk } else { &self.document };
+        (CanonicalQuery::text_hash(&self.query), of)
+    }
+}
+
+/// What a passage is called of which only the text is known.
+pub fn chunk_of_text(document: &str, text: &str) -> String {
+    format!("{document}#{}", Hash::of(text.as_bytes()).short())
 }
 
 /// A pair with its score.
@@ -218,16 +239,18 @@ pub fn calibrate(pairs: &[Scored]) -> Option<Calibration> {
     let threshold = (average - sigma).clamp(0.0, 1.0);
     let below = scores.iter().filter(|score| **score < threshold).count();
     let separation = separation(pairs);
+    // Sums of equal scores differ in their last digits: that is no spread, and no two groups.
+    let is_even = sigma.is_nan() || max - min <= SAME;
     let is_score = |pair: &Scored| (0.0..=1.0).contains(&pair.score);
     let refused = [
         (Refusal::TooFew, scores.len() < FEWEST),
         (Refusal::BadScores, !pairs.iter().all(is_score)),
-        (Refusal::NoSpread, sigma.is_nan() || sigma <= 0.0),
+        (Refusal::NoSpread, is_even),
         (
             Refusal::NoSeparation,
             separation.is_some_and(|one| one.chance.is_nan() || one.chance < SEPARATES),
         ),
-        (Refusal::TwoGroups, separation::looks_like_two_groups(&scores)),
+        (Refusal::TwoGroups, !is_even && separation::looks_like_two_groups(&scores)),
     ];
     Some(Calibration {
         n: scores.len(),
@@ -322,6 +345,12 @@ mod tests {
         let refusals = |pairs: &[Scored]| calibrate(pairs).unwrap().refusals;
         let same = scored(Label::Borderline, [0.5; 30]);
         assert_eq!(refusals(&same), [Refusal::NoSpread]);
+        for score in [0.1, 0.3, 0.7, 0.47, 0.99, 1.0 / 3.0] {
+            let same = scored(Label::Borderline, [score; 31]);
+            assert_eq!(refusals(&same), [Refusal::NoSpread], "{score}");
+        }
+        let nearly = (0..30).map(|at| if at % 2 == 0 { 0.7 } else { 0.7 + 1e-12 });
+        assert_eq!(refusals(&scored(Label::Borderline, nearly)), [Refusal::NoSpread]);
         let mut bad = even();
         bad[3].score = 1.5;
         assert!(refusals(&bad).contains(&Refusal::BadScores));

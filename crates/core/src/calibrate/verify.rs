@@ -3,6 +3,8 @@
 use crate::named;
 use crate::suite::threshold::Percent;
 
+/// The fewest queries of a trial: with fewer, 95 % is all of them.
+pub const FEWEST_QUERIES: u64 = 20;
 /// The recall that must stay.
 const KEPT: Percent = Percent(9_500);
 
@@ -26,6 +28,8 @@ pub struct Verified {
 pub enum VerifyFailure {
     /// Nothing was asked.
     NoCases,
+    /// Fewer queries were asked than say anything about 95 %.
+    TooFewQueries,
     /// A case was not answered.
     Errors,
     /// Recall is below 95 %.
@@ -39,10 +43,18 @@ pub enum VerifyFailure {
 named! {
     VerifyFailure {
         NoCases = "no_cases",
+        TooFewQueries = "too_few_queries",
         Errors = "errors",
         RecallLost = "recall_lost",
         NotFiltered = "not_filtered",
         Bypassed = "bypassed",
+    }
+}
+
+impl VerifyFailure {
+    /// Whether it was measured. What was not is no verdict on the threshold.
+    pub fn is_measured(self) -> bool {
+        !matches!(self, Self::NoCases | Self::TooFewQueries | Self::Errors)
     }
 }
 
@@ -52,6 +64,7 @@ pub fn verify(found: &Verified) -> Vec<VerifyFailure> {
     let kept = u128::from(hits) * 10_000 >= u128::from(KEPT.0) * u128::from(n);
     let failed = [
         (VerifyFailure::NoCases, n == 0),
+        (VerifyFailure::TooFewQueries, n > 0 && n < FEWEST_QUERIES),
         (VerifyFailure::Errors, errors > 0),
         (VerifyFailure::RecallLost, n > 0 && !kept),
         (VerifyFailure::NotFiltered, leaked > 0),
@@ -72,6 +85,8 @@ mod tests {
         assert_eq!(with(94, 100), [VerifyFailure::RecallLost]);
         assert_eq!(with(23, 25), [VerifyFailure::RecallLost]);
         assert_eq!(with(0, 0), [VerifyFailure::NoCases]);
+        assert_eq!(with(1, 1), [VerifyFailure::TooFewQueries]);
+        assert_eq!(with(19, 19), [VerifyFailure::TooFewQueries]);
         let all = Verified { hits: 20, n: 20, leaked: 1, bypassed: 2, errors: 3 };
         let failures = [VerifyFailure::Errors, VerifyFailure::NotFiltered, VerifyFailure::Bypassed];
         assert_eq!(verify(&all), failures);

@@ -22,6 +22,8 @@ pub enum WireSubject {
         /// Of which cases.
         segment: String,
     },
+    /// A target that did not answer.
+    Unreachable,
     /// A run that could not say.
     Run,
     /// A suite that does not run.
@@ -54,6 +56,12 @@ pub struct AlertRecord {
     pub failing: Vec<String>,
     /// How many cases fail.
     pub failing_count: usize,
+    /// The most queries that a run asked in which it fired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<usize>,
+    /// Why it stays open although a later run found nothing wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still_open: Option<String>,
     /// When a message about it was last queued.
     pub told_at: Option<String>,
     /// Whether there is something to tell that was kept back.
@@ -119,6 +127,12 @@ pub struct AlertBody {
     pub failing_count: usize,
     /// Ids of failing cases, a few.
     pub failing: Vec<String>,
+    /// The most queries that a run asked in which it fired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<usize>,
+    /// Why it stays open although a later run found nothing wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still_open: Option<String>,
 }
 
 /// An alert with its messages.
@@ -237,9 +251,12 @@ impl From<&Known> for AlertRecord {
             figures,
             failing,
             failing_count,
+            asked,
+            still_open,
         } = alert;
         let subject = match subject {
             Subject::Measure(measure, segment) => WireSubject::Measure { measure, segment },
+            Subject::Unreachable => WireSubject::Unreachable,
             Subject::Run => WireSubject::Run,
             Subject::Silent => WireSubject::Silent,
             Subject::Recalibrate => WireSubject::Recalibrate,
@@ -255,6 +272,8 @@ impl From<&Known> for AlertRecord {
             figures,
             failing,
             failing_count,
+            asked,
+            still_open,
             told_at: told.map(|told| format!("{told:.3}")),
             held,
             channels,
@@ -292,12 +311,15 @@ impl AlertRecord {
             figures,
             failing,
             failing_count,
+            asked,
+            still_open,
             told_at,
             held,
             channels,
         } = self;
         let subject = match subject {
             WireSubject::Measure { measure, segment } => Subject::Measure(measure, segment),
+            WireSubject::Unreachable => Subject::Unreachable,
             WireSubject::Run => Subject::Run,
             WireSubject::Silent => Subject::Silent,
             WireSubject::Recalibrate => Subject::Recalibrate,
@@ -315,6 +337,8 @@ impl AlertRecord {
             figures,
             failing,
             failing_count,
+            asked,
+            still_open,
         };
         let told = told_at.and_then(|told| told.parse().ok());
         Known { alert, is_firing, since, told, held, channels }
@@ -330,6 +354,7 @@ mod tests {
         let at: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
         let subjects = [
             Subject::Measure(Measure::RecallAt5, "mode:graph".to_owned()),
+            Subject::Unreachable,
             Subject::Run,
             Subject::Silent,
             Subject::Recalibrate,
@@ -348,6 +373,8 @@ mod tests {
                 figures: vec![("n".to_owned(), "20".to_owned())],
                 failing: vec!["q1".to_owned()],
                 failing_count: 3,
+                asked: Some(20),
+                still_open: Some("run 8 asked 5".to_owned()),
             };
             let channels = vec!["pager".to_owned()];
             let known =

@@ -92,6 +92,9 @@ pub struct WireEvidence {
     pub in_words: Option<bool>,
     /// Whether meaning had it.
     pub in_vectors: Option<bool>,
+    /// Whether links led to it.
+    #[serde(default)]
+    pub in_graph: Option<bool>,
     /// How close it is to the query by meaning.
     pub similarity: Option<f64>,
     /// How close what passing cases of the run found usually is.
@@ -102,6 +105,9 @@ pub struct WireEvidence {
     pub rerank_score: Option<f64>,
     /// Its place among what the reranker judged.
     pub rerank_rank: Option<usize>,
+    /// How many documents the reranker judged.
+    #[serde(default)]
+    pub judged: usize,
     /// The threshold that was in force.
     pub threshold: Option<f64>,
     /// Whether the threshold let everything through.
@@ -183,9 +189,11 @@ impl From<&Evidence> for WireEvidence {
             is_deleted: _,
             in_words,
             in_vectors,
+            in_graph,
             similarity,
             rerank_score,
             rerank_rank,
+            judged,
             threshold,
             is_bypassed,
             deeper_rank,
@@ -204,11 +212,13 @@ impl From<&Evidence> for WireEvidence {
             presence,
             in_words,
             in_vectors,
+            in_graph,
             similarity: finite(similarity.map(|one| one.own)),
             usual_similarity: finite(similarity.map(|one| one.usual)),
             least_similarity: finite(similarity.map(|one| one.least)),
             rerank_score: finite(rerank_score),
             rerank_rank,
+            judged,
             threshold: finite(threshold),
             threshold_bypassed: is_bypassed,
             deeper_rank,

@@ -67,14 +67,16 @@ pub fn gate(parts: &GateParts<'_>, queries: Queries) -> String {
 pub fn suite(run: &SuiteRunBody) -> String {
     let deciding = run.measures.iter().filter(|one| one.decides);
     let mut cases: Vec<Case> = deciding.map(measure_case).collect();
+    let remarks = run.sample.iter().flat_map(|sample| sample.remarks());
+    let said: Vec<String> = remarks.chain(run.notes.iter().cloned()).collect();
     let doubts = run.inconclusive_reasons.iter().map(|reason| {
         let kind = "inconclusive".to_owned();
         let ended = Ended::Errored { kind, message: reason.name().to_owned() };
-        Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: run.notes.join("\n") }
+        Case { name: reason.name().to_owned(), seconds: 0.0, ended, out: said.join("\n") }
     });
     cases.extend(doubts);
     cases.extend(run.cases.iter().map(|case| query_case(case, run.verdict)));
-    let properties = vec![
+    let mut properties = vec![
         ("verdict", run.verdict.name().to_owned()),
         ("suite", run.suite.clone()),
         ("workspace", run.workspace.clone()),
@@ -82,6 +84,8 @@ pub fn suite(run: &SuiteRunBody) -> String {
         ("trigger", run.trigger.clone()),
         ("key", run.key.clone()),
     ];
+    let remarks = run.sample.iter().flat_map(|sample| sample.remarks());
+    properties.extend(remarks.map(|remark| ("sample", remark)));
     let suites = [Suite { name: "gbrain.suites.run", properties, cases }];
     document("gbrain suites run", &suites, run.duration_ms as f64 / 1000.0)
 }
@@ -93,7 +97,11 @@ fn measure_case(one: &WireMeasure) -> Case {
     let ended = match one.status {
         suite_threshold::Status::Alert => {
             let limit = one.alert.as_deref().unwrap_or_default();
-            Ended::Failed { kind, message: format!("{out}, past its alert {limit}") }
+            let message = match one.outage {
+                true => format!("{out}: the target did not answer"),
+                false => format!("{out}, past its alert {limit}"),
+            };
+            Ended::Failed { kind, message }
         }
         suite_threshold::Status::NoData => Ended::Skipped { message: "no data".to_owned() },
         suite_threshold::Status::Ok | suite_threshold::Status::Warn => Ended::Passed,

@@ -40,15 +40,17 @@ pub(super) fn whom(run: &SuiteRunBody) -> String {
 
 /// Why it is not a pass, in a sentence each.
 pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
-    let breaches = run.breaches().map(|one| {
+    let outage = run.outage().map(|outage| {
+        let paged = if outage.pages { " (page)" } else { "" };
+        format!("{}{paged}", outage.in_words())
+    });
+    let causes = run.causes();
+    let breaches = causes.iter().map(|breach| {
+        let one = breach.measure;
         let limit = one.alert.as_deref().unwrap_or_default();
         let paged = if one.pages { " (page)" } else { "" };
-        format!(
-            "{} of {} is {}, past its alert {limit}{paged}",
-            one.measure,
-            one.segment,
-            value(one)
-        )
+        let segments = breach.segments().join(" and ");
+        format!("{} of {segments} is {}, past its alert {limit}{paged}", one.measure, value(one))
     });
     // There is one verdict.
     let word = if run.verdict == Verdict::Fail { "also" } else { "inconclusive" };
@@ -57,7 +59,16 @@ pub(super) fn why(run: &SuiteRunBody) -> Vec<String> {
         let values: Vec<String> = fall.values.iter().map(|value| format!("{value:.3}")).collect();
         format!("recalibrate: {} fell week after week: {}", fall.measure, values.join(", "))
     });
-    breaches.chain(reasons).chain(falls).chain(run.notes.iter().cloned()).collect()
+    let sample = run.sample.iter().flat_map(|sample| sample.remarks());
+    let notes = run.notes.iter().cloned();
+    outage
+        .into_iter()
+        .chain(breaches)
+        .chain(reasons)
+        .chain(sample)
+        .chain(falls)
+        .chain(notes)
+        .collect()
 }
 
 /// The measures that are told: those over all cases, and whatever else is not well.
@@ -83,8 +94,16 @@ pub(super) fn cells(one: &WireMeasure) -> [String; 6] {
 
 /// A value in its unit, with what it is of: exact where it is counted.
 pub(super) fn value(one: &WireMeasure) -> String {
-    let Some(number) = one.value else { return "-".to_owned() };
+    let Some(number) = one.value else {
+        return match one.unanswered {
+            0 => "-".to_owned(),
+            unanswered => format!("unreachable ({unanswered} unanswered)"),
+        };
+    };
     match (one.measure.unit(), one.hits) {
+        (Unit::Share, Some(hits)) if one.unanswered > 0 => {
+            format!("{:.1}% ({hits}/{}, {} unanswered)", number * 100.0, one.n, one.unanswered)
+        }
         (Unit::Share, Some(hits)) => format!("{:.1}% ({hits}/{})", number * 100.0, one.n),
         (Unit::Share, None) => format!("{:.1}%", number * 100.0),
         (Unit::Millis, _) => format!("{number:.1} ms (n={})", one.n),
@@ -131,6 +150,7 @@ mod tests {
     use crate::suite::graph::Fact;
     use crate::suite::query::Difficulty;
     use crate::suite::report::{Ended, report};
+    use crate::suite::size::SampleSize;
     use crate::suite::threshold::Thresholds;
     use crate::suite::{Kind, Suite, sample};
     use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
@@ -151,7 +171,13 @@ mod tests {
             judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
         };
         let cases: Vec<_> = ranks.iter().enumerate().map(case).collect();
-        let report = report(cases, ranks.len(), Ended::Whole, &Thresholds::default(), None);
+        let report = report(
+            cases,
+            (ranks.len(), SampleSize::exactly(ranks.len())),
+            Ended::Whole,
+            &Thresholds::default(),
+            None,
+        );
         SuiteRunBody::new(&SuiteRunParts {
             suite: &Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]),
             workspace: "default",

@@ -20,6 +20,7 @@ pub mod measure;
 pub mod query;
 pub mod report;
 pub mod sample;
+pub mod size;
 pub mod snippet;
 pub mod spec;
 pub mod threshold;

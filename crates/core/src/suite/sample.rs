@@ -25,7 +25,7 @@ pub fn draw<'q>(
     }
     let mut drawn = match sample {
         Sample::Total(total) => in_turn(&strata.into_values().collect::<Vec<_>>(), *total),
-        Sample::PerSource { count, sources } => {
+        Sample::PerSource { count, least: _, sources } => {
             let mut by_source: BTreeMap<Option<&str>, Vec<Vec<&CanonicalQuery>>> = BTreeMap::new();
             for ((source, _), stratum) in strata {
                 let is_wanted =
@@ -113,13 +113,13 @@ pub(crate) mod tests {
     #[test]
     fn per_source() {
         let sources = |sources: &[&str]| sources.iter().map(|one| (*one).to_owned()).collect();
-        let all = Sample::PerSource { count: 10, sources: Vec::new() };
+        let all = Sample::PerSource { count: 10, least: 10, sources: Vec::new() };
         assert_eq!(ids(&all, 1).len(), 30);
-        let some = Sample::PerSource { count: 15, sources: sources(&["slack"]) };
+        let some = Sample::PerSource { count: 15, least: 15, sources: sources(&["slack"]) };
         assert_eq!(ids(&some, 1).len(), 15);
-        let none = Sample::PerSource { count: 15, sources: sources(&["notion"]) };
+        let none = Sample::PerSource { count: 15, least: 15, sources: sources(&["notion"]) };
         assert_eq!(ids(&none, 1), Vec::<String>::new());
-        let more = Sample::PerSource { count: 99, sources: Vec::new() };
+        let more = Sample::PerSource { count: 99, least: 99, sources: Vec::new() };
         assert_eq!(ids(&more, 1).len(), 90);
     }
 

@@ -49,11 +49,23 @@ pub enum Sample {
     Total(usize),
     /// So many of each source.
     PerSource {
-        /// So many.
+        /// As many as this.
         count: usize,
+        /// The fewest that give a verdict.
+        least: usize,
         /// These; empty for each that there is.
         sources: Vec<String>,
     },
+}
+
+impl Sample {
+    /// The fewest queries that give a verdict: in all, or of each source.
+    pub fn least(&self) -> usize {
+        match self {
+            Self::Total(total) => *total,
+            Self::PerSource { least, .. } => *least,
+        }
+    }
 }
 
 /// Who is told of a suite's alerts, by the names of channels; empty for every channel.
@@ -204,15 +216,12 @@ fn triggers(kind: Kind) -> Vec<Trigger> {
 }
 
 fn sample(kind: Kind) -> Sample {
-    let per_source = |count, sources: &[&str]| Sample::PerSource {
-        count,
-        sources: sources.iter().map(|source| (*source).to_owned()).collect(),
-    };
+    let per_source = |least, count| Sample::PerSource { count, least, sources: Vec::new() };
     match kind {
-        Kind::Smoke => per_source(10, &[]),
+        Kind::Smoke => per_source(5, 10),
         Kind::Regression => Sample::Total(25),
         Kind::WeeklyBenchmark => Sample::Total(100),
-        Kind::SourceSpecific => per_source(15, &[]),
+        Kind::SourceSpecific => per_source(15, 15),
         Kind::GraphQa => Sample::Total(20),
         Kind::RerankCalibration => Sample::Total(30),
     }
@@ -243,11 +252,11 @@ mod tests {
             assert_eq!((suite.sample.clone(), suite.max_duration.as_mins()), (sample, minutes));
             assert_eq!(suite.check(), Ok(()));
         };
-        let each = |count| Sample::PerSource { count, sources: Vec::new() };
-        check(Kind::Smoke, each(10), 5);
+        let each = |least, count| Sample::PerSource { count, least, sources: Vec::new() };
+        check(Kind::Smoke, each(5, 10), 5);
         check(Kind::Regression, Sample::Total(25), 10);
         check(Kind::WeeklyBenchmark, Sample::Total(100), 60);
-        check(Kind::SourceSpecific, each(15), 10);
+        check(Kind::SourceSpecific, each(15, 15), 10);
         check(Kind::GraphQa, Sample::Total(20), 10);
         check(Kind::RerankCalibration, Sample::Total(30), 30);
     }

@@ -116,6 +116,8 @@ pub struct StageIds {
     pub lexical: Vec<String>,
     /// Found by meaning.
     pub vector: Vec<String>,
+    /// Found by walking links.
+    pub graph: Vec<String>,
     /// Judged by a reranker, in its order.
     pub rerank: Vec<Judgement>,
 }
@@ -133,7 +135,12 @@ impl StageIds {
             let step = candidate.trace.iter().find(|step| step.stage == RERANK)?;
             Some(Judgement { document: candidate.key.to_string(), score: step.score })
         });
-        Self { lexical: in_arm(Arm::Words), vector: in_arm(Arm::Vectors), rerank: judged.collect() }
+        Self {
+            lexical: in_arm(Arm::Words),
+            vector: in_arm(Arm::Vectors),
+            graph: in_arm(Arm::Graph),
+            rerank: judged.collect(),
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Lost {
 pub struct Remedy<'a> {
     /// The workspace.
     pub workspace: &'a str,
+    /// The number of the run.
+    pub run: i64,
     /// The suite that failed.
     pub suite: Rerun<'a>,
     /// The suite that is run after something was mended; none where there is none for that.
@@ -67,14 +69,17 @@ impl Remedy<'_> {
         let own = suite.target.unwrap_or(LOCAL);
         match self.target == own || self.target.is_empty() {
             true => self.own(&format!("suites run {}", suite.name)),
-            false => self.own(&format!("suites run {} --target {}", suite.name, self.target)),
+            false => {
+                let target = word(self.target);
+                self.own(&format!("suites run {} --target {target}", suite.name))
+            }
         }
     }
 
     fn check(&self) -> String {
         match self.is_target_unknown {
             true => self.own("targets list"),
-            false => self.own(&format!("targets check {}", self.target)),
+            false => self.own(&format!("targets check {}", word(self.target))),
         }
     }
 
@@ -117,12 +122,12 @@ fn of_reasons(class: Class, remedy: &Remedy<'_>) -> Option<(&'static str, Vec<St
              of suites (docs/targets.md), then run the suite",
             vec![own("targets list"), remedy.run(remedy.suite)],
         )),
-        Class::Unknown if has(Reason::NoQueries) => Some((
+        Class::Unknown if has(Reason::NoQueries) || has(Reason::SampleTooSmall) => Some((
             "write down what is to be asked and what must be found, then run the suite",
             vec![
-                own("queries add 'QUERY' --expected 'PAGE'"),
-                own("queries import queries.jsonl"),
+                own("queries list"),
                 own("queries promote"),
+                own("queries import --help"),
                 remedy.run(remedy.suite),
             ],
         )),
@@ -186,14 +191,21 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
             "see what is ranked before it; replay before the target's settings are changed",
             vec![
                 check(),
-                own(&format!("eval replay --against captured.ndjson --target {}", remedy.target)),
+                own("eval export --output captured.ndjson"),
+                own(&format!(
+                    "eval replay --against captured.ndjson --target {}",
+                    word(remedy.target)
+                )),
             ],
         ),
         Class::Ranking => (
             "see which stage put others before it; replay before the settings are changed",
             ranked(remedy)
                 .into_iter()
-                .chain([own("eval replay --against captured.ndjson --blame")])
+                .chain([
+                    own("eval export --output captured.ndjson"),
+                    own("eval replay --against captured.ndjson --blame"),
+                ])
                 .collect(),
         ),
         Class::Unknown => (
@@ -205,14 +217,25 @@ fn of_class(class: Class, remedy: &Remedy<'_>) -> (&'static str, Vec<String>) {
 
 /// What tells why pages are where they are.
 fn ranked(remedy: &Remedy<'_>) -> Vec<String> {
-    let ask = |query: &str, page: &str| {
-        format!("query {} --explain --why-not {}", quoted(query), quoted(page))
-    };
+    // Without the text of a query, what can be pasted is the command that prints it.
+    let with_texts = format!("triage {} --show-queries", remedy.run);
     match remedy.lost.is_empty() {
-        true => vec![remedy.own(&ask("QUERY", "SLUG"))],
-        false => remedy.each(|Lost { page, query, is_deleted: _ }| {
-            ask(query.as_deref().unwrap_or("QUERY"), page)
+        true => vec![remedy.own(&with_texts)],
+        false => remedy.each(|Lost { page, query, is_deleted: _ }| match query {
+            Some(query) => {
+                format!("query {} --explain --why-not {}", quoted(query), quoted(page))
+            }
+            None => with_texts.clone(),
         }),
+    }
+}
+
+/// A name as a shell reads it back.
+fn word(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => quoted(name),
     }
 }
 
@@ -227,7 +250,7 @@ mod tests {
 
     fn remedy() -> Remedy<'static> {
         let suite = Rerun { name: "weekly", target: Some(LOCAL) };
-        Remedy { workspace: "team-a", suite, target: LOCAL, ..Remedy::default() }
+        Remedy { workspace: "team-a", run: 12, suite, target: LOCAL, ..Remedy::default() }
     }
 
     fn lost(page: &str, is_deleted: bool, query: Option<&str>) -> Lost {
@@ -242,6 +265,9 @@ mod tests {
                 assert!(!found.commands.is_empty() && !found.advice.is_empty());
                 let is_own = |one: &String| one.starts_with("gbrain --workspace team-a ");
                 assert!(found.commands.iter().all(is_own), "{found:?}");
+                let has_blank =
+                    |one: &String| ["QUERY", "SLUG", "PAGE"].iter().any(|word| one.contains(word));
+                assert!(!found.commands.iter().any(has_blank), "{found:?}");
             }
         }
     }
@@ -270,7 +296,7 @@ mod tests {
                 .ends_with(r"query 'who'\''s there?' --explain --why-not 'wiki::a'\''b'"),
             "{found:?}"
         );
-        assert!(found.commands[1].contains("query 'QUERY' --explain --why-not 'c'"), "{found:?}");
+        assert!(found.commands[1].ends_with("triage 12 --show-queries"), "{found:?}");
     }
 
     #[test]
@@ -293,6 +319,7 @@ mod tests {
         };
         let reasons = |reasons| Remedy { reasons, ..remedy() };
         check(Class::Unknown, &reasons(&[Reason::NoQueries]), "queries import");
+        check(Class::Unknown, &reasons(&[Reason::SampleTooSmall]), "queries promote");
         check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "config set models.rerank");
         check(Class::Threshold, &reasons(&[Reason::NoCalibration]), "calibrate collect");
         let unknown = Remedy { target: "gone", is_target_unknown: true, ..remedy() };

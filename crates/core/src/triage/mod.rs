@@ -30,7 +30,7 @@ pub enum Class {
     PipelineBug,
     /// It was found, and the reranker's threshold dropped it.
     Threshold,
-    /// It is there, and neither words nor meaning find it.
+    /// It is there, and neither words nor meaning nor links find it.
     EmbeddingDrift,
     /// It was found, and others are ranked before it.
     Ranking,
@@ -108,12 +108,16 @@ pub struct Evidence {
     pub in_words: Option<bool>,
     /// Whether meaning had it.
     pub in_vectors: Option<bool>,
+    /// Whether links led to it.
+    pub in_graph: Option<bool>,
     /// How close it is to the query by meaning, beside what is found.
     pub similarity: Option<Similarity>,
     /// What the reranker said of it, if it was asked.
     pub rerank_score: Option<f64>,
     /// Its place among what the reranker judged, from 1.
     pub rerank_rank: Option<usize>,
+    /// How many documents the reranker judged.
+    pub judged: usize,
     /// The threshold that was in force.
     pub threshold: Option<f64>,
     /// Whether the threshold let everything through, because nothing reached it.
@@ -130,6 +134,19 @@ pub struct Evidence {
     pub notes: Vec<String>,
 }
 
+impl Evidence {
+    /// Whether links alone led to it.
+    pub fn is_from_links_alone(&self) -> bool {
+        let by_text = self.in_words == Some(true) || self.in_vectors == Some(true);
+        self.in_graph == Some(true) && !by_text
+    }
+
+    /// Whether some stage had it.
+    pub fn was_found(&self) -> bool {
+        [self.in_words, self.in_vectors, self.in_graph].contains(&Some(true))
+    }
+}
+
 impl Default for Evidence {
     fn default() -> Self {
         Self {
@@ -140,9 +157,11 @@ impl Default for Evidence {
             is_deleted: false,
             in_words: None,
             in_vectors: None,
+            in_graph: None,
             similarity: None,
             rerank_score: None,
             rerank_rank: None,
+            judged: 0,
             threshold: None,
             is_bypassed: false,
             deeper_rank: None,

@@ -71,15 +71,35 @@ fn threshold(evidence: &Evidence) -> Option<Classified> {
         let told = format!("nothing reached the threshold {threshold:.3}, and all was let through");
         return because(Class::Threshold, told);
     }
-    let score = evidence.rerank_score?;
-    // Where enough others were judged better, it would not have been shown without a threshold either.
-    let is_good_enough = evidence.rerank_rank.is_none_or(|rank| rank <= evidence.depth);
-    let is_dropped =
-        score < threshold && evidence.is_missed && !evidence.is_bypassed && is_good_enough;
+    if evidence.is_bypassed || !evidence.is_missed {
+        return None;
+    }
+    let whence = if evidence.is_from_links_alone() { "only links led to it, and " } else { "" };
+    let Some(score) = evidence.rerank_score else {
+        return unjudged(evidence, whence, threshold);
+    };
+    // Where enough others were judged better, it would not have been shown without a threshold either. What
+    // only links lead to does not say what is asked, and a reranker that reads it puts it last.
+    let is_good_enough = evidence.rerank_rank.is_none_or(|rank| rank <= evidence.depth)
+        || evidence.is_from_links_alone();
+    (score < threshold && is_good_enough).then(|| {
+        because(
+            Class::Threshold,
+            format!("{whence}the reranker gave it {score:.3}, below the threshold {threshold:.3}"),
+        )
+    })?
+}
+
+/// What was found and not judged is dropped by a threshold too, and would have stood behind what was judged.
+fn unjudged(evidence: &Evidence, whence: &str, threshold: f64) -> Option<Classified> {
+    let has_room = evidence.judged < evidence.depth || evidence.is_from_links_alone();
+    let is_dropped = evidence.judged > 0 && evidence.was_found() && has_room;
     is_dropped.then(|| {
         because(
             Class::Threshold,
-            format!("the reranker gave it {score:.3}, below the threshold {threshold:.3}"),
+            format!(
+                "{whence}the reranker did not judge it, which the threshold {threshold:.3} drops"
+            ),
         )
     })?
 }
@@ -94,6 +114,7 @@ fn drift(evidence: &Evidence) -> Option<Classified> {
     let far = evidence.similarity.as_ref().map(is_far);
     if let (Some(Similarity { own, usual, least }), Some(true)) = (evidence.similarity, far)
         && evidence.in_vectors != Some(true)
+        && evidence.in_graph != Some(true)
     {
         let told = format!(
             "its similarity is {own:.2}, where {usual:.2} is usual and {least:.2} is still found"
@@ -101,7 +122,8 @@ fn drift(evidence: &Evidence) -> Option<Classified> {
         return because(Class::EmbeddingDrift, told);
     }
     // What is as near as usual was crowded out; what may not be there is not known to be far.
-    let is_lost = (evidence.in_words, evidence.in_vectors) == (Some(false), Some(false));
+    let is_lost = (evidence.in_words, evidence.in_vectors) == (Some(false), Some(false))
+        && evidence.in_graph != Some(true);
     let is_there = evidence.presence == Presence::Whole;
     (is_lost && is_there && far.is_none() && evidence.deeper_rank.is_none()).then(|| {
         because(Class::EmbeddingDrift, "it is there, and neither words nor meaning found it")
@@ -120,7 +142,7 @@ fn ranking(evidence: &Evidence) -> Option<Classified> {
     if let Some(rank) = evidence.deeper_rank {
         return because(Class::Ranking, format!("it was found at rank {rank}"));
     }
-    if evidence.in_words == Some(true) || evidence.in_vectors == Some(true) {
+    if evidence.was_found() {
         return because(Class::Ranking, "it was found, and others are ranked before it");
     }
     let near = evidence.similarity.filter(|one| !is_far(one))?;
@@ -186,6 +208,7 @@ mod tests {
         let bare = Evidence { presence: Presence::VectorsMissing, ..whole() };
         check(Evidence { is_missed: false, ..bare.clone() }, Class::EmbeddingDrift);
         check(bare, Class::EmbeddingDrift);
+        check(Evidence { in_graph: Some(false), ..lost() }, Class::EmbeddingDrift);
         check(whole(), Class::Ranking);
         check(Evidence { deeper_rank: Some(17), ..Evidence::default() }, Class::Ranking);
     }
@@ -213,6 +236,38 @@ mod tests {
         );
         let down = Evidence { fallbacks: vec!["rerank".to_owned()], ..whole() };
         check(Evidence { is_missed: false, ..down }, Class::Infrastructure);
+    }
+
+    /// What only links lead to did not drift: the threshold or the ranking dropped it.
+    #[test]
+    fn what_only_links_lead_to() {
+        let linked = || Evidence { in_graph: Some(true), ..lost() };
+        let scored = |score, rank| Evidence {
+            rerank_score: Some(score),
+            rerank_rank: Some(rank),
+            threshold: Some(0.5),
+            judged: 30,
+            ..linked()
+        };
+        check(scored(0.49, 3), Class::Threshold);
+        check(scored(0.2, 24), Class::Threshold);
+        check(scored(0.5, 24), Class::Ranking);
+        let unjudged = || Evidence { threshold: Some(0.5), judged: 30, ..linked() };
+        check(unjudged(), Class::Threshold);
+        check(Evidence { is_bypassed: true, ..unjudged() }, Class::Ranking);
+        check(Evidence { judged: 0, ..unjudged() }, Class::Ranking);
+        check(linked(), Class::Ranking);
+        let far = Some(Similarity { own: 0.1, usual: 0.6, least: 0.4 });
+        check(Evidence { similarity: far, ..linked() }, Class::Ranking);
+        check(Evidence { similarity: far, ..unjudged() }, Class::Threshold);
+    }
+
+    #[test]
+    fn what_was_not_judged_is_dropped_where_there_was_room() {
+        let unjudged = |judged| Evidence { threshold: Some(0.5), judged, ..whole() };
+        check(unjudged(9), Class::Threshold);
+        check(unjudged(10), Class::Ranking);
+        check(unjudged(0), Class::Ranking);
     }
 
     #[test]

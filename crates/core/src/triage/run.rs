@@ -149,6 +149,9 @@ fn of_reason(reason: Reason) -> Option<(Class, String)> {
         }
         Reason::StaleCalibration => (Class::Threshold, "another model scores than was calibrated"),
         Reason::NoQueries => (Class::Unknown, "there was nothing to ask"),
+        Reason::SampleTooSmall => {
+            (Class::Unknown, "there were fewer queries than the suite requires")
+        }
         Reason::NoKeys => (Class::Unknown, "a query has nothing that must be found"),
         Reason::NothingMeasured => (Class::Unknown, "nothing that decides was measured"),
         Reason::Cancelled => (Class::Unknown, "somebody stopped it"),
@@ -240,6 +243,8 @@ mod tests {
             status: Status::Alert,
             decides,
             pages: false,
+            unanswered: 0,
+            outage: false,
         };
         slow.measures = vec![
             measure(Measure::LatencyP95, 412.0, true),

@@ -41,6 +41,8 @@ pub struct Raised {
     pub raised: Vec<String>,
     /// Alerts that are over.
     pub resolved: Vec<String>,
+    /// Alerts that a run did not resolve although it found nothing wrong, with why.
+    pub still_open: Vec<(String, String)>,
     /// Messages that were queued, by channel.
     pub queued: Vec<String>,
     /// What somebody should know.
@@ -221,10 +223,11 @@ fn body_of(run: &SuiteRun) -> Option<SuiteRunBody> {
 
 impl Raised {
     fn add(&mut self, other: Self) {
-        let Self { runs, raised, resolved, queued, problems } = other;
+        let Self { runs, raised, resolved, still_open, queued, problems } = other;
         self.runs += runs;
         self.raised.extend(raised);
         self.resolved.extend(resolved);
+        self.still_open.extend(still_open);
         self.queued.extend(queued);
         self.problems.extend(problems);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gbrain_core::alert::Severity;
 use gbrain_core::alert::export::Held;
 use gbrain_core::alert::metrics::{Reading, SuiteReading};
-use gbrain_core::format::suite::{SuiteFile, SuiteSummary};
+use gbrain_core::format::suite::{SuiteFile, SuiteSummary, WireMeasure};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{AlertStatus, Store, StoreError, SuiteRunFilter};
 use jiff::Timestamp;
@@ -23,9 +23,16 @@ pub fn reading(
     now: Timestamp,
 ) -> Result<Reading, StoreError> {
     let mut last: BTreeMap<String, Kept> = BTreeMap::new();
+    // Measures are those of the last run that says enough: what a smaller sample or an outage left would
+    // look like a recovery.
+    let mut measured: BTreeMap<String, Vec<WireMeasure>> = BTreeMap::new();
     for run in store.suite_runs(workspace, &SuiteRunFilter::default(), RECENT)? {
         let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
         if summary.as_ref().is_none_or(SuiteSummary::counts) {
+            if let Some(solid) = summary.as_ref().filter(|one| one.inconclusive_reasons.is_empty())
+            {
+                measured.entry(run.suite.clone()).or_insert_with(|| solid.measures.clone());
+            }
             last.entry(run.suite.clone()).or_insert((run, summary));
         }
     }
@@ -33,14 +40,20 @@ pub fn reading(
         if !last.contains_key(&suite.name) {
             let own =
                 SuiteRunFilter { suite: Some(suite.name.clone()), ..SuiteRunFilter::default() };
-            last.extend(past::last(store, workspace, own)?.map(|run| (suite.name, run)));
+            let found = past::last(store, workspace, own)?;
+            if let Some((_, Some(summary))) = &found
+                && summary.inconclusive_reasons.is_empty()
+            {
+                measured.insert(suite.name.clone(), summary.measures.clone());
+            }
+            last.extend(found.map(|run| (suite.name, run)));
         }
     }
-    let suites = last.into_values().map(|(run, summary)| SuiteReading {
+    let suites = last.into_values().map(|(run, _)| SuiteReading {
+        measures: measured.remove(&run.suite).unwrap_or_default(),
         suite: run.suite,
         verdict: run.verdict,
         at: run.finished_at,
-        measures: summary.map_or_else(Vec::new, |summary| summary.measures),
     });
     let board = store.alert_board(workspace)?;
     let firing = board.states.iter().filter(|one| one.state == AlertStatus::Firing);

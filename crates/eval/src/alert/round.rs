@@ -99,7 +99,11 @@ impl<'a> Round<'a> {
             }
             match change {
                 Change::Raise(known) => self.raise(known)?,
-                Change::Keep(known) => self.keep(known),
+                Change::Keep(known) => {
+                    let open = known.alert.still_open.clone();
+                    self.raised.still_open.extend(open.map(|why| (known.alert.key.clone(), why)));
+                    self.keep(known);
+                }
                 Change::Resolve(known) => self.resolve(known, is_told)?,
             }
         }

@@ -55,6 +55,8 @@ fn alert(state: &AlertState, board: &Board<'_>) -> AlertBody {
         figures: Vec::new(),
         failing_count: 0,
         failing: Vec::new(),
+        asked: None,
+        still_open: None,
     };
     let Some(record) = record else { return shown };
     let AlertRecord {
@@ -68,11 +70,25 @@ fn alert(state: &AlertState, board: &Board<'_>) -> AlertBody {
         figures,
         failing,
         failing_count,
+        asked,
+        still_open,
         told_at,
         held: _,
         channels: _,
     } = record;
-    AlertBody { target, told_at, summary, owners, run, figures, failing_count, failing, ..shown }
+    AlertBody {
+        target,
+        told_at,
+        summary,
+        owners,
+        run,
+        figures,
+        failing_count,
+        failing,
+        asked,
+        still_open,
+        ..shown
+    }
 }
 
 fn record(silence: &Silence) -> Option<SilenceRecord> {

@@ -1,12 +1,13 @@
 //! Pairs, collected: what people called borderline of answers, what files bring, and, for telling good from
 //! bad, what canonical queries must find and what lies far from them.
 //!
-//! Promises: queries are scrubbed; a pair is there once, and collecting again changes nothing; what a person
+//! Promises: queries are scrubbed; a pair is there once, also where its text has changed, and collecting
+//! again changes nothing; what a person
 //! reviewed is not overruled by a vote, nor either by a key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gbrain_core::calibrate::{CalibrationPair, Label, MOST, PairOrigin};
+use gbrain_core::calibrate::{CalibrationPair, Label, MOST, PairOrigin, chunk_of_text};
 use gbrain_core::format::calibration::{
     CollectedBody, LabelCounts, PAIR_VERSION, PairBody, PairEntry, Passed, ReviewRow,
 };
@@ -109,9 +110,9 @@ impl Collection<'_> {
         let given = text.as_deref().filter(|text| !text.trim().is_empty());
         let passage = match given {
             Some(text) => {
-                let of_text = || format!("{document}#{}", Hash::of(text.as_bytes()).short());
-                let chunk = chunk.clone().unwrap_or_else(of_text);
-                Some(Passage { document: document.clone(), chunk, text: text.to_owned() })
+                let is_named = chunk.is_some();
+                let chunk = chunk.clone().unwrap_or_else(|| chunk_of_text(document, text));
+                Some(Passage { document: document.clone(), chunk, text: text.to_owned(), is_named })
             }
             None => self.passages.find(&query, document, chunk.as_deref())?,
         };
@@ -225,32 +226,41 @@ impl Collection<'_> {
         mut passed_over: Vec<Passed>,
     ) -> Result<CollectedBody, CalibrateError> {
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
-        let key = |query: &str, chunk: &str| (CanonicalQuery::text_hash(query), chunk.to_owned());
-        let mut believed: BTreeMap<(Hash, String), PairOrigin> =
-            known.iter().map(|pair| (key(&pair.query, &pair.chunk), pair.origin)).collect();
-        let mut new: Vec<NewPair> = Vec::new();
+        let mut believed: BTreeMap<Identity, PairOrigin> =
+            known.iter().map(|pair| (identity_of(pair), pair.origin)).collect();
+        // Of two that are the same pair the last is meant, and one is written.
+        let mut new: Vec<(Identity, NewPair)> = Vec::new();
         for Fresh { query, passage, label, origin } in fresh {
-            let Passage { document, chunk, text } = passage;
-            let believed = believed.entry(key(&query, &chunk)).or_insert(origin);
+            let Passage { document, chunk, text, is_named } = passage;
+            let query_hash = CanonicalQuery::text_hash(&query);
+            // A passage that is known is the pair that it is, whether or not it is named now.
+            let is_it = |one: &&CalibrationPair| {
+                one.chunk == chunk && CanonicalQuery::text_hash(&one.query) == query_hash
+            };
+            let is_named = known.iter().find(is_it).map_or(is_named, |one| one.is_named);
+            let of = if is_named { &chunk } else { &document };
+            let identity = (query_hash, is_named, of.clone());
+            let believed = believed.entry(identity.clone()).or_insert(origin);
             if *believed > origin {
                 passed_over
                     .push(Passed { document, why: format!("{believed} pairs say otherwise") });
                 continue;
             }
             *believed = origin;
-            let query_hash = CanonicalQuery::text_hash(&query);
-            let body = PairBody { schema_version: PAIR_VERSION, query, text, origin };
+            let named = Some(is_named);
+            let body = PairBody { schema_version: PAIR_VERSION, query, text, origin, named };
             let (chunk_id, label, body) = (chunk, label.name().to_owned(), super::json(&body));
-            let pair = NewPair { query_hash, chunk_id, document, label, body };
-            // Of two that are the same pair the last is meant, and one is written.
-            let same = |one: &&mut NewPair| {
-                one.query_hash == pair.query_hash && one.chunk_id == pair.chunk_id
-            };
-            match new.iter_mut().find(same) {
-                Some(known) => *known = pair,
-                None => new.push(pair),
+            // Another text of the same pair.
+            let is_older =
+                |one: &&CalibrationPair| identity_of(one) == identity && one.chunk != chunk_id;
+            let replaces = known.iter().filter(is_older).map(|one| one.id).collect();
+            let pair = NewPair { query_hash, chunk_id, document, label, body, replaces };
+            match new.iter_mut().find(|(other, _)| *other == identity) {
+                Some((_, known)) => *known = pair,
+                None => new.push((identity, pair)),
             }
         }
+        let new: Vec<NewPair> = new.into_iter().map(|(_, pair)| pair).collect();
         let put = self.store.put_pairs(self.workspace, &new, self.now)?;
         let count = |kind| put.iter().filter(|one| one.kind == kind).count();
         let known = pairs(self.store, self.workspace, None, usize::MAX)?;
@@ -265,6 +275,14 @@ impl Collection<'_> {
             review: self.review(&known)?,
         })
     }
+}
+
+/// What makes two pairs the same: the query, and the passage where it is named, or the document.
+type Identity = (Hash, bool, String);
+
+fn identity_of(pair: &CalibrationPair) -> Identity {
+    let (query, of) = pair.identity();
+    (query, pair.is_named, of.to_owned())
 }
 
 fn is(feedback: &Feedback, signal: Signal) -> bool {

@@ -1,6 +1,6 @@
 //! A threshold, put in force: the setting and the status in one transaction, and an event for suites.
 
-use gbrain_core::calibrate::{Applicant, Obstacle, Tried, obstacles};
+use gbrain_core::calibrate::{Applicant, Obstacle, Tried, VerifyFailure, obstacles, verify};
 use gbrain_core::config::{RERANK_THRESHOLD, RERANK_THRESHOLD_MODEL};
 use gbrain_core::format::calibration::{Deployment, ThresholdBody};
 use gbrain_core::id::WorkspaceId;
@@ -22,7 +22,8 @@ pub fn deploy(
     now: Timestamp,
 ) -> Result<RerankThreshold, CalibrateError> {
     let found = store.threshold(workspace, id)?.ok_or(CalibrateError::NoSuch(id))?;
-    let in_the_way = in_the_way(&found, reranker, now);
+    let generation = store.head(workspace)?.generation.0;
+    let in_the_way = in_the_way(&found, reranker, generation, now);
     let may = in_the_way.iter().all(|one| force.is_some() && Obstacle::may_be_forced(*one));
     if !may {
         return Err(CalibrateError::Forbidden { id, obstacles: in_the_way });
@@ -62,12 +63,22 @@ pub fn tell_changed(
 }
 
 /// What stands in the way of a threshold.
-fn in_the_way(found: &RerankThreshold, reranker: Option<&str>, now: Timestamp) -> Vec<Obstacle> {
+fn in_the_way(
+    found: &RerankThreshold,
+    reranker: Option<&str>,
+    generation: i64,
+    now: Timestamp,
+) -> Vec<Obstacle> {
     let body = body(found);
     // A trial elsewhere says nothing of what is set here.
     let own = body.verification.as_ref().filter(|trial| trial.target == LOCAL);
+    // Too few queries are an obstacle of their own.
+    let few = VerifyFailure::TooFewQueries;
     let tried = own.map(|trial| Tried {
-        passed: trial.passed,
+        // Figures that do not pass are no pass, whatever is written beside them.
+        passed: trial.passed && verify(&trial.verified()).iter().all(|one| *one == few),
+        queries: trial.n,
+        generation: trial.generation,
         // A time that can't be read is long ago.
         at: trial.at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
     });
@@ -77,6 +88,7 @@ fn in_the_way(found: &RerankThreshold, reranker: Option<&str>, now: Timestamp) -
         refusals: &body.refusals,
         was_forced: body.forced.is_some(),
         tried,
+        generation,
     };
     obstacles(&applicant, now)
 }

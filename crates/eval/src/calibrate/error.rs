@@ -3,6 +3,7 @@
 use gbrain_brain::BrainError;
 use gbrain_core::calibrate::Obstacle;
 use gbrain_core::fault::{Fault, chain};
+use gbrain_core::money::Usd;
 use gbrain_core::target::TargetError;
 use gbrain_store::StoreError;
 
@@ -26,6 +27,18 @@ pub enum CalibrateError {
         of: usize,
         /// What was said of the first of them.
         why: String,
+    },
+    /// Scoring may cost more than it may.
+    #[error(
+        "scoring {pairs} pairs may cost up to ${needs}, and at most ${cap} may be spent: nothing was sent"
+    )]
+    Unaffordable {
+        /// Pairs without a score.
+        pairs: usize,
+        /// The most that it may cost.
+        needs: Usd,
+        /// The most that may be spent.
+        cap: Usd,
     },
     /// There is no such threshold.
     #[error("there is no threshold {0}")]
@@ -97,6 +110,7 @@ impl From<CalibrateError> for Fault {
             CalibrateError::Unscored { .. } => {
                 ("model", "what was scored is kept for a day: run it again to go on from there")
             }
+            CalibrateError::Unaffordable { .. } => ("conflict", "raise it with --max-usd"),
             CalibrateError::NoSuch(_) => ("not_found", "`gbrain calibrate history` shows them"),
             CalibrateError::NoneYet(_) => ("not_found", "make one: `gbrain calibrate score`"),
             CalibrateError::Forbidden { ref obstacles, .. } => {

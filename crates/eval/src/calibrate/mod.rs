@@ -23,7 +23,7 @@ pub use collect::{Collection, Sources};
 pub use deploy::{deploy, tell_changed};
 pub use error::CalibrateError;
 pub use passage::{Passage, Passages};
-pub use score::Scoring;
+pub use score::{Cost, Scoring};
 pub use show::{history, stand};
 pub use verify::{Trial, record, trial_settings};
 
@@ -38,19 +38,26 @@ use gbrain_store::{RerankThreshold, Store, StoreError, ThresholdStatus};
 /// As many thresholds of the past are looked at.
 const MANY: usize = 10_000;
 
-/// Pairs of a workspace, newest first; those with a label, or all.
+/// Pairs of a workspace, each once, newest first; those with a label, or all.
 pub fn pairs(
     store: &dyn Store,
     workspace: &WorkspaceId,
     label: Option<Label>,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
-    let pairs = store.pairs(workspace, label.map(Label::name), limit)?;
+    let pairs = store.pairs(workspace, None, usize::MAX)?;
     let read = pairs.into_iter().filter_map(|pair| {
         let body: PairBody = serde_json::from_str(&pair.body).ok()?;
         body.pair(pair.id, &pair.document, &pair.chunk_id, &pair.label)
     });
-    Ok(read.collect())
+    // Of two texts of one pair the newer one counts, whatever the older one was called.
+    let mut known = BTreeSet::new();
+    let once = read.filter(|pair| {
+        let (query, of) = pair.identity();
+        known.insert((query, pair.is_named, of.to_owned()))
+    });
+    let is_wanted = |pair: &CalibrationPair| label.is_none_or(|label| pair.label == label);
+    Ok(once.filter(is_wanted).take(limit).collect())
 }
 
 /// The same without those of pages that have become private: a reranker is somebody else.

@@ -25,6 +25,8 @@ pub struct Passage {
     pub chunk: String,
     /// Its text, as a reranker reads it.
     pub text: String,
+    /// Whether somebody named the passage. Otherwise it was chosen.
+    pub is_named: bool,
 }
 
 /// Where passages are looked up.
@@ -47,7 +49,8 @@ impl Passages<'_> {
             let is_it = |page: &Page| {
                 page.chunks.iter().find(|one| one.id(&page.key) == chunk).map(|one| one.ordinal)
             };
-            return in_brain(brain, snapshot, document, &is_it);
+            let found = in_brain(brain, snapshot, document, &is_it)?;
+            return Ok(found.map(|passage| Passage { is_named: true, ..passage }));
         }
         let results = self.results(query)?;
         let is_it = |found: &&Found| {
@@ -55,7 +58,7 @@ impl Passages<'_> {
                 && chunk.is_none_or(|chunk| found.chunk.as_deref() == Some(chunk))
         };
         if let Some(passage) = results.iter().find(is_it).and_then(|found| self.passage(found)) {
-            return Ok(Some(passage));
+            return Ok(Some(Passage { is_named: chunk.is_some(), ..passage }));
         }
         match self.local {
             // What no query finds has its first passage.
@@ -76,7 +79,7 @@ impl Passages<'_> {
         let title = self.local.and(found.title.as_deref()).unwrap_or_default();
         let chunk = found.chunk.clone().unwrap_or_else(|| format!("{}#0", found.document));
         let text = read_by_judge(title, text);
-        Some(Passage { document: found.document.clone(), chunk, text })
+        Some(Passage { document: found.document.clone(), chunk, text, is_named: false })
     }
 }
 
@@ -100,7 +103,8 @@ fn in_brain(
             continue;
         };
         let (document, chunk) = (page.key.to_string(), chunk.id(&page.key));
-        return Ok(Some(Passage { document, chunk, text: read_by_judge(&page.title, &text) }));
+        let text = read_by_judge(&page.title, &text);
+        return Ok(Some(Passage { document, chunk, text, is_named: false }));
     }
     Ok(None)
 }

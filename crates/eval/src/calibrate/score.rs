@@ -12,6 +12,7 @@ use gbrain_core::calibrate::{
 use gbrain_core::format::calibration::{LabelCounts, PreviousThreshold, ThresholdBody};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
 use gbrain_store::{
     AnswerKind, ModelAnswer, NewThreshold, RerankScore, RerankThreshold, Store, StoreError,
     ThresholdStatus,
@@ -29,6 +30,9 @@ const PATIENCE: usize = 3;
 /// How long scores of a calibration that broke off are kept.
 const KEEP: SignedDuration = SignedDuration::from_hours(24);
 
+/// The most that scoring passages of a query may cost, or why that is not known.
+pub type Cost<'a> = dyn Fn(&str, &[&str]) -> Result<Usd, String> + Sync + 'a;
+
 /// What scores.
 pub struct Scoring<'a> {
     /// Where pairs and thresholds are.
@@ -37,6 +41,10 @@ pub struct Scoring<'a> {
     pub workspace: &'a WorkspaceId,
     /// Who scores.
     pub scorer: Scorer<'a>,
+    /// The most that scoring passages of a query may cost.
+    pub cost: &'a Cost<'a>,
+    /// The most that all of it may cost.
+    pub cap: Usd,
     /// Calls under way at once.
     pub concurrency: usize,
     /// Set when it is to stop.
@@ -89,6 +97,7 @@ impl Scoring<'_> {
         // What the last calibration of this model was called: its scores are not this one's.
         let last = newest(self.store, self.workspace, self.scorer.model)?.map_or(0, |one| one.id);
         let calls = calls(pairs);
+        self.afford(last, &calls)?;
         let (done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let heard = spread(calls.len(), self.concurrency, |at| {
             if self.stop.load(Ordering::Acquire) {
@@ -125,9 +134,32 @@ impl Scoring<'_> {
         }
     }
 
-    /// The scores of some passages of one query.
-    fn call(&self, last: i64, pairs: &[&CalibrationPair]) -> Result<Vec<(i64, f64)>, Unheard> {
-        let (model, now) = (self.scorer.model, (self.clock)());
+    /// Refuses to begin what the budget can't hold: what was scored already costs nothing.
+    fn afford(&self, last: i64, calls: &[Vec<&CalibrationPair>]) -> Result<(), CalibrateError> {
+        let (mut needs, mut open) = (Usd::ZERO, 0);
+        for pairs in calls {
+            let (_, known) = self.known(last, pairs)?;
+            let unscored = pairs.iter().zip(known).filter(|(_, score)| score.is_none());
+            let texts: Vec<&str> = unscored.map(|(pair, _)| pair.text.as_str()).collect();
+            if let (Some(first), false) = (pairs.first(), texts.is_empty()) {
+                // What has no price is refused by whoever is asked.
+                needs = needs + (self.cost)(&first.query, &texts).unwrap_or(Usd::ZERO);
+                open += texts.len();
+            }
+        }
+        match needs > self.cap {
+            true => Err(CalibrateError::Unaffordable { pairs: open, needs, cap: self.cap }),
+            false => Ok(()),
+        }
+    }
+
+    /// What names the scores of some pairs, and those that are known from a run that broke off.
+    fn known(
+        &self,
+        last: i64,
+        pairs: &[&CalibrationPair],
+    ) -> Result<(Vec<Hash>, Vec<Option<f64>>), StoreError> {
+        let model = self.scorer.model;
         let key = |pair: &&CalibrationPair| {
             let parts = [
                 model.as_bytes(),
@@ -138,10 +170,17 @@ impl Scoring<'_> {
             Hash::of_parts(&parts)
         };
         let keys: Vec<Hash> = pairs.iter().map(key).collect();
-        let kind = AnswerKind::RerankScore;
+        let (kind, now) = (AnswerKind::RerankScore, (self.clock)());
         let kept = self.store.model_answers(self.workspace, kind, &keys, now)?;
-        let known: Vec<Option<f64>> =
-            kept.iter().map(|one| one.as_deref().and_then(|score| score.parse().ok())).collect();
+        let known = kept.iter().map(|one| one.as_deref().and_then(|score| score.parse().ok()));
+        let known = known.collect();
+        Ok((keys, known))
+    }
+
+    /// The scores of some passages of one query.
+    fn call(&self, last: i64, pairs: &[&CalibrationPair]) -> Result<Vec<(i64, f64)>, Unheard> {
+        let (kind, now) = (AnswerKind::RerankScore, (self.clock)());
+        let (keys, known) = self.known(last, pairs)?;
         let open: Vec<usize> = (0..pairs.len()).filter(|at| known[*at].is_none()).collect();
         let mut scores = known;
         if let Some(first) = open.first() {

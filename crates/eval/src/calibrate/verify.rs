@@ -62,6 +62,8 @@ pub(super) struct Shows {
     pub(super) leaked: u64,
     pub(super) filtered: u64,
     pub(super) is_bypassed: bool,
+    /// Whether the reranker did not answer: nothing was tried.
+    pub(super) is_unjudged: bool,
     pub(super) is_lost: bool,
     pub(super) note: Option<&'static str>,
 }
@@ -104,7 +106,9 @@ impl Trial<'_> {
             let stages = one.answer.as_ref().ok().and_then(|answer| answer.stages.as_ref());
             stages.is_some_and(|stages| !stages.rerank.is_empty())
         };
-        if self.target.name() == LOCAL && !asked.is_empty() && !asked.iter().any(is_judged) {
+        let is_unjudged = !asked.is_empty() && !asked.iter().any(is_judged);
+        // Where the reranker did not answer, that is what there is to say.
+        if self.target.name() == LOCAL && is_unjudged && trial.errors == 0 {
             if !trial.failures.contains(&VerifyFailure::Bypassed) {
                 trial.failures.push(VerifyFailure::Bypassed);
             }
@@ -135,7 +139,8 @@ impl Trial<'_> {
     fn add(&self, trial: &mut Verification, query: &CanonicalQuery, answer: &TargetAnswer) {
         let is_local = self.target.name() == LOCAL;
         let shows = shows(query, answer, self.threshold.threshold, is_local);
-        let Shows { leaked, filtered, is_bypassed, is_lost, note: word } = shows;
+        let Shows { leaked, filtered, is_bypassed, is_unjudged, is_lost, note: word } = shows;
+        trial.errors += u64::from(is_unjudged);
         trial.leaked += leaked;
         trial.filtered += filtered;
         trial.bypassed += u64::from(is_bypassed);
@@ -167,10 +172,14 @@ pub(super) fn shows(
         is_lost: low.clone().any(|one| is_key(query, &one.document)),
         ..Shows::default()
     };
-    let did_not = |stage: &String| stage == RERANK || stage == RERANK_THRESHOLD;
+    let fell_back = |name: &str| answer.fallbacks.iter().any(|stage| stage == name);
     let is_other = answer.threshold.is_some_and(|told| (told - least).abs() > TOLERANCE);
-    if answer.threshold_applied == Some(false) || answer.fallbacks.iter().any(did_not) {
+    if answer.threshold_applied == Some(false) || fell_back(RERANK_THRESHOLD) {
         return Shows { is_bypassed: true, ..shows };
+    }
+    if fell_back(RERANK) {
+        let note = Some("the reranker did not answer: run it again when it does");
+        return Shows { is_unjudged: true, note, ..shows };
     }
     if is_other {
         let note = Some("the target applies another threshold: set this one there, then verify");
@@ -206,10 +215,7 @@ pub fn record(
         super::json(&body)
     };
     let edited = store.edit_threshold(workspace, id, &with)?.ok_or(CalibrateError::NoSuch(id))?;
-    let is_measured = !trial
-        .failures
-        .iter()
-        .any(|one| matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors));
+    let is_measured = trial.failures.iter().all(|one| one.is_measured());
     let kept = body(&edited);
     let is_refused = !kept.refusals.is_empty() && kept.forced.is_none();
     let next = match (edited.status, trial.passed) {
@@ -283,10 +289,14 @@ mod tests {
         let all = answer(&[("a", None), ("b", None)], &judged);
         let fallback = TargetAnswer { threshold_applied: Some(false), ..all.clone() };
         check(&fallback, true, (0, 0, true, false));
-        for stage in [RERANK, RERANK_THRESHOLD] {
-            let failed = TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
-            check(&failed, true, (0, 0, true, false));
-        }
+        let failed =
+            |stage: &str| TargetAnswer { fallbacks: vec![stage.to_owned()], ..all.clone() };
+        let stale = check(&failed(RERANK_THRESHOLD), true, (0, 0, true, false));
+        assert!(!stale.is_unjudged);
+        let down = check(&failed(RERANK), true, (0, 0, false, false));
+        assert!(down.is_unjudged, "a reranker that does not answer says nothing of a threshold");
+        let low = TargetAnswer { threshold_applied: Some(false), ..failed(RERANK) };
+        assert!(!check(&low, true, (0, 0, true, false)).is_unjudged, "all scored below it");
         let other = TargetAnswer { threshold: Some(0.3), ..all.clone() };
         assert!(
             check(&other, false, (0, 0, true, false)).note.unwrap().contains("another threshold")

@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use gbrain_core::suite::Suite;
 use gbrain_core::suite::query::CanonicalQuery;
 use gbrain_core::suite::report::Ended;
-use gbrain_core::suite::{Kind, Suite};
 use gbrain_core::target::{Question, TargetAnswer, TargetError, TargetErrorKind};
 use jiff::Timestamp;
 
@@ -76,15 +76,15 @@ impl Asking<'_> {
     }
 }
 
-/// How a query is asked: deep enough for ranks six to ten, with highlights, and with reasons where links
-/// are asked about.
+/// How a query is asked: deep enough for ranks six to ten, with highlights, and with reasons. A target may
+/// answer any query by links, and some tell the mode of an answer among its reasons only.
 fn question(suite: &Suite, query: &CanonicalQuery, within: Duration) -> Question {
     Question {
         id: Some(query.id.clone()),
         k: suite.depth,
         mode: query.mode,
         filter: query.filter.clone(),
-        rationale: suite.kind == Kind::GraphQa || query.family.is_some(),
+        rationale: true,
         within: Some(within),
         ..Question::new(query.text.clone(), suite.depth)
     }

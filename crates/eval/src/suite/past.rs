@@ -80,9 +80,10 @@ pub(super) fn falls(
         since: began.checked_sub(weeks_back).ok(),
         ..SuiteRunFilter::default()
     };
-    // What is inconclusive says nothing about the week.
+    // What is inconclusive, or an outage, says nothing about the week.
     let values = |verdict: Verdict, run: &SuiteSummary| {
-        WATCHED.map(|measure| run.value(measure).filter(|_| verdict != Verdict::Inconclusive))
+        let is_whole = verdict != Verdict::Inconclusive && run.errors.is_empty();
+        WATCHED.map(|measure| run.value(measure).filter(|_| is_whole))
     };
     let mut runs = vec![(began, values(now.verdict, &SuiteSummary::from(now)))];
     each(store, workspace, filter, &mut |(run, summary)| {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use gbrain_core::calibrate::{CalibrationPair, Drift, Label, MOST, drift};
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::money::Usd;
 use gbrain_core::suite::measure::Value;
 use gbrain_core::suite::report::Reason;
 use gbrain_llm::{Asker, Desk, ModelError, ModelRef, Spending, Task};
@@ -62,6 +63,11 @@ impl Reranker {
     /// Its name, as thresholds have it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The most that scoring a query's passages may cost.
+    pub fn cost(&self, query: &str, texts: &[&str]) -> Result<Usd, String> {
+        self.asker.worst_of_rerank(&self.model, query, texts).map_err(|error| error.to_string())
     }
 
     /// Scores of a query's passages.

@@ -11,6 +11,7 @@ use gbrain_core::suite::graph::Facts;
 use gbrain_core::suite::query::CanonicalQuery;
 use gbrain_core::suite::report::{Ended, Reason, Report, report};
 use gbrain_core::suite::sample::draw;
+use gbrain_core::suite::size::{SampleSize, sample_size};
 use gbrain_core::suite::{Kind, Sample, Suite};
 use gbrain_store::{Lease, NewSuiteRun, Store, StoreError};
 use jiff::Timestamp;
@@ -63,6 +64,10 @@ struct Found<'q> {
     cases: Vec<CaseResult>,
     ended: Ended,
     relevance: Option<Relevance>,
+    /// Queries that were to be asked.
+    planned: usize,
+    /// How large the sample is.
+    sample: SampleSize,
     /// Numbers of queries that can't be read.
     unreadable: Vec<i64>,
 }
@@ -111,12 +116,15 @@ pub fn run(
         case
     });
     let cases = judged.collect();
-    let found = Found { asked, cases, ended, relevance, unreadable };
+    let pairs = relevance.as_ref().map_or(0, |one| one.scores.len());
+    let sample = sample_size(suite, &fit, &drawn, pairs);
+    let planned = drawn.len();
+    let found = Found { asked, cases, ended, relevance, planned, sample, unreadable };
     // A run that was called off begins again, and has logs of its own.
     if found.ended != Ended::Cancelled {
         keep_logs(means, suite, occasion, &found, started)?;
     }
-    told(means, suite, occasion, &drawn, found, started)
+    told(means, suite, occasion, found, started)
 }
 
 /// Whether a suite may ask a query: graph QA those about links, the others all of their own.
@@ -144,13 +152,13 @@ fn told(
     means: &SuiteMeans<'_>,
     suite: &Suite,
     occasion: &Occasion<'_>,
-    drawn: &[&CanonicalQuery],
     found: Found<'_>,
     started: Timestamp,
 ) -> Result<SuiteRunBody, StoreError> {
-    let Found { asked, cases, ended, relevance, unreadable } = found;
+    let Found { asked, cases, ended, relevance, planned, sample, unreadable } = found;
     let value = relevance.as_ref().and_then(|one| one.value);
-    let mut report = report(cases, drawn.len(), ended, &suite.thresholds, value);
+    let unasked = without_queries(suite, &sample);
+    let mut report = report(cases, (planned, sample), ended, &suite.thresholds, value);
     let mut notes = Vec::new();
     if let Some((reason, note)) = occasion.doubt {
         report.doubt(reason);
@@ -165,11 +173,10 @@ fn told(
         let numbers: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
         notes.push(format!("queries can't be read: {}", numbers.join(", ")));
     }
-    for source in without_queries(suite, drawn) {
+    for source in unasked {
         report.doubt(Reason::NoQueries);
         notes.push(format!("there are no queries about {source}"));
     }
-    notes.extend(few(suite, drawn.len()));
     let threshold = asked.iter().filter_map(|one| one.answer.as_ref().ok()?.threshold).next_back();
     let mut parts = SuiteRunParts {
         suite,
@@ -194,20 +201,12 @@ fn told(
 }
 
 /// Sources that a suite names and that nothing is asked about.
-fn without_queries<'s>(suite: &'s Suite, drawn: &[&CanonicalQuery]) -> Vec<&'s str> {
+fn without_queries<'s>(suite: &'s Suite, sample: &SampleSize) -> Vec<&'s str> {
     let Sample::PerSource { sources, .. } = &suite.sample else { return Vec::new() };
-    let is_asked = |source: &str| drawn.iter().any(|one| one.source.as_deref() == Some(source));
-    sources.iter().map(String::as_str).filter(|source| !is_asked(source)).collect()
-}
-
-/// A word about a sample that is smaller than it should be.
-fn few(suite: &Suite, drawn: usize) -> Option<String> {
-    match suite.sample {
-        Sample::Total(total) if drawn < total && suite.kind != Kind::RerankCalibration => {
-            Some(format!("{drawn} queries were there to ask, and the sample takes {total}"))
-        }
-        _ => None,
-    }
+    let is_empty = |source: &&String| {
+        sample.short.iter().any(|one| one.drawn == 0 && one.source.as_ref() == Some(*source))
+    };
+    sources.iter().filter(is_empty).map(String::as_str).collect()
 }
 
 /// The run of a suite that could not even begin.

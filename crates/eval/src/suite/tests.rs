@@ -200,7 +200,8 @@ fn nothing_wrong_is_green() {
     assert_eq!(body.verdict, Verdict::Inconclusive, "24 of 25 is no alert, and an error no pass");
     assert_eq!(body.inconclusive_reasons, [Reason::Errors]);
     let mut per_source = suite(Kind::SourceSpecific);
-    per_source.sample = Sample::PerSource { count: 15, sources: vec!["slack".to_owned()] };
+    per_source.sample =
+        Sample::PerSource { count: 15, least: 15, sources: vec!["slack".to_owned()] };
     let body = room.run(&Fake::default(), &per_source, "k2");
     assert_eq!(body.verdict, Verdict::Inconclusive);
     assert!(body.notes.iter().any(|note| note.contains("slack")), "{:?}", body.notes);

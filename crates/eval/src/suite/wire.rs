@@ -84,10 +84,7 @@ fn last_run(
 /// A run in a line. What its summary does not say is left empty.
 pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
     let summary: Option<SuiteSummary> = serde_json::from_str(&run.summary).ok();
-    let breaches = summary.iter().flat_map(SuiteSummary::breaches).map(|one| {
-        let value = one.value.map_or_else(String::new, |value| format!(" {value:.3}"));
-        format!("{} of {}{value}", one.measure, one.segment)
-    });
+    let breaches = summary.as_ref().map_or_else(Vec::new, breaches);
     SuiteRunLine {
         id: run.id,
         suite: run.suite.clone(),
@@ -104,9 +101,23 @@ pub fn line(run: &SuiteRunInfo) -> SuiteRunLine {
         planned: summary.as_ref().map_or(0, |one| one.planned),
         asked: summary.as_ref().map_or(0, |one| one.asked),
         failing: summary.as_ref().map_or(0, |one| one.failing),
-        breaches: breaches.collect(),
+        sample: summary.as_ref().and_then(|one| one.sample.clone()),
+        breaches,
         recalibrate: summary.as_ref().is_some_and(|one| !one.recalibrate.is_empty()),
     }
+}
+
+/// What made a run fail, each cause once: the outage of its target, and measures.
+fn breaches(summary: &SuiteSummary) -> Vec<String> {
+    let run = summary.as_run(String::new());
+    let outage = run.outage().map(|outage| outage.in_words());
+    let causes = run.causes();
+    let measures = causes.iter().map(|breach| {
+        let one = breach.measure;
+        let value = one.value.map_or_else(String::new, |value| format!(" {value:.3}"));
+        format!("{} of {}{value}", one.measure, breach.segments().join(" and "))
+    });
+    outage.into_iter().chain(measures).collect()
 }
 
 /// A whole run; none if what is kept of it can't be read.

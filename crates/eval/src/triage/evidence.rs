@@ -18,7 +18,7 @@ use gbrain_store::{Store, StoreError};
 
 use super::again::Again;
 use super::local::Here;
-use super::logs::{Logged, logs, staged};
+use super::logs::{Logged, linked, logs, staged};
 use super::{Subject, TriageError, elsewhere};
 use crate::suite::{registered, stored};
 use crate::target::Ask;
@@ -80,6 +80,7 @@ pub fn look(
     let smoke = smoke.as_ref();
     let remedy = Remedy {
         workspace: ws.as_str(),
+        run: subject.run,
         suite: Rerun { name: &run.suite, target: own.as_ref().map(|one| one.target.as_str()) },
         smoke: smoke.map(|one| Rerun { name: &one.name, target: Some(&one.target) }),
         target: &run.target,
@@ -194,8 +195,10 @@ impl Known<'_> {
         let is_it = |document: &str| named.iter().any(|name| names(name, document));
         match logged.and_then(|one| one.stages.as_ref()).or(again.stages()) {
             Some(stages) => staged(stages, &is_it, evidence),
-            None => evidence.notes.push("nobody tells what the stages found".to_owned()),
+            None => evidence.notes.push("the target reports no stage details".to_owned()),
         }
+        let edges = logged.map_or(&[][..], |one| &one.edges);
+        linked(edges, &is_it, evidence);
         again.rank(&is_it, evidence);
         match &self.here {
             Some(here) => here.known(query, key, evidence)?,

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use gbrain_brain::{Brain, BrainError, Held, Snapshot, VectorCheck};
+use gbrain_brain::{Brain, BrainError, Held, Snapshot, VectorCheck, excluded};
 use gbrain_core::chunk::texts;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::hash::Hash;
@@ -160,15 +160,18 @@ impl<'a> Here<'a> {
         // Whether a page that is gone was private is not asked: nobody who may not know hears of it.
         for page in pages.iter().filter(|_| self.means.trust == Trust::Trusted) {
             let history = self.history(page)?;
-            let Some(last) = history.last() else { continue };
-            // What was deleted after the run is no reason for what it missed.
-            evidence.presence = match self.is_after(last) {
-                true => Presence::Unknown,
-                false => Presence::Superseded,
+            let (presence, note) = match self.at_run(&history) {
+                _ if history.is_empty() => continue,
+                None => (Presence::Absent, "it was written after the run"),
+                Some(then) if then.op == VersionOp::Delete => {
+                    (Presence::Superseded, "it was deleted before the run")
+                }
+                // What was deleted after the run is no reason for what it missed.
+                Some(_) => (Presence::Unknown, "it was deleted after the run"),
             };
-            evidence.is_deleted = !self.is_after(last);
-            let when = if self.is_after(last) { "after" } else { "before" };
-            evidence.notes.push(format!("it was deleted {when} the run"));
+            evidence.presence = presence;
+            evidence.is_deleted = presence == Presence::Superseded;
+            evidence.notes.push(note.to_owned());
             return Ok(());
         }
         let page = PageKey::parse(&key.id, &SourceId::default());
@@ -190,15 +193,15 @@ impl<'a> Here<'a> {
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
         let history = self.history(&stored.page.key)?;
-        if history.first().is_some_and(|first| self.is_after(first)) {
-            evidence.presence = Presence::Absent;
-            evidence.notes.push("it was written after the run".to_owned());
+        let filter = filter_of(&query.filter, Trust::Untrusted).unwrap_or_default();
+        if let Some((presence, note)) = self.before_repair(query, stored, &history, &filter)? {
+            evidence.presence = presence;
+            evidence.notes.push(note);
             return Ok(());
         }
         if history.last().is_some_and(|last| self.is_after(last)) {
             evidence.notes.push("it was changed after the run".to_owned());
         }
-        let filter = filter_of(&query.filter, Trust::Untrusted).unwrap_or_default();
         let (presence, note) = self.presence(query, stored, &history, &filter)?;
         evidence.presence = presence;
         evidence.notes.extend(note);
@@ -210,6 +213,63 @@ impl<'a> Here<'a> {
         evidence.similarity =
             own.zip(self.usual).map(|(own, (usual, least))| Similarity { own, usual, least });
         Ok(())
+    }
+
+    /// What was wrong with a page when the run began, where it was mended since: it was not there, was
+    /// deleted, or had another text or other fields.
+    fn before_repair(
+        &self,
+        query: &CanonicalQuery,
+        stored: &StoredPage,
+        history: &[VersionInfo],
+        filter: &Filter,
+    ) -> Result<Option<(Presence, String)>, TriageError> {
+        let found = |presence, note: &str| Ok(Some((presence, note.to_owned())));
+        let Some(then) = self.at_run(history) else {
+            return found(Presence::Absent, "it was written after the run");
+        };
+        if then.op == VersionOp::Delete {
+            let note = "it was deleted before the run, and is back since";
+            return found(Presence::Superseded, note);
+        }
+        if then.version == stored.version {
+            return Ok(None);
+        }
+        let (store, ws, key) = (self.means.store, self.means.workspace, &stored.page.key);
+        let Some(was) = store.page_at_version(ws, key, then.version)? else { return Ok(None) };
+        // To whoever may not see a page, its private versions are not there.
+        if !self.is_seen(&was) {
+            return found(Presence::Absent, "it was not there when the run began");
+        }
+        if let Some(why) = excluded(&was, filter) {
+            return Ok(Some((Presence::FilteredOut, format!("when the run began, {why}"))));
+        }
+        let holds = |page: &StoredPage| {
+            !query.snippets.iter().any(|one| is_made_up(&one.text, &page.page.content))
+        };
+        if must_find(query).len() == 1 && !holds(&was) && holds(stored) {
+            let note =
+                "its text did not hold what must be shown when the run began, and does since";
+            return found(Presence::ChunksMissing, note);
+        }
+        let is_repaired = self.past().is_better(&query.text, &stored.page, &was.page);
+        let note = "its text fits the query better since than when the run began";
+        if is_repaired { found(Presence::Superseded, note) } else { Ok(None) }
+    }
+
+    /// Older texts, as far as they may be looked at.
+    fn past(&self) -> Past<'_> {
+        Past {
+            store: self.means.store,
+            workspace: self.means.workspace,
+            model: self.may_embed().then_some(&self.snapshot),
+            trust: self.means.trust,
+        }
+    }
+
+    /// The version that was there when the run began; none if there was none.
+    fn at_run<'v>(&self, history: &'v [VersionInfo]) -> Option<&'v VersionInfo> {
+        history.iter().rev().find(|one| !self.is_after(one))
     }
 
     fn presence(
@@ -236,13 +296,7 @@ impl<'a> Here<'a> {
         if let Some(why) = excluded {
             return Ok((Presence::FilteredOut, Some(why)));
         }
-        let past = Past {
-            store: self.means.store,
-            workspace: self.means.workspace,
-            model: self.may_embed().then_some(&self.snapshot),
-            trust: self.means.trust,
-        };
-        let older = past.better_before(&query.text, stored, history)?;
+        let older = self.past().better_before(&query.text, stored, history)?;
         if let Some(version) = older {
             let note =
                 format!("version {version} of it fits the query better than the present one");

@@ -17,6 +17,8 @@ pub(super) struct Logged {
     pub(super) threshold: Option<f64>,
     /// Whether it let everything through.
     pub(super) is_bypassed: bool,
+    /// The edges that the answer gave as reasons.
+    pub(super) edges: Vec<String>,
 }
 
 /// The logs of a run, by the ids of queries. What can't be read is not there.
@@ -34,13 +36,14 @@ pub(super) fn logs(
         let id = body.query_id.clone()?;
         let is_bypassed = body.threshold_applied == Some(false);
         let threshold = log.fields.rerank_threshold;
-        Some((id, Logged { stages: stages(body), threshold, is_bypassed }))
+        let edges = body.graph_edges.clone();
+        Some((id, Logged { stages: stages(body), threshold, is_bypassed, edges }))
     };
     Ok(store.retrieval_logs(ws, &own)?.into_iter().filter_map(read).collect())
 }
 
 fn stages(body: RetrievalBody) -> Option<StageIds> {
-    let RetrievalBody { lexical_ids, vector_ids, rerank_ids, .. } = body;
+    let RetrievalBody { lexical_ids, vector_ids, graph_ids, rerank_ids, .. } = body;
     if lexical_ids.is_none() && vector_ids.is_none() && rerank_ids.is_none() {
         return None;
     }
@@ -48,6 +51,7 @@ fn stages(body: RetrievalBody) -> Option<StageIds> {
     Some(StageIds {
         lexical: lexical_ids.unwrap_or_default(),
         vector: vector_ids.unwrap_or_default(),
+        graph: graph_ids.unwrap_or_default(),
         rerank: judged.map(|RerankedId { id, score }| Judgement { document: id, score }).collect(),
     })
 }
@@ -60,9 +64,25 @@ pub(super) fn staged(stages: &StageIds, is_it: &dyn Fn(&str) -> bool, evidence: 
     };
     evidence.in_words = had(&stages.lexical);
     evidence.in_vectors = had(&stages.vector);
+    evidence.in_graph = had(&stages.graph);
+    evidence.judged = stages.rerank.len();
     let place = stages.rerank.iter().position(|one| is_it(&one.document));
     if let Some(at) = place {
         evidence.rerank_rank = Some(at + 1);
         evidence.rerank_score = stages.rerank[at].score;
+    }
+}
+
+/// What the edges of an answer say: a document at one of their ends was reached by links. A target that
+/// does not tell its stages gives its reasons all the same.
+pub(super) fn linked(edges: &[String], is_it: &dyn Fn(&str) -> bool, evidence: &mut Evidence) {
+    let ends = |edge: &str| -> Option<(String, String)> {
+        let (from, rest) = edge.split_once(" -")?;
+        let (_, to) = rest.split_once("-> ")?;
+        Some((from.to_owned(), to.to_owned()))
+    };
+    let names_it = |edge: &String| ends(edge).is_some_and(|(from, to)| is_it(&from) || is_it(&to));
+    if evidence.in_graph != Some(true) && edges.iter().any(names_it) {
+        evidence.in_graph = Some(true);
     }
 }

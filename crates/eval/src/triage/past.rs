@@ -34,10 +34,13 @@ impl Past<'_> {
         let Some(older) = self.replaced(history) else { return Ok(None) };
         let before = self.store.page_at_version(self.workspace, &stored.page.key, older)?;
         let Some(before) = before.map(|stored| stored.page) else { return Ok(None) };
-        let now = fit(self.model, query, &stored.page);
-        let then = fit(self.model, query, &before);
-        let is_better = then.0 - now.0 > NEARER || then.1 - now.1 >= MORE;
-        Ok(is_better.then_some(older))
+        Ok(self.is_better(query, &before, &stored.page).then_some(older))
+    }
+
+    /// Whether a text fits a query clearly better than another.
+    pub(super) fn is_better(&self, query: &str, better: &Page, worse: &Page) -> bool {
+        let (better, worse) = (fit(self.model, query, better), fit(self.model, query, worse));
+        better.0 - worse.0 > NEARER || better.1 - worse.1 >= MORE
     }
 
     /// The last version with another text than the present one that whoever reads this may know of.

@@ -51,8 +51,12 @@ fn put_pair(
     new: &NewPair,
     now: Timestamp,
 ) -> Result<PairPut> {
-    let NewPair { query_hash, chunk_id, document, label, body } = new;
+    let NewPair { query_hash, chunk_id, document, label, body, replaces } = new;
     refuse_nul(&[chunk_id, document, label, body])?;
+    let mut replaced = 0;
+    for id in replaces {
+        replaced += session.execute(DELETE_PAIR, &[ws.into(), (*id).into()])?;
+    }
     let sql = format!("{PAIRS} AND query_hash = $2 AND chunk_id = $3");
     let key = [ws.into(), query_hash.into(), chunk_id.as_str().into()];
     let found = first(session, &sql, &key, pair)?;
@@ -79,7 +83,8 @@ fn put_pair(
     }
     params.extend([query_hash.into(), chunk_id.as_str().into()]);
     session.execute(ADD_PAIR, &params)?;
-    Ok(PairPut { id, kind: WriteKind::Added })
+    let kind = if replaced > 0 { WriteKind::Changed } else { WriteKind::Added };
+    Ok(PairPut { id, kind })
 }
 
 pub(super) fn pairs(

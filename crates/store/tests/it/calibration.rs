@@ -51,6 +51,13 @@ fn a_pair_is_kept_once(db: &Database) {
     assert!(store.delete_pair(&ws(), 2).unwrap());
     assert!(!store.delete_pair(&ws(), 2).unwrap());
     assert_eq!(put(&[pair("q", "b")], 3), [(4, Added)]);
+    // Another passage takes the place of two, with a number of its own; what is gone is replaced by nothing.
+    let instead = NewPair { chunk_id: "b#1".to_owned(), replaces: vec![4, 3], ..pair("q", "b") };
+    assert_eq!(put(std::slice::from_ref(&instead), 4), [(5, Changed)]);
+    assert_eq!(put(&[instead], 5), [(5, Unchanged)]);
+    assert_eq!(ids(None, 9), [5, 1]);
+    let first = NewPair { replaces: vec![4711], ..pair("q", "c") };
+    assert_eq!(put(&[first], 6), [(6, Added)]);
     assert_sound(&*store);
 }
 

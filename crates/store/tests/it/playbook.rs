@@ -102,6 +102,7 @@ pub(crate) fn pair(query: &str, document: &str) -> NewPair {
         document: document.to_owned(),
         label: "borderline".to_owned(),
         body: serde_json::json!({ "query": query, "chunk_text": "a passage" }).to_string(),
+        replaces: Vec::new(),
     }
 }
 

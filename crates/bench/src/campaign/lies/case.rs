@@ -60,11 +60,17 @@ pub enum Class {
     DamagedIndex,
     /// An argument has a mistake in it.
     MistypedArgument,
+    /// A suite asks fewer queries than it requires, or requires fewer than the playbook.
+    SmallSuite,
+    /// Something else than a recovery would resolve an alert.
+    EarlyRecovery,
+    /// A trial of a threshold does not speak for what is there.
+    ForgedTrial,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::EditedBaseline,
         Self::EditedCapture,
         Self::MergedIdentity,
@@ -90,6 +96,9 @@ impl Class {
         Self::UnwrittenReport,
         Self::DamagedIndex,
         Self::MistypedArgument,
+        Self::SmallSuite,
+        Self::EarlyRecovery,
+        Self::ForgedTrial,
     ];
 
     /// The name that reports and flags use.
@@ -120,6 +129,9 @@ impl Class {
             Self::UnwrittenReport => "unwritten_report",
             Self::DamagedIndex => "damaged_index",
             Self::MistypedArgument => "mistyped_argument",
+            Self::SmallSuite => "small_suite",
+            Self::EarlyRecovery => "early_recovery",
+            Self::ForgedTrial => "forged_trial",
         }
     }
 }

@@ -76,8 +76,10 @@ fn import(scene: &Scene, text: &str, rng: &mut Rng) -> Result<Vec<String>> {
     scene.import()?;
     scene.write("merged.jsonl", lines)?;
     scene.ok(&["queries", "import", "merged.jsonl", "-q"])?;
-    let suites = "thresholds: { all: { latency_p95_ms: { target: 60000, alert: 60000 } } }\n\
-                  suites: [{ name: checks, type: regression, owners: ['@a'], sample: { total: 1000 } }]\n";
+    let suites = format!(
+        "thresholds: {{ all: {{ latency_p95_ms: {{ target: 60000, alert: 60000 }} }} }}\n\
+         suites: [{{ name: checks, type: regression, owners: ['@a'], sample: {{ total: {MERGED} }} }}]\n"
+    );
     std::fs::write(scene.home.home().join("suites.yaml"), suites)?;
     Ok(slugs)
 }

@@ -302,6 +302,7 @@ impl Filler<'_> {
                 body:
                     json!({ "schema_version": 1, "query": "e", "text": format!("the {}", b.word) })
                         .to_string(),
+                replaces: Vec::new(),
             };
             self.store.put_pairs(self.ws, &[pair], now())?;
             let judged = |page: &FilledPage| json!({ "source_id": page.key.source.as_str(), "slug": page.key.slug.as_str() });

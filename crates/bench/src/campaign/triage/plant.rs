@@ -10,6 +10,7 @@ use super::vectors;
 use super::vocabulary::unheard;
 use super::world::{
     Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page,
+    write_suite,
 };
 use crate::campaign::process::Gbrain;
 
@@ -171,6 +172,7 @@ impl Plant<'_> {
                 "expected": [key(&note)],
             }));
         }
+        write_suite(&self.home, self.world.asked.len() + lines.len())?;
         take_in(&self.home, &lines)
     }
 

@@ -26,6 +26,8 @@ pub const PATIENT: &str =
 
 /// Notes of a world.
 const NOTES: usize = 240;
+/// More questions than there are: all of them are asked.
+const EVERY: usize = 1000;
 /// Questions that are tried, and kept, of each style.
 const STYLES: [(Style, usize, usize); 4] = [
     (Style::Other, 60, 13),
@@ -188,7 +190,7 @@ impl World {
             write_page(dir.path(), &rival.slug, &text)?;
         }
         ok(&home, &["import", text_of(dir.path())?, "--source", SOURCE, "--quiet"])?;
-        std::fs::write(home.home().join("suites.yaml"), suites())?;
+        write_suite(&home, EVERY)?;
         let mut world = Self { home, notes, asked, program: program.to_owned() };
         world.keep_what_is_found()?;
         Ok(world)
@@ -229,6 +231,7 @@ impl World {
             .collect();
         ok(&self.home, &[&["queries", "retire"], &left[..]].concat())?;
         self.asked = kept;
+        write_suite(&self.home, self.asked.len())?;
         let run = run_suite(&self.home)?;
         ensure!(
             run.verdict == gbrain_core::gate::Verdict::Pass,
@@ -271,10 +274,12 @@ pub fn with_key(home: &Gbrain, args: &[&str]) -> Result<Output> {
     Running::start(command, "")?.wait()
 }
 
-fn suites() -> String {
-    format!(
-        "{PATIENT}suites: [{{ name: {SUITE}, type: regression, owners: ['@a'], sample: {{ total: 1000 }} }}]\n"
-    )
+/// Writes the file of a suite that asks so many questions.
+pub fn write_suite(home: &Gbrain, count: usize) -> Result<()> {
+    let text = format!(
+        "{PATIENT}suites: [{{ name: {SUITE}, type: regression, owners: ['@a'], sample: {{ total: {count} }} }}]\n"
+    );
+    Ok(std::fs::write(home.home().join("suites.yaml"), text)?)
 }
 
 fn note(at: usize, rng: &mut Rng) -> Note {

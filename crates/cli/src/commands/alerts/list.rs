@@ -85,6 +85,9 @@ pub(super) fn list(
             context.terminal.out(table(&head, alerts.iter().map(row)));
         }
     }
+    for (key, why) in alerts.iter().filter_map(|one| Some((&one.key, one.still_open.as_ref()?))) {
+        context.terminal.line(format!("{key} stays open: {why}"));
+    }
     for SilenceBody { id, key, reason, from: _, until } in silences {
         context.terminal.line(format!("silence {id}: {key} until {until}: {reason}"));
     }
@@ -170,6 +173,7 @@ fn as_text(alert: &AlertBody) -> String {
         format!("{} since {}, {}", alert.state, alert.since, alert.severity),
         format!("owners {}", alert.owners.join(", ")),
     ];
+    lines.extend(alert.still_open.iter().map(|why| format!("stays open: {why}")));
     lines.extend(alert.target.iter().map(|target| format!("against {target}")));
     lines.extend(alert.figures.iter().map(|(name, value)| format!("{name}: {}", short(value))));
     if alert.failing_count > 0 {

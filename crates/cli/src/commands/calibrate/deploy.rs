@@ -13,7 +13,8 @@ use crate::error::{CliError, Exit};
 #[command(after_help = "Examples:\n  gbrain calibrate deploy\n  gbrain calibrate deploy 3\n  \
     gbrain calibrate deploy 3 --force 'the canonical queries are being rewritten'\n\n\
     Sets rerank.threshold for this workspace and the reranker that it was made for, and tells suites \
-    (rerank.changed). The trial must have passed in the last 7 days, against the reranker that is set. An \
+    (rerank.changed). The trial must have passed in the last 7 days, with at least 20 queries, against the \
+    reranker that is set and the pages that are there. An \
     earlier threshold is put in force again in the same way.")]
 pub(super) struct DeployArgs {
     /// The threshold [default: the newest of the reranker that is set].

@@ -23,7 +23,7 @@ const CALLS: usize = 4;
 #[command(after_help = "Examples:\n  gbrain calibrate score\n  \
     gbrain calibrate score --force 'a new product, and only 22 pairs yet'\n\n\
     Scores the newest 50 borderline pairs and as many relevant and irrelevant ones. A run that breaks off \
-    goes on where it was for a day.\n\n\
+    goes on where it was for a day. Nothing is sent if all of it may cost more than --max-usd.\n\n\
     Exit codes: 0 a candidate was made, 1 it was refused, 2 no verdict.")]
 pub(super) struct ScoreArgs {
     /// Make a candidate although the calibration is refused, and say why. What is no score makes none.
@@ -46,6 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
     asker.ready(&model)?;
     let reranker = Reranker::new(asker, model);
     let score = |query: &str, texts: &[&str]| reranker.score(query, texts);
+    let cost = |query: &str, texts: &[&str]| reranker.cost(query, texts);
     let stop = interrupted();
     let bar = context.terminal.progress("scoring");
     let progress = |done: usize, total: usize| {
@@ -56,6 +57,8 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
         store: bench.store.as_ref(),
         workspace: &context.home.workspace,
         scorer: Scorer { model: reranker.name(), score: &score },
+        cost: &cost,
+        cap: args.max_usd,
         concurrency: CALLS,
         stop: &stop,
         progress: &progress,

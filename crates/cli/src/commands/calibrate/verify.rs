@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use gbrain_brain::{Brain, IndexKind};
-use gbrain_core::calibrate::VerifyFailure;
+use gbrain_core::calibrate::{FEWEST_QUERIES, VerifyFailure};
 use gbrain_core::format::calibration::Verification;
 use gbrain_core::report::text;
 use gbrain_core::target::LOCAL;
@@ -122,9 +122,12 @@ fn exit(context: &Context<'_>, id: i64, trial: &Verification) -> Exit {
             .terminal
             .remark("there are no canonical queries with keys: `gbrain queries import`");
     }
-    let is_measured =
-        |one: &VerifyFailure| !matches!(one, VerifyFailure::NoCases | VerifyFailure::Errors);
-    match trial.failures.iter().all(is_measured) {
+    if trial.failures.contains(&VerifyFailure::TooFewQueries) {
+        context.terminal.remark(format!(
+            "a trial takes at least {FEWEST_QUERIES} canonical queries with keys: `gbrain queries import`"
+        ));
+    }
+    match trial.failures.iter().all(|one| one.is_measured()) {
         true => Exit::Fail,
         false => Exit::NoVerdict,
     }

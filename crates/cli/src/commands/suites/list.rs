@@ -42,7 +42,11 @@ fn row(suite: &SuiteInfo) -> Vec<String> {
     };
     let last = match (&suite.problem, &suite.last_run) {
         (Some(problem), _) => format!("broken: {problem}"),
-        (None, Some(run)) => format!("{} {} (run {})", run.verdict, run.finished_at, run.id),
+        (None, Some(run)) => {
+            let smaller = run.sample.as_ref().and_then(|sample| sample.smaller());
+            let smaller = smaller.map(|remark| format!(", {remark}")).unwrap_or_default();
+            format!("{} {} (run {}){smaller}", run.verdict, run.finished_at, run.id)
+        }
         (None, None) => "never".to_owned(),
     };
     let on = match suite.drift {

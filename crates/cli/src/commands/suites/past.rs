@@ -67,6 +67,7 @@ pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit,
 fn row(run: &SuiteRunLine) -> Vec<String> {
     let reasons = run.inconclusive_reasons.iter().map(|reason| reason.name().to_owned());
     let mut why: Vec<String> = run.breaches.iter().cloned().chain(reasons).collect();
+    why.extend(run.sample.iter().flat_map(|sample| sample.remarks()));
     if run.recalibrate {
         why.push("recalibrate".to_owned());
     }

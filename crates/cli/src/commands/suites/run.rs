@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
-use gbrain_core::format::suite::{ChangedAlerts, SuiteRan, SuiteRunBody};
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan, SuiteRunBody};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
+use gbrain_core::suite::Kind;
 use gbrain_core::suite::report::Reason;
+use gbrain_eval::alert::Raised;
 use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
@@ -32,7 +34,8 @@ use crate::targets::target_book;
     text of theirs. Alerts that it gives are raised, and sent within a few seconds if their channels can be \
     used from here; what can't be sent stays queued. A run of another target (--target) changes no alert, is no \
     part of a trend and no sign of life.\n\n\
-    Exit codes: 0 pass, 1 an alert was passed, 2 no verdict.")]
+    A run of fewer queries than its suite requires is inconclusive; the suites file sets `sample`.\n\n\
+    Exit codes: 0 pass, 1 an alert threshold was breached, 2 inconclusive.")]
 pub(super) struct RunArgs {
     /// The suite.
     name: String,
@@ -80,14 +83,18 @@ pub(super) fn run(
     let now = Timestamp::now();
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = look_at_run(context, store.as_ref(), source, &meant.workspace);
-    let (raised, resolved) = (looked.raised.clone(), looked.resolved.clone());
-    let ran = SuiteRan { id, alerts: ChangedAlerts { raised, resolved }, run };
+    let ran = SuiteRan { id, alerts: changed(&looked), run };
     report(context, args, &store, &meant, &ran)?;
     if let Some(number) = id {
         context.terminal.remark(format!("recorded as run {number}: `gbrain suites show {number}`"));
     }
-    if ran.run.inconclusive_reasons.contains(&Reason::NoQueries) {
-        context.terminal.remark("queries to ask: `gbrain queries add` or `gbrain queries import`");
+    let is_short = |reason: &Reason| matches!(reason, Reason::NoQueries | Reason::SampleTooSmall);
+    if ran.run.inconclusive_reasons.iter().any(is_short) && ran.run.kind != Kind::RerankCalibration
+    {
+        context.terminal.remark(
+            "queries to ask: `gbrain queries add` or `gbrain queries import`; a suite that is to ask fewer \
+             says so in its `sample`",
+        );
     }
     tell_of_run(context, store.as_ref(), source, &looked);
     Ok(match ran.run.verdict {
@@ -95,6 +102,17 @@ pub(super) fn run(
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
     })
+}
+
+/// The alerts that a look changed.
+fn changed(looked: &Raised) -> ChangedAlerts {
+    let open =
+        |(key, reason): &(String, String)| OpenAlert { key: key.clone(), reason: reason.clone() };
+    ChangedAlerts {
+        raised: looked.raised.clone(),
+        resolved: looked.resolved.clone(),
+        still_open: looked.still_open.iter().map(open).collect(),
+    }
 }
 
 fn conducted(

@@ -25,7 +25,7 @@ fn failing(home: Home, receivers: &Receivers, more: &str) -> Home {
         "thresholds: {{ all: {{ latency_p95_ms: {{ target: 60000, alert: 60000 }} }} }}\n\
          channels:\n  pager: {{ kind: pagerduty, routing_key_env: ALERT_PD, url: '{}' }}\n  \
          hook: {{ kind: webhook, url: '{}', secret_env: ALERT_HOOK }}\n  chat: {{ kind: slack, url_env: ALERT_CHAT }}\n\
-         suites:\n  - {{ name: s, type: smoke, owners: ['@search']{more} }}\n",
+         suites:\n  - {{ name: s, type: smoke, owners: ['@search'], sample: {{ total: 1 }}{more} }}\n",
         receivers.url("/pagerduty"),
         receivers.url("/hook")
     );

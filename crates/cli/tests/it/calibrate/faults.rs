@@ -135,13 +135,66 @@ fn a_trial_that_could_not_be_made_is_no_verdict() {
     assert_eq!((code, &tried["verification"]["failures"]), (Some(2), &json!(["no_cases"])));
     assert_eq!(tried["status"], "candidate", "nothing was measured");
     harbour(&lab);
-    // A reranker that fails leaves the order of the first stages: the threshold was not applied.
+    // A reranker that fails leaves the order of the first stages: nothing was tried.
     lab.mood(|mood| mood.fault = Some((0, Fault::Status(500, None))));
     let (code, tried) = lab.json(&["calibrate", "verify"]);
-    assert_eq!(code, Some(1), "{tried:#}");
-    assert_eq!(tried["verification"]["failures"], json!(["bypassed"]));
-    assert_eq!(tried["verification"]["bypassed"], 20);
+    assert_eq!((code, &tried["status"]), (Some(2), &json!("candidate")), "{tried:#}");
+    assert_eq!(tried["verification"]["failures"], json!(["errors"]), "{tried:#}");
+    assert_eq!(tried["verification"]["errors"], 20);
+    assert_eq!(tried["verification"]["bypassed"], 0);
+    let ran = lab.run(&["calibrate", "deploy"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     lab.mood(|mood| mood.fault = None);
     let (code, tried) = lab.json(&["calibrate", "verify"]);
     assert_eq!((code, &tried["status"]), (Some(0), &json!("candidate")), "after all");
+}
+
+/// A trial speaks for the corpus that it was made with, and for enough queries.
+#[test]
+fn a_trial_of_another_corpus_or_of_one_query_deploys_nothing() {
+    for lab in Lab::both() {
+        lab.collect(&judged(32, 0));
+        lab.ok(&["calibrate", "score"]);
+        harbour(&lab);
+        lab.ok(&["calibrate", "verify"]);
+        let refused = |words: &str| {
+            let ran = lab.run(&["calibrate", "deploy"]);
+            assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+            assert!(ran.stderr.contains(words), "{}", ran.stderr);
+            assert_eq!(lab.json(&["config", "get", "rerank.threshold"]).1["value"], "0");
+        };
+        assert_eq!(lab.home().put("notes/new", "A page that came later.").code, Some(0));
+        refused("since its trial");
+        let numbers = lab.json(&["queries", "list"]).1["queries"].as_array().unwrap().clone();
+        let numbers: Vec<String> = numbers.iter().map(|one| one["number"].to_string()).collect();
+        let retire = ["queries", "retire"].into_iter();
+        let args: Vec<&str> = retire.chain(numbers[1..].iter().map(String::as_str)).collect();
+        lab.ok(&args);
+        let (code, tried) = lab.json(&["calibrate", "verify"]);
+        assert_eq!((code, &tried["status"]), (Some(2), &json!("candidate")), "{tried:#}");
+        assert_eq!(tried["verification"]["failures"], json!(["too_few_queries"]));
+        refused("did not pass its trial");
+    }
+}
+
+/// Work that the budget can't hold is not begun.
+#[test]
+fn what_can_not_be_paid_is_not_begun() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&judged(32, 0));
+    let ran = lab.run(&["calibrate", "score", "--max-usd", "0.0000001"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let said = &ran.stderr;
+    assert!(said.contains("nothing was sent") && said.contains("--max-usd"), "{said}");
+    lab.mood(|mood| assert_eq!(mood.requests, 0));
+    lab.ok(&["calibrate", "score"]);
+}
+
+#[test]
+fn equal_scores_are_no_two_groups() {
+    let lab = Lab::new(Home::sqlite());
+    lab.collect(&judged(31, 0));
+    lab.mood(|mood| mood.says = Some(json!(0.7)));
+    let (code, made) = lab.json(&["calibrate", "score"]);
+    assert_eq!((code, &made["refusals"]), (Some(1), &json!(["no_spread"])), "{made:#}");
 }

@@ -72,3 +72,27 @@ fn queries_are_scrubbed_and_lines_are_checked() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("line 1") && ran.stderr.contains("borderline"), "{}", ran.stderr);
 }
+
+/// A pair whose text changed is the same pair, whichever label it has now.
+#[test]
+fn a_pair_whose_text_changed_is_counted_once() {
+    for lab in Lab::both() {
+        let pair = |text: &str, label: &str| json!({ "query": "a query", "document": "d", "label": label, "text": text });
+        lab.collect(&[pair("first", "borderline")]);
+        let body = lab.collect(&[pair("second", "borderline")]);
+        assert_eq!(
+            (&body["changed"], &body["pairs"]["borderline"]),
+            (&json!(1), &json!(1)),
+            "{body:#}"
+        );
+        let body = lab.collect(&[pair("first", "relevant")]);
+        assert_eq!(body["pairs"], json!({ "borderline": 0, "relevant": 1, "irrelevant": 0 }));
+        let (_, list) = lab.json(&["calibrate", "pairs"]);
+        assert_eq!(list["pairs"].as_array().unwrap().len(), 1, "{list:#}");
+        assert_eq!(list["pairs"][0]["text"], "first");
+        // Passages that are named are two.
+        let named = |chunk: &str| json!({ "query": "a query", "document": "d", "chunk": chunk, "label": "borderline", "text": "t" });
+        let body = lab.collect(&[named("c1"), named("c2")]);
+        assert_eq!(body["pairs"]["borderline"], 2, "{body:#}");
+    }
+}

@@ -24,6 +24,7 @@ fn calibrated(home: &Home, model: &str, mean: f64) {
         document: format!("d{at}"),
         label: "borderline".to_owned(),
         body: json!({ "schema_version": 1, "query": format!("query {at}"), "text": format!("text {at}") }).to_string(),
+        replaces: Vec::new(),
     }
     };
     store.put_pairs(&ws, &(0..30).map(pair).collect::<Vec<_>>(), now).unwrap();

@@ -189,7 +189,7 @@ fn captured_traffic_becomes_candidates() {
     let text = home.ok(&["queries", "promote"]);
     assert!(text.contains("ACCEPTABLE") && text.contains("what was returned first"), "{text}");
     assert_eq!((&charge["state"], &charge["origin"]), (&json!("candidate"), &json!("analytics")));
-    suites(&home, "suites: [{ name: s, type: regression, owners: [x] }]\n");
+    suites(&home, "suites: [{ name: s, type: regression, owners: [x], sample: { total: 1 } }]\n");
     assert_eq!(
         run(&home, &["s"]).1["inconclusive_reasons"][0],
         "no_queries",
@@ -233,7 +233,7 @@ fn an_event_is_told_once() {
 fn what_runs_leave_behind_is_erased() {
     for home in Home::both() {
         let home = demo_home(home);
-        suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+        suites(&home, "suites: [{ name: s, type: smoke, owners: [x], sample: { total: 1 } }]\n");
         home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
         for _ in 0..3 {
             assert_eq!(run(&home, &["s"]).0.code, Some(0));
@@ -269,7 +269,7 @@ fn what_runs_leave_behind_is_erased() {
 fn what_is_older_than_is_kept_goes_by_itself() {
     for home in Home::both() {
         let home = demo_home(home);
-        suites(&home, "suites: [{ name: s, type: smoke, owners: [x] }]\n");
+        suites(&home, "suites: [{ name: s, type: smoke, owners: [x], sample: { total: 1 } }]\n");
         home.ok(&["queries", "add", "charge floor", "--expected", "wiki::concepts/charge-floor"]);
         for _ in 0..2 {
             run(&home, &["s"]);

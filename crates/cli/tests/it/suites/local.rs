@@ -6,11 +6,11 @@ use super::*;
 use crate::support::demo_home;
 
 const SUITES: &str = "suites:
-  - { name: smoke, type: smoke, owners: ['@a'] }
-  - { name: post-ingest-regression, type: regression, owners: ['@a'] }
-  - { name: weekly, type: weekly_benchmark, owners: ['@a'] }
-  - { name: sources, type: source_specific, owners: ['@a'], sample: { per_source: 15, sources: [wiki, journal] } }
-  - { name: graph, type: graph_qa, owners: ['@a'] }
+  - { name: smoke, type: smoke, owners: ['@a'], sample: { total: 9 } }
+  - { name: post-ingest-regression, type: regression, owners: ['@a'], sample: { total: 9 } }
+  - { name: weekly, type: weekly_benchmark, owners: ['@a'], sample: { total: 9 } }
+  - { name: sources, type: source_specific, owners: ['@a'], sample: { per_source: 2, sources: [wiki, journal] } }
+  - { name: graph, type: graph_qa, owners: ['@a'], sample: { total: 2 } }
 ";
 
 /// What the bundled brain is known to find.
@@ -25,15 +25,17 @@ fn every_kind_of_suite_on_both_stores() {
         let home = demo_home(home);
         suites(&home, SUITES);
         queries(&home, &demo_queries());
-        for name in ["smoke", "post-ingest-regression", "weekly", "sources"] {
+        let planned = [("smoke", 9), ("post-ingest-regression", 9), ("weekly", 9), ("sources", 4)];
+        for (name, planned) in planned {
             let (ran, body) = run(&home, &[name]);
             assert_eq!(ran.code, Some(0), "{name}: {body:#}");
             assert_eq!(
                 (&body["verdict"], &body["planned"]),
-                (&json!("pass"), &json!(9)),
+                (&json!("pass"), &json!(planned)),
                 "{body:#}"
             );
             assert_eq!(measure(&body, "recall@5")["status"], "ok");
+            assert_eq!(body["sample"]["smaller_than_playbook"], true, "{body:#}");
         }
         let (ran, body) = run(&home, &["graph"]);
         assert_eq!(ran.code, Some(0), "{body:#}");

@@ -10,6 +10,7 @@ mod kills;
 mod kinds;
 mod local;
 mod remote;
+mod samples;
 mod scheduled;
 mod served;
 

@@ -361,7 +361,7 @@ fn reasons_are_asked_for_and_must_be_there() {
         let text = format!(
             "targets: {{ prod: {{ kind: http, api: lightfast-v1, url: '{}' }} }}\n\
              thresholds: {{ all: {{ recall@5: {{ target: 0%, alert: 0% }}, recall@10: {{ target: 0%, alert: 0% }} }} }}\n\
-             suites: [{{ name: prod, type: graph_qa, target: prod, owners: ['@a'] }}]\n",
+             suites: [{{ name: prod, type: graph_qa, target: prod, owners: ['@a'], sample: {{ total: 1 }} }}]\n",
             server.url()
         );
         std::fs::write(home.path().join("suites.yaml"), text).unwrap();

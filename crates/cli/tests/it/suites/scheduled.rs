@@ -43,7 +43,7 @@ fn two_workers_run_a_due_suite_once() {
         let home = demo_home(home);
         suites(
             &home,
-            "suites:\n  - { name: s, type: regression, owners: [x], debounce: { quiet: 1s, max_wait: 5s } }\n",
+            "suites:\n  - { name: s, type: regression, owners: [x], sample: { total: 1 }, debounce: { quiet: 1s, max_wait: 5s } }\n",
         );
         queries(
             &home,

@@ -56,6 +56,77 @@ fn pages_that_are_gone_hidden_or_replaced_are_a_pipeline_bug() {
     }
 }
 
+/// What was wrong when the run was made is told after it was mended, too.
+#[test]
+fn a_repair_after_the_run_does_not_change_why_it_failed() {
+    for home in Home::both() {
+        brain(&home);
+        home.ok(&["delete", "notes/n1"]);
+        run(&home, &["s"]);
+        home.ok(&["restore", "notes/n1"]);
+        let (ran, body) = triage(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        let because = body["findings"][0]["cases"][0]["because"].to_string();
+        assert!(because.contains("deleted before the run, and is back since"), "{because}");
+        home.put("notes/n1", "Nothing of the kind is said here any more.");
+        run(&home, &["s"]);
+        home.put("notes/n1", "The pilot lights a lantern in the harbour.");
+        let (ran, body) = triage(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        home.put(
+            "notes/n1",
+            "---\nvisibility: private\n---\n\nThe pilot lights a lantern in the harbour.",
+        );
+        run(&home, &["s"]);
+        home.put("notes/n1", "The pilot lights a lantern in the harbour.");
+        let (ran, body) = triage(&home, &[]);
+        check(&ran, &body, "pipeline_bug", &["harbour"]);
+        assert_eq!(body["findings"][0]["cases"][0]["evidence"]["presence"], "filtered_out");
+    }
+}
+
+/// A page that only links lead to, and that a threshold drops, has not drifted.
+#[test]
+fn what_only_links_lead_to_is_dropped_by_the_threshold() {
+    for home in Home::both() {
+        // Only what says what is asked scores well, and the owner's page does not.
+        let provided = Provided::new(home, |_| String::new(), |_| Fault::None);
+        let home = &provided.home;
+        let own = [
+            ("teams/anchor".to_owned(), "---\ntitle: Anchor\n---\n\nRopes and knots.\n".to_owned()),
+            (
+                "services/tide-clock".to_owned(),
+                "---\ntitle: tide clock\ntype: service\nowned_by: teams/anchor\n---\n\nWho owns tide clock.\n"
+                    .to_owned(),
+            ),
+        ];
+        let others = (0..12).map(|at| {
+            (format!("ledger/l{at}"), format!("Who owns tide clock number {at} of the ledger.\n"))
+        });
+        import(home, &own.into_iter().chain(others).collect::<Vec<_>>());
+        suites(
+            home,
+            "suites: [{ name: s, type: regression, owners: ['@a'], sample: { total: 1 } }]\n",
+        );
+        queries(
+            home,
+            &[json!({
+                "id": "owner", "query": "who owns tide clock?", "expected": ["teams/anchor"],
+                "family": "ownership", "entities": ["teams/anchor"], "answer_end": "to",
+            })],
+        );
+        provided.run(&["config", "set", "models.rerank", "jina:m"]);
+        provided.run(&["config", "set", "search.rerank_threshold", "0.6"]);
+        let ran = provided.run(&["suites", "run", "s", "--json"]);
+        assert_ne!(ran.code, Some(0), "{}", ran.stdout);
+        let ran = provided.run(&["triage", "1", "--json"]);
+        let body: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let case = &body["findings"][0]["cases"][0];
+        assert_eq!(case["evidence"]["in_graph"], true, "{body:#}");
+        check(&ran, &body, "threshold", &["owner"]);
+    }
+}
+
 #[test]
 fn filters_that_a_page_contradicts_are_a_pipeline_bug() {
     let home = Home::sqlite();
@@ -65,6 +136,7 @@ fn filters_that_a_page_contradicts_are_a_pipeline_bug() {
         "filter": { "types": ["recipe"] },
     });
     queries(&home, &[filtered]);
+    suites(&home, SUITE_OF_4);
     let (ran, body) = triaged(&home, &[]);
     check(&ran, &body, "pipeline_bug", &["typed"]);
     let because = body["findings"][0]["cases"][0]["because"].to_string();
@@ -129,6 +201,7 @@ fn a_threshold_that_drops_what_is_good_is_told_by_its_scores() {
         home.put("notes/n5", "A lantern harbour physician, and a harbour pilot.");
         let rival = json!({ "id": "rival", "query": "lantern harbour physician vessel", "expected": ["notes/n1"] });
         queries(home, &[rival]);
+        suites(home, SUITE_OF_4);
         provided.run(&["config", "set", "models.rerank", "jina:m"]);
         provided.run(&["config", "set", "search.rerank_threshold", "0.6"]);
         let run = provided.run(&["suites", "run", "s", "--json"]);

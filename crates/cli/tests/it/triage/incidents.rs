@@ -15,7 +15,7 @@ const CHANNELS: &str = "channels:
   mail: { kind: slack, url_env: MAIL }
   pd: { kind: pagerduty, routing_key_env: PD }
 suites:
-  - { name: s, type: regression, owners: ['@a'], alerts: { page: [pd], notify: [chat] } }
+  - { name: s, type: regression, owners: ['@a'], sample: { total: 3 }, alerts: { page: [pd], notify: [chat] } }
 ";
 
 /// What is told of incidents; the run's own alerts are told beside.

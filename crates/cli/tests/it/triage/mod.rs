@@ -13,7 +13,11 @@ use crate::suites::{queries, run, suites};
 use crate::support::{Home, Ran};
 
 /// The suite of every test here.
-const SUITE: &str = "suites: [{ name: s, type: regression, owners: ['@a'] }]\n";
+const SUITE: &str =
+    "suites: [{ name: s, type: regression, owners: ['@a'], sample: { total: 3 } }]\n";
+/// The same for a query more.
+const SUITE_OF_4: &str =
+    "suites: [{ name: s, type: regression, owners: ['@a'], sample: { total: 4 } }]\n";
 
 /// Runs the suite, and triages the run.
 #[track_caller]

@@ -4,7 +4,8 @@ use crate::suite::case::{self, AskedWhy, CaseResult};
 use crate::suite::graph::Fact;
 use crate::suite::measure::Measure;
 use crate::suite::query::Difficulty;
-use crate::suite::report::{Ended, report};
+use crate::suite::report::{Ended, Reason, report};
+use crate::suite::size::SampleSize;
 use crate::suite::threshold::Thresholds;
 use crate::suite::{Kind, Suite, sample};
 use crate::target::{Found, TargetAnswer, TargetError, TargetErrorKind};
@@ -19,20 +20,30 @@ fn later(hours: i64) -> Timestamp {
 
 /// A run of twenty cases with so many misses and errors.
 pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRunBody {
+    run_of(20, misses, errors, SampleSize::exactly(20))
+}
+
+/// A run of so many cases with so many misses and errors, all answered in one mode.
+fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> SuiteRunBody {
     let case = |at: usize| -> CaseResult {
         let id = format!("q{at:02}");
         let query = sample::tests::query(&id, "slack", Difficulty::Easy);
         let document = if at < misses { "other".to_owned() } else { id };
         let results = vec![Found { document, ..Found::default() }];
-        let answer = match at >= 20 - errors {
+        let answer = match at >= count - errors {
             true => Err(TargetError::new(TargetErrorKind::Timeout, "late")),
             false => Ok(TargetAnswer { results, latency_ms: 5.0, ..TargetAnswer::default() }),
         };
         case::judge(&query, AskedWhy::No, &answer, &|_| Fact::Holds)
     };
     let suite = Suite::new("weekly", Kind::WeeklyBenchmark, vec!["@search".to_owned()]);
-    let report =
-        report((0..20).map(case).collect(), 20, Ended::Whole, &Thresholds::default(), None);
+    let report = report(
+        (0..count).map(case).collect(),
+        (count, sample),
+        Ended::Whole,
+        &Thresholds::default(),
+        None,
+    );
     SuiteRunBody::new(&SuiteRunParts {
         suite: &suite,
         workspace: "default",
@@ -200,7 +211,12 @@ fn what_is_closed_by_hand_says_what_it_was() {
 fn an_error_is_told_as_such() {
     let mut board = Vec::new();
     let told = step(&mut board, &run(0, 1), &[], now());
-    assert_eq!(told, ["raise recall@10/all"], "19 of 20 is past recall@10's alert");
+    assert_eq!(told, ["raise unreachable"], "19 of 20 is past recall@10's alert");
+    assert_eq!(
+        board[0].alert.summary,
+        "weekly: target local was unreachable for 1 of 20 queries (timeout: 1)"
+    );
+    assert_eq!(board[0].alert.severity, Severity::Error, "recall@10 does not page");
 }
 
 #[test]
@@ -345,4 +361,131 @@ fn what_gets_worse_is_told_at_once() {
             .iter()
             .any(|one| one.alert.subject == Subject::Measure(Measure::RecallAt5, "all".to_owned()))
     );
+}
+
+/// An outage is one page that says so, and nothing about recall.
+#[test]
+fn an_outage_is_one_page() {
+    let mut board = Vec::new();
+    assert_eq!(step(&mut board, &run(0, 20), &[], now()), ["raise unreachable"]);
+    let alert = &board[0].alert;
+    assert_eq!(alert.severity, Severity::Critical);
+    assert_eq!(
+        alert.summary,
+        "weekly: target local is unreachable: no answer to any of 20 queries (timeout: 20)"
+    );
+    assert!(!alert.figures.iter().any(|(_, value)| value.contains('%')), "{alert:?}");
+    // It answers again, and has lost pages meanwhile: two things, told as such.
+    let told = step(&mut board, &run(3, 0), &[], later(1));
+    assert_eq!(told, ["raise recall@10/all", "raise recall@5/all", "resolve unreachable"]);
+    // What fires goes on through an outage.
+    let told = step(&mut board, &run(0, 20), &[], later(2));
+    assert_eq!(told, ["raise unreachable"]);
+    assert_eq!(board.iter().filter(|known| known.is_firing).count(), 3);
+}
+
+/// Pages are told of once: over all cases, and not again for the mode that they were all answered in.
+#[test]
+fn a_mode_with_the_same_cases_is_one_incident() {
+    let in_mode = |mut run: SuiteRunBody, n: u64, hits: u64| {
+        let own: Vec<WireMeasure> = run.breaches().cloned().collect();
+        run.measures.extend(own.into_iter().map(|one| WireMeasure {
+            segment: "mode:hybrid".to_owned(),
+            n,
+            hits: Some(hits),
+            ..one
+        }));
+        run
+    };
+    let mut board = Vec::new();
+    let told = step(&mut board, &in_mode(run(3, 0), 20, 17), &[], now());
+    assert_eq!(told, ["raise recall@10/all", "raise recall@5/all"]);
+    let same = ("same cases as".to_owned(), "mode:hybrid".to_owned());
+    assert!(board.iter().all(|known| known.alert.figures.contains(&same)), "{board:?}");
+    // All that was missed was missed in one mode.
+    let told = step(&mut Vec::new(), &in_mode(run(3, 0), 6, 3), &[], now());
+    assert_eq!(told.len(), 2, "{told:?}");
+    // A mode that misses less than all is a matter of its own.
+    let told = step(&mut Vec::new(), &in_mode(run(3, 0), 6, 4), &[], now());
+    assert_eq!(told.len(), 4, "{told:?}");
+}
+
+/// What fires for a mode alone, and then for all cases by the same misses, is the incident that it was.
+#[test]
+fn an_incident_of_a_mode_goes_on_as_that() {
+    let mut alone = run(3, 0);
+    for measure in alone.measures.iter_mut().filter(|one| one.status == Status::Alert) {
+        measure.segment = "mode:hybrid".to_owned();
+    }
+    let mut board = Vec::new();
+    step(&mut board, &alone, &[], now());
+    let mut both = run(3, 0);
+    both.measures.extend(alone.measures.iter().filter(|one| one.segment != "all").cloned());
+    let told = step(&mut board, &both, &[], later(1));
+    assert_eq!(told, ["keep recall@10/mode:hybrid (quiet)", "keep recall@5/mode:hybrid (quiet)"]);
+}
+
+/// A run that asks fewer queries resolves nothing, and says so.
+#[test]
+fn a_smaller_run_leaves_alerts_open() {
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &[], now());
+    let smaller = run_of(5, 0, 0, SampleSize::exactly(5));
+    assert_eq!(smaller.verdict, Verdict::Pass);
+    let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
+    assert_eq!(step(&mut board, &smaller, &[], later(1)), kept);
+    for known in &board {
+        let why = known.alert.still_open.as_deref().unwrap();
+        assert!(known.is_firing && why.contains("run 7 asked 5, and 20 were asked"), "{why}");
+        assert!(why.contains("alerts close gbrain/default/weekly/recall@"), "{why}");
+    }
+    // A smaller run in which it fires again does not make a smaller recovery enough.
+    step(&mut board, &run_of(5, 3, 0, SampleSize::exactly(5)), &[], later(2));
+    assert!(board.iter().all(|known| known.alert.still_open.is_none()));
+    assert_eq!(step(&mut board, &smaller, &[], later(3)), kept);
+    let over = ["resolve recall@10/all", "resolve recall@5/all"];
+    assert_eq!(step(&mut board, &run(0, 0), &[], later(4)), over);
+    assert!(board.iter().all(|known| known.alert.still_open.is_none()));
+}
+
+/// What was stored before runs were counted has its figures.
+#[test]
+fn an_alert_of_before_counts_by_its_figures() {
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &[], now());
+    board.iter_mut().for_each(|known| known.alert.asked = None);
+    let kept = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)"];
+    assert_eq!(step(&mut board, &run_of(5, 0, 0, SampleSize::exactly(5)), &[], later(1)), kept);
+}
+
+/// Too small a sample resolves nothing, whatever it found, and is told as what it is.
+#[test]
+fn too_small_a_sample_resolves_nothing() {
+    let mut board = Vec::new();
+    step(&mut board, &run(3, 0), &[], now());
+    let shortage = crate::suite::size::Shortage { source: None, drawn: 20, required: 25 };
+    let short = SampleSize { required: 25, short: vec![shortage], ..SampleSize::exactly(20) };
+    let told = step(&mut board, &run_of(20, 0, 0, short), &[], later(1));
+    let expected = ["keep recall@10/all (quiet)", "keep recall@5/all (quiet)", "raise run"];
+    assert_eq!(told, expected);
+    let run = board.iter().find(|known| known.alert.subject == Subject::Run).unwrap();
+    assert_eq!(
+        run.alert.summary,
+        "weekly could not say: sample_too_small \
+         (sample too small: 20 of the 25 queries that are required)"
+    );
+}
+
+#[test]
+fn a_smaller_sample_is_told_in_every_alert() {
+    let smaller = SampleSize { playbook: 100, ..SampleSize::exactly(20) };
+    let mut board = Vec::new();
+    step(&mut board, &run_of(20, 3, 0, smaller.clone()), &[], now());
+    step(&mut board, &run_of(20, 0, 20, smaller), &[], now());
+    let expected = "smaller sample: this suite requires 20 queries, the playbook 100";
+    assert_eq!(board.len(), 3);
+    for Known { alert, .. } in &board {
+        assert!(alert.summary.ends_with(&format!("({expected})")), "{alert:?}");
+        assert!(alert.figures.contains(&("sample".to_owned(), expected.to_owned())), "{alert:?}");
+    }
 }

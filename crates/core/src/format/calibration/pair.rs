@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::calibrate::{CalibrationPair, FEWEST, Label, PairOrigin};
+use crate::calibrate::{CalibrationPair, FEWEST, Label, PairOrigin, chunk_of_text};
 
 /// The version of [`PairBody`].
 pub const PAIR_VERSION: u32 = 1;
@@ -20,6 +20,9 @@ pub struct PairBody {
     /// Where it comes from.
     #[serde(default)]
     pub origin: PairOrigin,
+    /// Whether the passage was named; rows of before do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<bool>,
 }
 
 impl PairBody {
@@ -31,10 +34,11 @@ impl PairBody {
         chunk: &str,
         label: &str,
     ) -> Option<CalibrationPair> {
-        let Self { schema_version: _, query, text, origin } = self;
+        let Self { schema_version: _, query, text, origin, named } = self;
+        let is_named = named.unwrap_or_else(|| chunk != chunk_of_text(document, &text));
         let label = Label::from_name(label)?;
         let (document, chunk) = (document.to_owned(), chunk.to_owned());
-        Some(CalibrationPair { id, query, document, chunk, text, label, origin })
+        Some(CalibrationPair { id, query, document, chunk, text, label, origin, is_named })
     }
 }
 
@@ -176,7 +180,7 @@ pub struct PairRow {
 
 impl From<CalibrationPair> for PairRow {
     fn from(pair: CalibrationPair) -> Self {
-        let CalibrationPair { id, query, document, chunk, text, label, origin } = pair;
+        let CalibrationPair { id, query, document, chunk, text, label, origin, is_named: _ } = pair;
         Self { id, label, origin, document, chunk, query, text }
     }
 }
@@ -210,6 +214,7 @@ mod tests {
             serde_json::from_str(r#"{"schema_version":1,"query":"q","text":"t"}"#).unwrap();
         let pair = body.pair(3, "d", "c", "borderline").unwrap();
         assert_eq!((pair.origin, pair.label), (PairOrigin::Manual, Label::Borderline));
+        assert!(pair.is_named, "the passage is not called after its text");
     }
 
     #[test]

@@ -382,7 +382,9 @@ impl SampleEntry {
     fn read(&self) -> Result<Sample, String> {
         match (self.total, self.per_source) {
             (Some(total), None) if self.sources.is_empty() => Ok(Sample::Total(total)),
-            (None, Some(count)) => Ok(Sample::PerSource { count, sources: self.sources.clone() }),
+            (None, Some(count)) => {
+                Ok(Sample::PerSource { count, least: count, sources: self.sources.clone() })
+            }
             _ => {
                 Err("a sample is either `total`, or `per_source` with or without `sources`"
                     .to_owned())

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Drift, SuiteRunBody, SuiteSummary};
+use super::{Drift, SampleBody, SuiteRunBody, SuiteSummary};
 use crate::gate::Verdict;
 use crate::suite::Kind;
 use crate::suite::report::Reason;
@@ -84,9 +84,12 @@ pub struct SuiteRunLine {
     pub planned: usize,
     /// Queries that were asked.
     pub asked: usize,
+    /// How large the sample is; null of a run that could not begin.
+    #[serde(default)]
+    pub sample: Option<SampleBody>,
     /// Cases that somebody should look at.
     pub failing: usize,
-    /// What made it fail: the measure, its segment and its value.
+    /// What made it fail: the measure, its segment and its value, or the outage of the target.
     pub breaches: Vec<String>,
     /// Whether a new calibration is asked for.
     pub recalibrate: bool,
@@ -111,6 +114,18 @@ pub struct ChangedAlerts {
     pub raised: Vec<String>,
     /// Those that are over.
     pub resolved: Vec<String>,
+    /// Those that the run does not resolve although it measured nothing wrong, with why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub still_open: Vec<OpenAlert>,
+}
+
+/// An alert that stays open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenAlert {
+    /// Its key.
+    pub key: String,
+    /// Why it stays open, and what closes it.
+    pub reason: String,
 }
 
 /// A recorded run with all that is kept of it.

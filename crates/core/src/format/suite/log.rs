@@ -70,6 +70,9 @@ pub struct RetrievalBody {
     /// What meaning found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_ids: Option<Vec<String>>,
+    /// What walking links found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_ids: Option<Vec<String>>,
     /// What a reranker judged, with its scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerank_ids: Option<Vec<RerankedId>>,
@@ -136,14 +139,14 @@ impl RetrievalBody {
         let known = times.into_iter().filter_map(|(stage, ms)| {
             Some((stage.to_owned(), ms.filter(|ms: &f64| ms.is_finite())?))
         });
-        let (lexical_ids, vector_ids, rerank_ids) = match answer.stages.clone() {
-            None => (None, None, None),
-            Some(StageIds { lexical, vector, rerank }) => {
+        let (lexical_ids, vector_ids, graph_ids, rerank_ids) = match answer.stages.clone() {
+            None => (None, None, None, None),
+            Some(StageIds { lexical, vector, graph, rerank }) => {
                 let judged = rerank.into_iter().map(|Judgement { document, score }| RerankedId {
                     id: document,
                     score: score.filter(|score| score.is_finite()),
                 });
-                (Some(lexical), Some(vector), Some(judged.collect()))
+                (Some(lexical), Some(vector), Some(graph), Some(judged.collect()))
             }
         };
         Self {
@@ -153,6 +156,7 @@ impl RetrievalBody {
             result_ids: answer.results.iter().map(|found| found.document.clone()).collect(),
             lexical_ids,
             vector_ids,
+            graph_ids,
             rerank_ids,
             latencies: known.collect(),
             seen_ms: Some(answer.latency_ms).filter(|ms| ms.is_finite()),
@@ -190,6 +194,7 @@ mod tests {
         let stages = StageIds {
             lexical: vec!["a".to_owned()],
             vector: vec!["b".to_owned()],
+            graph: vec!["c".to_owned()],
             rerank: vec![Judgement { document: "a".to_owned(), score: Some(0.4) }],
         };
         let answer = TargetAnswer {

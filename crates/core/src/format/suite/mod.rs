@@ -1,5 +1,6 @@
 //! Suites on the wire: their file, their queries, and what a run says.
 
+mod breach;
 mod check;
 mod edit;
 mod file;
@@ -10,9 +11,11 @@ mod part;
 mod query;
 mod query_file;
 mod report;
+mod sample;
 mod standing;
 mod summary;
 
+pub use breach::{Outage, SuiteBreach};
 pub use check::{Checked, Problem, check};
 pub use edit::{EditError, with_suite};
 pub use file::{
@@ -21,12 +24,13 @@ pub use file::{
 };
 pub use filter::FilterEntry;
 pub use listing::{
-    ChangedAlerts, EventBody, EventsBody, RecordedSuiteRun, SUITE_PRUNE_VERSION, SuiteInfo,
-    SuitePruneBody, SuiteRan, SuiteRunLine, SuiteRunsBody, SuitesBody,
+    ChangedAlerts, EventBody, EventsBody, OpenAlert, RecordedSuiteRun, SUITE_PRUNE_VERSION,
+    SuiteInfo, SuitePruneBody, SuiteRan, SuiteRunLine, SuiteRunsBody, SuitesBody,
 };
 pub use log::{CaseComment, RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody, Signal};
 pub use query::{QUERY_VERSION, QueryEntry, QueryError, WireKey, WireSnippet};
 pub use query_file::{QueryFileError, RowsOf, read_queries};
 pub use report::{SUITE_RUN_VERSION, SuiteRunBody, SuiteRunParts, WireCase, WireFall, WireMeasure};
+pub use sample::{SampleBody, WireShortage};
 pub use standing::Drift;
 pub use summary::SuiteSummary;

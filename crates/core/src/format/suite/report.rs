@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::breach::{self, Outage, SuiteBreach};
+use super::sample::SampleBody;
 use crate::gate::Verdict;
 use crate::request::RetrievalMode;
 use crate::suite::case::{CaseResult, Flag};
@@ -85,6 +87,12 @@ pub struct SuiteRunBody {
     pub planned: usize,
     /// Queries that were asked.
     pub asked: usize,
+    /// How large the sample is; null of a run that could not begin.
+    #[serde(default)]
+    pub sample: Option<SampleBody>,
+    /// Queries without an answer, by why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<TargetErrorKind, usize>,
     /// The threshold of the reranker that was in force.
     pub rerank_threshold: Option<f64>,
     /// What else a reader should know.
@@ -117,7 +125,7 @@ pub struct WireMeasure {
     pub segment: String,
     /// What.
     pub measure: Measure,
-    /// As one number; null of nothing.
+    /// As one number; null of nothing, and where no query was answered.
     pub value: Option<f64>,
     /// So many, of a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +147,12 @@ pub struct WireMeasure {
     pub decides: bool,
     /// Whether its alert wakes somebody.
     pub pages: bool,
+    /// Queries that it counts as missed because they were not answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    /// Whether only these put it past its alert: the target was out, and recall is not known.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub outage: bool,
 }
 
 /// What came of a query.
@@ -207,7 +221,11 @@ impl SuiteRunBody {
             notes,
             recalibrate,
         } = *parts;
-        let Report { verdict, reasons, rows, cases, planned } = report;
+        let Report { verdict, reasons, rows, cases, planned, sample } = report;
+        let mut errors = BTreeMap::new();
+        for kind in cases.iter().filter_map(|case| case.error) {
+            *errors.entry(kind).or_default() += 1;
+        }
         let mut cases: Vec<WireCase> = cases.iter().map(WireCase::from).collect();
         cases.sort_by_key(|case| !case.failing);
         Self {
@@ -228,6 +246,8 @@ impl SuiteRunBody {
             inconclusive_reasons: reasons.clone(),
             planned: *planned,
             asked: cases.len(),
+            sample: sample.as_ref().map(SampleBody::from),
+            errors,
             rerank_threshold,
             notes: notes.to_vec(),
             recalibrate: recalibrate.iter().map(WireFall::from).collect(),
@@ -241,6 +261,16 @@ impl SuiteRunBody {
         !self.elsewhere && !self.inconclusive_reasons.contains(&Reason::Cancelled)
     }
 
+    /// The breaches that people are told of: each cause once, without those of an outage.
+    pub fn causes(&self) -> Vec<SuiteBreach<'_>> {
+        breach::breaches(self)
+    }
+
+    /// The outage of the target that put measures past their alerts, if one did.
+    pub fn outage(&self) -> Option<Outage> {
+        breach::outage(self)
+    }
+
     /// The measures that made it fail.
     pub fn breaches(&self) -> impl Iterator<Item = &WireMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
@@ -251,6 +281,10 @@ pub(super) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl From<&Sustained> for WireFall {
     fn from(Sustained { measure, values }: &Sustained) -> Self {
         Self { measure: *measure, values: values.clone() }
@@ -259,7 +293,18 @@ impl From<&Sustained> for WireFall {
 
 impl From<&Row> for WireMeasure {
     fn from(row: &Row) -> Self {
-        let Row { segment, measure, value, bound, status, decides, pages } = row;
+        let Row {
+            segment,
+            measure,
+            value,
+            bound,
+            status,
+            decides,
+            pages,
+            unanswered,
+            is_outage,
+            is_unmeasured,
+        } = row;
         let (target, alert) = match bound {
             Some(Bound::Share { target, alert }) => {
                 (Some(target.to_string()), Some(alert.to_string()))
@@ -278,7 +323,7 @@ impl From<&Row> for WireMeasure {
         Self {
             segment: segment.name(),
             measure: *measure,
-            value: value.number().filter(|number| number.is_finite()),
+            value: value.number().filter(|number| number.is_finite() && !is_unmeasured),
             hits,
             n: value.n(),
             baseline,
@@ -287,6 +332,8 @@ impl From<&Row> for WireMeasure {
             status: *status,
             decides: *decides,
             pages: *pages,
+            unanswered: *unanswered,
+            outage: *is_outage,
         }
     }
 }

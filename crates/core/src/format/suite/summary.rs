@@ -1,15 +1,18 @@
 //! A run of a suite in figures: what lists, trends and alerts need of it. No text of anybody.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::report::is_false;
-use super::{SuiteRunBody, WireFall, WireMeasure};
+use super::{SampleBody, SuiteRunBody, WireFall, WireMeasure};
 use crate::gate::Verdict;
 use crate::suite::Kind;
 use crate::suite::measure::Measure;
 use crate::suite::report::Reason;
 use crate::suite::threshold::Status;
+use crate::target::TargetErrorKind;
 
 /// As many failing cases are named.
 const NAMED_CASES: usize = 20;
@@ -49,6 +52,12 @@ pub struct SuiteSummary {
     pub planned: usize,
     /// Queries that were asked.
     pub asked: usize,
+    /// How large the sample is; null of a run that could not begin.
+    #[serde(default)]
+    pub sample: Option<SampleBody>,
+    /// Queries without an answer, by why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<TargetErrorKind, usize>,
     /// Cases that somebody should look at.
     pub failing: usize,
     /// The first of them, by the ids of their queries.
@@ -86,6 +95,8 @@ impl From<&SuiteRunBody> for SuiteSummary {
             inconclusive_reasons,
             planned,
             asked,
+            sample,
+            errors,
             rerank_threshold,
             notes,
             recalibrate,
@@ -108,6 +119,8 @@ impl From<&SuiteRunBody> for SuiteSummary {
             inconclusive_reasons,
             planned,
             asked,
+            sample,
+            errors,
             failing: failing().count(),
             failing_cases: failing().take(NAMED_CASES).map(|case| case.query_id.clone()).collect(),
             rerank_threshold,
@@ -148,6 +161,8 @@ impl SuiteSummary {
             inconclusive_reasons,
             planned,
             asked,
+            sample,
+            errors,
             failing: _,
             failing_cases: _,
             rerank_threshold,
@@ -172,6 +187,8 @@ impl SuiteSummary {
             inconclusive_reasons,
             planned,
             asked,
+            sample,
+            errors,
             rerank_threshold,
             notes,
             recalibrate,

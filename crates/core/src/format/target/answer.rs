@@ -209,6 +209,8 @@ struct WireStageIds<'a> {
     lexical: &'a [String],
     /// Found by meaning.
     vector: &'a [String],
+    /// Found by walking links.
+    graph: &'a [String],
     /// Judged by a reranker.
     rerank: Vec<WireJudgement<'a>>,
 }
@@ -301,11 +303,11 @@ impl<'a> WireReasons<'a> {
 
 impl<'a> WireStageIds<'a> {
     fn new(stages: &'a StageIds) -> Self {
-        let StageIds { lexical, vector, rerank } = stages;
+        let StageIds { lexical, vector, graph, rerank } = stages;
         let judgement = |judgement: &'a Judgement| {
             let Judgement { document, score } = judgement;
             WireJudgement { document, score: *score }
         };
-        Self { lexical, vector, rerank: rerank.iter().map(judgement).collect() }
+        Self { lexical, vector, graph, rerank: rerank.iter().map(judgement).collect() }
     }
 }

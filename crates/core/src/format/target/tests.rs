@@ -233,6 +233,7 @@ fn an_answer_reads_back_from_what_is_printed() {
         stages: Some(StageIds {
             lexical: vec!["b".to_owned()],
             vector: vec![],
+            graph: vec![],
             rerank: vec![Judgement { document: "b".to_owned(), score: Some(0.2) }],
         }),
         candidates: Some(9),

@@ -44,7 +44,8 @@ fn told(finding: &WireFinding) -> String {
     }
     let _ = writeln!(text, "  do: {}", finding.advice);
     for command in &finding.commands {
-        let _ = writeln!(text, "  $ {}", visible(command, 2 * LINE));
+        // What is to be pasted is printed whole.
+        let _ = writeln!(text, "  $ {}", visible(command, command.len().max(1)));
     }
     text
 }

@@ -262,6 +262,8 @@ impl StagePaths {
         Ok(Some(StageIds {
             lexical: documents(lexical)?,
             vector: documents(vector)?,
+            // Answers name the edges instead.
+            graph: Vec::new(),
             rerank: judged.map(|(document, score)| Judgement { document, score }).collect(),
         }))
     }

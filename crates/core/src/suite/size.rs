@@ -1,0 +1,221 @@
+//! Whether the sample of a run is large enough to give a verdict.
+//!
+//! A suite requires the sample that it asks for; without one of its own, the playbook's for its kind. A
+//! run of fewer queries, in all or about one source, is inconclusive. A suite may ask for less than the
+//! playbook, and every report of its runs says so.
+
+use std::collections::BTreeMap;
+
+use super::query::CanonicalQuery;
+use super::{Kind, Sample, Suite};
+use crate::calibrate::MOST;
+use crate::named;
+
+/// What a sample consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SampleUnit {
+    /// Canonical queries.
+    Queries,
+    /// Borderline pairs of a query and a passage.
+    Pairs,
+}
+
+named! { SampleUnit { Queries = "queries", Pairs = "pairs" } }
+
+/// A part of the sample that is too small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortage {
+    /// The source; none for the sample as a whole.
+    pub source: Option<String>,
+    /// How many there were to ask.
+    pub drawn: usize,
+    /// How many are required.
+    pub required: usize,
+}
+
+/// The size of a sample beside what is required of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleSize {
+    /// What it consists of.
+    pub unit: SampleUnit,
+    /// How many there were to ask.
+    pub drawn: usize,
+    /// The fewest that give a verdict, over all sources.
+    pub required: usize,
+    /// The fewest that the playbook asks of such a suite.
+    pub playbook: usize,
+    /// The parts that are too small.
+    pub short: Vec<Shortage>,
+}
+
+impl SampleSize {
+    /// A sample of queries of which exactly as many as there are were required.
+    pub fn exactly(count: usize) -> Self {
+        let unit = SampleUnit::Queries;
+        Self { unit, drawn: count, required: count, playbook: count, short: Vec::new() }
+    }
+
+    /// How many queries or pairs are missing.
+    pub fn missing(&self) -> usize {
+        self.short.iter().map(|one| one.required.saturating_sub(one.drawn)).sum()
+    }
+
+    /// Whether the suite requires fewer than the playbook.
+    pub fn is_below_playbook(&self) -> bool {
+        self.required < self.playbook
+    }
+}
+
+/// The size of a suite's sample. `fit` are the queries that it may ask, `drawn` those that it asks, and
+/// `pairs` is how many borderline pairs have a score.
+pub fn sample_size(
+    suite: &Suite,
+    fit: &[&CanonicalQuery],
+    drawn: &[&CanonicalQuery],
+    pairs: usize,
+) -> SampleSize {
+    let playbook = Suite::new(&suite.name, suite.kind, Vec::new()).sample;
+    if suite.kind == Kind::RerankCalibration {
+        let required = suite.sample.least().min(MOST);
+        return whole(SampleUnit::Pairs, pairs, required, playbook.least());
+    }
+    let (groups, asked) = (sources(fit, &suite.sample), sources(drawn, &suite.sample));
+    let groups_count = groups.len().max(1);
+    let by_playbook = match playbook {
+        Sample::Total(total) => total,
+        Sample::PerSource { least, .. } => least * groups_count,
+    };
+    match &suite.sample {
+        Sample::Total(total) => whole(SampleUnit::Queries, drawn.len(), *total, by_playbook),
+        Sample::PerSource { least, .. } => {
+            let short = groups.into_keys().filter_map(|source| {
+                let count = asked.get(&source).copied().unwrap_or(0);
+                let (source, drawn) = (source.map(str::to_owned), count);
+                (count < *least).then_some(Shortage { source, drawn, required: *least })
+            });
+            SampleSize {
+                unit: SampleUnit::Queries,
+                drawn: drawn.len(),
+                required: least * groups_count,
+                playbook: by_playbook,
+                short: short.collect(),
+            }
+        }
+    }
+}
+
+fn whole(unit: SampleUnit, drawn: usize, required: usize, playbook: usize) -> SampleSize {
+    let short = (drawn < required).then_some(Shortage { source: None, drawn, required });
+    SampleSize { unit, drawn, required, playbook, short: short.into_iter().collect() }
+}
+
+/// Queries by source: those that a sample names, or each that there is. Queries about no source count as
+/// one of their own where no query has a source.
+fn sources<'q>(
+    queries: &[&'q CanonicalQuery],
+    sample: &'q Sample,
+) -> BTreeMap<Option<&'q str>, usize> {
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    if let Sample::PerSource { sources, .. } = sample {
+        counts.extend(sources.iter().map(|source| (Some(source.as_str()), 0)));
+    }
+    let is_open = counts.is_empty();
+    for query in queries {
+        let source = query.source.as_deref();
+        if is_open || counts.contains_key(&source) {
+            *counts.entry(source).or_default() += 1;
+        }
+    }
+    if counts.keys().any(Option::is_some) {
+        counts.remove(&None);
+    } else {
+        counts.entry(None).or_default();
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::Difficulty;
+    use super::super::sample::{draw, tests::query};
+    use super::*;
+
+    fn suite(kind: Kind) -> Suite {
+        Suite::new("s", kind, vec!["@a".to_owned()])
+    }
+
+    fn queries(counts: &[(&str, usize)]) -> Vec<CanonicalQuery> {
+        let of = |(source, count): &(&str, usize)| {
+            let source = (*source).to_owned();
+            (0..*count).map(move |at| query(&format!("{source}{at}"), &source, Difficulty::Easy))
+        };
+        counts.iter().flat_map(of).collect()
+    }
+
+    fn size(suite: &Suite, counts: &[(&str, usize)]) -> SampleSize {
+        let all = queries(counts);
+        let fit: Vec<&CanonicalQuery> = all.iter().collect();
+        sample_size(suite, &fit, &draw(&fit, &suite.sample, 1), 0)
+    }
+
+    #[track_caller]
+    fn check(suite: &Suite, counts: &[(&str, usize)], expected: (usize, usize, usize)) {
+        let found = size(suite, counts);
+        assert_eq!((found.required, found.playbook, found.missing()), expected, "{counts:?}");
+        assert_eq!(found.missing() == 0, found.short.is_empty());
+    }
+
+    /// The fewest queries of each kind, as the playbook's table has them.
+    #[test]
+    fn the_playbooks_samples_are_required() {
+        check(&suite(Kind::Smoke), &[("a", 5), ("b", 12)], (10, 10, 0));
+        check(&suite(Kind::Smoke), &[("a", 5), ("b", 4)], (10, 10, 1));
+        check(&suite(Kind::Regression), &[("a", 25)], (25, 25, 0));
+        check(&suite(Kind::Regression), &[("a", 1)], (25, 25, 24));
+        check(&suite(Kind::WeeklyBenchmark), &[("a", 99)], (100, 100, 1));
+        check(&suite(Kind::SourceSpecific), &[("a", 15), ("b", 14)], (30, 30, 1));
+        check(&suite(Kind::GraphQa), &[("a", 19)], (20, 20, 1));
+    }
+
+    #[test]
+    fn queries_about_no_source() {
+        check(&suite(Kind::Smoke), &[("", 5)], (5, 5, 0));
+        check(&suite(Kind::Smoke), &[("", 1)], (5, 5, 4));
+        check(&suite(Kind::Smoke), &[], (5, 5, 5));
+        check(&suite(Kind::Smoke), &[("a", 5), ("", 1)], (5, 5, 0));
+    }
+
+    #[test]
+    fn a_source_that_is_named_is_required() {
+        let sources = vec!["a".to_owned(), "b".to_owned()];
+        let sample = Sample::PerSource { count: 15, least: 15, sources };
+        let named = Suite { sample, ..suite(Kind::SourceSpecific) };
+        let found = size(&named, &[("a", 20), ("c", 20)]);
+        let short = Shortage { source: Some("b".to_owned()), drawn: 0, required: 15 };
+        assert_eq!((found.short, found.drawn), (vec![short], 15));
+    }
+
+    #[test]
+    fn a_suite_may_ask_for_less_than_the_playbook() {
+        let few = |kind, sample| Suite { sample, ..suite(kind) };
+        let each = |count| Sample::PerSource { count, least: count, sources: Vec::new() };
+        let check = |suite: Suite, counts: &[(&str, usize)], is_below: bool| {
+            let found = size(&suite, counts);
+            assert_eq!((found.missing(), found.is_below_playbook()), (0, is_below), "{found:?}");
+        };
+        check(few(Kind::Regression, Sample::Total(6)), &[("a", 6)], true);
+        check(few(Kind::Regression, each(15)), &[("a", 15), ("b", 15)], false);
+        check(few(Kind::Smoke, each(2)), &[("a", 2)], true);
+        check(few(Kind::Smoke, Sample::Total(9)), &[("a", 5), ("b", 5)], true);
+        check(few(Kind::Smoke, Sample::Total(10)), &[("a", 5), ("b", 5)], false);
+    }
+
+    #[test]
+    fn calibration_counts_pairs() {
+        let calibration = suite(Kind::RerankCalibration);
+        let found = sample_size(&calibration, &[], &[], 29);
+        assert_eq!((found.unit, found.required, found.missing()), (SampleUnit::Pairs, 30, 1));
+        let many = Suite { sample: Sample::Total(500), ..calibration };
+        assert_eq!(sample_size(&many, &[], &[], 50).missing(), 0, "no more than 50 are scored");
+    }
+}
