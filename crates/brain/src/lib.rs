@@ -93,6 +93,9 @@ pub struct WorkspaceOptions {
     pub models: Models,
 }
 
+/// The pages that a corpus must not show at a head of the store.
+type HiddenPages = ((Corpus, Head), Arc<Hidden>);
+
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
     store: Arc<dyn Store>,
@@ -109,7 +112,7 @@ pub struct Brain {
     /// The last time that the index could not catch up because its embedder did not answer.
     outage: Mutex<Option<Outage>>,
     /// The pages that an older corpus must not show, as of a head of the store.
-    hidden: Mutex<Option<((Corpus, Head), Arc<Hidden>)>>,
+    hidden: Mutex<Option<HiddenPages>>,
 }
 
 impl Brain {

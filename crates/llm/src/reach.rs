@@ -33,7 +33,7 @@ impl Desk {
             body: None,
         };
         let client = http::client(self.limits.timeout.min(LONGEST));
-        let secrets = key.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let secrets = key.as_slice();
         match client.reach(&call, None, secrets) {
             Ok(Reached { status: UNKNOWN_KEY }) => {
                 let message = format!("{} does not accept the key", provider.name);

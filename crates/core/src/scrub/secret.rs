@@ -145,7 +145,7 @@ pub(super) fn find_flags(text: &Text<'_>, sink: &mut Sink) {
         let end = phrase_end(text, start, end).unwrap_or(end);
         let value = &text.bytes[start..end];
         let is_prose = |word: &&str| value.eq_ignore_ascii_case(word.as_bytes());
-        let is_stated = !FLAG_WORDS.iter().any(|word| is_prose(word));
+        let is_stated = !FLAG_WORDS.iter().any(is_prose);
         if is_stated && !value.starts_with(b"-") && is_own(value, &rest[..length]) {
             sink.offer(start, end);
         }

@@ -5,15 +5,13 @@ use serde_json::{Value, json};
 
 use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
+use super::edit::EditValue;
 use super::scene::MIRROR;
 
 const EDITED: &str = "edited.ndjson";
 
-/// An edit of a captured row.
-type EditRow = fn(&mut Value);
-
 /// Edits of every row that must show.
-const WRONG: &[(&str, EditRow)] = &[
+const WRONG: &[(&str, EditValue)] = &[
     ("other pages", |row| rename(row, |slug| format!("{slug}-old"))),
     ("another source", |row| {
         row["source_ids"] = json!([MIRROR]);
@@ -37,7 +35,7 @@ const WRONG: &[(&str, EditRow)] = &[
 ];
 
 /// Edits of every row that can't be read.
-const UNREADABLE: &[(&str, EditRow)] = &[
+const UNREADABLE: &[(&str, EditValue)] = &[
     ("a version from the future", |row| row["schema_version"] = json!(99)),
     ("a negative latency", |row| row["latency_ms"] = json!(-1.0)),
     ("a latency that is text", |row| row["latency_ms"] = json!("fast")),
@@ -105,7 +103,7 @@ fn has_moved(report: &Value) -> bool {
     below("mean_jaccard") || below("top1_stability_rate")
 }
 
-fn case(name: &str, edit: EditRow, every: usize) -> Case {
+fn case(name: &str, edit: EditValue, every: usize) -> Case {
     let attempts = vec![
         publish(Allowed::Step),
         Attempt::refused(&format!("eval gate --baseline new.baseline.ndjson {PATIENT}")),
@@ -122,7 +120,7 @@ fn replay(allowed: Allowed) -> Attempt {
     Attempt::new(&format!("eval replay --against {EDITED} --json --repeats 1"), allowed)
 }
 
-fn edited(name: &str, attempts: Vec<Attempt>, edit: EditRow, every: usize) -> Case {
+fn edited(name: &str, attempts: Vec<Attempt>, edit: EditValue, every: usize) -> Case {
     Case::new(Class::EditedCapture, name, attempts, move |scene, rng| {
         let mut rows = scene.rows("captured.ndjson")?;
         let from = rng.usize(..every);

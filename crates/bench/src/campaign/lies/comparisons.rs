@@ -5,6 +5,7 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use super::case::{Allowed, Attempt, Case, Class};
+use super::edit::EditValue;
 use super::scene::Scene;
 
 const COMPARE: &str = "eval compare a.run b.run --qrels ab.qrels --fail-on-regression";
@@ -188,7 +189,7 @@ fn files() -> Vec<Case> {
 /// A file of scores with 8 queries of one value, edited.
 fn score_files() -> Vec<Case> {
     const FILES: &str = "eval compare a.json b.json --fail-on-regression";
-    const EDITS: &[(&str, fn(&mut Value))] = &[
+    const EDITS: &[(&str, EditValue)] = &[
         ("scores with every query twice, the second perfect", |file| {
             let rows = file["per_query"].as_array().cloned().unwrap_or_default();
             file["per_query"] = json!([rows.clone(), rows].concat());

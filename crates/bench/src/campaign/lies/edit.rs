@@ -6,6 +6,9 @@ use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+/// One edit of a value.
+pub type EditValue = fn(&mut Value);
+
 /// The rows of a file of lines.
 pub fn read_rows(path: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::case::{Attempt, Case, Class};
 use super::dataset::QUESTIONS;
-use super::edit::{edit_at, keys, remove};
+use super::edit::{EditValue, edit_at, keys, remove};
 use super::scene::{Scene, World};
 
 const EDITED: &str = "edited.json";
@@ -301,7 +301,7 @@ pub fn resumed() -> Vec<Case> {
 }
 
 /// Edits of every row of a good run whose hashes are computed again.
-const SEALED: &[(&str, fn(&mut Value))] = &[
+const SEALED: &[(&str, EditValue)] = &[
     ("another share of turns, sealed", |row| row["turn_recall"] = json!(0.125)),
     ("other passages for answers, sealed", |row| row["hypothesis"] = json!("forged")),
     ("other sessions in the prompt, sealed", |row| row["prompt_session_ids"] = json!(["a"])),

@@ -7,15 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::case::{Allowed, Attempt, Case, Class};
+use super::edit::EditValue;
 use super::scene::Scene;
 
 /// The reranker that is set.
 const MODEL: &str = "voyage:rerank-2.5";
 
-/// Changes a trial that is true.
-type Forge = fn(&mut Value);
-
-const TRIALS: &[(&str, Forge)] = &[
+/// Changes of a trial that is true.
+const TRIALS: &[(&str, EditValue)] = &[
     ("a trial of an earlier corpus", |trial| {
         trial["generation"] = json!(trial["generation"].as_i64().unwrap_or(9) - 1);
     }),
@@ -86,7 +85,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-fn forged((name, forge): &(&'static str, Forge)) -> Case {
+fn forged((name, forge): &(&'static str, EditValue)) -> Case {
     let forge = *forge;
     Case::new(Class::ForgedTrial, *name, deployments(), move |scene, _| threshold(scene, forge))
 }
