@@ -164,7 +164,7 @@ fn known_right_answers_are_gated_with_their_source() {
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["regression_gate"], json!({ "ran": false }));
-    assert_eq!(report["correctness_gate"]["summary"]["queries_total"], json!(20));
+    assert_eq!(report["correctness_gate"]["summary"]["queries_total"], json!(54));
     let wrong = home.path().join("wrong.json");
     let text = std::fs::read_to_string(qrels()).unwrap().replace("\"wiki\"", "\"journal\"");
     std::fs::write(&wrong, text).unwrap();

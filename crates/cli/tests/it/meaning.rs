@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gbrain_bench::campaign::triage::vectors::reseal;
 use serde_json::Value;
 
 use crate::support::{Home, demo_home, keys};
@@ -83,13 +84,23 @@ fn pretend_other_model(home: &Path, id: &str, other: &str) {
     let dir = index_dir(home);
     let meta = fs::read_to_string(dir.join("meta.json")).unwrap();
     assert!(meta.contains(id));
-    fs::write(dir.join("meta.json"), meta.replace(id, other)).unwrap();
+    let meta = without_checksum(&meta.replace(id, other));
+    fs::write(dir.join("meta.json"), meta).unwrap();
     for entry in fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()) {
         let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
         if name.contains(id) {
             fs::rename(&entry, entry.with_file_name(name.replace(id, other))).unwrap();
         }
     }
+}
+
+/// The file of a gbrain that gave its commits no checksum.
+fn without_checksum(meta: &str) -> String {
+    let mut meta: Value = serde_json::from_str(meta).unwrap();
+    let mut payload: Value = serde_json::from_str(meta["payload"].as_str().unwrap()).unwrap();
+    payload.as_object_mut().unwrap().remove("checksum").unwrap();
+    meta["payload"] = payload.to_string().into();
+    meta.to_string()
 }
 
 #[test]
@@ -153,6 +164,8 @@ fn verifying_sees_vectors_that_do_not_fit() {
     let file = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "vec")).unwrap();
     let mut bytes = fs::read(&file).unwrap();
     bytes[64 + 7] ^= 0x40;
+    // A file whose checksum is wrong is made again; this one is whole, and wrong.
+    reseal(&mut bytes);
     fs::write(&file, bytes).unwrap();
     let ran = home.run(&["reindex", "--verify"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);

@@ -118,7 +118,7 @@ fn what_cannot_be_scored_exits_2_and_says_why() {
         (QRELS, "1 Q0 a 1 nan t", &[], "line 1: score `nan` is not a finite number"),
         (QRELS, RUN, &["--measures", "accuracy"], "there is no measure `accuracy`"),
         (QRELS, RUN, &["--measures", " "], "--measures names none"),
-        (QRELS, RUN, &["--output", "/nowhere/at/all"], "/nowhere/at/all"),
+        (QRELS, RUN, &["--output", "/dev/null/at/all"], "/dev/null/at/all"),
         (QRELS, "", &[], "there is no row in it"),
         (QRELS, "9 Q0 a 1 1 t", &[], "judged queries in the run: none of 2"),
     ] {

@@ -56,13 +56,14 @@ fn the_workflow_passes_and_fails_as_it_should() {
         author.ok(&["query", question]);
     }
     std::fs::copy(publish(&author), eval.join("main.baseline.ndjson")).unwrap();
-    let query = |n: usize| {
+    let query = |(n, text): (usize, &str)| {
         json!({
-            "query_id": format!("q{n}"), "query": "charge floor",
+            "query_id": format!("q{n}"), "query": text,
             "relevant": [{ "source_id": "wiki", "slug": "concepts/charge-floor" }],
         })
     };
-    let queries: Vec<Value> = (0..4).map(query).collect();
+    let texts = ["charge floor", "the charge floor", "least charge", "charge floor of a boat"];
+    let queries: Vec<Value> = texts.into_iter().enumerate().map(query).collect();
     let qrels = json!({ "schema_version": 1, "queries": queries });
     std::fs::write(eval.join("main.qrels.json"), qrels.to_string()).unwrap();
 

@@ -119,12 +119,17 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
         let value = &text.bytes[start..end];
         let is_stated = || {
             is_assigned(text, sign, start, end)
-                || (!ends_with_word(&name, "secret") && is_last_word(text, end))
+                || (is_password_alone(&name) && is_last_word(text, end))
         };
         if is_secret(value) || (is_password() && is_stated() && is_own(value, &name)) {
             sink.offer(start, end);
         }
     }
+}
+
+/// Whether a name is the word for a password and nothing else, as people write it.
+fn is_password_alone(name: &[u8]) -> bool {
+    PASSWORDS.iter().any(|known| *known != "secret" && name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// The values of flags: `--password swordfish`, `--db-password 'swordfish'`.

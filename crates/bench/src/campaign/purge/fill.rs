@@ -1,5 +1,6 @@
 //! A brain whose records name its pages in every way that records can.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -371,6 +372,7 @@ impl Filler<'_> {
             }
         }
         let chunks: Vec<u64> = pages.iter().map(|page| chunk_number(&page.chunks[0])).collect();
+        let sources: BTreeSet<&str> = pages.iter().map(|page| page.key.source.as_str()).collect();
         let extra = json!({ "request_version": 1, "retrieved": retrieved, "limit": 10,
             "identity_key_id": self.identity.id(), "synthetic": true });
         CaptureFields {
@@ -378,7 +380,7 @@ impl Filler<'_> {
             query: format!("where is e, capture {n}?"),
             retrieved_slugs: json!(slugs).to_string(),
             retrieved_chunk_ids: json!(chunks).to_string(),
-            source_ids: json!(["default", "wiki"]).to_string(),
+            source_ids: json!(sources).to_string(),
             expand_enabled: Some(false),
             detail: None,
             detail_resolved: None,

@@ -87,8 +87,8 @@ impl Plant<'_> {
             Kind::Crowd => self.distract(60..90)?,
             Kind::RerankPrefers => {
                 self.distract(11..20)?;
-                self.set("models.rerank", "jina:m")?;
                 models = Some(Models::start(self.home.home(), Trouble::None)?);
+                self.set("models.rerank", "jina:m")?;
             }
             Kind::CutRatio => {
                 let ratio = 0.96 + 0.03 * self.rng.f64();
@@ -192,8 +192,9 @@ impl Plant<'_> {
         let trouble = [Trouble::Status(500), Trouble::Status(503), Trouble::Garbage, Trouble::Cut];
         let trouble = trouble[self.rng.usize(..trouble.len())];
         if kind == Kind::RerankerDown {
+            let models = Models::start(self.home.home(), trouble)?;
             self.set("models.rerank", "jina:m")?;
-            return Models::start(self.home.home(), trouble);
+            return Ok(models);
         }
         let models = Models::embedding(self.home.home(), trouble)?;
         self.home.remove_index()?;

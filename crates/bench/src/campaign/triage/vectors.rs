@@ -1,16 +1,18 @@
 //! Damage to the files of vectors of an index, as they lie on disk.
 //!
 //! A file has a head of 64 bytes with the numbers of documents and dimensions, then a row of `i8` a
-//! document, then one over the length of each. The row of a text is the one that is nearest to what the
+//! document, then one over the length of each, and at its end the SHA-256 of all of it. The row of a text is the one that is nearest to what the
 //! built-in model makes of it.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
+use gbrain_core::hash::Hash;
 use gbrain_embed::{Embedder as _, StaticTable};
 
 const HEAD: usize = 64;
+const CHECKSUM: usize = 32;
 
 struct File {
     path: PathBuf,
@@ -76,7 +78,19 @@ fn files(home: &Path) -> Result<Vec<File>> {
 }
 
 fn save(files: &[File]) -> Result<()> {
-    Ok(files.iter().try_for_each(|file| std::fs::write(&file.path, &file.bytes))?)
+    for File { path, bytes, .. } in files {
+        let mut bytes = bytes.clone();
+        reseal(&mut bytes);
+        std::fs::write(path, bytes)?;
+    }
+    Ok(())
+}
+
+/// Gives a file of vectors the checksum of what is in it now: it is whole, and wrong.
+pub fn reseal(bytes: &mut [u8]) {
+    let end = bytes.len().saturating_sub(CHECKSUM);
+    let checksum = Hash::of(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum.0);
 }
 
 /// The row of each passage of each text.

@@ -90,6 +90,8 @@ fn a_model_of_nobody_is_refused() {
     says(&home, &set, 2, "there are anthropic, openai");
     let described = r#"{"llm":{"providers":{"lab":{"base_url":"http://127.0.0.1:9/v1"}}}}"#;
     std::fs::write(home.path().join("config.json"), described).unwrap();
+    let price = r#"{"lab:m":{"input_usd_per_million":0.1,"source":"test","date":"2026-01-31"}}"#;
+    std::fs::write(home.path().join("prices.json"), price).unwrap();
     home.ok(&["config", "set", "models.rerank", "lab:m"]);
     std::fs::remove_file(home.path().join("config.json")).unwrap();
     let report = home.json(&["doctor"]);
@@ -129,7 +131,14 @@ fn a_run_that_could_not_measure_says_what_it_needs() {
 #[test]
 fn a_reranker_without_a_price_is_told_as_such() {
     let home = demo_home(Home::sqlite());
-    home.ok(&["config", "set", "models.rerank", "cohere:rerank-v3.5"]);
+    let prices = home.path().join("prices.json");
+    std::fs::write(
+        &prices,
+        r#"{"cohere:new":{"usd_per_thousand_searches":2,"source":"a","date":"2026-01-31"}}"#,
+    )
+    .unwrap();
+    home.ok(&["config", "set", "models.rerank", "cohere:new"]);
+    std::fs::remove_file(prices).unwrap();
     let mut command = home.command(&["query", "charge floor"]);
     let ran = Ran::of(command.env("COHERE_API_KEY", "k").output().unwrap());
     let told = format!("{}{}", ran.stdout, ran.stderr);
