@@ -109,7 +109,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink) {
         let start = value_start(text, sign);
         let is_password = || PASSWORDS.iter().any(|known| ends_with_word(&name, known));
         let end = text.end_of(start, is_value);
-        if let Some(end) = phrase_end(text, start, end).filter(|_| is_password()) {
+        if let Some(end) = phrase_end(text, start, end).filter(|_| is_password_alone(&name)) {
             from = end;
             sink.offer(start, end);
             continue;

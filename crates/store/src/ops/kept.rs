@@ -99,9 +99,11 @@ pub(super) fn prune(
     each(old(ws, until, parts), |Old { table, erase, condition, mut params }| {
         params.push(most.into());
         let last = params.len();
+        // Materialized: PostgreSQL may run a subquery more than once, and each time others are not locked.
         let sql = format!(
-            "{erase} WHERE workspace_id = $1 AND id IN (SELECT id FROM {table} \
-             WHERE workspace_id = $1 AND {condition} ORDER BY id LIMIT ${last} {skip_locked})"
+            "WITH chosen AS MATERIALIZED (SELECT id FROM {table} WHERE workspace_id = $1 \
+             AND {condition} ORDER BY id LIMIT ${last} {skip_locked}) \
+             {erase} WHERE workspace_id = $1 AND id IN (SELECT id FROM chosen)"
         );
         session.execute(&sql, &params)
     })
