@@ -13,8 +13,6 @@ use super::scene::Scene;
 const QUERIES: usize = 24;
 /// Queries that expect a page which does not answer them.
 const WRONG: usize = 8;
-/// What a run says whose sample is smaller than its suite's.
-const SMALLER: &[&str] = &["3 queries were there to ask"];
 /// A baseline in the home, from where the commands run.
 const OWN: &str = "../baselines/own.baseline.ndjson";
 
@@ -128,8 +126,8 @@ fn suites() -> Vec<Case> {
     cases.push(case(
         "all answers but three",
         vec![
-            Attempt::new("suites run checks", Allowed::Told(SMALLER)),
-            Attempt::new("suites run checks --json", Allowed::Told(SMALLER)),
+            Attempt::refused("suites run checks"),
+            Attempt::refused("suites run checks --json"),
         ],
         |scene, rng| {
             import(scene, rng, 0)?;
