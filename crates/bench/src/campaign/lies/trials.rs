@@ -72,7 +72,7 @@ pub fn cases() -> Vec<Case> {
         deployments(),
         |scene, _| {
             threshold(scene, |_| ())?;
-            scene.ok(&["config", "set", "models.rerank", "voyage:rerank-2"]).map(|_| ())
+            scene.ok(&["config", "set", "models.rerank", "voyage:rerank-2.5-lite"]).map(|_| ())
         },
     ));
     cases.push(Case::new(
