@@ -22,7 +22,8 @@ use super::rng::Rng;
 pub const POWER: f64 = 0.8;
 
 const SEED: u64 = 42;
-/// Most orders of losses that are drawn: the power is then known to about .005.
+/// Most orders of losses that are drawn: the power is then known to about .005. Of many values fewer are
+/// drawn, because the share of losses after which a rule fires hardly varies there.
 const DRAWS: usize = 4_000;
 /// Differences of which all signs are counted while powers are computed; more are approximated.
 const COUNTED: usize = 14;
@@ -46,7 +47,8 @@ pub fn smallest_drop_below(values: &[f64], floor: f64) -> Option<f64> {
             })
             .map(|at| at + 1)
     };
-    lost.smallest_drop(DRAWS, fires_after)
+    let draws = (20_000_000 / values.len()).clamp(400, DRAWS);
+    lost.smallest_drop(draws, fires_after)
 }
 
 /// The smallest drop of the mean of `values`, all between 0 and 1, with which the whole interval of the
@@ -61,7 +63,7 @@ pub fn smallest_drop_surely_below(values: &[f64], floor: f64, confidence: f64) -
             is_surely_below(&left, floor, confidence)
         })
     };
-    let draws = (400_000 / values.len()).clamp(200, DRAWS);
+    let draws = (400_000 / values.len()).clamp(20, DRAWS);
     lost.smallest_drop(draws, fires_after)
 }
 
@@ -86,7 +88,7 @@ pub fn smallest_paired_drop(before: &[f64], after: &[f64], alpha: f64) -> Option
     let mut order: Vec<usize> = (0..before.len()).filter(|at| before[*at] > 0.0).collect();
     let mut losses = Losses::none(order.len());
     let test = SignTest::new(alpha);
-    for _ in 0..(400_000 / before.len()).clamp(200, DRAWS / 2) {
+    for _ in 0..(400_000 / before.len()).clamp(50, DRAWS / 2) {
         rng.shuffle(&mut order);
         let mut moves: Vec<f64> =
             noise.iter().map(|size| if coins.toss() { *size } else { -*size }).collect();

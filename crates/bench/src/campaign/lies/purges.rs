@@ -125,10 +125,7 @@ fn suites() -> Vec<Case> {
     ));
     cases.push(case(
         "all answers but three",
-        vec![
-            Attempt::refused("suites run checks"),
-            Attempt::refused("suites run checks --json"),
-        ],
+        vec![Attempt::refused("suites run checks"), Attempt::refused("suites run checks --json")],
         |scene, rng| {
             import(scene, rng, 0)?;
             keys(scene, 3..QUERIES).iter().try_for_each(|key| purge(scene, key))
