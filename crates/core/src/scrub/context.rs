@@ -6,40 +6,10 @@ use super::text::Text;
 /// How far before digits the name of a code may stand: `catalogue number: `.
 const NEAR: usize = 24;
 
-/// Names of codes, lower-case.
-const CODES: [&str; 32] = [
-    "sku",
-    "skus",
-    "part",
-    "item",
-    "article",
-    "product",
-    "upc",
-    "ean",
-    "gtin",
-    "isbn",
-    "issn",
-    "asin",
-    "mpn",
-    "pn",
-    "catalog",
-    "catalogue",
-    "batch",
-    "lot",
-    "serial",
-    "build",
-    "model",
-    "version",
-    "revision",
-    "rows",
-    "count",
-    "total",
-    "size",
-    "offset",
-    "order",
-    "invoice",
-    "ticket",
-    "tracking",
+/// Names of codes that may also stand before a number of a person, lower-case; beside [`CATALOGUED`].
+const CODES: [&str; 12] = [
+    "build", "version", "revision", "rows", "count", "total", "size", "offset", "order", "invoice",
+    "ticket", "tracking",
 ];
 
 /// Words that may stand between the name of a code and the code.
@@ -151,7 +121,8 @@ pub(super) fn is_part_of_code(text: &Text<'_>, start: usize, end: usize) -> bool
 
 /// Whether digits are a code of a thing: `SKU 415-555-0132`, `AB-415-555-0132`, `415-555-0132-XL`.
 pub(super) fn is_code(text: &Text<'_>, start: usize, end: usize) -> bool {
-    is_named(text, start, &CODES) || is_part_of_code(text, start, end)
+    (is_named(text, start, &CODES) || is_catalogued(text, start))
+        || is_part_of_code(text, start, end)
 }
 
 /// Whether a word behind the digits says that they count something.
@@ -214,7 +185,8 @@ fn has_prefix(text: &Text<'_>, start: usize) -> bool {
     let is_upper = prefix.len() >= 2
         && prefix.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         && prefix[0].is_ascii_uppercase();
-    (is_upper && !is_one_of(prefix, &PHONES)) || is_one_of(prefix, &CODES)
+    let is_code = is_one_of(prefix, &CODES) || is_one_of(prefix, &CATALOGUED);
+    (is_upper && !is_one_of(prefix, &PHONES)) || is_code
 }
 
 /// A dash and capital letters behind the digits.
