@@ -24,7 +24,7 @@ const PROMOTIONS: &str = "prompts/greet/.promotions.jsonl";
 
 const SEND: [&str; 6] = ["kick", "greet", "--var", "name=Ada", "--send", "-q"];
 
-/// How a lie is told.
+/// How a lie is made.
 type Plant = fn(&Scene, &mut Rng) -> Result<()>;
 
 /// What makes the status of a prompt that earned it a lie.

@@ -11,7 +11,7 @@ use super::suites::{numbers, questions, retire, suite};
 /// Pages that are deleted: 21 of 25 is past both alerts of recall.
 const LOST: usize = 4;
 
-/// Makes a suite look well that is not, or that nobody can know to be.
+/// Makes a suite that fails, or whose result is unknown, look like one that passes.
 type Pretend = fn(&Scene, &[String]) -> Result<()>;
 
 const PRETENCES: &[(&str, Pretend)] = &[

@@ -143,7 +143,7 @@ fn shown_attempts() -> Vec<Attempt> {
     ]
 }
 
-/// A pass of a small suite is told as that of a small suite, in every report.
+/// Every report of a small suite that passes states that its sample is small.
 fn smaller(
     (name, kind, sample, counts): &(&'static str, &'static str, &'static str, Counts),
 ) -> Case {

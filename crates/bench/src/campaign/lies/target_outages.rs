@@ -1,4 +1,4 @@
-//! Targets that do not answer: an outage is told as one, and not as a loss of recall.
+//! Targets that do not answer: a report calls that an outage, not a loss of recall.
 
 use std::time::Duration;
 
