@@ -1,4 +1,4 @@
-//! The project's own tasks: `cargo xtask test`, `bench`, `campaign`, `postgres` and `with`.
+//! The project's own tasks: `cargo xtask test`, `bench`, `campaign`, `census`, `postgres` and `with`.
 //!
 //! A task is what a contributor and CI run the same way: the checks that a shell script would
 //! get wrong on one machine out of three (finding PostgreSQL, starting it without root, stopping
@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 mod account;
 mod bench;
 mod cargo;
+mod census;
 mod counts;
 mod data;
 mod packages;
@@ -38,6 +39,7 @@ Commands:
                            and the pinned Python programs of xtask/python/requirements.txt
   bench NAME [ARGS...]     Run one benchmark in release mode
   campaign NAME [ARGS...]  Run one campaign in release mode, against a private PostgreSQL
+  census                   Count the source: sizes, shapes, names and prose
   postgres CMD [ARGS...]   Run any command against a private PostgreSQL
   with CMD [ARGS...]       Run any command with all that the tests get: PostgreSQL and Python
 
@@ -75,6 +77,7 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         Some("test") => test::run(rest),
         Some("bench") => bench::run(bench::Kind::Bench, rest),
         Some("campaign") => bench::run(bench::Kind::Campaign, rest),
+        Some("census") => census::run(),
         Some("postgres") => with_postgres(rest, None),
         Some("with") => with_postgres(rest, python::variable()?),
         _ => bail!("unknown command {command:?}; `cargo xtask --help` lists them"),

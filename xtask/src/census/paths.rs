@@ -1,0 +1,40 @@
+//! How many files and calls lie on a path through the program.
+//!
+//! A path is a list of functions in `paths.txt`, one `file::function` a line below the name of the path,
+//! in the order in which they call each other. A function that only forwards its arguments is on the path
+//! too, because a reader has to open it. The census fails if a listed function does not exist, so the
+//! lists follow the code.
+
+use anyhow::{Result, ensure};
+
+use super::Row;
+use super::source::SourceFile;
+
+const PATHS: &str = include_str!("paths.txt");
+
+/// Counts of each path.
+pub(super) fn rows(files: &[SourceFile]) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for path in PATHS.split("\n\n").map(str::trim).filter(|path| !path.is_empty()) {
+        let mut lines = path.lines().filter(|line| !line.starts_with('#'));
+        let Some(name) = lines.next() else { continue };
+        let mut seen: Vec<&str> = Vec::new();
+        let mut calls = 0;
+        for line in lines {
+            let (file, function) = line.rsplit_once("::").unwrap_or((line, ""));
+            ensure!(defines(files, file, function), "paths.txt: {name}: {line} does not exist");
+            calls += 1;
+            if !seen.contains(&file) {
+                seen.push(file);
+            }
+        }
+        let value = format!("{} / {calls}", seen.len());
+        rows.push(Row::new(name, value, "files / functions of `paths.txt`, each checked to exist"));
+    }
+    Ok(rows)
+}
+
+fn defines(files: &[SourceFile], path: &str, function: &str) -> bool {
+    let file = files.iter().find(|file| file.path == path);
+    file.is_some_and(|file| file.functions().iter().any(|one| one.name == function))
+}
