@@ -11,8 +11,8 @@ use gbrain_brain::Assistants;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
-    Asker, Cassette, CassetteMode, Desk, Limits, ModelRef, ModelSource, Providers, Retry, Spending,
-    Task, prices_with,
+    Allowance, Asker, Cassette, CassetteMode, Desk, Limits, ModelRef, ModelSource, Providers,
+    Retry, Spending, SpendingLimit, Task, prices_with,
 };
 use gbrain_store::{Budget, STANDING, Store};
 use serde_json::Value;
@@ -226,14 +226,28 @@ pub(crate) fn refuse_interrupted(stop: &AtomicBool) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses to start what would cost more than it may, unless the user said yes. The budget holds either
-/// way.
-pub(crate) fn refuse_too_dear(estimate: Usd, cap: Usd, yes: bool) -> Result<(), CliError> {
-    if estimate <= cap || yes {
+/// Refuses to start a run whose estimate exceeds what its budget or the day's leaves, unless the user
+/// said yes. Both budgets hold either way. `flag` is the command's flag for the run's budget.
+pub(crate) fn refuse_too_dear(
+    asker: &Asker,
+    estimate: Usd,
+    flag: &str,
+    yes: bool,
+) -> Result<(), CliError> {
+    let Some(Allowance { left, limit }) = asker.allowance()? else { return Ok(()) };
+    if estimate <= left || yes {
         return Ok(());
     }
-    Err(CliError::over_budget(format!("it would cost about {estimate}, and {cap} is allowed"))
-        .hint("ask for less, allow more with --max-usd, or start anyway with --yes: the budget still holds"))
+    let (limit, remedy) = match limit {
+        SpendingLimit::Run => ("is allowed", format!("allow more with {flag}")),
+        SpendingLimit::Day => (
+            "is left of today's budget",
+            "raise `spend.max_usd_per_day` with `gbrain config set`".to_owned(),
+        ),
+    };
+    Err(CliError::over_budget(format!("it would cost about {estimate}, and {left} {limit}")).hint(
+        format!("ask for less, {remedy}, or start anyway with --yes: the budgets still hold"),
+    ))
 }
 
 /// An amount of dollars as it is typed.

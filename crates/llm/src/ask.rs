@@ -22,7 +22,7 @@ use crate::http::{self, Failed};
 use crate::model::ModelRef;
 use crate::price::{Price, Prices};
 use crate::provider::{Provider, Providers};
-use crate::spending::Spending;
+use crate::spending::{Allowance, Spending};
 use crate::wire::{self, Chat, Outgoing, Purpose, Usage};
 
 /// About how many bytes a token of English is, for estimates.
@@ -162,6 +162,14 @@ impl Asker {
     /// What everything that was sent through this door is charged at so far, failures included.
     pub fn charged(&self) -> Usd {
         Usd::nanos(self.charged.load(Ordering::Relaxed))
+    }
+
+    /// What calls through this door may still cost; none where only a cassette answers.
+    pub fn allowance(&self) -> Result<Option<Allowance>, AskError> {
+        match &self.spending {
+            Some(spending) if !self.is_replay_only() => spending.allowance(self.now()).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// How many calls may be under way at once.

@@ -37,5 +37,5 @@ pub use model::{ModelChoice, ModelError, ModelRef, ModelSource, resolve_model};
 pub use price::{Price, PriceError, Prices};
 pub use provider::{Api, KeySource, Provider, ProviderError, Providers};
 pub use setting::ModelSettingError;
-pub use spending::Spending;
+pub use spending::{Allowance, Spending, SpendingLimit};
 pub use wire::{Chat, Purpose, Reply, Schema, Usage};

@@ -31,7 +31,48 @@ pub struct Spending {
     pub purpose: String,
 }
 
+/// The money that is left, and the limit that leaves the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// What may still be charged.
+    pub left: Usd,
+    /// The limit.
+    pub limit: SpendingLimit,
+}
+
+/// A limit on spending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpendingLimit {
+    /// The budget of the run.
+    Run,
+    /// The budget of the day, for all runs of the workspace.
+    Day,
+}
+
 impl Spending {
+    /// What the budgets of the run and of the day leave. A caller compares an estimate with it before the
+    /// first call; each call is still charged against both.
+    pub(crate) fn allowance(&self, now: Timestamp) -> Result<Allowance, AskError> {
+        let run = self.budget.clone().map(|budget| (budget, SpendingLimit::Run));
+        let day = self.day(now).map(|budget| (budget, SpendingLimit::Day));
+        let mut least = None;
+        for (budget, limit) in run.into_iter().chain(day) {
+            let state = self.store.budget(&self.workspace, &budget.name);
+            let state =
+                state.map_err(|error| AskError::new(AskErrorKind::Ledger, error.to_string()))?;
+            let left = budget.cap.less(state.map_or(Usd::ZERO, |state| state.charged));
+            if least.is_none_or(|least: Allowance| left < least.left) {
+                least = Some(Allowance { left, limit });
+            }
+        }
+        least.ok_or_else(without_budget)
+    }
+
+    fn day(&self, now: Timestamp) -> Option<Budget> {
+        let day = now.to_zoned(TimeZone::UTC).date();
+        self.per_day.map(|cap| Budget { name: format!("{STANDING}{day}"), cap })
+    }
+
     /// Charges an attempt at its worst.
     pub(crate) fn reserve(
         &self,
@@ -39,14 +80,10 @@ impl Spending {
         worst: Usd,
         now: Timestamp,
     ) -> Result<ChargeId, AskError> {
-        let day = now.to_zoned(TimeZone::UTC).date();
-        let day = self.per_day.map(|cap| Budget { name: format!("{STANDING}{day}"), cap });
-        let (budget, standing) = match (&self.budget, day) {
+        let (budget, standing) = match (&self.budget, self.day(now)) {
             (Some(budget), day) => (budget.clone(), day),
             (None, Some(day)) => (day, None),
-            (None, None) => {
-                return Err(AskError::new(AskErrorKind::OverBudget, "no budget was given"));
-            }
+            (None, None) => return Err(without_budget()),
         };
         let charge = NewCharge {
             budget,
@@ -100,6 +137,10 @@ impl Spending {
     }
 }
 
+fn without_budget() -> AskError {
+    AskError::new(AskErrorKind::OverBudget, "no budget was given")
+}
+
 #[cfg(test)]
 mod tests {
     use gbrain_store::{ChargeState, Location, OpenMode};
@@ -146,6 +187,27 @@ mod tests {
         // A clock that is put back.
         assert_eq!(spending.give_up(&second, true, WORST, before), WORST);
         assert_eq!(days(), [Usd::ZERO, WORST, WORST]);
+    }
+
+    #[test]
+    fn the_allowance_is_what_the_tighter_budget_leaves() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spending = spending(&dir);
+        let (today, tomorrow) = (Timestamp::UNIX_EPOCH, "1970-01-02T00:00:00Z".parse().unwrap());
+        let check = |spending: &Spending, now, cents, limit| {
+            let expected = Allowance { left: Usd::cents(cents), limit };
+            assert_eq!(spending.allowance(now).unwrap(), expected);
+        };
+        check(&spending, today, 15, SpendingLimit::Day);
+        spending.reserve(&model(), WORST, today).unwrap();
+        check(&spending, today, 5, SpendingLimit::Day);
+        check(&spending, tomorrow, 15, SpendingLimit::Day);
+        spending.per_day = Some(Usd::cents(500));
+        check(&spending, today, 90, SpendingLimit::Run);
+        spending.budget = Some(Budget { name: "run".to_owned(), cap: Usd::cents(5) });
+        check(&spending, today, 0, SpendingLimit::Run);
+        (spending.budget, spending.per_day) = (None, None);
+        assert!(spending.allowance(today).is_err());
     }
 
     /// What an answer says that it used, what is charged, and in which state.

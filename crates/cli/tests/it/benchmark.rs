@@ -427,6 +427,20 @@ fn a_result_is_gated_and_nothing_wrong_is_green() {
     assert_eq!(gate("nDCG@10=1.0"), Some(0));
     assert_eq!(gate("qa_accuracy=0.1"), Some(2), "nobody measured that");
     assert_eq!(gate("recall_all@5=NaN"), Some(2));
+    // Reports that were asked for are written, and those that a result has not are refused.
+    let (junit, markdown) = (path(&home, "gate.xml"), path(&home, "gate.md"));
+    let with = |floor: &str, more: &[&str]| {
+        home.run(&[&["eval", "gate", "--result", &result, "--floor", floor][..], more].concat())
+            .code
+    };
+    let reports = ["--junit", &junit, "--markdown", &markdown];
+    assert_eq!(with("recall_all@5=1.0", &reports), Some(0));
+    assert!(fs::read_to_string(&junit).unwrap().contains("failures=\"0\" errors=\"0\""));
+    assert_eq!(with("qa_accuracy=0.1", &reports), Some(2));
+    assert!(!fs::read_to_string(&junit).unwrap().contains("errors=\"0\""));
+    assert!(fs::read_to_string(&markdown).unwrap().contains("qa_accuracy"));
+    assert_eq!(with("recall_all@5=1.0", &["--html", &path(&home, "gate.html")]), Some(2));
+    assert_eq!(with("recall_all@5=1.0", &["--github"]), Some(2));
     let whole = fs::read_to_string(&result).unwrap();
     let edit = |change: &dyn Fn(&mut Value)| {
         let mut value: Value = serde_json::from_str(&whole).unwrap();

@@ -33,6 +33,23 @@ pub struct FloorCheck {
     pub status: Status,
 }
 
+impl FloorCheck {
+    /// The columns of [`Self::cells`].
+    pub const HEADS: [&'static str; 5] = ["measure", "mean", "floor", "n", "status"];
+
+    /// The check as a row of a table.
+    pub fn cells(&self) -> [String; 5] {
+        let Self { floor, observed, n, status } = self;
+        let observed = observed.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
+        let least = floor.least.to_string();
+        [floor.measure.clone(), observed, least, n.to_string(), status.to_string()]
+    }
+}
+
+/// What a gate on a result file can't show; every report of one says so.
+pub const ONLY_REPRODUCING: &str = "the figures are those of the file's rows; its hash has no key, so only \
+                                    `gbrain eval reproduce` shows that the rows are right";
+
 /// What a gate on a result says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchmarkGate {

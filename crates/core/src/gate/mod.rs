@@ -9,7 +9,7 @@ mod correctness;
 mod regression;
 mod verdict;
 
-pub use benchmark::{BenchmarkGate, Floor, FloorCheck, benchmark};
+pub use benchmark::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
 pub use check::{Bound, Check, Status, rows_needed};
 pub use correctness::{Correctness, CorrectnessThresholds, Judged, QueryResult, correctness};
 pub use regression::{Regression, regression};

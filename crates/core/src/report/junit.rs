@@ -9,7 +9,10 @@ use std::fmt::Write as _;
 
 use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
-use crate::gate::{Breach, Check, Judged, QueryResult, Status, Verdict};
+use crate::gate::{
+    BenchmarkGate, Breach, Check, FloorCheck, Judged, ONLY_REPRODUCING, QueryResult, Status,
+    Verdict,
+};
 use crate::replay::{Outcome, ReplayedRow};
 use crate::suite::threshold as suite_threshold;
 
@@ -88,6 +91,38 @@ pub fn suite(run: &SuiteRunBody) -> String {
     properties.extend(remarks.map(|remark| ("sample", remark)));
     let suites = [Suite { name: "gbrain.suites.run", properties, cases }];
     document("gbrain suites run", &suites, run.duration_ms as f64 / 1000.0)
+}
+
+/// The XML of a gate on a benchmark's result: one case per floor, one per reason against a verdict.
+pub fn benchmark(headline: &str, gate: &BenchmarkGate) -> String {
+    let BenchmarkGate { verdict, checks, reasons } = gate;
+    let mut cases: Vec<Case> = checks.iter().map(floor_case).collect();
+    cases.extend(reasons.iter().map(|reason| {
+        let kind = "inconclusive".to_owned();
+        let ended = Ended::Errored { kind, message: reason.clone() };
+        Case { name: "result".to_owned(), seconds: 0.0, ended, out: String::new() }
+    }));
+    let properties = vec![
+        ("verdict", verdict.name().to_owned()),
+        ("result", headline.to_owned()),
+        ("note", ONLY_REPRODUCING.to_owned()),
+    ];
+    let suites = [Suite { name: "gbrain.eval.gate.result", properties, cases }];
+    document("gbrain eval gate", &suites, 0.0)
+}
+
+fn floor_case(check: &FloorCheck) -> Case {
+    let [measure, mean, floor, n, status] = check.cells();
+    let message = format!("mean {mean}, floor {floor}, n {n}: {status}");
+    let kind = measure.clone();
+    let ended = match check.status {
+        Status::Pass => Ended::Passed,
+        Status::Fail => Ended::Failed { kind, message: message.clone() },
+        Status::Inconclusive | Status::NotCompared | Status::NotMeasured | Status::TooFewRows => {
+            Ended::Errored { kind, message: message.clone() }
+        }
+    };
+    Case { name: measure, seconds: 0.0, ended, out: message }
 }
 
 fn measure_case(one: &WireMeasure) -> Case {

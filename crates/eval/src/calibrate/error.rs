@@ -5,6 +5,7 @@ use gbrain_core::calibrate::Obstacle;
 use gbrain_core::fault::{Fault, chain};
 use gbrain_core::money::Usd;
 use gbrain_core::target::TargetError;
+use gbrain_llm::{Allowance, SpendingLimit};
 use gbrain_store::StoreError;
 
 use crate::EvalError;
@@ -28,17 +29,22 @@ pub enum CalibrateError {
         /// What was said of the first of them.
         why: String,
     },
-    /// Scoring may cost more than it may.
+    /// Scoring may cost more than the budgets of the run and of the day leave.
     #[error(
-        "scoring {pairs} pairs may cost up to ${needs}, and at most ${cap} may be spent: nothing was sent"
+        "scoring {pairs} pairs may cost up to {needs}, and {} {}: nothing was sent",
+        allowance.left,
+        match allowance.limit {
+            SpendingLimit::Run => "is allowed",
+            SpendingLimit::Day => "is left of today's budget",
+        }
     )]
     Unaffordable {
         /// Pairs without a score.
         pairs: usize,
         /// The most that it may cost.
         needs: Usd,
-        /// The most that may be spent.
-        cap: Usd,
+        /// What may be spent.
+        allowance: Allowance,
     },
     /// There is no such threshold.
     #[error("there is no threshold {0}")]
@@ -110,7 +116,12 @@ impl From<CalibrateError> for Fault {
             CalibrateError::Unscored { .. } => {
                 ("model", "what was scored is kept for a day: run it again to go on from there")
             }
-            CalibrateError::Unaffordable { .. } => ("conflict", "raise it with --max-usd"),
+            CalibrateError::Unaffordable { allowance, .. } => match allowance.limit {
+                SpendingLimit::Run => ("conflict", "raise it with --max-usd"),
+                SpendingLimit::Day => {
+                    ("conflict", "raise it with `gbrain config set spend.max_usd_per_day USD`")
+                }
+            },
             CalibrateError::NoSuch(_) => ("not_found", "`gbrain calibrate history` shows them"),
             CalibrateError::NoneYet(_) => ("not_found", "make one: `gbrain calibrate score`"),
             CalibrateError::Forbidden { ref obstacles, .. } => {

@@ -13,6 +13,7 @@ use gbrain_core::format::calibration::{LabelCounts, PreviousThreshold, Threshold
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
+use gbrain_llm::Allowance;
 use gbrain_store::{
     AnswerKind, ModelAnswer, NewThreshold, RerankScore, RerankThreshold, Store, StoreError,
     ThresholdStatus,
@@ -43,8 +44,8 @@ pub struct Scoring<'a> {
     pub scorer: Scorer<'a>,
     /// The most that scoring passages of a query may cost.
     pub cost: &'a Cost<'a>,
-    /// The most that all of it may cost.
-    pub cap: Usd,
+    /// What all of it may cost; none where a cassette answers for nothing.
+    pub allowance: Option<Allowance>,
     /// Calls under way at once.
     pub concurrency: usize,
     /// Set when it is to stop.
@@ -136,6 +137,7 @@ impl Scoring<'_> {
 
     /// Refuses to begin what the budget can't hold: what was scored already costs nothing.
     fn afford(&self, last: i64, calls: &[Vec<&CalibrationPair>]) -> Result<(), CalibrateError> {
+        let Some(allowance) = self.allowance else { return Ok(()) };
         let (mut needs, mut open) = (Usd::ZERO, 0);
         for pairs in calls {
             let (_, known) = self.known(last, pairs)?;
@@ -147,8 +149,8 @@ impl Scoring<'_> {
                 open += texts.len();
             }
         }
-        match needs > self.cap {
-            true => Err(CalibrateError::Unaffordable { pairs: open, needs, cap: self.cap }),
+        match needs > allowance.left {
+            true => Err(CalibrateError::Unaffordable { pairs: open, needs, allowance }),
             false => Ok(()),
         }
     }

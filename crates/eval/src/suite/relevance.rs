@@ -9,7 +9,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::suite::measure::Value;
 use gbrain_core::suite::report::Reason;
-use gbrain_llm::{Asker, Desk, ModelError, ModelRef, Spending, Task};
+use gbrain_llm::{Allowance, AskError, Asker, Desk, ModelError, ModelRef, Spending, Task};
 use gbrain_store::{RerankThreshold, Store, StoreError};
 
 use super::suites::KIND;
@@ -52,6 +52,11 @@ impl Reranker {
         };
         let asker = desk.asker().spending(spending).until(stop.clone());
         Ok(Some(Self::new(asker, model)))
+    }
+
+    /// What scoring may still cost; none where only a cassette answers.
+    pub fn allowance(&self) -> Result<Option<Allowance>, AskError> {
+        self.asker.allowance()
     }
 
     /// One that is asked through a door of its own.

@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
         workspace: &context.home.workspace,
         scorer: Scorer { model: reranker.name(), score: &score },
         cost: &cost,
-        cap: args.max_usd,
+        allowance: reranker.allowance()?,
         concurrency: CALLS,
         stop: &stop,
         progress: &progress,

@@ -5,11 +5,8 @@ use std::time::Instant;
 
 use clap::Args;
 use gbrain_core::baseline::{Baseline, SignatureCheck, Thresholds};
-use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::format::gate::{GateParts, GateReport};
-use gbrain_core::gate::{
-    BenchmarkGate, Confidence, CorrectnessThresholds, Floor, FloorCheck, Verdict, benchmark,
-};
+use gbrain_core::gate::{Confidence, CorrectnessThresholds, Floor, Verdict};
 use gbrain_core::provenance::Provenance;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::Live;
@@ -17,8 +14,7 @@ use gbrain_core::report::{Queries, github, html, junit, markdown, text};
 use gbrain_eval::target::AsTarget;
 use gbrain_eval::{
     BLAME_CHUNKS, GateInputs, GateRun, Input, LocalTarget, Pipeline, ReplayOptions, Selftest,
-    StoppableTarget, Target, check_outputs, gate, read_baseline, read_document, selftest,
-    write_atomically,
+    StoppableTarget, Target, check_outputs, gate, read_baseline, selftest, write_atomically,
 };
 use serde_json::json;
 
@@ -32,6 +28,8 @@ use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
 use crate::targets::{TargetArgs, opened};
 use crate::terminal::table;
+
+mod gate_result;
 
 /// Arguments of `eval gate`.
 #[derive(Debug, Args)]
@@ -57,10 +55,10 @@ pub(crate) struct GateArgs {
     qrels: Option<PathBuf>,
     /// A benchmark's result (`--result` of `eval longmemeval` and its like) to hold against --floor;
     /// opens no brain.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "qrels", "selftest"], requires = "floor")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "qrels", "selftest", "html", "github", "confidence", "production", "target"], requires = "floor")]
     result: Option<PathBuf>,
     /// The least mean of a measure in --result: `--floor recall_all@5=0.9`.
-    #[arg(long, value_name = "NAME=F", requires = "result", value_parser = floor)]
+    #[arg(long, value_name = "NAME=F", requires = "result", value_parser = gate_result::floor)]
     floor: Vec<Floor>,
     /// The texts of the queries, as BEIR's queries.jsonl, for qrels that have none.
     #[arg(long, value_name = "FILE", requires = "qrels")]
@@ -150,7 +148,7 @@ struct Inputs {
 pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliError> {
     check_outputs([&args.junit, &args.markdown, &args.html])?;
     if let Some(path) = &args.result {
-        return gate_result(context, path, &args.floor);
+        return gate_result::run(context, path, args);
     }
     // From the first moment, so that a signal while files are read is an interruption too.
     let stop = interrupted();
@@ -231,61 +229,6 @@ pub(super) fn exit(verdict: Verdict) -> Exit {
         Verdict::Fail => Exit::Fail,
         Verdict::Inconclusive => Exit::NoVerdict,
     }
-}
-
-/// What a gate on a file can't show.
-const ONLY_REPRODUCING: &str = "the figures are those of the file's rows; its hash has no key, so only \
-                                `gbrain eval reproduce` shows that the rows are right";
-
-/// Holds a benchmark's result against floors.
-fn gate_result(context: &Context<'_>, path: &Path, floors: &[Floor]) -> Result<Exit, CliError> {
-    let bytes = read_document(path)?;
-    let result: BenchmarkResult = serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::new("input", format!("{}: {error}", path.display()))
-            .hint("`gbrain eval longmemeval DATASET --retrieval-only --result FILE` writes one")
-    })?;
-    let BenchmarkGate { verdict, checks, reasons } = benchmark(&result, floors);
-    if context.terminal.is_json() {
-        let checks: Vec<_> = checks
-            .iter()
-            .map(|FloorCheck { floor, observed, n, status }| {
-                json!({
-                    "measure": floor.measure, "floor": floor.least, "observed": observed, "n": n,
-                    "status": status,
-                })
-            })
-            .collect();
-        context.terminal.json(&json!({
-            "schema_version": 1, "verdict": verdict, "headline": result.headline, "checks": checks,
-            "reasons": reasons, "note": ONLY_REPRODUCING,
-        }));
-        return Ok(exit(verdict));
-    }
-    context.terminal.line(&result.headline);
-    let rows = checks.iter().map(|FloorCheck { floor, observed, n, status }| {
-        let observed = observed.map_or("-".to_owned(), |mean| format!("{mean:.4}"));
-        vec![
-            floor.measure.clone(),
-            observed,
-            floor.least.to_string(),
-            n.to_string(),
-            status.to_string(),
-        ]
-    });
-    context.terminal.out(table(&["measure", "mean", "floor", "n", "status"], rows));
-    for reason in &reasons {
-        context.terminal.line(reason);
-    }
-    context.terminal.line(ONLY_REPRODUCING);
-    context.terminal.line(format!("verdict: {verdict}"));
-    Ok(exit(verdict))
-}
-
-fn floor(text: &str) -> Result<Floor, String> {
-    let (measure, least) = text.split_once('=').ok_or("NAME=F, as in recall_all@5=0.9")?;
-    let least = least.parse::<f64>().ok().filter(|least| (0.0..=1.0).contains(least));
-    let least = least.ok_or("the floor is a number from 0 to 1")?;
-    Ok(Floor { measure: measure.to_owned(), least })
 }
 
 fn is_small(provenance: &Provenance) -> bool {

@@ -100,7 +100,7 @@ pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit,
             reader.estimate(LongMemEval::count(&args.dataset, most)?)
         }
     };
-    refuse_too_dear(estimate, args.max_usd, args.asking.yes)?;
+    refuse_too_dear(&asker, estimate, "--max-usd", args.asking.yes)?;
     if !args.expansion {
         return run_benchmark(context, &args.shared, &particular(args, reader.as_ref(), None));
     }

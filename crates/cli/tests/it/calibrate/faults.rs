@@ -187,6 +187,13 @@ fn what_can_not_be_paid_is_not_begun() {
     let said = &ran.stderr;
     assert!(said.contains("nothing was sent") && said.contains("--max-usd"), "{said}");
     lab.mood(|mood| assert_eq!(mood.requests, 0));
+    lab.ok(&["config", "set", "spend.max_usd_per_day", "0.0000001"]);
+    let ran = lab.run(&["calibrate", "score"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let said = &ran.stderr;
+    assert!(said.contains("nothing was sent") && said.contains("max_usd_per_day"), "{said}");
+    lab.mood(|mood| assert_eq!(mood.requests, 0));
+    lab.ok(&["config", "set", "spend.max_usd_per_day", "5.00"]);
     lab.ok(&["calibrate", "score"]);
 }
 

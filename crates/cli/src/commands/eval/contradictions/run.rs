@@ -133,7 +133,10 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
     let of_each = args.canaries.map_or_else(|| planted_for(&judge), usize::from);
     let planted = canaries(args.seed, of_each);
     let hearing = Hearing::new(&judge, memory, &docket, planted, args.max_pair_chars as usize)?;
-    refuse_too_dear(hearing.estimate()?, budget(context, args), args.asking.yes)?;
+    let estimate = hearing.estimate()?;
+    if let Some((asker, _)) = &chosen {
+        refuse_too_dear(asker, estimate, "--budget-usd", args.asking.yes)?;
+    }
     let Heard { outcomes, planted, trouble } = heard(context, hearing);
     if let Some(error) = trouble {
         context.terminal.warn(format!("{}: {error}", error.kind));

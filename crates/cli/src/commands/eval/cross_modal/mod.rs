@@ -159,7 +159,7 @@ fn allowed<'a>(
 ) -> Result<Usd, CliError> {
     jury.ready()?;
     let JuryCost { likely, most } = jury.estimate(cases)?;
-    refuse_too_dear(likely, args.max_usd, args.asking.yes)?;
+    refuse_too_dear(jury.asker, likely, "--max-usd", args.asking.yes)?;
     let seats = jury.seats.iter().map(|(slot, model)| format!("{slot} {model}"));
     let cycles =
         if jury.cycles == 1 { "1 cycle".to_owned() } else { format!("{} cycles", jury.cycles) };
