@@ -18,6 +18,7 @@ use super::jobs::{
 };
 use crate::house::House;
 use crate::http::{Call, NoParameters, Origin, Reply};
+use crate::lanes::StopFlag;
 use crate::visitor::Visitor;
 
 struct Site {
@@ -40,7 +41,14 @@ impl Site {
     ) -> Result<Value, Fault> {
         let who = Visitor::local(WorkspaceId::default(), scope, "test");
         let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
-        let reply = ask(&Call { house: &self.house, who: &who, now, caller, origin })?;
+        let reply = ask(&Call {
+            house: &self.house,
+            who: &who,
+            now,
+            caller,
+            origin,
+            stop: &StopFlag::default(),
+        })?;
         match reply {
             Reply::Json(bytes) | Reply::Accepted(bytes) => {
                 Ok(serde_json::from_slice(&bytes).unwrap())
