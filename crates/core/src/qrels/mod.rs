@@ -219,6 +219,8 @@ fn judged_again(queries: &[JudgedQuery]) -> Result<Vec<(usize, Vec<usize>)>, Qre
     let mut seen: FxHashMap<&str, f64> = FxHashMap::default();
     for (at, query) in queries.iter().enumerate() {
         seen.clear();
+        // A map that grows holds its old places beside the new ones for a moment.
+        seen.reserve(query.judgements.len());
         let mut again = Vec::new();
         for (place, Judgement { doc, grade }) in query.judgements.iter().enumerate() {
             match seen.insert(doc, *grade) {

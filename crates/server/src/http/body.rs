@@ -22,8 +22,13 @@ use crate::telemetry::metrics::Metrics;
 const MEMORY_KIB: usize = 256 << 10;
 
 /// The memory that bodies share.
-#[derive(Debug, Clone)]
-pub(crate) struct BodyMemory(Arc<Semaphore>);
+#[derive(Clone)]
+pub(crate) struct BodyMemory {
+    kib: Arc<Semaphore>,
+    /// Called when a body is about to be read, to hold it there.
+    #[cfg(test)]
+    pub(super) before_reading: Arc<std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>>,
+}
 
 /// Memory that is counted until this is dropped.
 #[derive(Debug)]
@@ -34,7 +39,11 @@ pub(crate) struct Counted {
 
 impl BodyMemory {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(MEMORY_KIB)))
+        Self {
+            kib: Arc::new(Semaphore::new(MEMORY_KIB)),
+            #[cfg(test)]
+            before_reading: Arc::default(),
+        }
     }
 
     /// Counts what reading a document takes, or says why it is not read.
@@ -44,6 +53,10 @@ impl BodyMemory {
         cost: ReadingCost,
         metrics: &Metrics,
     ) -> Result<Counted, Fault> {
+        #[cfg(test)]
+        if let Some(hold) = self.before_reading.get() {
+            hold();
+        }
         let memory = cost.of(Shape::of(document)).map_err(refused)?;
         // The bytes themselves were counted as they arrived.
         let kib = memory.saturating_sub(document.len()) >> 10;
@@ -51,7 +64,7 @@ impl BodyMemory {
             return Ok(Counted { _kib: None });
         }
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
-        match self.0.clone().try_acquire_many_owned(kib) {
+        match self.kib.clone().try_acquire_many_owned(kib) {
             Ok(counted) => Ok(Counted { _kib: Some(counted) }),
             Err(_) => Err(no_memory(metrics)),
         }
@@ -115,7 +128,7 @@ async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
         bytes.extend_from_slice(&piece);
         let kib = (bytes.len() >> 10) as u32;
         if kib > counted_kib {
-            let more = shared.memory.0.clone().try_acquire_many_owned(kib - counted_kib);
+            let more = shared.memory.kib.clone().try_acquire_many_owned(kib - counted_kib);
             held.push(more.map_err(|_| no_memory(shared.metrics()))?);
             counted_kib = kib;
         }

@@ -187,6 +187,7 @@ impl Draft {
             let (parameters, body) = (parameters(&input)?, document(&input)?);
             // What was read from the bytes is enough.
             drop(input);
+            context.check_stop()?;
             call(context, parameters, body)
         });
         self.reading_cost.get_or_insert(ReadingCost::TYPED);

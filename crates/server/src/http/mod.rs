@@ -16,6 +16,8 @@ mod openapi;
 mod places;
 mod reply;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::net::IpAddr;
 use std::sync::Arc;

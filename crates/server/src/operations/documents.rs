@@ -191,7 +191,10 @@ fn delete(call: &Call<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fa
 pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Reply, Fault> {
     let name = checked(input.name)?;
     check_queries(text)?;
-    let qrels = parse_qrels(text)?;
+    let (queries, judgements) = {
+        let qrels = parse_qrels(text)?;
+        (qrels.queries.len(), qrels.judgements())
+    };
     call.check_stop()?;
     let store = call.house.store();
     let replaced =
@@ -199,8 +202,8 @@ pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Repl
     Reply::json(&QrelsStoredBody {
         name,
         outcome: if replaced { "replaced" } else { "added" },
-        queries: qrels.queries.len(),
-        judgements: qrels.judgements(),
+        queries,
+        judgements,
     })
 }
 
