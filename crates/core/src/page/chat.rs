@@ -51,7 +51,7 @@ pub(crate) fn from_json(text: &str, title: &str) -> Result<Transcript, PageError
         Json::Object(mut object) => {
             let key = ["turns", "messages", "conversation"]
                 .into_iter()
-                .find(|key| object.contains_key(*key));
+                .find(|key| object.contains_key(key));
             match key.and_then(|key| object.remove(key)) {
                 Some(Json::Array(turns)) => (object, turns),
                 _ => return Err(PageError::NoTurns),
@@ -205,7 +205,7 @@ fn flat(value: &Json<'_>) -> String {
 }
 
 fn field<'j, 'a>(fields: &'j Object<'a>, names: &[&str]) -> Option<&'j Json<'a>> {
-    names.iter().filter_map(|name| fields.get(*name)).find(|value| !value.is_null())
+    names.iter().filter_map(|name| fields.get(name)).find(|value| !value.is_null())
 }
 
 fn plain(value: &Json<'_>) -> String {

@@ -32,9 +32,9 @@ impl Server {
         Self(Served::start(command).unwrap())
     }
 
-    /// The most memory that it took while something was done, beyond what it took before, in bytes.
-    pub(crate) fn memory_of<T>(&self, work: impl FnOnce() -> T) -> (usize, T) {
-        PeakMemory::of(self.0.pid(), work)
+    /// The most memory that it took while something was done, in bytes.
+    pub(crate) fn peak_memory<T>(&self, work: impl FnOnce() -> T) -> (usize, T) {
+        peak_memory(self.0.pid(), work)
     }
 
     /// A connection that nothing was sent on.
@@ -70,24 +70,16 @@ impl Server {
     }
 }
 
-/// How much memory a process takes at its peak, which does not depend on how busy the machine is.
-pub(crate) struct PeakMemory;
-
-impl PeakMemory {
-    /// The most that a process took while something was done, beyond what it took before, in bytes.
-    pub(crate) fn of<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
-        std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
-        let before = Self::kib(pid, "VmRSS:");
-        let done = work();
-        let peak = Self::kib(pid, "VmHWM:");
-        (peak.saturating_sub(before) << 10, done)
-    }
-
-    fn kib(pid: u32, name: &str) -> usize {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
-    }
+/// The most resident memory that a process had while something was done, in bytes. It does not depend on how
+/// busy the machine is.
+pub(crate) fn peak_memory<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
+    // What it had before does not count, but for what it still has.
+    std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
+    let done = work();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    (kib << 10, done)
 }
 
 /// A request.

@@ -20,12 +20,19 @@ fn filled(start: &str, piece: &str, end: &str) -> Vec<u8> {
     whole.into_bytes()
 }
 
+/// A server, and the memory that it took before anybody sent it much.
+struct Weighed {
+    server: Server,
+    before: usize,
+    _home: Home,
+}
+
 /// A server that has opened its index and answered everything once, so that what a first time takes is
-/// not counted.
-fn server() -> (Home, Server) {
+/// not counted. It does no jobs: what a job takes is not what reading its body takes.
+fn weighed() -> Weighed {
     let home = Home::sqlite();
     home.put("people/ada", "Ada paints boats.");
-    let server = Server::start(&home, &[]);
+    let server = Server::start(&home, &["--jobs", "0"]);
     let question = json!({ "query": "who paints boats?" });
     for call in [
         Call::json("POST", "/v1/query", &question),
@@ -34,12 +41,15 @@ fn server() -> (Home, Server) {
     ] {
         assert_eq!(server.send(&call).status, 200);
     }
-    (home, server)
+    let (before, ()) = server.peak_memory(|| ());
+    Weighed { server, before, _home: home }
 }
 
+/// What is still kept of earlier bodies counts too.
 #[track_caller]
-fn check(server: &Server, name: &str, call: &Call, length: usize) -> u16 {
-    let (memory, reply) = server.memory_of(|| server.send(call));
+fn check(weighed: &Weighed, name: &str, call: &Call, length: usize) -> u16 {
+    let (peak, reply) = weighed.server.peak_memory(|| weighed.server.send(call));
+    let memory = peak.saturating_sub(weighed.before);
     assert!(
         memory <= allowance(length),
         "{name}: {} MiB for a body of {} MiB, answered {}",
@@ -70,7 +80,7 @@ fn addresses(server: &Server) -> Vec<(&'static str, String)> {
 /// Small values without end, wherever a body is taken: all are refused, and none takes much.
 #[test]
 fn no_address_reads_a_dense_body() {
-    let (_home, server) = server();
+    let weighed = weighed();
     let bodies = [
         filled("[", "{\"\":0},", "0]"),
         filled("{\"results\":[{\"body\":[", "{\"\":0},", "0]}]}"),
@@ -80,22 +90,22 @@ fn no_address_reads_a_dense_body() {
             "0]}}",
         ),
     ];
-    for (method, path) in addresses(&server) {
+    for (method, path) in addresses(&weighed.server) {
         for body in &bodies {
             let call = Call::new(method, path.clone())
                 .header("accept", "application/json, text/event-stream")
                 .body("application/json", body.clone());
-            let status = check(&server, &path, &call, body.len());
+            let status = check(&weighed, &path, &call, body.len());
             assert!((400..500).contains(&status), "{path}: {status}");
         }
     }
-    server.stop();
+    weighed.server.stop();
 }
 
 /// Bodies that are what an address takes, but for how many small things they hold.
 #[test]
 fn no_list_takes_more_memory_than_its_body_may() {
-    let (_home, server) = server();
+    let weighed = weighed();
     let call = |method, path: &str, body: &Vec<u8>| {
         Call::new(method, path).body("application/json", body.clone())
     };
@@ -128,16 +138,16 @@ fn no_list_takes_more_memory_than_its_body_may() {
             14 * MIB,
         ),
     ] {
-        let status = check(&server, name, &call, length);
+        let status = check(&weighed, name, &call, length);
         assert!((400..500).contains(&status), "{name}: {status}");
     }
-    server.stop();
+    weighed.server.stop();
 }
 
 /// Judgements are text, and small ones become large too.
 #[test]
 fn judgements_take_bounded_memory() {
-    let (_home, server) = server();
+    let weighed = weighed();
     let put = |body: &Vec<u8>| Call::new("PUT", "/v1/qrels/a").body("text/plain", body.clone());
     let entry = "{\"query\":\"a\",\"relevant\":[\"b\"]}";
     let entries = filled("[", &format!("{entry},"), &format!("{entry}]"));
@@ -148,19 +158,19 @@ fn judgements_take_bounded_memory() {
         ("queries", distinct.into_bytes(), 413),
         ("judgements of one query", one, 200),
     ] {
-        assert_eq!(check(&server, name, &put(&body), body.len()), expected, "{name}");
+        assert_eq!(check(&weighed, name, &put(&body), body.len()), expected, "{name}");
     }
     // As many queries as a well-known collection, each judged once, are taken.
     let usual: String =
         (0..6980).map(|n| format!("{} 0 {} 1\n", 1_048_585 + n, 7_187_158 + n)).collect();
-    assert_eq!(server.send(&put(&usual.into_bytes())).status, 200);
-    server.stop();
+    assert_eq!(weighed.server.send(&put(&usual.into_bytes())).status, 200);
+    weighed.server.stop();
 }
 
 /// What people send is read: as many rows and pages as there may be, and a large page.
 #[test]
 fn decent_bodies_are_read() {
-    let (_home, server) = server();
+    let weighed = weighed();
     let row = |n: usize| {
         json!({ "line": n, "tool_name": "query", "query": format!("who owns number {n}?"),
                 "query_hash": format!("{n:016x}"), "jaccard": 1.0, "top1Match": true, "rbo": 1.0,
@@ -174,15 +184,15 @@ fn decent_bodies_are_read() {
     let result = replay(12_000);
     let compare = json!({ "results": [{ "body": result }, { "body": result }] });
     let length = compare.to_string().len();
-    let status = check(&server, "replays", &Call::json("POST", "/v1/compare", &compare), length);
+    let status = check(&weighed, "replays", &Call::json("POST", "/v1/compare", &compare), length);
     assert_eq!(status, 200);
     let pages: Vec<Value> =
         (0..10_000).map(|n| json!({ "slug": format!("n/{n}"), "content": "One line." })).collect();
     let import = json!({ "kind": "import", "pages": pages });
     let length = import.to_string().len();
-    assert_eq!(check(&server, "pages", &Call::json("POST", "/v1/jobs", &import), length), 202);
+    assert_eq!(check(&weighed, "pages", &Call::json("POST", "/v1/jobs", &import), length), 202);
     let long = "word ".repeat(4 * MIB / 5);
     let put = json!({ "name": "put_page", "arguments": { "page": "long", "content": long } });
-    assert_eq!(server.send(&Call::mcp("tools/call", &put)).status, 200);
-    server.stop();
+    assert_eq!(weighed.server.send(&Call::mcp("tools/call", &put)).status, 200);
+    weighed.server.stop();
 }

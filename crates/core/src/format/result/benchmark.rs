@@ -37,7 +37,7 @@ const CONDITIONS: [&str; 8] = [
 ];
 
 pub(super) fn document(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
-    match LISTS.iter().find_map(|list| object.get(*list)?.as_array()) {
+    match LISTS.iter().find_map(|list| object.get(list)?.as_array()) {
         Some(list) => rows(name, list, object),
         None => {
             let keys: Vec<String> = object.keys().take(5).map(|key| format!("`{key}`")).collect();
@@ -74,7 +74,7 @@ pub(super) fn rows(
         return Err(unknown("rows without a measure"));
     }
     let kind = Kind::Benchmark;
-    let ids = questions.iter().map(|row| IDS.iter().find_map(|id| row.get(*id)));
+    let ids = questions.iter().map(|row| IDS.iter().find_map(|id| row.get(id)));
     check_unique(name, kind, "question_id", ids)?;
     let rows = questions
         .iter()
@@ -94,13 +94,13 @@ pub(super) fn rows(
 }
 
 fn conditions(about: &Object<'_>) -> Vec<(String, String)> {
-    let one = |name: &&str| Some(((*name).to_owned(), text(about.get(*name))?));
+    let one = |name: &&str| Some(((*name).to_owned(), text(about.get(name))?));
     CONDITIONS.iter().filter_map(one).collect()
 }
 
 fn row(object: &Json<'_>, columns: &[Column]) -> Option<Row> {
-    let key = IDS.iter().find_map(|id| text(object.get(*id)))?;
-    let label = LABELS.iter().find_map(|label| text(object.get(*label)));
+    let key = IDS.iter().find_map(|id| text(object.get(id)))?;
+    let label = LABELS.iter().find_map(|label| text(object.get(label)));
     let value = |column: &Column| {
         let name = column.measure.as_str();
         number(object.get(name)).or_else(|| number(object.get("scores")?.get(name)))

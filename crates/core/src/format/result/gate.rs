@@ -71,7 +71,7 @@ fn check_judged(name: &str, judged: &[Json<'_>]) -> Result<(), ResultError> {
     check_unique(name, kind, "query_id", judged.iter().map(|query| query.get("query_id")))?;
     for (query, (key, _)) in judged.iter().flat_map(|query| JUDGED.iter().map(move |c| (query, c)))
     {
-        check_type(name, kind, key, query.get(*key))?;
+        check_type(name, kind, key, query.get(key))?;
     }
     Ok(())
 }
@@ -86,7 +86,7 @@ fn add_judged(measured: &mut Measured, judged: &[Json<'_>]) {
     measured.columns.extend(JUDGED.iter().map(column));
     measured.rows.extend(judged.iter().map(|query| {
         let id = text(query.get("query_id")).unwrap_or_default();
-        let values = JUDGED.iter().map(|(key, _)| number(query.get(*key)));
+        let values = JUDGED.iter().map(|(key, _)| number(query.get(key)));
         Row {
             label: text(query.get("query"))
                 .filter(|text| !text.is_empty())

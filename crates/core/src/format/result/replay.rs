@@ -45,7 +45,7 @@ pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultEr
 pub(super) fn check_rows(name: &str, kind: Kind, results: &[Json<'_>]) -> Result<(), ResultError> {
     check_unique(name, kind, "line", results.iter().map(|row| row.get("line")))?;
     for (row, (key, _)) in results.iter().flat_map(|row| COLUMNS.iter().map(move |c| (row, c))) {
-        check_type(name, kind, key, row.get(*key))?;
+        check_type(name, kind, key, row.get(key))?;
     }
     Ok(())
 }
@@ -84,7 +84,7 @@ fn row(result: &Json<'_>, with_latency: bool) -> Row {
         && pages("current_slugs").is_some_and(<[_]>::is_empty);
     let value = |(key, role): &(&str, Role)| {
         let counts = !is_both_empty || *role == Role::Timing;
-        number(result.get(*key)).filter(|_| counts)
+        number(result.get(key)).filter(|_| counts)
     };
     let wanted = COLUMNS.iter().filter(|(_, role)| with_latency || *role != Role::Timing);
     Row {
