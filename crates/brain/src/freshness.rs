@@ -91,6 +91,16 @@ impl Onward for Result<(), BrainError> {
     }
 }
 
+/// What becomes of the batches that are indexed when the work is stopped between two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnHalt {
+    /// They stay, so that those who come next go on from there: answers that are given up one after the
+    /// other still bring the index up to the store.
+    Commit,
+    /// Nothing changes.
+    Discard,
+}
+
 impl Brain {
     /// A view of the newest corpus. When another process is indexing and does not finish soon, or a remote
     /// embedder does not answer, an older one.
@@ -193,7 +203,7 @@ impl Brain {
         let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
         let mut writer = patient_writer(self.index().as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
-        let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
+        let corpus = self.follow_from(writer.as_mut(), Generation(0), progress, OnHalt::Discard)?;
         writer.settle()?;
         Ok(corpus)
     }
@@ -213,12 +223,12 @@ impl Brain {
         let known = self.store.head_at(&self.workspace, at.generation)?;
         let fits = at.generation == Generation(0) || known.is_some_and(|head| head.root == at.root);
         if fits {
-            return self.follow_from(writer, at.generation, progress);
+            return self.follow_from(writer, at.generation, progress, OnHalt::Commit);
         }
         // The store was put back from a backup, or the page was purged from under this
         // generation: what the index holds is not a past of this store.
         writer.clear()?;
-        self.follow_from(writer, Generation(0), progress)
+        self.follow_from(writer, Generation(0), progress, OnHalt::Commit)
     }
 
     fn follow_from(
@@ -226,6 +236,7 @@ impl Brain {
         writer: &mut dyn Writer,
         from: Generation,
         progress: OnProgress<'_>,
+        on_halt: OnHalt,
     ) -> Result<Corpus, BrainError> {
         let mut at = from;
         loop {
@@ -233,7 +244,12 @@ impl Brain {
             writer.apply(&batch.upserts, &batch.removals)?;
             let is_last = batch.upto >= batch.head || batch.upto == at;
             at = batch.upto;
-            progress(at.0, batch.head.0)?;
+            if let Err(halt) = progress(at.0, batch.head.0) {
+                if on_halt == OnHalt::Commit {
+                    writer.commit(corpus_of(&batch))?;
+                }
+                return Err(halt);
+            }
             if is_last {
                 let corpus = corpus_of(&batch);
                 // What is already committed and nothing was added to needs no commit.
@@ -300,7 +316,8 @@ impl Brain {
             }
         }
         if is_dirty {
-            self.follow_from(writer.as_mut(), corpus.generation, &|_, _| Ok(()))?;
+            let go_on: OnProgress<'_> = &|_, _| Ok(());
+            self.follow_from(writer.as_mut(), corpus.generation, go_on, OnHalt::Commit)?;
         }
         writer.settle()?;
         Ok(())

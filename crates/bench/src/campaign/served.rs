@@ -32,6 +32,11 @@ impl Served {
         self.address
     }
 
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
     /// A new connection to it.
     pub fn connect(&self) -> Result<Caller> {
         Caller::connect(self.address).context("the server does not take connections")

@@ -140,6 +140,7 @@ impl Door {
             candidates: if is_logged { Some(&look) } else { ask.candidates },
             progress: ask.progress,
             request_id: ask.request_id,
+            is_stopped: ask.is_stopped,
         };
         let cpu_started = thread_cpu_time();
         let (snapshot, mut answered) = self.answer_keeping(request, &watched)?;

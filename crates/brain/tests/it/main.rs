@@ -6,6 +6,7 @@ mod cache;
 mod expand;
 mod remote;
 mod rerank;
+mod stopping;
 
 use std::sync::Arc;
 

@@ -50,6 +50,10 @@ pub(crate) struct ServeArgs {
     /// How many connections there are at most.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
+    /// How many connections one address may have [default: half of them]. Behind a proxy all callers have
+    /// the proxy's address: give it as many as there are.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    connections_per_address: Option<u16>,
     /// The largest body, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     max_body: u16,
@@ -72,6 +76,8 @@ pub(crate) struct ServeArgs {
 /// How long an unfinished request is waited for at the end, and how long headers and bodies may take.
 const DRAIN: Duration = Duration::from_secs(10);
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a new connection may take to send the head of its first request.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a caller may take nothing of its answer.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
@@ -125,6 +131,8 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
         sizes,
         connections: Connections {
             most: usize::from(args.connections),
+            of_address: usize::from(of_address(args)),
+            first_patience: FIRST_PATIENCE,
             header_patience: HEADER_PATIENCE,
             write_patience: WRITE_PATIENCE,
             drain: DRAIN,
@@ -147,6 +155,12 @@ fn say(context: &Context<'_>, address: SocketAddr) {
     } else {
         context.terminal.line(format!("listening on {url}"));
     }
+}
+
+/// How many connections one address may have: half of them unless it is said.
+fn of_address(args: &ServeArgs) -> u16 {
+    let half = args.connections.div_ceil(2);
+    args.connections_per_address.unwrap_or(half).min(args.connections)
 }
 
 /// How wide the lanes are: a question keeps a core busy, so more at once only make each slower.

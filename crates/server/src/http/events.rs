@@ -20,7 +20,7 @@ use super::enter::Action;
 use super::reply::Refusal;
 use super::{Shared, in_time, visitor};
 use crate::jobs::RUNS;
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::operations::jobs::{find, shown};
 use crate::visitor::Visitor;
 
@@ -131,7 +131,7 @@ impl Watching {
     async fn look(&self) -> Result<JobInfo, Refusal> {
         let (house, keeper) = (self.shared.house.clone(), self.shared.keeper.clone());
         let (who, id, kinds) = (self.who.clone(), self.id, self.kinds);
-        let look = move || {
+        let look = move |stop: &StopFlag| {
             let still = keeper.still_admits(&who, Instant::now(), Timestamp::now());
             match still {
                 Ok(true) => (),
@@ -145,6 +145,7 @@ impl Watching {
                 now: Timestamp::now(),
                 caller,
                 origin: Origin::default(),
+                stop,
             };
             find(&call, id, kinds)
         };

@@ -11,6 +11,7 @@ use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
+use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::format::{self, Answer};
 use schemars::JsonSchema as _;
 use serde_json::Value;
@@ -19,7 +20,7 @@ use super::endpoint::{Content, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::Aside;
 use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::operations::{
     alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
     pages, probe, sources, status, suites,
@@ -74,7 +75,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
         endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read judgements as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
-        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").takes_text(TEXT, documents::put_qrels),
+        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
         endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Remove judgements.").asks(documents::delete_qrels),
 
         endpoint::<serving::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
@@ -87,7 +88,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
         endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints, with what was asked.").scope(Scope::Admin).asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).reading_cost(ReadingCost::JSON).takes(compare::compare),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
@@ -163,7 +164,7 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>, request: Request)
         Err(fault) => return Refusal::from(fault).into_response(),
     };
     let house = shared.house.clone();
-    let render = move || {
+    let render = move |_: &StopFlag| {
         let visible = match &who.token_id {
             Some(_) => Visible::One(&who.workspace),
             None => Visible::All,

@@ -17,7 +17,7 @@ use super::handler::Context;
 use super::tools::Entry;
 use crate::audit::Event;
 use crate::http::{Call, Origin, Peer, Reply, RequestId, is_inside};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::telemetry::metrics::Outcome;
 use crate::visitor::Visitor;
 
@@ -50,13 +50,14 @@ pub(super) fn run(
     sender: &Sender,
     entry: &Entry,
     arguments: JsonObject,
+    stop: &StopFlag,
 ) -> Result<Said, Fault> {
     let clock = Instant::now();
     let page = arguments.get("page").and_then(Value::as_str).map(str::to_owned);
     let (house, who, now) = (context.house.as_ref(), &sender.who, Timestamp::now());
     let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
     let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
-    let call = Call { house, who, now, caller: sender.caller, origin };
+    let call = Call { house, who, now, caller: sender.caller, origin, stop };
     let done = entry.run(&call, arguments).and_then(said);
     let outcome = match &done {
         Ok(_) => Outcome::Ok,

@@ -3,6 +3,7 @@
 use gbrain_brain::{Put, wire};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::page::PageBody;
+use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
 use gbrain_core::request::Trust;
@@ -145,7 +146,9 @@ pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let door = call.house.door(&call.who.workspace)?;
     // The brain would name pages that are close to the one that is missing, private ones too.
-    let links = door.brain().links(&key, Trust::Untrusted).map_err(|error| match error {
+    let is_stopped = || call.stop.is_stopped();
+    let links = door.brain().links(&key, Trust::Untrusted, &is_stopped);
+    let links = links.map_err(|error| match error {
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
     })?;
@@ -165,6 +168,7 @@ pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Re
     let key = named(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
     let page = parsed(call.house, &call.who.workspace, &key, &text.content, format)?;
+    call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
     let store = call.house.store();
     let mut outcomes = store.write_pages(&call.who.workspace, &[write], call.now)?;
@@ -180,6 +184,7 @@ pub(crate) fn parsed(
     content: &str,
     format: Format,
 ) -> Result<Page, Fault> {
+    check_content(content, format)?;
     let file_name = key.slug.as_str().rsplit('/').next();
     let input = PageInput { key: key.clone(), file_name, content, format };
     let page = parse(input).map_err(|error| Fault::of("page", &error))?;
@@ -191,6 +196,17 @@ pub(crate) fn parsed(
         return Err(Fault::forbidden(format!("`{key}` can't be written from here")));
     }
     Ok(page)
+}
+
+/// Refuses a chat whose document would take too much memory to read.
+fn check_content(content: &str, format: Format) -> Result<(), Fault> {
+    match format {
+        Format::ChatJson | Format::ChatJsonl => {
+            let cost = ReadingCost::JSON.of(Shape::of(content.as_bytes()));
+            cost.map(drop).map_err(|error| Fault::too_large(format!("the content: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Deletes a page; its history stays.
