@@ -288,6 +288,11 @@ impl DiskView {
         corrupt(&self.shared.dir, error)
     }
 
+    /// What reading vectors said: damage, or the file system's refusal.
+    pub(super) fn unreadable(&self, error: std::io::Error) -> IndexError {
+        super::integrity::failed(&self.shared.dir, error)
+    }
+
     pub(super) fn damaged(&self, error: RecordError) -> IndexError {
         IndexError::Corrupt { dir: self.shared.dir.clone(), source: Box::new(error) }
     }
