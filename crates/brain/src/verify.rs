@@ -45,6 +45,11 @@ impl Brain {
         for finding in self.store().check(self.workspace())? {
             report.find(&format!("store {}", finding.invariant), finding.detail);
         }
+        // Before anything is brought up to date: a file that is damaged is replaced then.
+        for (file, what) in self.index().check_files().unwrap_or_default() {
+            let detail = if what.starts_with(&file) { what } else { format!("{file}: {what}") };
+            report.find("index file", format!("{detail}; `gbrain reindex` makes it again"));
+        }
         let fresh = self.fresh_view(&|done, total| {
             progress(done, total);
             Ok(())

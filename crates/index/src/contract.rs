@@ -136,6 +136,12 @@ pub trait View: Send + Sync {
     /// Which corpus this is.
     fn corpus(&self) -> Corpus;
 
+    /// Whether what it reads was found to be damaged: it answers no more, and neither does another view of the same
+    /// commit.
+    fn is_damaged(&self) -> bool {
+        false
+    }
+
     /// Counts what is there, and fails if the statistics behind scores say otherwise. Reads every
     /// document's lengths: for verification.
     fn held(&self) -> Result<Held>;

@@ -31,6 +31,10 @@ impl View for DiskView {
         self.payload.corpus
     }
 
+    fn is_damaged(&self) -> bool {
+        self.was_damaged()
+    }
+
     fn held(&self) -> Result<Held> {
         let mut held = Held::default();
         let mut counted = Statistics::default();

@@ -208,7 +208,8 @@ impl IndexFile {
         };
         let tail = self.raw(end..self.length)?;
         let number = |at: usize| tail.get(at..at + 4).and_then(|b| b.try_into().ok());
-        let (length, magic) = (number(0).map(u32::from_le_bytes), number(4).map(u32::from_le_bytes));
+        let (length, magic) =
+            (number(0).map(u32::from_le_bytes), number(4).map(u32::from_le_bytes));
         let length = length.map(|length| length as usize).filter(|l| *l <= LONGEST_FOOTER);
         let body = length.and_then(|length| end.checked_sub(length));
         let Some(body) = body.filter(|_| magic == Some(FOOTER_MAGIC)) else {

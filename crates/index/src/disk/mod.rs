@@ -171,6 +171,10 @@ impl Index for DiskIndex {
         if let Some((seen, view)) = latest.as_ref()
             && *seen == stamp
         {
+            if view.was_damaged() {
+                let what = "the commit has a file that is not as it was written";
+                return Err(integrity::damaged(&self.shared.dir, META, what));
+            }
             return Ok(view.clone());
         }
         let view = Arc::new(without_panic(&self.shared.dir, || self.shared.read())?);
@@ -291,8 +295,7 @@ impl Shared {
     /// A view of the last commit.
     fn read(self: &Arc<Self>) -> Result<DiskView> {
         for _ in 0..READ_ATTEMPTS {
-            let _compared =
-                check_files(&self.dir, &self.files, &self.index, &mut self.verified())?;
+            let _compared = check_files(&self.dir, &self.files, &self.index, &mut self.verified())?;
             self.reader.reload().map_err(|e| self.error(e))?;
             if let Some(view) = self.read_if_whole()? {
                 return Ok(view);

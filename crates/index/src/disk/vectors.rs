@@ -21,7 +21,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, IndexMeta, Searcher};
 
 use super::Shared;
-use super::directory::{private_file, unfinished_name};
+use super::directory::{is_read_only, private_file, unfinished_name};
 use super::integrity::is_damage;
 use super::lock::WriterLock;
 use super::pending::Waiting;
@@ -139,6 +139,10 @@ impl DiskView {
                     thread::sleep(MAKING_PAUSE);
                 }
                 Err(IndexError::Busy { .. }) => return self.embed_segment(model, segment),
+                // Nobody can write them here.
+                Err(IndexError::Io { source, .. }) if is_read_only(&source) => {
+                    return self.embed_segment(model, segment);
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -104,7 +104,7 @@ pub(crate) struct Shared {
     denials: Limits<Option<IpAddr>>,
     /// What bodies that were read take, in KiB.
     memory: Arc<Semaphore>,
-    readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
+    readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
 /// How many refusals of one sender are written down.
