@@ -35,9 +35,9 @@ pub trait Index: Send + Sync {
     /// The one writer there can be, across processes; waits for its turn.
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>>;
 
-    /// Compares every file of the last commit with its checksum, whatever is remembered of it. Gives the names of those
-    /// that are not as they were written, with what is wrong.
-    fn check_files(&self) -> Result<Vec<(String, String)>>;
+    /// Compares every file of the last commit with its checksum, whatever is remembered of it. Names those that are not
+    /// as they were written, each with what is wrong, and forgets what was remembered if there are any.
+    fn check_files(&self) -> Result<Vec<String>>;
 
     /// Of how many documents the vectors of the model this process wants are there, and how many
     /// documents there are.

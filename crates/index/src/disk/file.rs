@@ -285,3 +285,92 @@ fn read_exactly(file: &File, range: Range<usize>) -> io::Result<Vec<u8>> {
     file.read_exact_at(&mut bytes, range.start as u64)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A file as tantivy writes them, too large to be read whole when it is opened.
+    fn segment_file(dir: &Path, name: &str) -> (PathBuf, Vec<u8>) {
+        let body: Vec<u8> = (0..3 * SMALL).map(|n| (n * 7 + n / 251) as u8).collect();
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&body);
+        let footer = format!("{{\"version\":{{}},\"crc\":{}}}", crc.finalize());
+        let mut bytes = body;
+        bytes.extend(footer.as_bytes());
+        bytes.extend((footer.len() as u32).to_le_bytes());
+        bytes.extend(FOOTER_MAGIC.to_le_bytes());
+        let path = dir.join(name);
+        fs::write(&path, &bytes).unwrap();
+        (path, bytes)
+    }
+
+    fn read(file: &IndexFile, range: Range<usize>) -> io::Result<Vec<u8>> {
+        file.read_bytes(range).map(|bytes| bytes.to_vec())
+    }
+
+    fn write_at(path: &Path, byte: u8, at: u64) {
+        File::options().write(true).open(path).unwrap().write_all_at(&[byte], at).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_open_is_compared_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, bytes) = segment_file(dir.path(), "a.idx");
+        let file = IndexFile::open(&path).unwrap();
+        file.compare().unwrap();
+        assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9]);
+        // Its times and rights may change, and it may lose its name.
+        File::options().append(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+        assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "touched");
+        let other = dir.path().join("b.idx");
+        fs::rename(&path, &other).unwrap();
+        assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "renamed");
+        // A byte that is not among those that are read.
+        write_at(&other, !bytes[500], 500);
+        let error = read(&file, 5..9).unwrap_err();
+        assert_eq!(error.to_string(), "a.idx: its checksum does not match");
+        write_at(&other, bytes[500], 500);
+        assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "put back");
+        fs::remove_file(&other).unwrap();
+        assert_eq!(read(&file, 5..9).unwrap(), bytes[5..9], "removed");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_is_an_error_and_one_in_memory_does_not_care() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, bytes) = segment_file(dir.path(), "a.idx");
+        let (cut, kept) = (IndexFile::open(&path).unwrap(), IndexFile::open(&path).unwrap());
+        for _ in 0..=WORTH_KEEPING {
+            read(&kept, 0..bytes.len()).unwrap();
+        }
+        let small = dir.path().join("small.idx");
+        fs::write(&small, b"a few bytes").unwrap();
+        let whole = IndexFile::open(&small).unwrap();
+        for path in [&path, &small] {
+            File::options().write(true).open(path).unwrap().set_len(4).unwrap();
+        }
+        for range in [0..2, 100..200, bytes.len() - 1..bytes.len()] {
+            assert!(read(&cut, range.clone()).is_err(), "{range:?}");
+            assert_eq!(read(&kept, range.clone()).unwrap(), bytes[range]);
+        }
+        assert_eq!(read(&whole, 2..11).unwrap(), b"few bytes");
+        assert!(read(&whole, 2..12).is_err(), "there is no such range");
+    }
+
+    #[test]
+    fn passages_are_not_kept_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, is_kept) in [("a.store", false), ("a.idx", true)] {
+            let (path, bytes) = segment_file(dir.path(), name);
+            let file = IndexFile::open(&path).unwrap();
+            for _ in 0..=WORTH_KEEPING {
+                read(&file, 0..bytes.len()).unwrap();
+            }
+            assert_eq!(file.in_memory().is_some(), is_kept, "{name}");
+        }
+    }
+}

@@ -189,7 +189,7 @@ impl Index for DiskIndex {
         Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
     }
 
-    fn check_files(&self) -> Result<Vec<(String, String)>> {
+    fn check_files(&self) -> Result<Vec<String>> {
         let commit = self.shared.index.load_metas().map_err(|e| self.shared.error(e))?;
         let mut names: Vec<PathBuf> = commit.list_segment_files().into_iter().collect();
         names.extend(self.shared.vector_files(&commit)?);
@@ -201,9 +201,7 @@ impl Index for DiskIndex {
                 Ok(()) => {}
                 // A commit names files that a segment need not have; one that it needs is missed when it is opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) if integrity::is_damage(&error) => {
-                    damaged.push((name.to_string_lossy().into_owned(), error.to_string()));
-                }
+                Err(error) if integrity::is_damage(&error) => damaged.push(error.to_string()),
                 Err(error) => return Err(self.shared.io(error)),
             }
         }

@@ -63,7 +63,7 @@ impl Index for MemoryIndex {
         }))
     }
 
-    fn check_files(&self) -> Result<Vec<(String, String)>> {
+    fn check_files(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 

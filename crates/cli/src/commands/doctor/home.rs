@@ -26,8 +26,10 @@ pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
 /// and what belongs to it elsewhere.
 fn permissions(context: &Context<'_>, fix: bool) -> Finding {
     let open: Vec<(PathBuf, u32)> = owned_paths(context)
-        .filter_map(|path| Some((mode_open_to_others(&path)?, path)))
-        .map(|(mode, path)| (path, mode))
+        .filter_map(|path| {
+            let mode = mode_open_to_others(&path)?;
+            Some((path, mode))
+        })
         .collect();
     let Some((first, _)) = open.first() else {
         return Finding::ok("permissions", "only the owner reads the home");
@@ -44,13 +46,15 @@ fn permissions(context: &Context<'_>, fix: bool) -> Finding {
             return Finding::ok("permissions", message).detail("changed", count);
         }
     }
-    let message = match count {
-        1 => format!("others may read {first}"),
-        _ => format!("others may read {first} and {} more", count - 1),
+    let finding = match &open[..] {
+        [(_, mode)] => Finding::warn("permissions", format!("others may read {first}"))
+            .remedy(format!("chmod {:o} '{first}'", mode & 0o700)),
+        _ => {
+            let message = format!("others may read {first} and {} more", count - 1);
+            Finding::warn("permissions", message).remedy(context.home.command_line("doctor --fix"))
+        }
     };
-    Finding::warn("permissions", message)
-        .remedy(context.home.command_line("doctor --fix"))
-        .detail("open_to_others", count)
+    finding.detail("open_to_others", count)
 }
 
 /// What only the owner should read: the home with everything in it, keys, the audit directory and the database's file.
