@@ -13,7 +13,6 @@ use gbrain_embed::EmbedError;
 use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
 use gbrain_store::{ChangeBatch, Head};
 
-use crate::damage::is_replaceable;
 use crate::import::ImportProgress;
 use crate::retrieve::reason_of;
 use crate::stale::{Hidden, StaleView};
@@ -106,44 +105,50 @@ impl Brain {
     /// embedder does not answer, an older one.
     pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
         match self.newest_view(progress) {
-            Err(BrainError::Index(error)) if is_replaceable(&error) => {
-                self.replace_index(&error)?;
-                self.newest_view(progress)
-            }
+            Err(BrainError::Index(error)) => self.recover(error, progress),
             other => other,
         }
     }
 
-    fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+    pub(crate) fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
         let view = self.index().view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
+            self.keep_view(&view);
             return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
         }
         if let Some(reason) = self.outage() {
-            return self.stale_view(head, Some(reason));
+            return self.stale_view(self.held_view()?, head, Some(reason));
         }
         let started = Instant::now();
         match self.catch_up(ANSWER_WAIT, Urgency::Answer, progress) {
-            Ok(corpus) => Ok(Fresh {
-                view: self.index().view()?,
-                behind: 0,
-                degraded: None,
-                head: corpus.generation,
-            }),
-            Err(BrainError::Index(IndexError::Busy { .. })) => self.stale_view(head, None),
+            Ok(corpus) => {
+                let view = self.index().view()?;
+                self.keep_view(&view);
+                Ok(Fresh { view, behind: 0, degraded: None, head: corpus.generation })
+            }
+            Err(BrainError::Index(IndexError::Busy { .. })) => {
+                self.stale_view(self.held_view()?, head, None)
+            }
             Err(BrainError::Index(IndexError::Embed(error @ EmbedError::Remote { .. }))) => {
                 let reason = self.note_outage(&error, started.elapsed());
-                self.stale_view(head, Some(reason))
+                self.stale_view(self.held_view()?, head, Some(reason))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// What the index holds, without the pages that changed their readers since.
-    fn stale_view(&self, head: Head, reason: Option<&'static str>) -> Result<Fresh, BrainError> {
-        let view = self.index().view()?;
+    /// A corpus that the index holds or held, without the pages that changed their readers since.
+    pub(crate) fn stale_view(
+        &self,
+        view: Arc<dyn View>,
+        head: Head,
+        reason: Option<&'static str>,
+    ) -> Result<Fresh, BrainError> {
         let corpus = view.corpus();
+        if is_at(&corpus, head.generation, head.root) {
+            return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
+        }
         let behind = (head.generation.0 - corpus.generation.0).max(0);
         let degraded = reason.map(|reason| Degraded { stage: INDEX, reason });
         let generation = head.generation;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::erasure::{BaselineErasure, ErasedPage, ErasureCounts, Seal};
 use gbrain_core::id::{Generation, PageKey, WorkspaceId};
-use gbrain_store::{PurgeKeys, Purged};
+use gbrain_store::{PurgeKeys, Purged, private};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -66,6 +66,7 @@ impl Brain {
         let mut purged = store.erase_page(self.workspace(), key, &scope.keys, now)?;
         self.forget_past()?;
         self.reindex(&|_, _| ())?;
+        self.forget_view();
         if let Some(mark) = mark {
             mark.remove()?;
         }
@@ -209,10 +210,10 @@ impl Mark {
         let path = mark_path(index);
         let wrong = |error| file_error(&path, error);
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(wrong)?;
+            private::create_dir(dir).map_err(wrong)?;
         }
         loop {
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+            let file = private::file().create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(wrong)?;
             file.lock().map_err(wrong)?;
             // Another process may have taken the mark away while this one waited for the lock.

@@ -275,8 +275,7 @@ impl Home {
 
 /// Makes a directory for its owner only.
 pub(crate) fn create_private(dir: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    gbrain_store::private::create_dir(dir)
 }
 
 /// Writes a file that only its owner may read, whole or not at all.

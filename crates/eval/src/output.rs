@@ -49,7 +49,7 @@ impl OutputFile {
             Method::InPlace => Sink::InPlace(open_in_place(path).map_err(failed)?),
             Method::Replace => {
                 let dir = directory(path);
-                std::fs::create_dir_all(dir).map_err(failed)?;
+                gbrain_store::private::create_dir(dir).map_err(failed)?;
                 Sink::Temporary(NamedTempFile::new_in(dir).map_err(failed)?)
             }
         };

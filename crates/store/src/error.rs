@@ -97,6 +97,12 @@ pub enum StoreError {
         /// Why.
         detail: String,
     },
+    /// A file that was there when it was opened.
+    #[error("{} was removed or replaced while it was open, and what is written now would be lost; put it back and restart", path.display())]
+    FileGone {
+        /// The file.
+        path: PathBuf,
+    },
     /// PostgreSQL without our schema.
     #[error("the database has no gbrain schema yet; create it with `gbrain init`")]
     NotInitialised,
@@ -177,7 +183,9 @@ impl StoreError {
     /// What a capture that met this error is recorded to have failed of.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
-            Self::Busy | Self::Down { .. } | Self::File { .. } => FailureReason::DbDown,
+            Self::Busy | Self::Down { .. } | Self::File { .. } | Self::FileGone { .. } => {
+                FailureReason::DbDown
+            }
             // One SQLSTATE, 42501, which the reference records as one reason.
             Self::RowSecurity { .. } | Self::Denied { .. } => FailureReason::RlsReject,
             Self::Constraint { .. } | Self::Nul { .. } => FailureReason::CheckViolation,
@@ -226,7 +234,7 @@ impl From<StoreError> for Fault {
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",
             StoreError::OverBudget { .. } => "over_budget",
-            StoreError::Down { .. } => "unreachable",
+            StoreError::Down { .. } | StoreError::FileGone { .. } => "unreachable",
             StoreError::RowSecurity { .. }
             | StoreError::Denied { .. }
             | StoreError::Constraint { .. }

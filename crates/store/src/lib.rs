@@ -36,6 +36,7 @@ mod ops;
 mod plan;
 mod playbook;
 pub mod postgres;
+pub mod private;
 mod query_set;
 mod retrieval_log;
 mod row;

@@ -167,6 +167,14 @@ impl Door {
         request: &Request,
         ask: &Ask<'_>,
     ) -> Result<(Snapshot, Answered), BrainError> {
+        self.brain.unless_damaged(|| self.answer_once(request, ask))
+    }
+
+    fn answer_once(
+        &self,
+        request: &Request,
+        ask: &Ask<'_>,
+    ) -> Result<(Snapshot, Answered), BrainError> {
         let prepared = self.brain.prepare(request, ask)?;
         let key = cache::key(&self.brain, &prepared.snapshot, &prepared.request, ask);
         let Some(key) = key else { return prepared.answer(ask) };

@@ -4,7 +4,7 @@
 //! captures, leaves the file behind without a lock: the next one finds in it how many captures were lost. It holds a
 //! number and a reason, never a query. Nothing is synced: the file survives the process, not a loss of power.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use gbrain_core::capture::{CaptureFailure, FailureReason};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
+use gbrain_store::private;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -80,10 +81,10 @@ impl Drop for PendingFile {
 
 /// Under another name until it is locked: a file with our prefix and no lock is of a process that ended.
 fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
-    std::fs::create_dir_all(dir)?;
+    private::create_dir(dir)?;
     let (unlocked, path) =
         (dir.join(format!("{UNLOCKED}{PREFIX}{name}")), dir.join(format!("{PREFIX}{name}")));
-    let file = OpenOptions::new().create_new(true).write(true).open(&unlocked)?;
+    let file = private::file().create_new(true).write(true).open(&unlocked)?;
     let locked = file.try_lock().map_err(std::io::Error::from);
     let placed = locked.and_then(|()| std::fs::rename(&unlocked, &path));
     if let Err(error) = placed {

@@ -106,8 +106,21 @@ impl Brain {
     /// Answers a request. Not captured: callers ask through [`Door`](crate::capture::Door),
     /// measurements ask here.
     pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
-        snapshot.answer_timed(request, ask, watch)
+        self.unless_damaged(|| {
+            let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
+            snapshot.answer_timed(request, ask, watch)
+        })
+    }
+
+    /// Tries again where the files of the corpus turned out to be damaged: then another is taken.
+    pub(crate) fn unless_damaged<T>(
+        &self,
+        answer: impl Fn() -> Result<T, BrainError>,
+    ) -> Result<T, BrainError> {
+        match answer() {
+            Err(BrainError::Index(IndexError::Corrupt { .. })) => answer(),
+            answered => answered,
+        }
     }
 
     /// Everything that an answer depends on, before anything is searched.

@@ -36,6 +36,7 @@ mod mistyped;
 mod models;
 mod outages;
 mod output;
+mod owner_only;
 mod probe;
 mod prompts;
 mod psql;

@@ -109,7 +109,7 @@ pub(crate) struct Shared {
     /// Where messages of the Model Context Protocol are read and answered: its reader works on the
     /// thread that polls it, and must not keep the reactor from others.
     messages: Handle,
-    readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
+    readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
 /// How many refusals of one sender are written down.

@@ -13,6 +13,7 @@ use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
 use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::format::{self, Answer};
+use gbrain_store::StoreError;
 use schemars::JsonSchema as _;
 use serde_json::Value;
 
@@ -123,33 +124,43 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Response {
     body_of_health(&shared).into_response()
 }
 
-/// Whether it can answer: the store is there and it is not about to end.
+/// Whether it can answer: the store is there, the indexes that are open can follow it, and it is not about to end.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_stopping() {
         return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
     }
-    if reaches_store(&shared).await {
-        return body_of_health(&shared).into_response();
+    match can_answer(&shared).await {
+        Ok(()) => body_of_health(&shared).into_response(),
+        Err(why) => Refusal::from(Fault::unavailable(why)).into_response(),
     }
-    Refusal::from(Fault::unavailable("the database can't be reached")).into_response()
 }
 
-/// Asks the database at most once a second, however often somebody wants to know, and beside the
+/// Looks at the database and the indexes at most once a second, however often somebody wants to know, and beside the
 /// lanes: a busy server is ready.
-async fn reaches_store(shared: &Shared) -> bool {
+async fn can_answer(shared: &Shared) -> Result<(), &'static str> {
+    const UNREACHABLE: &str = "the database can't be reached";
     const BELIEVED: Duration = Duration::from_secs(1);
     let mut last = shared.readiness.lock().await;
-    if let Some((at, reached)) = *last
+    if let Some((at, known)) = *last
         && at.elapsed() < BELIEVED
     {
-        return reached;
+        return known;
     }
     let house = shared.house.clone();
-    let look = tokio::task::spawn_blocking(move || house.store().clock().is_ok());
+    let look = tokio::task::spawn_blocking(move || match house.store().clock() {
+        Err(error) => {
+            tracing::warn!(%error, "not ready: the database can't be used");
+            let is_gone = matches!(error, StoreError::FileGone { .. });
+            Err(if is_gone { "the database file was removed or replaced" } else { UNREACHABLE })
+        }
+        Ok(_) if house.has_index_problem() => Err("an index can't be made or can't be written"),
+        Ok(_) => Ok(()),
+    });
     let looked = tokio::time::timeout(shared.bounds.patience, look).await;
-    let reached = matches!(looked, Ok(Ok(true)));
-    *last = Some((Instant::now(), reached));
-    reached
+    let known = looked.map_err(|_| UNREACHABLE).and_then(|looked| looked.map_err(|_| UNREACHABLE));
+    let known = known.flatten();
+    *last = Some((Instant::now(), known));
+    known
 }
 
 fn body_of_health(shared: &Shared) -> axum::Json<HealthBody> {
