@@ -31,10 +31,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use gbrain_store::JobCounts;
-use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -118,7 +118,9 @@ impl Shared {
         let mut seed = [0_u8; 6];
         // Ids need to differ, not to be secret: without randomness the clock will do.
         if getrandom::fill(&mut seed).is_err() {
-            seed.copy_from_slice(&Timestamp::now().as_nanosecond().to_be_bytes()[10..]);
+            seed.copy_from_slice(
+                &moment(std::time::SystemTime::now()).as_nanosecond().to_be_bytes()[10..],
+            );
         }
         Self {
             house,
@@ -156,7 +158,7 @@ impl Shared {
         let workspaces = store.workspaces().unwrap_or_default();
         let seen: Vec<_> =
             workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
-        let now = Timestamp::now();
+        let now = moment(std::time::SystemTime::now());
         let suites = seen.iter().take(MAX_WORKSPACES);
         let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
         let jobs = seen.iter().flat_map(|workspace| {
@@ -341,7 +343,13 @@ async fn answer_at(
     let lane = endpoint.lane;
     let job = move || {
         let _held = held;
-        let call = Call { house: &house, who: &who, now: Timestamp::now(), caller, origin };
+        let call = Call {
+            house: &house,
+            who: &who,
+            now: moment(std::time::SystemTime::now()),
+            caller,
+            origin,
+        };
         (endpoint.call)(&call, input)
     };
     in_time(shared, lane, job).await?.map_err(Refusal::from)
