@@ -181,7 +181,8 @@ fn measured<T>(
     let target = LocalTarget::new(door.brain(), live, &indexing)?;
     held.going.say("asking");
     held.going.at(0, rows as u64);
-    let result = measure(&Outside { target: &target, going: &held.going })?;
+    let (store, workspace) = (held.house.store(), held.workspace());
+    let result = measure(&Outside { target: &target, going: &held.going, store, workspace })?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));
     }
