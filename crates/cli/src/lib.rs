@@ -107,7 +107,8 @@ pub(crate) fn run_in(
     for warning in &home.warnings {
         terminal.warn(warning);
     }
-    let context = Context { home, terminal, now: jiff::Timestamp::now() };
+    let context =
+        Context { home, terminal, now: gbrain_core::clock::moment(std::time::SystemTime::now()) };
     match args.command {
         Command::Demo(args) => commands::demo::run(&args, terminal),
         Command::Completions(args) => Ok(manual::completions(&args, terminal)),

@@ -143,6 +143,9 @@ pub enum StoreError {
     /// No such page.
     #[error("there is no page {0}")]
     NotFound(PageKey),
+    /// A page that its writer may not know of.
+    #[error("`{0}` can't be written from here")]
+    Hidden(PageKey),
     /// A character that PostgreSQL cannot hold.
     #[error("{what} holds a NUL character; remove it")]
     Nul {
@@ -205,6 +208,7 @@ impl StoreError {
             | Self::SourceInUse { .. }
             | Self::Protected { .. }
             | Self::NotFound(_)
+            | Self::Hidden(_)
             | Self::LeaseLost { .. }
             | Self::OverBudget { .. }
             | Self::LimitedPrune
@@ -226,6 +230,7 @@ impl From<StoreError> for Fault {
             StoreError::UnknownWorkspace(_) => "unknown_workspace",
             StoreError::UnknownSource(_) => "unknown_source",
             StoreError::NotFound(_) => "not_found",
+            StoreError::Hidden(_) => "forbidden",
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }

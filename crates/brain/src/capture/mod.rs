@@ -14,6 +14,7 @@ mod budget;
 mod cache;
 mod log;
 mod pending;
+mod private;
 mod recorder;
 
 use std::cell::RefCell;
@@ -36,6 +37,7 @@ use log::{Traced, sights};
 
 pub use audit::AuditLog;
 pub use log::OWNER;
+pub use private::private_names;
 pub use recorder::{Drained, Recorder};
 
 /// How long a process waits at its end for captures that are not stored yet.

@@ -132,7 +132,7 @@ fn transcript(
     for (at, value) in values.iter().enumerate() {
         match turn(value) {
             Some(turn) => turns.push(turn),
-            None => head.warnings.push(format!("turn {} has no text; left out", at + 1)),
+            None => head.warn(format!("turn {} has no text; left out", at + 1)),
         }
     }
     if turns.is_empty() {

@@ -20,7 +20,7 @@ use gbrain_embed::Urgency;
 
 use crate::bm25::{PageTally, points};
 use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, Named, PageEntry, Passage};
+use crate::entry::{LinkEntry, Named, PageEntry, Passage, own_name};
 use crate::error::Result;
 use crate::filter::admits_page;
 use crate::statistics::{Statistics, seen_by};
@@ -147,7 +147,7 @@ impl View for DiskView {
     }
 
     fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
-        let mut entries = self.entries_named(&name_key(key.slug.as_str()))?.into_iter();
+        let mut entries = self.entries_named(&own_name(key))?.into_iter();
         Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
     }
 

@@ -11,9 +11,9 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use http_body_util::BodyExt as _;
-use jiff::Timestamp;
 
 use super::listen::Peer;
 use super::reply::Refusal;
@@ -157,7 +157,7 @@ async fn admit(
     clock: Instant,
 ) -> Result<Option<Visitor>, Refusal> {
     let Some(shown) = shown? else { return Ok(None) };
-    let now = Timestamp::now();
+    let now = moment(std::time::SystemTime::now());
     let admitted = if shared.keeper.knows(&shown.credentials(), clock) {
         shared.keeper.admit(&shown.credentials(), clock, now)
     } else {
@@ -240,7 +240,9 @@ fn noted(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) -> O
 
 /// The caller hears of a change after it is written down, and the reactor does not wait.
 async fn write(audit: Audit, event: Event) {
-    let written = tokio::task::spawn_blocking(move || audit.write(&event, Timestamp::now()));
+    let written = tokio::task::spawn_blocking(move || {
+        audit.write(&event, moment(std::time::SystemTime::now()))
+    });
     // A log that can't be written says so itself.
     let _ = written.await;
 }

@@ -9,11 +9,11 @@ use axum::extract::{Path, Request, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::JobBody;
 use gbrain_core::request::Caller;
 use gbrain_store::JobInfo;
-use jiff::Timestamp;
 
 use super::endpoint::{Call, Origin};
 use super::enter::Action;
@@ -132,7 +132,8 @@ impl Watching {
         let (house, keeper) = (self.shared.house.clone(), self.shared.keeper.clone());
         let (who, id, kinds) = (self.who.clone(), self.id, self.kinds);
         let look = move |stop: &StopFlag| {
-            let still = keeper.still_admits(&who, Instant::now(), Timestamp::now());
+            let still =
+                keeper.still_admits(&who, Instant::now(), moment(std::time::SystemTime::now()));
             match still {
                 Ok(true) => (),
                 Ok(false) => return Err(Fault::unauthorised("this token was revoked or ran out")),
@@ -142,7 +143,7 @@ impl Watching {
             let call = Call {
                 house: &house,
                 who: &who,
-                now: Timestamp::now(),
+                now: moment(std::time::SystemTime::now()),
                 caller,
                 origin: Origin::default(),
                 stop,

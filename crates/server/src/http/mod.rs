@@ -31,10 +31,10 @@ use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use gbrain_store::JobCounts;
-use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
@@ -121,7 +121,9 @@ impl Shared {
         let mut seed = [0_u8; 6];
         // Ids need to differ, not to be secret: without randomness the clock will do.
         if getrandom::fill(&mut seed).is_err() {
-            seed.copy_from_slice(&Timestamp::now().as_nanosecond().to_be_bytes()[10..]);
+            seed.copy_from_slice(
+                &moment(std::time::SystemTime::now()).as_nanosecond().to_be_bytes()[10..],
+            );
         }
         Self {
             house,
@@ -160,7 +162,7 @@ impl Shared {
         let workspaces = store.workspaces().unwrap_or_default();
         let seen: Vec<_> =
             workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
-        let now = Timestamp::now();
+        let now = moment(std::time::SystemTime::now());
         let suites = seen.iter().take(MAX_WORKSPACES);
         let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
         let jobs = seen.iter().flat_map(|workspace| {
@@ -350,7 +352,7 @@ async fn answer_at(
         let cost = endpoint.reading_cost;
         let counted = cost.map(|cost| memory.count(&input.body, cost, house.metrics()));
         let _counted = counted.transpose()?;
-        let now = Timestamp::now();
+        let now = moment(std::time::SystemTime::now());
         let call = Call { house: &house, who: &who, now, caller, origin, stop };
         (endpoint.call)(&call, input)
     };

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::request::Parts;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
-use jiff::Timestamp;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -54,7 +54,8 @@ pub(super) fn run(
 ) -> Result<Said, Fault> {
     let clock = Instant::now();
     let page = arguments.get("page").and_then(Value::as_str).map(str::to_owned);
-    let (house, who, now) = (context.house.as_ref(), &sender.who, Timestamp::now());
+    let (house, who, now) =
+        (context.house.as_ref(), &sender.who, moment(std::time::SystemTime::now()));
     let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
     let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
     let call = Call { house, who, now, caller: sender.caller, origin, stop };
@@ -116,5 +117,5 @@ fn note(
         outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done").to_owned(),
         request_id: sender.request_id.as_deref().map(str::to_owned),
     };
-    context.audit.write(&event, Timestamp::now());
+    context.audit.write(&event, moment(std::time::SystemTime::now()));
 }

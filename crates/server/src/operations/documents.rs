@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use gbrain_brain::capture::private_names;
 use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
@@ -264,8 +265,12 @@ fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, F
         limit: Some(limit),
         ..CaptureFilter::default()
     };
+    // What was found once may have been made private since.
+    let identity = house.suites().identity.map(|key| key.for_workspace(ws));
+    let private = private_names(house.store(), ws, identity)?;
     let mut lines = Vec::new();
-    house.store().captures(ws, &filter, &mut |row| {
+    house.store().captures(ws, &filter, &mut |mut row| {
+        private.mask(&mut row);
         write_line(&row, &mut lines);
         Ok(ControlFlow::Continue(()))
     })?;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use gbrain_brain::capture::private_names;
 use gbrain_core::capture::{CLOCK_SKEW, CaptureWindow, StoredCapture, write_line};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use super::window::moment;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::identity::workspace_key;
 
 /// How often a heartbeat is said.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -82,7 +84,11 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
     let mut sink = Sink::new(context, &args.format, out);
-    store.captures(ws, &filter, &mut |row| Ok(sink.take(&row)))?;
+    let private = private_names(store.as_ref(), ws, workspace_key(&context.home)?)?;
+    store.captures(ws, &filter, &mut |mut row| {
+        private.mask(&mut row);
+        Ok(sink.take(&row))
+    })?;
     let is_whole = sink.finish()?;
     let exported = sink.rows;
     sink.close(is_whole)?;
