@@ -31,6 +31,8 @@ use super::say;
 
 /// Differences after which a run ends: more would say the same.
 const DIFFERENCES_LIMIT: usize = 50;
+/// How much of a refusal is reported.
+const REFUSAL_LENGTH: usize = 200;
 
 /// Arguments of `campaign noninterference`.
 #[derive(Debug, Parser)]
@@ -66,12 +68,23 @@ pub struct NoninterferencePlan {
 pub struct NoninterferenceReport {
     /// Requests by interface.
     pub requests: BTreeMap<&'static str, usize>,
-    /// Requests by operation, those of MCP included: how many, and how many of them succeeded.
-    pub operations: BTreeMap<String, (usize, usize)>,
+    /// Requests by operation, those of MCP and commands included.
+    pub operations: BTreeMap<String, OperationCounts>,
     /// Operations of the OpenAPI document that were never asked for.
     pub never: Vec<String>,
     /// Answers that differed.
     pub differences: Vec<String>,
+}
+
+/// What became of the requests to one operation.
+#[derive(Debug, Default)]
+pub struct OperationCounts {
+    /// How many there were.
+    pub requests: usize,
+    /// How many of them succeeded.
+    pub succeeded: usize,
+    /// The answer to the last that did not.
+    pub last_refusal: String,
 }
 
 /// Runs the campaign on the engines that were asked for.
@@ -96,7 +109,11 @@ pub fn compare(plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
         let (plain, more) = pair.ask(&request)?;
         *report.requests.entry(request.interface.name()).or_default() += 1;
         let counts = report.operations.entry(request.operation.clone()).or_default();
-        *counts = (counts.0 + 1, counts.1 + usize::from(plain.is_success()));
+        counts.requests += 1;
+        match plain.is_success() {
+            true => counts.succeeded += 1,
+            false => counts.last_refusal = plain.body.chars().take(REFUSAL_LENGTH).collect(),
+        }
         if let Some(difference) = compare::difference(&request.operation, &plain, &more) {
             report.differences.push(format!("{request}: {difference}"));
         }
@@ -121,13 +138,14 @@ impl NoninterferenceReport {
         for (interface, count) in &self.requests {
             say(format!("| {interface} | {count} |"));
         }
-        let succeeded: usize = self.operations.values().map(|counts| counts.1).sum();
-        let total: usize = self.operations.values().map(|counts| counts.0).sum();
+        let succeeded: usize = self.operations.values().map(|counts| counts.succeeded).sum();
+        let total: usize = self.operations.values().map(|counts| counts.requests).sum();
         let kinds = self.operations.len();
         say(format!("{total} requests of {kinds} kinds, {succeeded} succeeded"));
-        let failed = self.operations.iter().filter(|(_, counts)| counts.1 == 0);
+        let failed = self.operations.iter().filter(|(_, counts)| counts.succeeded == 0);
         for (name, counts) in failed {
-            say(format!("  never succeeded: {name} ({} requests)", counts.0));
+            let OperationCounts { requests, last_refusal, .. } = counts;
+            say(format!("  never succeeded: {name} ({requests} requests): {last_refusal}"));
         }
         for name in &self.never {
             say(format!("  never asked for: {name}"));

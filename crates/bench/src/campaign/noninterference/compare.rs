@@ -11,11 +11,12 @@ pub(super) struct Reply {
     pub(super) body: String,
 }
 
-/// How an answer came about, times, and the fingerprint of the whole corpus, which docs/serving.md names as the one
-/// thing that includes private pages.
-const VOLATILE: [&str; 8] = [
+/// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
+/// whole corpus, and the number of the last change.
+const VOLATILE: [&str; 9] = [
     "served",
     "corpus",
+    "generation",
     "request_id",
     "latency_ms",
     "duration_ms",
@@ -32,8 +33,8 @@ const MEASURED: [&str; 7] =
 impl Reply {
     /// Whether the request was done.
     pub(super) fn is_success(&self) -> bool {
-        let is_refused =
-            self.body.contains("\"isError\":true") || self.body.contains("\"error\":{");
+        let message: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let is_refused = message["error"].is_object() || message["result"]["isError"] == true;
         matches!(self.status, 0 | 200..300) && !is_refused
     }
 }
@@ -57,8 +58,12 @@ fn around(text: &str, at: usize) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Each line without what may differ; a line is a JSON document or text.
+/// A document, or each line, without what may differ; a line is a JSON document or text.
 fn lines(body: &str) -> String {
+    if let Ok(mut value) = serde_json::from_str::<Value>(body) {
+        mask(&mut value);
+        return value.to_string();
+    }
     body.split('\n').map(masked_line).collect::<Vec<_>>().join("\n")
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Requests {
     operations: Vec<String>,
     pages: usize,
     count: usize,
+    /// Requests of HTTP that went by the list of operations.
+    listed: usize,
 }
 
 const TOOLS: [&str; 10] = [
@@ -93,7 +95,7 @@ impl fmt::Display for Request {
 impl Requests {
     /// Requests to these operations of brains that have so many pages in common.
     pub(super) fn new(rng: Rng, operations: Vec<String>, pages: usize) -> Self {
-        Self { rng, operations, pages, count: 0 }
+        Self { rng, operations, pages, count: 0, listed: 0 }
     }
 
     /// The operations of the document.
@@ -116,8 +118,11 @@ impl Requests {
         // Questions are a third: they are where most of the work is.
         let operation = match self.rng.u8(..3) {
             0 => ["query", "search"][self.rng.usize(..2)].to_owned(),
-            // Each in turn at first, so that none is left out.
-            _ => self.operations[self.count % self.operations.len()].clone(),
+            // Each in turn, so that none is left out.
+            _ => {
+                self.listed += 1;
+                self.operations[self.listed % self.operations.len()].clone()
+            }
         };
         let (method, path, kind, body) = self.call(&operation);
         let content = Content::Http(method, path, kind, body);
@@ -175,7 +180,7 @@ impl Requests {
             (method, path, "application/json", body.to_string())
         };
         let plain = |method, path: String| (method, path, "", String::new());
-        let number = self.rng.u8(1..6);
+        let number = self.rng.u8(1..10);
         match operation {
             "export_captures" => plain("GET", "/v1/captures?limit=50".to_owned()),
             "prune_captures" => {
