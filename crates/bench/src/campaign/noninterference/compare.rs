@@ -13,10 +13,12 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 9] = [
+const VOLATILE: [&str; 10] = [
     "served",
     "corpus",
     "generation",
+    // Covers when a baseline was published; its rows are compared themselves.
+    "rows_hash",
     "request_id",
     "latency_ms",
     "duration_ms",
@@ -46,6 +48,7 @@ pub(super) fn difference(operation: &str, plain: &Reply, more: &Reply) -> Option
     }
     let (plain, more) = match operation {
         "metrics" => (metrics(&plain.body), metrics(&more.body)),
+        "list_baselines" => (without_hashes(&plain.body), without_hashes(&more.body)),
         _ => (lines(&plain.body), lines(&more.body)),
     };
     let at = plain.bytes().zip(more.bytes()).position(|(one, other)| one != other);
@@ -77,6 +80,10 @@ fn masked_line(line: &str) -> String {
             mask(&mut value);
             format!("{prefix}{value}")
         }
+        // What a person reads ends with how long it took.
+        Err(_) if line.ends_with(" ms") => {
+            line.rsplit_once(" · ").map_or(line, |(before, _)| before).to_owned()
+        }
         Err(_) => line.to_owned(),
     }
 }
@@ -94,6 +101,15 @@ fn mask(value: &mut Value) {
         Value::String(text) if text.starts_with('{') => *text = masked_line(text),
         _ => {}
     }
+}
+
+/// A list of baselines without their hashes, which cover when they were published.
+fn without_hashes(body: &str) -> String {
+    let mut list: Value = serde_json::from_str(body).unwrap_or_default();
+    for document in list["documents"].as_array_mut().into_iter().flatten() {
+        document["hash"] = Value::Null;
+    }
+    lines(&list.to_string())
 }
 
 /// The metrics that are no measurements of the process.
@@ -122,6 +138,8 @@ mod tests {
         check(r#"{"text":"{\"rank\":1}"}"#, r#"{"text":"{\"rank\":2}"}"#, false);
         check("data: {\"started_at\":1}", "data: {\"started_at\":2}", true);
         check("plain", "plainer", false);
+        check("3 hits · words 4 · 1.5 ms", "3 hits · words 4 · 1.6 ms", true);
+        check("3 hits · words 4 · 1.5 ms", "3 hits · words 5 · 1.5 ms", false);
         let (one, other) = (reply("{}"), Reply { status: 404, body: "{}".to_owned() });
         assert!(difference("query", &one, &other).is_some());
     }

@@ -52,6 +52,20 @@ pub(super) struct Requests {
     listed: usize,
 }
 
+/// Names are drawn, so what has a name is made more than once.
+const FIRST: [&str; 11] = [
+    "put_qrels",
+    "put_qrels",
+    "put_qrels",
+    "publish_baseline",
+    "publish_baseline",
+    "publish_baseline",
+    "start_job",
+    "start_run",
+    "start_job",
+    "start_run",
+    "add_labels",
+];
 const TOOLS: [&str; 10] = [
     "query",
     "search",
@@ -103,9 +117,12 @@ impl Requests {
         &self.operations
     }
 
-    /// The next request.
+    /// The next request: first what others refer to is made, then everything at random.
     pub(super) fn next(&mut self) -> Request {
         self.count += 1;
+        if let Some(operation) = FIRST.get(self.count - 1) {
+            return self.http_request((*operation).to_owned());
+        }
         match self.rng.u8(..50) {
             0 => self.command(),
             1..10 => self.message(Interface::McpStdio),
@@ -124,6 +141,10 @@ impl Requests {
                 self.operations[self.listed % self.operations.len()].clone()
             }
         };
+        self.http_request(operation)
+    }
+
+    fn http_request(&mut self, operation: String) -> Request {
         let (method, path, kind, body) = self.call(&operation);
         let content = Content::Http(method, path, kind, body);
         Request { interface: Interface::Http, operation, content }
@@ -180,7 +201,7 @@ impl Requests {
             (method, path, "application/json", body.to_string())
         };
         let plain = |method, path: String| (method, path, "", String::new());
-        let number = self.rng.u8(1..10);
+        let number = self.rng.u8(1..5);
         match operation {
             "export_captures" => plain("GET", "/v1/captures?limit=50".to_owned()),
             "prune_captures" => {

@@ -21,27 +21,35 @@ impl Subject {
     pub(super) fn damage(&mut self, fault: Fault) -> Result<()> {
         let expected = self.answers();
         let file = self.file_of_index()?;
-        let since = Instant::now();
+        let findings = self.row.findings.len();
         let how = match fault {
             Fault::FlippedFile => flip(&file, &mut self.rng)?,
             Fault::TruncatedFile => truncate(&file, &mut self.rng)?,
             _ => self.delete(&file)?,
         };
         self.row.method = "files of the index, under a running server".to_owned();
-        let findings = self.row.findings.len();
-        if self.rng.bool() {
+        // Commands are the first to meet the damage in half of the rounds, the server in the others.
+        let is_server_first = self.rng.bool();
+        if !is_server_first {
             self.ask_commands(&expected)?;
+            self.hide_a_page()?;
         }
-        let found = self.answers();
-        self.expect_answers(&expected, &found, "the server");
-        self.hide_a_page()?;
+        // From the first request that could meet the damage: what commands took is not the server's.
+        let since = Instant::now();
+        if is_server_first {
+            let found = self.answers();
+            self.expect_answers(&expected, &found, "the server");
+        }
         self.look_for_hidden();
         self.check_readiness();
+        self.recover(since)?;
+        self.hide_a_page()?;
+        self.look_for_hidden();
         for _ in 0..self.sizes.writes {
             self.write(TIMEOUT);
             self.read();
         }
-        self.recover(since)?;
+        self.recover(Instant::now())?;
         for finding in &mut self.row.findings[findings..] {
             finding.text = format!("{how}: {}", finding.text);
         }
