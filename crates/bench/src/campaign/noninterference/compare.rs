@@ -32,6 +32,9 @@ const TIME: &str = "_at";
 const MEASURED: [&str; 7] =
     ["_seconds", "_bytes", "process_", "memory", "cpu", "generation", "_created"];
 
+/// Between the parts of a line that a person reads.
+const PART: &str = " · ";
+
 impl Reply {
     /// Whether the request was done.
     pub(super) fn is_success(&self) -> bool {
@@ -80,12 +83,17 @@ fn masked_line(line: &str) -> String {
             mask(&mut value);
             format!("{prefix}{value}")
         }
-        // What a person reads ends with how long it took.
-        Err(_) if line.ends_with(" ms") => {
-            line.rsplit_once(" · ").map_or(line, |(before, _)| before).to_owned()
+        // What a person reads says how long it took, among other parts.
+        Err(_) if line.contains(PART) => {
+            let is_time = |part: &&str| part.strip_suffix(" ms").is_some_and(is_number);
+            line.split(PART).filter(|part| !is_time(part)).collect::<Vec<_>>().join(PART)
         }
         Err(_) => line.to_owned(),
     }
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok()
 }
 
 fn mask(value: &mut Value) {
@@ -138,7 +146,7 @@ mod tests {
         check(r#"{"text":"{\"rank\":1}"}"#, r#"{"text":"{\"rank\":2}"}"#, false);
         check("data: {\"started_at\":1}", "data: {\"started_at\":2}", true);
         check("plain", "plainer", false);
-        check("3 hits · words 4 · 1.5 ms", "3 hits · words 4 · 1.6 ms", true);
+        check("3 hits · 1.5 ms · without graph", "3 hits · 1.6 ms · without graph", true);
         check("3 hits · words 4 · 1.5 ms", "3 hits · words 5 · 1.5 ms", false);
         let (one, other) = (reply("{}"), Reply { status: 404, body: "{}".to_owned() });
         assert!(difference("query", &one, &other).is_some());

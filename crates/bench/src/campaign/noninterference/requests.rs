@@ -52,7 +52,7 @@ pub(super) struct Requests {
     listed: usize,
 }
 
-/// Names are drawn, so what has a name is made more than once.
+/// Names take turns, so what has a name is made twice.
 const FIRST: [&str; 11] = [
     "put_qrels",
     "put_qrels",
@@ -152,7 +152,7 @@ impl Requests {
 
     fn call(&mut self, operation: &str) -> (&'static str, String, &'static str, String) {
         let page = format!("/v1/pages/{}", self.page().replace('/', "%2F"));
-        let name = ["main", "spare"][self.rng.usize(..2)];
+        let name = ["main", "spare"][self.count % 2];
         let json = |method, path: &str, body: Value| {
             (method, path.to_owned(), "application/json", body.to_string())
         };

@@ -61,10 +61,10 @@ impl Subject {
     pub(super) fn send_hostile_bodies(&mut self) -> Result<()> {
         let (count, bytes) = (self.sizes.bodies, self.sizes.body_bytes);
         self.row.method = format!("{count} bodies of {} KiB at once", bytes >> 10);
-        let since = Instant::now();
         self.send_bodies()?;
+        self.recover(Instant::now())?;
         self.work_beside()?;
-        self.recover(since)
+        self.recover(Instant::now())
     }
 
     /// The same bodies while the server may not take much more memory.
@@ -72,10 +72,9 @@ impl Subject {
         self.row.method = format!("address space limited to {} MiB more than idle", ROOM >> 20);
         let pid = self.server()?.pid();
         limit(pid, "as", Some(virtual_bytes(pid)? + ROOM))?;
-        let since = Instant::now();
         self.send_bodies()?;
+        self.recover(Instant::now())?;
         self.work_beside()?;
-        self.recover(since)?;
         // A server that was started again has no limit.
         if self.server()?.pid() == pid {
             limit(pid, "as", None)?;
