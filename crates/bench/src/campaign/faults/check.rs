@@ -162,8 +162,9 @@ impl Subject {
         if server.has_ended()? {
             self.read_log()?;
             let log = self.server()?.log()?;
-            let last = log.lines().last().unwrap_or_default();
-            self.row.add(FindingKind::Panic, format!("the server ended by itself: {last}"));
+            let is_reason = |line: &&str| line.contains("memory allocation of");
+            let reason = log.lines().find(is_reason).or(log.lines().last()).unwrap_or_default();
+            self.row.add(FindingKind::Panic, format!("the server ended by itself: {reason}"));
             self.server = None;
             self.brain.settle()?;
             self.start()?;

@@ -38,7 +38,7 @@ pub struct HealthTimes {
     pub samples: usize,
     /// Requests that were not answered with 200.
     pub failures: usize,
-    /// The 99th percentile in milliseconds.
+    /// The 99th percentile in milliseconds, as of requests at regular times; the worst round's.
     pub p99_ms: f64,
     /// The longest in milliseconds.
     pub max_ms: f64,

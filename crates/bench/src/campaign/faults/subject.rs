@@ -26,6 +26,8 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 const SERVER_TIMEOUT: &str = "5";
 /// The directory of private pages. No request names it, so no answer may.
 const VAULT: &str = "vault/";
+/// What Rust writes when a thread panics. The word alone is in messages of others too.
+const PANIC: &str = " panicked at ";
 const PRIVATE_PAGES: usize = 6;
 /// MiB of the small file system: several times what a brain takes.
 const DISK_MIB: u64 = 96;
@@ -152,7 +154,7 @@ impl Subject {
         self.read_log()?;
         let Some(server) = self.server.take() else { return Ok(()) };
         let output = server.stop()?;
-        if output.stderr[self.log_read.min(output.stderr.len())..].contains("panicked") {
+        if output.stderr[self.log_read.min(output.stderr.len())..].contains(PANIC) {
             self.row.add(FindingKind::Panic, last_panic(&output.stderr));
         }
         Ok(())
@@ -168,7 +170,7 @@ impl Subject {
         let Some(server) = &self.server else { return Ok(()) };
         let log = server.log()?;
         let news = log.get(self.log_read..).unwrap_or_default();
-        for line in news.lines().filter(|line| line.contains("panicked")) {
+        for line in news.lines().filter(|line| line.contains(PANIC)) {
             self.row.add(FindingKind::Panic, line);
         }
         self.log_read = log.len();
@@ -183,7 +185,7 @@ impl Subject {
     /// Runs a command; a panic or a signal is a finding.
     pub(super) fn run(&mut self, args: &[&str], input: &str) -> Result<Output> {
         let output = Running::start(self.command(args), input)?.wait()?;
-        if output.stderr.contains("panicked") || output.code.is_none() {
+        if output.stderr.contains(PANIC) || output.code.is_none() {
             let what = format!("gbrain {args:?} ended with {:?}: {}", output.code, output.stderr);
             self.row.add(FindingKind::Panic, what);
         }
@@ -281,7 +283,7 @@ fn start_cluster() -> Result<Cluster> {
 }
 
 fn last_panic(log: &str) -> String {
-    log.lines().rfind(|line| line.contains("panicked")).unwrap_or_default().to_owned()
+    log.lines().rfind(|line| line.contains(PANIC)).unwrap_or_default().to_owned()
 }
 
 /// The address of a page: its name is one part of the path.

@@ -201,7 +201,9 @@ impl Requests {
             (method, path, "application/json", body.to_string())
         };
         let plain = |method, path: String| (method, path, "", String::new());
-        let number = self.rng.u8(1..5);
+        // Jobs and runs share their numbers, and the first runs are 2 and 4 (see `FIRST`).
+        let number = if operation.contains("run") { [2, 4, 2, 9] } else { [1, 3, 1, 2] };
+        let number: u8 = number[self.rng.usize(..4)];
         match operation {
             "export_captures" => plain("GET", "/v1/captures?limit=50".to_owned()),
             "prune_captures" => {
@@ -236,8 +238,10 @@ impl Requests {
             "list_alerts" => plain("GET", "/v1/alerts".to_owned()),
             "list_suites" => plain("GET", "/v1/suites".to_owned()),
             "suite_history" => plain("GET", "/v1/suites/smoke/runs?limit=1000".to_owned()),
-            "show_suite_run" => plain("GET", format!("/v1/suite-runs/{number}")),
-            "triage_suite_run" => plain("GET", format!("/v1/suite-runs/{number}/triage")),
+            "show_suite_run" => plain("GET", format!("/v1/suite-runs/{}", self.rng.u8(1..3))),
+            "triage_suite_run" => {
+                plain("GET", format!("/v1/suite-runs/{}/triage", self.rng.u8(1..3)))
+            }
             "list_incidents" => plain("GET", "/v1/incidents?limit=1000".to_owned()),
             "tell_event" => {
                 let body =
@@ -245,7 +249,10 @@ impl Requests {
                 json("POST", "/v1/events".to_owned(), body)
             }
             "give_feedback" => {
-                let body = json!({ "log": number, "vote": "down", "borderline": self.page() });
+                let mut body = json!({ "log": number, "vote": "down" });
+                if self.rng.bool() {
+                    body["borderline"] = self.page().into();
+                }
                 json("POST", "/v1/feedback".to_owned(), body)
             }
             _ => self.job(operation, number),
@@ -259,7 +266,9 @@ impl Requests {
         let plain = |method, path: String| (method, path, "", String::new());
         match operation {
             "start_run" => {
-                let body = json!({ "kind": "gate", "qrels": "main", "repeats": 1 });
+                let against = json!({ "baseline": "main" });
+                let body =
+                    json!({ "kind": "replay", "against": against, "repeats": 1, "verbose": true });
                 json("/v1/runs", body)
             }
             "start_job" => {

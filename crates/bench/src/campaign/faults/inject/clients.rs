@@ -106,7 +106,7 @@ impl Subject {
             while !senders.iter().all(|sender| sender.is_finished()) || times.is_empty() {
                 let asked = Instant::now();
                 match health(address) {
-                    Some(200) => times.push(asked.elapsed().as_secs_f64() * 1e3),
+                    Some(200) => times.push(asked.elapsed()),
                     _ => failures += 1,
                 }
                 if failures > 1_000 {
@@ -119,11 +119,12 @@ impl Subject {
         self.note_health(times)
     }
 
-    fn note_health(&mut self, (mut times, failures): (Vec<f64>, usize)) -> Result<()> {
-        times.sort_by(f64::total_cmp);
+    fn note_health(&mut self, (times, failures): (Vec<Duration>, usize)) -> Result<()> {
+        let regular = at_regular_times(&times);
         let at = |share: f64| {
-            let last = times.len().saturating_sub(1);
-            times.get((last as f64 * share).round() as usize).copied().unwrap_or(0.0)
+            let last = regular.len().saturating_sub(1);
+            let time = regular.get((last as f64 * share).round() as usize).copied();
+            time.unwrap_or_default().as_secs_f64() * 1e3
         };
         let known = self.row.health.unwrap_or_default();
         let peak_mib = peak_kib(self.server()?.pid()) >> 10;
@@ -140,6 +141,21 @@ impl Subject {
         }
         Ok(())
     }
+}
+
+/// Sorted times as if requests had come at regular times: those that would have come while one waited, and
+/// would have waited too, are added. Otherwise the longer a wait, the less it would count.
+fn at_regular_times(times: &[Duration]) -> Vec<Duration> {
+    let mut regular: Vec<Duration> = Vec::new();
+    for &time in times {
+        let mut left = Some(time);
+        while let Some(wait) = left.filter(|wait| *wait > Duration::ZERO) {
+            regular.push(wait);
+            left = wait.checked_sub(BETWEEN_SAMPLES);
+        }
+    }
+    regular.sort();
+    regular
 }
 
 fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
@@ -232,4 +248,16 @@ fn virtual_bytes(pid: u32) -> Result<u64> {
     let kib = status_kib(pid, "VmSize");
     anyhow::ensure!(kib > 0, "the server is gone");
     Ok(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_wait_counts_for_those_that_would_have_waited_too() {
+        let millis =
+            |times: &[u64]| times.iter().copied().map(Duration::from_millis).collect::<Vec<_>>();
+        assert_eq!(at_regular_times(&millis(&[1, 12, 2])), millis(&[1, 2, 2, 7, 12]));
+    }
 }
