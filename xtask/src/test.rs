@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::counts::Counts;
 use crate::postgres::Server;
-use crate::{cargo, data, programs, python, tee};
+use crate::{cargo, data, programs, tee, tools};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 8] = [
@@ -51,7 +51,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     }
     // Before the checks, so that a missing PostgreSQL or Python shows at once.
     let programs = programs::find_or_install()?;
-    let python = timed("python", python::variable)?;
+    let tools = timed("python and libfaketime", tools)?;
     let data = data::variable()?;
     ensure_components()?;
     check_sources()?;
@@ -61,7 +61,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     let mut failed = Vec::new();
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
-        command.args(filters).envs(server.variables()).envs(data.clone()).envs(python.clone());
+        command.args(filters).envs(server.variables()).envs(data.clone()).envs(tools.clone());
         // Many tests wait for something: two more than there are cores keep these busy.
         if env::var_os(THREADS).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -42,6 +42,16 @@ impl Served {
         Caller::connect(self.address).context("the server does not take connections")
     }
 
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Everything it has logged so far.
+    pub fn log(&self) -> Result<String> {
+        self.running.log()
+    }
+
     /// What the machine says of it.
     pub fn vitals(&self) -> Result<Vitals> {
         Vitals::of(self.running.pid())
