@@ -67,7 +67,7 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     put(&brain, "dock", "# Old dock\n\na madagascar ferry near [[quay]]");
     put(&brain, "quay", "# Quay\n\na ferry stops here");
     put(&brain, "hub", "# Hub\n\nfrom here to [[harbour]], [[pier]], [[dock]] and [[quay]]");
-    let before = brain.answer(&untrusted("ferry", Operation::Query), &Ask::default()).unwrap();
+    let before = brain.answer(&untrusted("ferry", Operation::Search), &Ask::default()).unwrap();
     assert_eq!(before.ranking.hits.len(), 4);
     let held = hold_index(dir.path(), &brain);
 
@@ -99,6 +99,6 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     assert!(seen.contains("stops here"));
 
     drop(held);
-    let caught_up = brain.answer(&untrusted("ferry", Operation::Query), &Ask::default()).unwrap();
+    let caught_up = brain.answer(&untrusted("ferry", Operation::Search), &Ask::default()).unwrap();
     assert_eq!((caught_up.served.behind, caught_up.ranking.hits.len()), (0, 1));
 }
