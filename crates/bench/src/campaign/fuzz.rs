@@ -89,6 +89,9 @@ pub struct FuzzArgs {
     /// Only this file, through the target that `--only` names.
     #[arg(long, requires = "only")]
     file: Option<PathBuf>,
+    /// Instead of hunting, every file of the corpus through its target.
+    #[arg(long, conflicts_with_all = ["only", "case"])]
+    corpus: bool,
     /// Only targets in the library: no program is built or started.
     #[arg(long)]
     library: bool,
@@ -162,6 +165,13 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
         (Some(file), Some(parser)) => {
             try_files(vec![(parser, file.clone())], program.as_deref(), &findings)?
         }
+        _ if args.corpus => {
+            let mut report = replay_corpus(None, &findings)?;
+            if program.is_some() {
+                report.add(replay_corpus(program.as_deref(), &findings)?);
+            }
+            report
+        }
         _ => fuzz(&Fuzz { seed, from, to, time, only, program, data, findings })?,
     };
     for (name, count) in &report.cases {
@@ -210,7 +220,8 @@ fn try_files(
     let mut report = Report::default();
     for (at, (parser, path)) in files.into_iter().enumerate() {
         let bytes = std::fs::read(&path)?;
-        for seed in 0..DRAWS {
+        // The program draws nothing.
+        for seed in 0..if parser.is_of_program() { 1 } else { DRAWS } {
             let input = Input::File { parser, bytes: bytes.clone(), seed };
             let found = report.findings.len();
             report.try_case(at as u64, &input, &tools, findings)?;
@@ -265,6 +276,14 @@ fn watch(cases: &Receiver<u64>) {
 }
 
 impl Report {
+    fn add(&mut self, other: Self) {
+        let Self { cases, slowest, largest, findings } = other;
+        self.cases.extend(cases);
+        self.slowest = self.slowest.max(slowest);
+        self.largest = self.largest.max(largest);
+        self.findings.extend(findings);
+    }
+
     fn try_case(&mut self, case: u64, input: &Input, tools: &Tools, dir: &Path) -> Result<()> {
         *self.cases.entry(input.name()).or_default() += 1;
         let (start, memory) = (thread_cpu_time().unwrap_or_default(), Memory::now());

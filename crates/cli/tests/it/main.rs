@@ -20,6 +20,7 @@ mod damaged_index;
 mod doctor;
 mod export;
 mod forged;
+mod fuzz;
 mod gate;
 mod hermetic_gate;
 mod identity;
