@@ -21,6 +21,7 @@ mod doctor;
 mod export;
 mod faults;
 mod forged;
+mod fuzz;
 mod gate;
 mod hermetic_gate;
 mod identity;
