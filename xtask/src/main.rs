@@ -20,6 +20,7 @@ mod cargo;
 mod census;
 mod counts;
 mod data;
+mod dependencies;
 mod faketime;
 mod packages;
 mod postgres;
@@ -34,7 +35,8 @@ Tasks of this project.
 Usage: cargo xtask COMMAND
 
 Commands:
-  test [FILTER...]         Check formatting, lints and documentation, then run every test, or
+  test [FILTER...]         Check formatting, lints, documentation and the dependencies (licences,
+                           duplicates, maintenance, advisories), then run every test, or
                            those whose name contains a FILTER, against a private PostgreSQL
                            and the pinned Python programs of xtask/python/requirements.txt
   bench NAME [ARGS...]     Run one benchmark in release mode

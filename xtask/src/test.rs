@@ -12,8 +12,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::counts::Counts;
+use crate::dependencies::Advisories;
 use crate::postgres::Server;
-use crate::{cargo, data, programs, tee, tools};
+use crate::{cargo, data, dependencies, programs, tee, tools};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 8] = [
@@ -54,6 +55,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     let tools = timed("python and libfaketime", tools)?;
     let data = data::variable()?;
     ensure_components()?;
+    let advisories = timed("dependencies", dependencies::check)?;
     check_sources()?;
 
     let server = timed("postgres", || Server::start(programs))?;
@@ -74,6 +76,9 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
         }
     }
     drop(server);
+    if let Advisories::NotChecked(why) = advisories {
+        eprintln!("ADVISORIES WERE NOT CHECKED: {why}");
+    }
     Ok(conclude(total, &failed))
 }
 

@@ -6,6 +6,7 @@
 //! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
 
 mod assist;
+pub mod atomic;
 pub mod capture;
 pub mod cpu;
 mod damage;

@@ -15,6 +15,7 @@ use gbrain_store::{PurgeKeys, Purged, private};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::atomic::AtomicFile;
 use crate::{Brain, BrainError};
 
 /// Directories below that of the baselines that are looked into.
@@ -147,12 +148,10 @@ fn files(dir: &Path, deepest: usize) -> Vec<PathBuf> {
 /// Writes a file whole or not at all, with the rights that it had.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = AtomicFile::create_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    file.file().set_permissions(std::fs::metadata(path)?.permissions())?;
+    file.replace(path)
 }
 
 /// Masks the page in the lines of an audit file, in place and without changing its length: a server may be appending

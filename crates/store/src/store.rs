@@ -46,6 +46,10 @@ pub trait Store: Playbook + Send + Sync {
     /// least that can be asked, to see whether it answers.
     fn clock(&self) -> Result<Timestamp>;
 
+    /// The database role, if row-level security does not hold it: a superuser, or one with `BYPASSRLS`. An SQLite file
+    /// has no roles.
+    fn role_without_row_security(&self) -> Result<Option<String>>;
+
     /// All workspaces, by name.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
 

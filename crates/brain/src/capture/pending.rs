@@ -16,6 +16,8 @@ use gbrain_store::private;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::atomic::remove_stale;
+
 const PREFIX: &str = "capture-pending-";
 /// A file that has no lock yet.
 const UNLOCKED: &str = "new-";
@@ -97,6 +99,8 @@ fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
 /// Captures that ended processes have lost, by workspace. `keep` puts them where they are not lost again; then their
 /// files go.
 pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
+    // A process that was killed before it locked its file had nothing pending.
+    remove_stale(dir, &format!("{UNLOCKED}{PREFIX}"), "");
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -16,7 +16,9 @@ use crate::commands::Context;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 use crate::models::models;
-use crate::serving::{LOOK, LogArgs, autopilot, house, make_token_key, token_key, worker_name};
+use crate::serving::{
+    LOOK, LogArgs, ROLE_REMEDY, autopilot, house, make_token_key, token_key, worker_name,
+};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -98,10 +100,16 @@ fn parse_origin(text: &str) -> Result<String, String> {
 
 /// Serves until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
-    args.log.start(&context.home)?;
+    args.log.start(&context.home, context.terminal)?;
     let wanted = models(&context.home)?;
     let house = house(context, &args.log, wanted.clone())?;
     let store = house.share_store();
+    if let Some(role) = store.role_without_row_security()? {
+        context.terminal.warn(format!(
+            "the database role {role} is not held by row-level security, the second wall between workspaces: \
+             {ROLE_REMEDY}"
+        ));
+    }
     let lease = Duration::from_secs(args.lease.into());
     let autopilot = autopilot(context, store.clone(), wanted, lease, args.autopilot)?;
     let key = key(context, store.as_ref())?;

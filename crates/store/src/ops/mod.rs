@@ -49,7 +49,7 @@ use jiff::Timestamp;
 use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::document::{Document, DocumentInfo, DocumentKind};
-use crate::driver::{Driver, Scope};
+use crate::driver::{Driver, Scope, first};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
@@ -70,6 +70,11 @@ impl<D: Driver> Store for D {
 
     fn engine(&self) -> Engine {
         Driver::engine(self)
+    }
+
+    fn role_without_row_security(&self) -> Result<Option<String>> {
+        let Some(sql) = self.security_bypass_query() else { return Ok(None) };
+        self.read(Scope::Directory, |session| first(session, sql, &[], |row| row.text(0)))
     }
 
     fn clock(&self) -> Result<Timestamp> {

@@ -121,6 +121,10 @@ impl Driver for SqliteStore {
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     }
 
+    fn security_bypass_query(&self) -> Option<&'static str> {
+        None
+    }
+
     fn identity(&self) -> &str {
         &self.identity
     }

@@ -19,6 +19,7 @@ use super::window::moment;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::identity::workspace_key;
+use crate::terminal::ExternalWriter;
 
 /// How often a heartbeat is said.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -80,7 +81,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     // From here on no row can appear in the window: what is read is final.
     store.close_captures(ws, until)?;
     let out = match args.output.as_deref() {
-        None => Out::Stdout(std::io::stdout().lock()),
+        None => Out::Stdout(context.terminal.stdout()),
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
     let mut sink = Sink::new(context, &args.format, out);
@@ -137,7 +138,7 @@ fn warn_of_future_rows(
 
 /// Stdout, or the file of `--output`.
 enum Out {
-    Stdout(std::io::StdoutLock<'static>),
+    Stdout(ExternalWriter<std::io::Stdout>),
     File(Box<OutputFile>),
 }
 
@@ -229,7 +230,10 @@ impl<'a> Sink<'a> {
         // `finish` emptied the buffer, so that there is nothing to lose with it.
         match (self.out.into_parts().0, is_whole) {
             (Out::File(file), true) => Ok(file.finish()?),
-            _ => Ok(()),
+            (Out::Stdout(stdout), true) => {
+                stdout.finish().map_err(|error| CliError::io("the export", &error))
+            }
+            (_, false) => Ok(()),
         }
     }
 }

@@ -11,7 +11,7 @@ mod line;
 mod redact;
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
@@ -73,9 +73,9 @@ pub enum LogError {
     Twice,
 }
 
-/// Writes lines to stderr from now on, for the whole process.
-pub fn init(options: &LogOptions) -> Result<(), LogError> {
-    set_global_default(subscriber(options, io::stderr())?).map_err(|_| LogError::Twice)
+/// Writes lines to a sink from now on, for the whole process.
+pub fn init(options: &LogOptions, sink: impl Write + Send + 'static) -> Result<(), LogError> {
+    set_global_default(subscriber(options, sink)?).map_err(|_| LogError::Twice)
 }
 
 /// What [`init`] sets up, writing elsewhere.
