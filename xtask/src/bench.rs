@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{cargo, data, exit_code, postgres, programs, python};
+use crate::{cargo, data, exit_code, postgres, programs, tools};
 
 /// Benchmarks that compare engines, PostgreSQL among them.
 const BENCHES_WITH_POSTGRES: [&str; 3] = ["identity", "export", "capture"];
@@ -51,7 +51,7 @@ pub(crate) fn run(kind: Kind, arguments: &[OsString]) -> Result<ExitCode> {
         command.envs(server.variables());
     }
     if kind == Kind::Campaign {
-        command.envs(python::variable()?);
+        command.envs(tools()?);
     }
     exit_code(&mut command)
 }

@@ -10,7 +10,6 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the terminal")]
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -21,6 +20,8 @@ mod cargo;
 mod census;
 mod counts;
 mod data;
+mod dependencies;
+mod faketime;
 mod packages;
 mod postgres;
 mod programs;
@@ -34,7 +35,8 @@ Tasks of this project.
 Usage: cargo xtask COMMAND
 
 Commands:
-  test [FILTER...]         Check formatting, lints and documentation, then run every test, or
+  test [FILTER...]         Check formatting, lints, documentation and the dependencies (licences,
+                           duplicates, maintenance, advisories), then run every test, or
                            those whose name contains a FILTER, against a private PostgreSQL
                            and the pinned Python programs of xtask/python/requirements.txt
   bench NAME [ARGS...]     Run one benchmark in release mode
@@ -55,6 +57,7 @@ What they set for the programs they run:
   GBRAIN_TEST_POSTGRES     Connection string of the private PostgreSQL
   GBRAIN_TEST_PG_BIN       Directory of its programs, for tests that start their own server
   GBRAIN_TEST_PYTHON       Python with the pinned programs (test, campaign, with); your own is kept
+  GBRAIN_TEST_FAKETIME     The library of libfaketime (test, campaign, with); your own is kept
   GBRAIN_TEST_DATA         Test data, if found beside the workspace; your own value is kept
 ";
 
@@ -78,8 +81,8 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         Some("bench") => bench::run(bench::Kind::Bench, rest),
         Some("campaign") => bench::run(bench::Kind::Campaign, rest),
         Some("census") => census::run(),
-        Some("postgres") => with_postgres(rest, None),
-        Some("with") => with_postgres(rest, python::variable()?),
+        Some("postgres") => with_postgres(rest, Vec::new()),
+        Some("with") => with_postgres(rest, tools()?),
         _ => bail!("unknown command {command:?}; `cargo xtask --help` lists them"),
     }
 }
@@ -93,11 +96,14 @@ fn help() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the command that `arguments` are, with one more variable if there is one.
-fn with_postgres(
-    arguments: &[OsString],
-    more: Option<(&'static str, PathBuf)>,
-) -> Result<ExitCode> {
+/// What names the programs and libraries of others that tests and campaigns need.
+fn tools() -> Result<Vec<(&'static str, OsString)>> {
+    let python = python::variable()?.map(|(name, path)| (name, path.into_os_string()));
+    Ok(python.into_iter().chain(faketime::variable()?).collect())
+}
+
+/// Runs the command that `arguments` are, with these variables too.
+fn with_postgres(arguments: &[OsString], more: Vec<(&'static str, OsString)>) -> Result<ExitCode> {
     let arguments = match arguments {
         [dashes, rest @ ..] if dashes == "--" => rest,
         all => all,

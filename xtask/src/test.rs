@@ -12,8 +12,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::counts::Counts;
+use crate::dependencies::Advisories;
 use crate::postgres::Server;
-use crate::{cargo, data, programs, python, tee};
+use crate::{cargo, data, dependencies, programs, tee, tools};
 
 const FMT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 8] = [
@@ -51,9 +52,10 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     }
     // Before the checks, so that a missing PostgreSQL or Python shows at once.
     let programs = programs::find_or_install()?;
-    let python = timed("python", python::variable)?;
+    let tools = timed("python and libfaketime", tools)?;
     let data = data::variable()?;
     ensure_components()?;
+    let advisories = timed("dependencies", dependencies::check)?;
     check_sources()?;
 
     let server = timed("postgres", || Server::start(programs))?;
@@ -61,7 +63,7 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
     let mut failed = Vec::new();
     for runner in runners() {
         let mut command = cargo::command(runner.arguments);
-        command.args(filters).envs(server.variables()).envs(data.clone()).envs(python.clone());
+        command.args(filters).envs(server.variables()).envs(data.clone()).envs(tools.clone());
         // Many tests wait for something: two more than there are cores keep these busy.
         if env::var_os(THREADS).is_none() {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -74,6 +76,9 @@ pub(crate) fn run(filters: &[OsString]) -> Result<ExitCode> {
         }
     }
     drop(server);
+    if let Advisories::NotChecked(why) = advisories {
+        eprintln!("ADVISORIES WERE NOT CHECKED: {why}");
+    }
     Ok(conclude(total, &failed))
 }
 

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub struct Caller {
     stream: BufReader<TcpStream>,
     host: String,
+    /// Header lines that every request has beside the usual ones.
+    headers: String,
     request: Vec<u8>,
 }
 
@@ -39,11 +41,26 @@ pub struct Answer {
 impl Caller {
     /// Connects.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::over(TcpStream::connect(address)?, address, PATIENCE)
+    }
+
+    /// Connects, and gives an answer so long at most.
+    pub fn connect_within(address: SocketAddr, timeout: Duration) -> io::Result<Self> {
+        Self::over(TcpStream::connect_timeout(&address, timeout)?, address, timeout)
+    }
+
+    fn over(stream: TcpStream, address: SocketAddr, timeout: Duration) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
         let stream = BufReader::with_capacity(64 << 10, stream);
-        Ok(Self { stream, host: address.to_string(), request: Vec::new() })
+        let host = address.to_string();
+        Ok(Self { stream, host, headers: String::new(), request: Vec::new() })
+    }
+
+    /// Shows this token with every request.
+    pub fn set_token(&mut self, token: &str) {
+        self.headers = format!("authorization: Bearer {token}\r\n");
     }
 
     /// Asks for something without a body.
@@ -58,12 +75,23 @@ impl Caller {
 
     /// Sends a request; a body that is not empty is JSON.
     pub fn call(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<Answer> {
-        let Self { stream, host, request } = self;
+        self.call_with_type(method, path, "application/json", body)
+    }
+
+    /// Sends a request whose body, if it is not empty, has this content type.
+    pub fn call_with_type(
+        &mut self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &[u8],
+    ) -> io::Result<Answer> {
+        let Self { stream, host, headers, request } = self;
         request.clear();
-        write!(request, "{method} {path} HTTP/1.1\r\nhost: {host}\r\n")?;
+        write!(request, "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{headers}")?;
         write!(request, "accept: application/json, text/event-stream\r\n")?;
         if !body.is_empty() {
-            write!(request, "content-type: application/json\r\n")?;
+            write!(request, "content-type: {content_type}\r\n")?;
         }
         write!(request, "content-length: {}\r\n\r\n", body.len())?;
         request.extend_from_slice(body);

@@ -13,7 +13,6 @@ use gbrain_embed::EmbedError;
 use gbrain_index::{Corpus, Index, IndexError, Urgency, View, Writer};
 use gbrain_store::{ChangeBatch, Head};
 
-use crate::damage::is_replaceable;
 use crate::import::ImportProgress;
 use crate::retrieve::reason_of;
 use crate::stale::{Hidden, StaleView};
@@ -91,49 +90,65 @@ impl Onward for Result<(), BrainError> {
     }
 }
 
+/// What becomes of the batches that are indexed when the work is stopped between two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnHalt {
+    /// They stay, so that those who come next go on from there: answers that are given up one after the
+    /// other still bring the index up to the store.
+    Commit,
+    /// Nothing changes.
+    Discard,
+}
+
 impl Brain {
     /// A view of the newest corpus. When another process is indexing and does not finish soon, or a remote
     /// embedder does not answer, an older one.
     pub(crate) fn fresh_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
         match self.newest_view(progress) {
-            Err(BrainError::Index(error)) if is_replaceable(&error) => {
-                self.replace_index(&error)?;
-                self.newest_view(progress)
-            }
+            Err(BrainError::Index(error)) => self.recover(error, progress),
             other => other,
         }
     }
 
-    fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
+    pub(crate) fn newest_view(&self, progress: OnProgress<'_>) -> Result<Fresh, BrainError> {
         let view = self.index().view()?;
         let head = self.store.head(&self.workspace)?;
         if is_at(&view.corpus(), head.generation, head.root) {
+            self.keep_view(&view);
             return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
         }
         if let Some(reason) = self.outage() {
-            return self.stale_view(head, Some(reason));
+            return self.stale_view(self.held_view()?, head, Some(reason));
         }
         let started = Instant::now();
         match self.catch_up(ANSWER_WAIT, Urgency::Answer, progress) {
-            Ok(corpus) => Ok(Fresh {
-                view: self.index().view()?,
-                behind: 0,
-                degraded: None,
-                head: corpus.generation,
-            }),
-            Err(BrainError::Index(IndexError::Busy { .. })) => self.stale_view(head, None),
+            Ok(corpus) => {
+                let view = self.index().view()?;
+                self.keep_view(&view);
+                Ok(Fresh { view, behind: 0, degraded: None, head: corpus.generation })
+            }
+            Err(BrainError::Index(IndexError::Busy { .. })) => {
+                self.stale_view(self.held_view()?, head, None)
+            }
             Err(BrainError::Index(IndexError::Embed(error @ EmbedError::Remote { .. }))) => {
                 let reason = self.note_outage(&error, started.elapsed());
-                self.stale_view(head, Some(reason))
+                self.stale_view(self.held_view()?, head, Some(reason))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// What the index holds, without the pages that changed their readers since.
-    fn stale_view(&self, head: Head, reason: Option<&'static str>) -> Result<Fresh, BrainError> {
-        let view = self.index().view()?;
+    /// A corpus that the index holds or held, without the pages that changed their readers since.
+    pub(crate) fn stale_view(
+        &self,
+        view: Arc<dyn View>,
+        head: Head,
+        reason: Option<&'static str>,
+    ) -> Result<Fresh, BrainError> {
         let corpus = view.corpus();
+        if is_at(&corpus, head.generation, head.root) {
+            return Ok(Fresh { view, behind: 0, degraded: None, head: head.generation });
+        }
         let behind = (head.generation.0 - corpus.generation.0).max(0);
         let degraded = reason.map(|reason| Degraded { stage: INDEX, reason });
         let generation = head.generation;
@@ -193,7 +208,7 @@ impl Brain {
         let progress: OnProgress<'_> = &|done, total| progress(done, total).onward();
         let mut writer = patient_writer(self.index().as_ref(), WORK_WAIT, progress)?;
         writer.clear()?;
-        let corpus = self.follow_from(writer.as_mut(), Generation(0), progress)?;
+        let corpus = self.follow_from(writer.as_mut(), Generation(0), progress, OnHalt::Discard)?;
         writer.settle()?;
         Ok(corpus)
     }
@@ -213,12 +228,12 @@ impl Brain {
         let known = self.store.head_at(&self.workspace, at.generation)?;
         let fits = at.generation == Generation(0) || known.is_some_and(|head| head.root == at.root);
         if fits {
-            return self.follow_from(writer, at.generation, progress);
+            return self.follow_from(writer, at.generation, progress, OnHalt::Commit);
         }
         // The store was put back from a backup, or the page was purged from under this
         // generation: what the index holds is not a past of this store.
         writer.clear()?;
-        self.follow_from(writer, Generation(0), progress)
+        self.follow_from(writer, Generation(0), progress, OnHalt::Commit)
     }
 
     fn follow_from(
@@ -226,6 +241,7 @@ impl Brain {
         writer: &mut dyn Writer,
         from: Generation,
         progress: OnProgress<'_>,
+        on_halt: OnHalt,
     ) -> Result<Corpus, BrainError> {
         let mut at = from;
         loop {
@@ -233,7 +249,12 @@ impl Brain {
             writer.apply(&batch.upserts, &batch.removals)?;
             let is_last = batch.upto >= batch.head || batch.upto == at;
             at = batch.upto;
-            progress(at.0, batch.head.0)?;
+            if let Err(halt) = progress(at.0, batch.head.0) {
+                if on_halt == OnHalt::Commit {
+                    writer.commit(corpus_of(&batch))?;
+                }
+                return Err(halt);
+            }
             if is_last {
                 let corpus = corpus_of(&batch);
                 // What is already committed and nothing was added to needs no commit.
@@ -300,7 +321,8 @@ impl Brain {
             }
         }
         if is_dirty {
-            self.follow_from(writer.as_mut(), corpus.generation, &|_, _| Ok(()))?;
+            let go_on: OnProgress<'_> = &|_, _| Ok(());
+            self.follow_from(writer.as_mut(), corpus.generation, go_on, OnHalt::Commit)?;
         }
         writer.settle()?;
         Ok(())

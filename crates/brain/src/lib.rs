@@ -6,6 +6,7 @@
 //! Deliberately absent: printing, arguments, the clock (`now` is an argument), async.
 
 mod assist;
+pub mod atomic;
 pub mod capture;
 pub mod cpu;
 mod damage;
@@ -35,6 +36,7 @@ use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, Models};
 use gbrain_store::{Head, Location, OpenMode, Source, Store, StoreError, Trust};
 use jiff::Timestamp;
 
+use damage::{IndexState, OpenedIndex, open_or_replace};
 use freshness::Outage;
 use stale::Hidden;
 
@@ -99,7 +101,9 @@ type HiddenPages = ((Corpus, Head), Arc<Hidden>);
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
     store: Arc<dyn Store>,
-    index: RwLock<Arc<dyn Index>>,
+    index: Arc<RwLock<Arc<dyn Index>>>,
+    /// How the index is doing.
+    state: Arc<Mutex<IndexState>>,
     /// What was wrong with an index that was replaced.
     notice: Mutex<Option<String>>,
     index_path: Option<PathBuf>,
@@ -134,8 +138,11 @@ impl Brain {
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&workspace)?;
         let mut was_interrupted = false;
-        let (index, index_path, notice): (Arc<dyn Index>, _, _) = match index {
-            IndexKind::Memory => (Arc::new(MemoryIndex::new(models.clone())), None, None),
+        let (opened, index_path) = match index {
+            IndexKind::Memory => {
+                let index = Arc::new(MemoryIndex::new(models.clone()));
+                (OpenedIndex { index, notice: None, problem: None }, None)
+            }
             IndexKind::Disk => {
                 let path = index_path(&index_dir, store.identity(), &workspace);
                 let identity = store.identity();
@@ -144,17 +151,20 @@ impl Brain {
                     Ok(DiskIndex::replace(&path, identity, models.clone(), OPEN_WAIT)?)
                 })?;
                 was_interrupted = replaced.is_some();
-                let (index, notice) = match replaced {
-                    Some(index) => (index, None),
-                    None => open_disk(&path, identity, &models)?,
+                let opened = match replaced {
+                    Some(index) => {
+                        OpenedIndex { index: Arc::new(index), notice: None, problem: None }
+                    }
+                    None => open_or_replace(&path, identity, &models)?,
                 };
-                (Arc::new(index), Some(path), notice)
+                (opened, Some(path))
             }
         };
         Ok(Self {
             store,
-            index: RwLock::new(index),
-            notice: Mutex::new(notice),
+            index: Arc::new(RwLock::new(opened.index)),
+            state: damage::state_of(opened.problem),
+            notice: Mutex::new(opened.notice),
             index_path,
             workspace,
             models,
@@ -268,22 +278,6 @@ fn past_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".past");
     PathBuf::from(name)
-}
-
-/// Opens an index, or an empty one in place of one that can't be read; with what was wrong with that.
-fn open_disk(
-    path: &Path,
-    identity: &str,
-    models: &Models,
-) -> Result<(DiskIndex, Option<String>), BrainError> {
-    match DiskIndex::open(path, identity, models.clone(), OPEN_WAIT) {
-        Ok(index) => Ok((index, None)),
-        Err(error) if damage::is_replaceable(&error) => {
-            let made = DiskIndex::replace(path, identity, models.clone(), OPEN_WAIT)?;
-            Ok((made, damage::notice(&error)))
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn remove_dir(path: &Path) -> Result<(), BrainError> {

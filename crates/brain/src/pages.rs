@@ -75,11 +75,20 @@ impl Brain {
         Ok(keys)
     }
 
-    /// The edges out of and into a page, as far as a caller may see them.
-    pub fn links(&self, key: &PageKey, trust: Trust) -> Result<PageLinks, BrainError> {
-        let fresh = self.fresh_view(&|_, _| Ok(()))?;
+    /// The edges out of and into a page, as far as a caller may see them, unless nobody waits for them any
+    /// more.
+    pub fn links(
+        &self,
+        key: &PageKey,
+        trust: Trust,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<PageLinks, BrainError> {
+        let fresh = self.fresh_view(&|_, _| match is_stopped() {
+            true => Err(BrainError::Halted),
+            false => Ok(()),
+        })?;
         let sources = self.sources_at(fresh.head)?;
-        let mut graph = Graph::new(fresh.view.as_ref(), &sources, trust);
+        let mut graph = Graph::new(fresh.view.as_ref(), &sources, trust, is_stopped);
         match fresh.view.entry_by_key(key, trust)? {
             Some(entry) => {
                 let edges = graph.edges_of(&entry)?.into_iter().map(|found| found.edge).collect();

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use gbrain_core::erasure::{BaselineErasure, ErasedPage, ErasureCounts, Seal};
 use gbrain_core::id::{Generation, PageKey, WorkspaceId};
-use gbrain_store::{PurgeKeys, Purged};
+use gbrain_store::{PurgeKeys, Purged, private};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::atomic::AtomicFile;
 use crate::{Brain, BrainError};
 
 /// Directories below that of the baselines that are looked into.
@@ -66,6 +67,7 @@ impl Brain {
         let mut purged = store.erase_page(self.workspace(), key, &scope.keys, now)?;
         self.forget_past()?;
         self.reindex(&|_, _| ())?;
+        self.forget_view();
         if let Some(mark) = mark {
             mark.remove()?;
         }
@@ -146,12 +148,10 @@ fn files(dir: &Path, deepest: usize) -> Vec<PathBuf> {
 /// Writes a file whole or not at all, with the rights that it had.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = AtomicFile::create_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    file.file().set_permissions(std::fs::metadata(path)?.permissions())?;
+    file.replace(path)
 }
 
 /// Masks the page in the lines of an audit file, in place and without changing its length: a server may be appending
@@ -209,10 +209,10 @@ impl Mark {
         let path = mark_path(index);
         let wrong = |error| file_error(&path, error);
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(wrong)?;
+            private::create_dir(dir).map_err(wrong)?;
         }
         loop {
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+            let file = private::file().create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(wrong)?;
             file.lock().map_err(wrong)?;
             // Another process may have taken the mark away while this one waited for the lock.

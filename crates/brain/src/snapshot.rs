@@ -13,10 +13,11 @@ use gbrain_index::{Corpus, Index, MemoryIndex, Models, PageEntry, View, Writer};
 use gbrain_store::{FeedRange, Source, Trust};
 use jiff::Timestamp;
 
+use crate::damage::open_or_replace;
 use crate::freshness::{
     BATCH_BYTES, BATCH_CHANGES, OnProgress, Onward, WORK_WAIT, corpus_of, patient_writer,
 };
-use crate::{Brain, BrainError, open_disk, past_path, remove_dir};
+use crate::{Brain, BrainError, past_path, remove_dir};
 
 /// Up to this many chunks a past corpus is indexed in memory: quicker than making files.
 const IN_MEMORY_CHUNKS: u64 = 5_000;
@@ -149,7 +150,7 @@ impl Brain {
         Ok(match on_disk {
             None => Arc::new(MemoryIndex::new(self.models.clone())),
             Some(path) => {
-                Arc::new(open_disk(&past_path(path), self.store().identity(), &self.models)?.0)
+                open_or_replace(&past_path(path), self.store().identity(), &self.models)?.index
             }
         })
     }

@@ -130,6 +130,10 @@ impl View for StaleView {
         self.view.corpus()
     }
 
+    fn is_damaged(&self) -> bool {
+        self.view.is_damaged()
+    }
+
     fn held(&self) -> Result<Held> {
         self.view.held()
     }

@@ -7,6 +7,7 @@ use gbrain_core::request::Trust;
 use gbrain_index::View;
 use gbrain_store::PageFilter;
 
+use crate::damage::is_replaceable;
 use crate::{Brain, BrainError};
 
 const BATCH: usize = 200;
@@ -44,6 +45,18 @@ impl Brain {
         let mut report = VerifyReport::default();
         for finding in self.store().check(self.workspace())? {
             report.find(&format!("store {}", finding.invariant), finding.detail);
+        }
+        // Whatever is remembered of the files: a failing disk changes bytes and no times.
+        match self.index().check_files() {
+            Ok(damaged) if damaged.is_empty() => {}
+            // What they hold is not worth comparing.
+            Ok(damaged) => {
+                damaged.into_iter().for_each(|what| report.find("index file", what));
+                return Ok(report);
+            }
+            // Named and made again below.
+            Err(error) if is_replaceable(&error) => {}
+            Err(error) => return Err(error.into()),
         }
         let fresh = self.fresh_view(&|done, total| {
             progress(done, total);

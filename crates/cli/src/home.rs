@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use gbrain_brain::atomic::AtomicFile;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::search::edit_distance;
-use gbrain_store::Location;
+use gbrain_store::{Location, masked_url};
 use serde_json::{Map, Value};
 
 use crate::error::CliError;
@@ -33,6 +34,9 @@ pub(crate) const FILE_KEYS: [&str; 19] = [
     "alerts.cooldown",
     "alerts.include_query_text",
 ];
+
+/// Where the store is; may hold a password.
+pub(crate) const DATABASE_URL: &str = "database_url";
 
 /// Whoever can be asked for models, each under a name of its own.
 pub(crate) const PROVIDERS: &str = "llm.providers";
@@ -207,14 +211,19 @@ impl Home {
             line += &format!(" --home {}", quoted(&home.to_string_lossy()));
         }
         if let Some(url) = database_url {
-            let has_password = url.contains('@') || url.contains("password");
-            let url = if has_password { "<URL>".to_owned() } else { quoted(url) };
+            let url = if masked_url(url) == *url { quoted(url) } else { "<URL>".to_owned() };
             line += &format!(" --database-url {url}");
         }
         if let Some(workspace) = workspace {
             line += &format!(" --workspace {}", quoted(workspace));
         }
         format!("{line} {arguments}")
+    }
+
+    /// The file plane as it may be shown: without the password of the database.
+    pub(crate) fn shown_file(&self) -> Map<String, Value> {
+        let shown = |(key, value): (&String, &Value)| (key.clone(), shown_value(key, value));
+        self.file.iter().map(shown).collect()
     }
 
     /// The file plane's path.
@@ -273,30 +282,36 @@ impl Home {
     }
 }
 
+/// A value of the file plane as it may be shown.
+pub(crate) fn shown_value(key: &str, value: &Value) -> Value {
+    match value {
+        Value::String(url) if key == DATABASE_URL => masked_url(url).into(),
+        Value::Null => Value::Null,
+        _ if key == DATABASE_URL => "(not shown: not a database URL)".into(),
+        value => value.clone(),
+    }
+}
+
 /// Makes a directory for its owner only.
 pub(crate) fn create_private(dir: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    gbrain_store::private::create_dir(dir)
 }
 
 /// Writes a file that only its owner may read, whole or not at all.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    private(path, text)?.persist(path)?;
-    Ok(())
+    private(path, text)?.replace(path)
 }
 
 /// The same, unless there is one.
 pub(crate) fn write_private_new(path: &Path, text: &str) -> std::io::Result<()> {
-    private(path, text)?.persist_noclobber(path)?;
-    Ok(())
+    private(path, text)?.create_new(path)
 }
 
-fn private(path: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
+fn private(path: &Path, text: &str) -> std::io::Result<AtomicFile> {
     use std::io::Write as _;
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = AtomicFile::create_in(dir)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
     Ok(file)
 }
 
@@ -356,7 +371,8 @@ fn text_of<'a>(file: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str
     match file.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(CliError::config(format!("config.json: `{key}` is {other}, not text"))),
+        // Its value may hold a password.
+        Some(_) => Err(CliError::config(format!("config.json: `{key}` is not text"))),
     }
 }
 

@@ -11,7 +11,7 @@ use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt, RunProblem};
 use jiff::Timestamp;
 
 use crate::error::CliError;
-use crate::terminal::Terminal;
+use crate::terminal::{ExternalWriter, Terminal};
 
 /// Run a prompt of the library and log one line.
 #[derive(Debug, Parser)]
@@ -106,13 +106,23 @@ fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Fa
         send: command(args, &library, &prompt).map_err(no_verdict)?,
         keep_output: args.keep_output.clone(),
     };
-    let mut output = Watcher { kept: args.json.then(Vec::new) };
+    let mut output = match args.json {
+        true => Watcher::Memory(Vec::new()),
+        false => Watcher::Stdout(terminal.stdout()),
+    };
     let kicked = gbrain_prompts::kick(&prompt, &kick, &mut output, &Timestamp::now);
     let kicked = kicked.map_err(|error| {
         let is_guard = matches!(error, gbrain_prompts::PromptError::Guard { .. });
         (if is_guard { GUARD_REFUSED } else { NO_VERDICT }, CliError::from(error))
     })?;
-    tell(terminal, &prompt, &kicked, output.kept);
+    let output = match output {
+        Watcher::Memory(bytes) => Some(bytes),
+        Watcher::Stdout(stdout) => {
+            terminal.record(stdout.finish());
+            None
+        }
+    };
+    tell(terminal, &prompt, &kicked, output);
     Ok(exit_code(&kicked, args.strict))
 }
 
@@ -141,20 +151,24 @@ fn given(args: &KickArgs, matches: &ArgMatches) -> Vec<Given> {
 }
 
 /// The terminal, or a memory for `--json`.
-struct Watcher {
-    kept: Option<Vec<u8>>,
+enum Watcher {
+    Memory(Vec<u8>),
+    Stdout(ExternalWriter<std::io::Stdout>),
 }
 
 impl Write for Watcher {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match &mut self.kept {
-            Some(kept) => kept.write(bytes),
-            None => std::io::stdout().write(bytes),
+        match self {
+            Self::Memory(memory) => memory.write(bytes),
+            Self::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        std::io::stdout().flush()
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Stdout(stdout) => stdout.flush(),
+        }
     }
 }
 
@@ -185,7 +199,7 @@ fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Ve
             counts: kicked.is_recorded,
         });
     } else if !kicked.row.sent {
-        terminal.plain(&kicked.rendered.text);
+        terminal.out(&kicked.rendered.text);
     }
 }
 

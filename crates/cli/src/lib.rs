@@ -20,6 +20,7 @@ mod serving;
 mod targets;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -74,15 +75,35 @@ fn run_gbrain() -> ExitCode {
 /// when JSON was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let exit = if error.use_stderr() { Exit::NoVerdict } else { Exit::Pass };
-    if exit == Exit::NoVerdict && std::env::args_os().any(|word| word == "--json") {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or_default();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let message = error.to_string();
+    let shown = without_passwords(&message, &words);
+    if exit == Exit::NoVerdict && words.iter().any(|word| word == "--json") {
+        let first = shown.lines().next().unwrap_or_default();
         let refused = CliError::usage(first.trim_start_matches("error: "));
         Terminal::new(true, true).json(&refused.to_json());
     }
     let terminal = Terminal::new(false, true);
-    terminal.record(error.print());
+    // What was typed is quoted, and clap prints it as it is.
+    let is_unsafe = words.iter().any(|word| terminal::is_unsafe_text(word)) || shown != message;
+    match is_unsafe && error.use_stderr() {
+        true => terminal.failure_text(&shown),
+        false => terminal.record(error.print()),
+    }
     terminal.exit(exit).into()
+}
+
+/// A message without the database URLs that were typed in the wrong place, if they may hold a password.
+fn without_passwords(message: &str, words: &[OsString]) -> String {
+    let mut shown = message.to_owned();
+    for word in words.iter().filter_map(|word| word.to_str()) {
+        let value = word.split_once('=').filter(|_| word.starts_with('-')).map_or(word, |(_, v)| v);
+        let may_hold_one = value.contains('@') || value.to_ascii_lowercase().contains("passw");
+        if may_hold_one && gbrain_store::masked_url(value) != value {
+            shown = shown.replace(value, "<URL>");
+        }
+    }
+    shown
 }
 
 /// Runs one command in an environment; the demo runs its steps through here too.
@@ -107,7 +128,8 @@ pub(crate) fn run_in(
     for warning in &home.warnings {
         terminal.warn(warning);
     }
-    let context = Context { home, terminal, now: jiff::Timestamp::now() };
+    let context =
+        Context { home, terminal, now: gbrain_core::clock::moment(std::time::SystemTime::now()) };
     match args.command {
         Command::Demo(args) => commands::demo::run(&args, terminal),
         Command::Completions(args) => Ok(manual::completions(&args, terminal)),

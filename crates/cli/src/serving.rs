@@ -26,6 +26,7 @@ use crate::home::{Home, write_private_new};
 use crate::identity::make_home_key;
 use crate::models::Wanted;
 use crate::targets::target_book;
+use crate::terminal::Terminal;
 
 /// The shortest time between two looks: looking costs a few queries.
 const LEAST_LOOK: Duration = Duration::from_millis(100);
@@ -49,13 +50,17 @@ pub(crate) struct LogArgs {
     otlp_queries: bool,
 }
 
+/// What to do about a database role that row-level security does not hold.
+pub(crate) const ROLE_REMEDY: &str =
+    "serve as a role that is neither a superuser nor BYPASSRLS (docs/serving.md)";
+
 impl LogArgs {
     /// Starts logging.
-    pub(crate) fn start(&self, home: &Home) -> Result<(), CliError> {
+    pub(crate) fn start(&self, home: &Home, terminal: &Terminal) -> Result<(), CliError> {
         let format = if self.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
         let filter = self.log.clone().or_else(|| home.log.clone());
         let filter = filter.unwrap_or_else(|| LogOptions::default().filter);
-        gbrain_server::telemetry::logs::init(&LogOptions { format, filter })
+        gbrain_server::telemetry::logs::init(&LogOptions { format, filter }, terminal.stderr())
             .map_err(|error| CliError::usage(error.to_string()))
     }
 

@@ -1,18 +1,26 @@
 //! The only place that prints. stdout is data, stderr is talk.
 //!
+//! Text that others wrote is escaped on a terminal and exact in a pipe or a file; stdout and stderr are judged each for
+//! itself (`text.rs`).
+//!
 //! Data that could not be written is remembered, and [`Terminal::exit`] turns it into exit code 2. A reader that
 //! has closed its end of a pipe (`gbrain list | head`) has what it wanted: that is no failure.
 
+mod text;
+
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_brain::BrainError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use owo_colors::{OwoColorize as _, Style};
 use serde::Serialize;
 
 use crate::error::{CliError, Exit};
+use text::{Destination, TextStyle, styled};
+
+pub(crate) use text::ExternalWriter;
 
 /// The terminal, or whatever stands in its place.
 #[derive(Debug)]
@@ -47,18 +55,29 @@ impl Terminal {
 
     /// Prints data that must arrive: the caller decides what a failure means, a closed pipe included.
     pub(crate) fn try_out(&self, text: impl AsRef<str>) -> io::Result<()> {
-        write_to(anstream::stdout().lock(), text.as_ref().as_bytes())
+        let stdout = io::stdout();
+        let rendered = Destination::of(&stdout).render(text.as_ref());
+        write_to(stdout.lock(), rendered.as_bytes())
     }
 
-    /// Prints data as it is, escape sequences and all: another program's text.
-    pub(crate) fn plain(&self, text: &str) {
-        let written = self.try_plain(text);
-        self.record(written);
+    /// Prints a whole text: its exact bytes, and on a terminal a line end if it has none.
+    pub(crate) fn whole_text(&self, text: &str) {
+        let end = if text.ends_with('\n') || !io::stdout().is_terminal() { "" } else { "\n" };
+        self.out(format!("{text}{end}"));
     }
 
-    /// The same for a stream of data, which ends when it can't be written.
-    pub(crate) fn try_plain(&self, text: &str) -> io::Result<()> {
-        write_to(io::stdout().lock(), text.as_bytes())
+    /// Stdout for a stream of data, such as rows of an export or the answer of a model.
+    pub(crate) fn stdout(&self) -> ExternalWriter<io::Stdout> {
+        let stdout = io::stdout();
+        let destination = Destination::of(&stdout);
+        ExternalWriter::new(stdout, destination)
+    }
+
+    /// Stderr for the lines of a log.
+    pub(crate) fn stderr(&self) -> ExternalWriter<io::Stderr> {
+        let stderr = io::stderr();
+        let destination = Destination::of(&stderr);
+        ExternalWriter::new(stderr, destination)
     }
 
     /// Remembers the first failure to write data, except that the reader closed its pipe.
@@ -102,7 +121,7 @@ impl Terminal {
 
     /// A warning.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
-        self.talk(&format!("{} {}", "warning:".style(Style::new().yellow()), text.as_ref()));
+        self.talk(&format!("{} {}", styled(TextStyle::Yellow, "warning:"), text.as_ref()));
     }
 
     /// An error: JSON on stdout when JSON was asked for, and words on stderr always.
@@ -113,10 +132,16 @@ impl Terminal {
         self.talk(error.to_text().trim_end());
     }
 
+    /// Words about a failure, whole.
+    pub(crate) fn failure_text(&self, text: &str) {
+        self.talk(text.trim_end());
+    }
+
     fn talk(&self, text: &str) {
-        let mut stderr = anstream::stderr().lock();
+        let stderr = io::stderr();
+        let rendered = Destination::of(&stderr).render(&format!("{text}\n"));
         // Nobody is left to tell.
-        let _ = writeln!(stderr, "{text}");
+        let _ = stderr.lock().write_all(rendered.as_bytes());
     }
 
     /// A progress bar for indexing, as a function to call with changes done and total.
@@ -156,6 +181,11 @@ impl Terminal {
     }
 }
 
+/// Whether a terminal would obey a part of this text.
+pub(crate) fn is_unsafe_text(text: &OsStr) -> bool {
+    text.to_str().is_none_or(|text| text.chars().any(text::is_unsafe))
+}
+
 /// A JSON document as it is printed.
 pub(crate) fn json_text(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).expect("our values have text keys only");
@@ -174,22 +204,22 @@ fn write_to(mut stdout: impl Write, bytes: &[u8]) -> io::Result<()> {
 
 /// Text that stands out.
 pub(crate) fn bold(text: &str) -> String {
-    text.style(Style::new().bold()).to_string()
+    styled(TextStyle::Bold, text)
 }
 
 /// Text that stands back.
 pub(crate) fn dim(text: &str) -> String {
-    text.style(Style::new().dimmed()).to_string()
+    styled(TextStyle::Dim, text)
 }
 
 /// Text that is wrong.
 pub(crate) fn red(text: &str) -> String {
-    text.style(Style::new().red()).to_string()
+    styled(TextStyle::Red, text)
 }
 
 /// Text that matched.
 pub(crate) fn matched(text: &str) -> String {
-    text.style(Style::new().bold().yellow()).to_string()
+    styled(TextStyle::BoldYellow, text)
 }
 
 /// A plain table: no rules but one below the head, nothing at the edges, so that it pipes well.

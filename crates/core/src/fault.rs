@@ -109,7 +109,9 @@ impl Fault {
     /// A fault of a kind that is listed in [`KINDS`].
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(KINDS.contains(&kind), "`{kind}` is not listed");
-        Self { kind, message: message.into(), hints: Vec::new() }
+        let message = message.into();
+        let hints = disk_hint(&message).map(str::to_owned).into_iter().collect();
+        Self { kind, message, hints }
     }
 
     /// A fault that an error is the reason of: its message is the whole [`chain`].
@@ -189,6 +191,27 @@ pub struct FaultDetail {
     pub hints: Vec<String>,
 }
 
+/// The remedy for a disk, a quota or a file that is full, whoever ran into it. Libraries wrap the error of the operating
+/// system in many ways; its words are the same in all of them.
+fn disk_hint(message: &str) -> Option<&'static str> {
+    const FULL: [(&str, &str); 3] = [
+        (
+            "No space left on device",
+            "the disk is full (`df -h` shows which, `df -i` whether only its inodes are): free some space, then run the \
+             command again",
+        ),
+        (
+            "Disk quota exceeded",
+            "the quota of this user is used up (`quota` shows it): free some space, then run the command again",
+        ),
+        (
+            "File too large",
+            "the limit on the size of a file was reached (`ulimit -f` shows it): raise it, then run the command again",
+        ),
+    ];
+    FULL.iter().find(|(words, _)| message.contains(words)).map(|(_, hint)| *hint)
+}
+
 /// The longest message, in characters.
 const LONGEST: usize = 1000;
 
@@ -251,6 +274,23 @@ mod tests {
         let read: FaultBody = serde_json::from_value(fault.to_json()).unwrap();
         assert_eq!(read, fault.body());
         assert_eq!(fault.to_text(), "error: there is no page `a`\\n\nhint: did you mean `b`?\n");
+    }
+
+    #[test]
+    fn a_full_disk_has_a_remedy_however_it_is_wrapped() {
+        for (code, words) in [(28, "`df -h`"), (122, "`quota`"), (27, "`ulimit -f`")] {
+            let error = std::io::Error::from_raw_os_error(code);
+            let wrapped = std::io::Error::other(format!("could not save: {error}"));
+            for fault in [
+                Fault::io("report.xml", &error),
+                Fault::of("index", &wrapped),
+                Fault::input("x", &wrapped),
+            ] {
+                assert!(fault.hints.len() == 1 && fault.hints[0].contains(words), "{fault:?}");
+            }
+        }
+        let other = std::io::Error::from_raw_os_error(2);
+        assert_eq!(Fault::io("report.xml", &other).hints, Vec::<String>::new());
     }
 
     #[test]

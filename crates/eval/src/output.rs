@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use gbrain_brain::atomic::AtomicFile;
 
 use crate::EvalError;
 
@@ -29,7 +29,7 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum Sink {
     /// A file that takes its place when it is whole.
-    Temporary(NamedTempFile),
+    Temporary(AtomicFile),
     /// A device, a pipe or a descriptor.
     InPlace(File),
 }
@@ -49,8 +49,8 @@ impl OutputFile {
             Method::InPlace => Sink::InPlace(open_in_place(path).map_err(failed)?),
             Method::Replace => {
                 let dir = directory(path);
-                std::fs::create_dir_all(dir).map_err(failed)?;
-                Sink::Temporary(NamedTempFile::new_in(dir).map_err(failed)?)
+                gbrain_store::private::create_dir(dir).map_err(failed)?;
+                Sink::Temporary(AtomicFile::create_in(dir).map_err(failed)?)
             }
         };
         Ok(Self { path: path.to_owned(), sink })
@@ -185,15 +185,13 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+fn persist(file: AtomicFile, path: &Path) -> io::Result<()> {
     // What stood there may have changed since the file was opened.
     method(path)?;
     if let Ok(meta) = std::fs::metadata(path) {
-        file.as_file().set_permissions(meta.permissions())?;
+        file.file().set_permissions(meta.permissions())?;
     }
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.replace(path)
 }
 
 #[cfg(test)]

@@ -35,6 +35,10 @@ pub trait Index: Send + Sync {
     /// The one writer there can be, across processes; waits for its turn.
     fn writer(&self, wait: Duration) -> Result<Box<dyn Writer>>;
 
+    /// Compares every file of the last commit with its checksum, whatever is remembered of it. Names those that are not
+    /// as they were written, each with what is wrong, and forgets what was remembered if there are any.
+    fn check_files(&self) -> Result<Vec<String>>;
+
     /// Of how many documents the vectors of the model this process wants are there, and how many
     /// documents there are.
     fn wanted_vectors(&self) -> Result<(u64, u64)>;
@@ -131,6 +135,12 @@ pub struct PageWords {
 pub trait View: Send + Sync {
     /// Which corpus this is.
     fn corpus(&self) -> Corpus;
+
+    /// Whether what it reads was found to be damaged: it answers no more, and neither does another view of the same
+    /// commit.
+    fn is_damaged(&self) -> bool {
+        false
+    }
 
     /// Counts what is there, and fails if the statistics behind scores say otherwise. Reads every
     /// document's lengths: for verification.

@@ -9,6 +9,7 @@ use gbrain_core::link::Link;
 use gbrain_core::page::{PageKind, StoredPage, Visibility};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
+use gbrain_core::unique::unique_by;
 use jiff::civil::Date;
 
 use crate::filter::admits_page;
@@ -140,14 +141,16 @@ impl PageEntry {
         names.extend(self.aliases.iter().map(|alias| (NameKind::Alias, name_key(alias))));
         names.push((NameKind::Basename, name_key(basename)));
         names.push((NameKind::Basename, name_key(&spaced)));
-        let mut seen = Vec::new();
-        names.retain(|(_, key)| {
-            let is_new = !key.is_empty() && !seen.contains(key);
-            seen.push(key.clone());
-            is_new
-        });
-        names
+        names.retain(|(_, key)| !key.is_empty());
+        unique_by(names, |(_, key)| key.clone())
     }
+}
+
+/// A name key that the page of a key certainly has. A slug without a word, such as `!!!`, has the empty key, which
+/// names nothing; with its source before it, it has one.
+pub(crate) fn own_name(key: &PageKey) -> String {
+    let slug = name_key(key.slug.as_str());
+    if slug.is_empty() { name_key(&key.to_string()) } else { slug }
 }
 
 impl Named {

@@ -65,7 +65,12 @@ impl From<IndexError> for Fault {
         if let IndexError::Busy { .. } = error {
             return Self::of("busy", &error);
         }
-        Self::of("index", &error)
-            .hint("the index can be made again from the store at any time: `gbrain reindex`")
+        let fault = Self::of("index", &error);
+        // A disk that is full has a remedy of its own, and has no room for another index.
+        match fault.hints.is_empty() {
+            true => fault
+                .hint("the index can be made again from the store at any time: `gbrain reindex`"),
+            false => fault,
+        }
     }
 }

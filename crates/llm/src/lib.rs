@@ -39,3 +39,9 @@ pub use provider::{Api, KeySource, Provider, ProviderError, Providers};
 pub use setting::ModelSettingError;
 pub use spending::{Allowance, Spending, SpendingLimit};
 pub use wire::{Chat, Purpose, Reply, Schema, Usage};
+
+/// The readers of providers' answers, for a campaign that feeds them hostile ones.
+#[doc(hidden)]
+pub mod answers {
+    pub use crate::wire::{embedded, replied, reranked, used};
+}

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
+use gbrain_core::clock::moment;
 use gbrain_core::fault::message_in;
 use rustls::pki_types::CertificateDer;
 use serde_json::Value;
@@ -364,7 +365,7 @@ fn refused(head: &Head, said: &str) -> Failure {
         _ => FailureKind::Refused,
     };
     let after = head.header("retry-after");
-    let after = after.and_then(|value| retry_after(value, jiff::Timestamp::now()));
+    let after = after.and_then(|value| retry_after(value, moment(std::time::SystemTime::now())));
     let message = format!("status {status}: {}", message(said));
     Failure { kind, message, status: Some(status), after }
 }

@@ -1,9 +1,11 @@
 //! `eva new`: a prompt to begin with, or a copy of another.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use gbrain_brain::atomic::{AtomicFile, remove_stale};
 use jiff::Timestamp;
 
 use crate::library::is_id;
@@ -21,6 +23,9 @@ pub struct New {
     pub is_markdown: bool,
 }
 
+/// How the name of a prompt begins that is not whole yet.
+const UNFINISHED: &str = ".new-";
+
 /// Makes a prompt: a draft, whole or not at all.
 pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, PromptError> {
     if !is_id(&new.id) {
@@ -32,8 +37,12 @@ pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, Promp
     }
     let prompts = library.prompts();
     std::fs::create_dir_all(&prompts).map_err(PromptError::io(&prompts))?;
-    let made = tempfile::Builder::new().prefix(".new-").tempdir_in(&prompts);
+    remove_stale(&prompts, UNFINISHED, "");
+    let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&prompts);
     let made = made.map_err(PromptError::io(&prompts))?;
+    // Tells others that it is in use.
+    let lock = File::open(made.path()).map_err(PromptError::io(&prompts))?;
+    let _ = lock.try_lock();
     let today = day(now);
     match &new.from {
         None => write_sample(made.path(), new, &today)?,
@@ -119,15 +128,13 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), PromptError> {
         return Err(PromptError::NotAFile(path.to_owned()));
     }
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed())?;
+    let mut file = AtomicFile::create_in(dir).map_err(failed())?;
     file.write_all(text.as_bytes()).map_err(failed())?;
     if let Ok(metadata) = std::fs::metadata(path) {
-        file.as_file().set_permissions(metadata.permissions()).map_err(failed())?;
+        file.file().set_permissions(metadata.permissions()).map_err(failed())?;
     } else {
         let open = std::fs::Permissions::from_mode(0o644);
-        file.as_file().set_permissions(open).map_err(failed())?;
+        file.file().set_permissions(open).map_err(failed())?;
     }
-    file.as_file().sync_all().map_err(failed())?;
-    file.persist(path).map_err(|error| failed()(error.error))?;
-    Ok(())
+    file.replace(path).map_err(failed())
 }

@@ -1,11 +1,10 @@
 //! The audit log: who changed what, and who was turned away. One line an event, in a file per ISO
 //! week, appended in one write. No content, no query, no secret.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use gbrain_store::private;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -60,7 +59,7 @@ impl Audit {
     }
 
     fn append(&self, event: &Event, now: Timestamp) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.dir)?;
+        private::create_dir(&self.dir)?;
         let target = event.target.as_deref().map(|target| start_of(target).to_owned());
         let event = &Event { target, ..event.clone() };
         let line = Line { schema_version: 1, ts: format!("{now:.3}"), event };
@@ -68,8 +67,7 @@ impl Audit {
         line.push(b'\n');
         let week = now.to_zoned(TimeZone::UTC).date().iso_week_date();
         let name = format!("access-{}-W{:02}.jsonl", week.year(), week.week());
-        let mut options = OpenOptions::new();
-        let mut file = options.create(true).append(true).mode(0o600).open(self.dir.join(name))?;
+        let mut file = private::file().create(true).append(true).open(self.dir.join(name))?;
         file.write_all(&line)
     }
 }

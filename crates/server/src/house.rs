@@ -239,6 +239,19 @@ impl House {
         entry.place.clone()
     }
 
+    /// Whether the index of a workspace that is open can't be read, made again or brought up to the store. What is wrong
+    /// is logged.
+    pub(crate) fn has_index_problem(&self) -> bool {
+        let doors = self.open_doors();
+        let problems = doors.iter().filter_map(|door| {
+            let brain = door.brain();
+            let problem = brain.index_problem()?;
+            tracing::warn!(workspace = %brain.workspace(), %problem, "not ready: its index");
+            Some(())
+        });
+        problems.count() > 0
+    }
+
     /// Closes doors that nobody used for a while and nobody is inside of, and stores their captures.
     pub fn close_idle(&self, idle: Duration) {
         let now = Instant::now();

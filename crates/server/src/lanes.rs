@@ -2,10 +2,11 @@
 //!
 //! Reads and writes have lanes of their own, so that writers waiting for a database do not keep
 //! readers out. A refusal is quick and says when to come back: under overload the time an answer
-//! takes stays bounded because excess is refused.
+//! takes stays bounded because excess is refused. Work whose caller has gone, or has waited too long, is
+//! told to stop: its turn is for somebody who still waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -46,6 +47,31 @@ pub enum Refused {
     Panicked,
 }
 
+/// Says to work in a lane whether its result is still waited for.
+#[derive(Debug, Clone, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// Whether nobody waits any more. Work that takes long asks this between its steps, and ends.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Tells the work to stop.
+    pub(crate) fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Stops work when whoever waits for it goes away.
+struct StopOnDrop(StopFlag);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 /// Both lanes.
 #[derive(Debug, Clone)]
 pub struct Lanes {
@@ -77,20 +103,21 @@ impl Lanes {
         self.road(lane).waiting.load(Ordering::Relaxed)
     }
 
-    /// Does blocking work when its turn comes. Work that was begun goes on even if nobody waits
-    /// for it any more, and keeps its turn until it ends.
+    /// Does blocking work when its turn comes. When this future is dropped, work that has not begun
+    /// never begins, and work that has begun is told to stop; it keeps its turn until it does.
     pub async fn run<T: Send + 'static>(
         &self,
         lane: Lane,
-        job: impl FnOnce() -> T + Send + 'static,
+        job: impl FnOnce(&StopFlag) -> T + Send + 'static,
     ) -> Result<T, Refused> {
         let turn = self.turn(lane).await?;
+        let flag = StopFlag::default();
+        let _waiter = StopOnDrop(flag.clone());
         let done = tokio::task::spawn_blocking(move || {
-            let done = job();
-            drop(turn);
-            done
+            let _turn = turn;
+            (!flag.is_stopped()).then(|| job(&flag))
         });
-        done.await.map_err(|_| Refused::Panicked)
+        done.await.map_err(|_| Refused::Panicked)?.ok_or(Refused::Late)
     }
 
     async fn turn(&self, lane: Lane) -> Result<tokio::sync::OwnedSemaphorePermit, Refused> {
@@ -144,20 +171,20 @@ mod tests {
         let (release, held) = std::sync::mpsc::channel::<()>();
         let busy = tokio::spawn({
             let lanes = lanes.clone();
-            async move { lanes.run(Lane::Read, move || held.recv().is_ok()).await }
+            async move { lanes.run(Lane::Read, move |_| held.recv().is_ok()).await }
         });
         while lanes.read.turns.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
         let waiter = tokio::spawn({
             let lanes = lanes.clone();
-            async move { lanes.run(Lane::Read, || 7).await }
+            async move { lanes.run(Lane::Read, |_| 7).await }
         });
         while lanes.waiting(Lane::Read) == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(lanes.run(Lane::Read, || 8).await, Err(Refused::Full));
-        assert_eq!(lanes.run(Lane::Write, || 9).await, Ok(9), "the other lane is free");
+        assert_eq!(lanes.run(Lane::Read, |_| 8).await, Err(Refused::Full));
+        assert_eq!(lanes.run(Lane::Write, |_| 9).await, Ok(9), "the other lane is free");
         release.send(()).unwrap();
         assert_eq!(busy.await.unwrap(), Ok(true));
         assert_eq!(waiter.await.unwrap(), Ok(7));
@@ -168,19 +195,42 @@ mod tests {
     async fn a_turn_that_does_not_come_is_given_up() {
         let lanes = narrow(4, Duration::from_millis(5));
         let turn = lanes.turn(Lane::Read).await.unwrap();
-        assert_eq!(lanes.run(Lane::Read, || ()).await, Err(Refused::Late));
+        assert_eq!(lanes.run(Lane::Read, |_| ()).await, Err(Refused::Late));
         assert_eq!(lanes.waiting(Lane::Read), 0);
         drop(turn);
-        assert_eq!(lanes.run(Lane::Read, || 1).await, Ok(1));
+        assert_eq!(lanes.run(Lane::Read, |_| 1).await, Ok(1));
     }
 
     #[tokio::test]
     async fn a_panic_gives_its_turn_back() {
         let lanes = narrow(0, Duration::from_millis(5));
         for _ in 0..3 {
-            let refused: Result<(), _> = lanes.run(Lane::Write, || panic!("on purpose")).await;
+            let refused: Result<(), _> = lanes.run(Lane::Write, |_| panic!("on purpose")).await;
             assert_eq!(refused, Err(Refused::Panicked));
         }
-        assert_eq!(lanes.run(Lane::Write, || 1).await, Ok(1));
+        assert_eq!(lanes.run(Lane::Write, |_| 1).await, Ok(1));
+    }
+
+    /// Work that asks whether to stop gives its turn back when nobody waits for it.
+    #[tokio::test]
+    async fn work_stops_when_nobody_waits() {
+        let lanes = narrow(4, Duration::from_secs(60));
+        let (tell, begun) = tokio::sync::oneshot::channel();
+        let waiter = tokio::spawn({
+            let lanes = lanes.clone();
+            async move {
+                let job = move |flag: &StopFlag| {
+                    let _ = tell.send(());
+                    while !flag.is_stopped() {
+                        std::thread::yield_now();
+                    }
+                };
+                lanes.run(Lane::Read, job).await
+            }
+        });
+        begun.await.unwrap();
+        waiter.abort();
+        // The only turn is free again, or this would wait for a minute and be late.
+        assert_eq!(lanes.run(Lane::Read, |_| 2).await, Ok(2));
     }
 }

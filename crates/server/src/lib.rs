@@ -33,7 +33,7 @@ pub use autopilot::Autopilot;
 pub use house::{AssistantsOf, House, HouseOptions, ModelsOf, SuiteTools};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
-pub use lanes::{LaneSizes, Lanes};
+pub use lanes::{LaneSizes, Lanes, StopFlag};
 pub use operations::jobs::shown_to_owner as job_shown;
 pub use run::{Serving, Stdio, attend, serve, serve_stdio, work};
 pub use token::{Minted, NoRandomness, TokenKey};

@@ -56,7 +56,7 @@ pub struct Serving {
 /// told the address when requests are accepted.
 pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<Drained, Fault> {
     let Serving { listen, parts, sizes, connections, workers, worker, autopilot } = serving;
-    let runtime = runtime(&sizes)?;
+    let (runtime, messages) = (runtime(&sizes)?, self::runtime(&sizes)?);
     let house = parts.house.clone();
     house.recall_runs();
     let worker = Worker::start(&house, &worker, workers);
@@ -74,7 +74,7 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
             tell_pilot();
         };
         on_listening(listener.local_addr().unwrap_or(listen));
-        http::serve(listener, parts, stop, connections).await;
+        http::serve(listener, parts, messages.handle().clone(), stop, connections).await;
         Ok(())
     });
     // Captures first: what comes afterwards may take longer than whoever ends us waits.
@@ -84,7 +84,9 @@ pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<
     worker.stop(until);
     pilot.stop(until);
     sweeper.stop(until);
-    runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
+    for runtime in [runtime, messages] {
+        runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
+    }
     let drained = house.close();
     served.map(|()| drained)
 }

@@ -29,6 +29,9 @@ pub(crate) trait Driver: Send + Sync {
     /// SQL that gives the bytes the database takes.
     fn size_query(&self) -> &'static str;
 
+    /// SQL that gives the role of this connection if row-level security does not hold it, where there is such a thing.
+    fn security_bypass_query(&self) -> Option<&'static str>;
+
     /// See [`crate::Store::identity`].
     fn identity(&self) -> &str;
 

@@ -17,6 +17,32 @@ pub enum StoreError {
     /// Another process held what this one needed for too long.
     #[error("the database is busy: another process held it for too long; try again")]
     Busy,
+    /// The PostgreSQL server takes no more connections.
+    #[error(
+        "the PostgreSQL server takes no more connections ({detail}); close other clients, raise its max_connections or \
+         the role's CONNECTION LIMIT, or put a pooler in session mode in front of it (one gbrain process uses at most \
+         {})",
+        crate::postgres::MOST_CONNECTIONS
+    )]
+    ConnectionLimit {
+        /// What the server said.
+        detail: String,
+    },
+    /// Every connection of this process was in use for too long.
+    #[error(
+        "all {} database connections of this process were in use for too long; ask less at once, or try again",
+        crate::postgres::MOST_CONNECTIONS
+    )]
+    PoolExhausted,
+    /// The files of an SQLite database cannot be used.
+    #[error(
+        "the files of the database cannot be read or written ({detail}); check that their disk works and has room, that \
+         their directory is there, and the limits on the size and number of files (`ulimit -f`, `ulimit -n`)"
+    )]
+    Files {
+        /// What SQLite said.
+        detail: String,
+    },
     /// The database cannot be reached.
     #[error(
         "the database cannot be reached ({detail}); check that it runs and that the database URL names it"
@@ -48,7 +74,10 @@ pub enum StoreError {
         which: String,
     },
     /// No room.
-    #[error("the disk of the database is full; free some space and run the command again")]
+    #[error(
+        "the disk that holds the database is full; nothing of this write was stored: free some space there and run the \
+         command again"
+    )]
     DiskFull,
     /// The bytes make no sense.
     #[error("the database is damaged ({detail}); restore it from a backup")]
@@ -97,6 +126,12 @@ pub enum StoreError {
         /// Why.
         detail: String,
     },
+    /// A file that was there when it was opened.
+    #[error("{} was removed or replaced while it was open, and what is written now would be lost; put it back and restart", path.display())]
+    FileGone {
+        /// The file.
+        path: PathBuf,
+    },
     /// PostgreSQL without our schema.
     #[error("the database has no gbrain schema yet; create it with `gbrain init`")]
     NotInitialised,
@@ -137,6 +172,9 @@ pub enum StoreError {
     /// No such page.
     #[error("there is no page {0}")]
     NotFound(PageKey),
+    /// A page that its writer may not know of.
+    #[error("`{0}` can't be written from here")]
+    Hidden(PageKey),
     /// A character that PostgreSQL cannot hold.
     #[error("{what} holds a NUL character; remove it")]
     Nul {
@@ -177,7 +215,13 @@ impl StoreError {
     /// What a capture that met this error is recorded to have failed of.
     pub fn failure_reason(&self) -> FailureReason {
         match self {
-            Self::Busy | Self::Down { .. } | Self::File { .. } => FailureReason::DbDown,
+            Self::Busy
+            | Self::ConnectionLimit { .. }
+            | Self::PoolExhausted
+            | Self::Files { .. }
+            | Self::Down { .. }
+            | Self::File { .. }
+            | Self::FileGone { .. } => FailureReason::DbDown,
             // One SQLSTATE, 42501, which the reference records as one reason.
             Self::RowSecurity { .. } | Self::Denied { .. } => FailureReason::RlsReject,
             Self::Constraint { .. } | Self::Nul { .. } => FailureReason::CheckViolation,
@@ -197,6 +241,7 @@ impl StoreError {
             | Self::SourceInUse { .. }
             | Self::Protected { .. }
             | Self::NotFound(_)
+            | Self::Hidden(_)
             | Self::LeaseLost { .. }
             | Self::OverBudget { .. }
             | Self::LimitedPrune
@@ -213,11 +258,14 @@ impl StoreError {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
-            StoreError::Busy => "busy",
+            StoreError::Busy | StoreError::ConnectionLimit { .. } | StoreError::PoolExhausted => {
+                "busy"
+            }
             StoreError::NotInitialised => "not_initialised",
             StoreError::UnknownWorkspace(_) => "unknown_workspace",
             StoreError::UnknownSource(_) => "unknown_source",
             StoreError::NotFound(_) => "not_found",
+            StoreError::Hidden(_) => "forbidden",
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }
@@ -226,7 +274,9 @@ impl From<StoreError> for Fault {
             StoreError::Nul { .. } => "input",
             StoreError::LimitedPrune | StoreError::Id(_) => "usage",
             StoreError::OverBudget { .. } => "over_budget",
-            StoreError::Down { .. } => "unreachable",
+            StoreError::Down { .. } | StoreError::Files { .. } | StoreError::FileGone { .. } => {
+                "unreachable"
+            }
             StoreError::RowSecurity { .. }
             | StoreError::Denied { .. }
             | StoreError::Constraint { .. }
@@ -262,7 +312,7 @@ fn of_sqlite(code: ErrorCode, detail: String) -> StoreError {
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly,
         ErrorCode::DiskFull => StoreError::DiskFull,
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt { detail },
-        ErrorCode::CannotOpen | ErrorCode::SystemIoFailure => StoreError::Down { detail },
+        ErrorCode::CannotOpen | ErrorCode::SystemIoFailure => StoreError::Files { detail },
         ErrorCode::ConstraintViolation => {
             let which = detail.split_once("failed: ").map_or(detail.as_str(), |(_, name)| name);
             StoreError::Constraint { which: which.to_owned() }
@@ -291,7 +341,8 @@ fn of_sqlstate(code: &str, message: &str, which: Option<String>) -> StoreError {
         // Row-level security has no code of its own: it shares 42501 with missing rights.
         "42501" if message.contains("row-level security") => StoreError::RowSecurity { detail },
         "42501" => StoreError::Denied { detail },
-        "40001" | "40P01" | "55P03" | "55006" | "57014" | "53300" => StoreError::Busy,
+        "40001" | "40P01" | "55P03" | "55006" | "57014" => StoreError::Busy,
+        "53300" => StoreError::ConnectionLimit { detail },
         "25006" => StoreError::ReadOnly,
         "53100" => StoreError::DiskFull,
         "28000" | "28P01" | "3D000" | "57P01" | "57P02" | "57P03" => StoreError::Down { detail },
@@ -329,6 +380,7 @@ mod tests {
         starts("57P03", "the database system is starting up", "Down");
         starts("23505", "duplicate key", "Constraint");
         starts("53100", "could not extend file", "DiskFull");
+        starts("53300", "too many connections for role \"ada\"", "ConnectionLimit");
         starts("XX001", "invalid page in block", "Corrupt");
         starts("25006", "cannot execute INSERT in a read-only transaction", "ReadOnly");
         starts("42P01", "relation does not exist", "Other");
@@ -347,6 +399,9 @@ mod tests {
         check(StoreError::from(SourceId::new("").unwrap_err()), "usage");
         check(StoreError::NotInitialised, "not_initialised");
         check(StoreError::Busy, "busy");
+        check(StoreError::PoolExhausted, "busy");
+        check(StoreError::ConnectionLimit { detail: String::new() }, "busy");
+        check(StoreError::Files { detail: String::new() }, "unreachable");
         check(StoreError::DiskFull, "store");
     }
 
@@ -375,6 +430,9 @@ mod tests {
         let name = |code, text: &str| format!("{:?}", of_sqlite(code, text.to_owned()));
         assert_eq!(name(ErrorCode::DatabaseBusy, ""), "Busy");
         assert_eq!(name(ErrorCode::DiskFull, ""), "DiskFull");
+        for code in [ErrorCode::CannotOpen, ErrorCode::SystemIoFailure] {
+            assert_eq!(name(code, "disk I/O error"), "Files { detail: \"disk I/O error\" }");
+        }
         assert_eq!(name(ErrorCode::ReadOnly, ""), "ReadOnly");
         assert_eq!(
             name(ErrorCode::ConstraintViolation, "UNIQUE constraint failed: pages.slug"),

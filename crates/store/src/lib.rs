@@ -36,6 +36,7 @@ mod ops;
 mod plan;
 mod playbook;
 pub mod postgres;
+pub mod private;
 mod query_set;
 mod retrieval_log;
 mod row;
@@ -58,7 +59,7 @@ pub use job::{
 };
 pub use judging::{AnswerKind, ModelAnswer, Run, RunKind};
 pub use label::{Label, NewLabel};
-pub use location::{Location, LocationError, OpenMode};
+pub use location::{Location, LocationError, OpenMode, masked_url};
 pub use playbook::Playbook;
 pub use query_set::*;
 pub use retrieval_log::*;

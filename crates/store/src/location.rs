@@ -50,6 +50,17 @@ impl Location {
     }
 }
 
+/// A `database_url` as it may be shown: without a password, however that is written.
+pub fn masked_url(text: &str) -> String {
+    match Location::parse(text) {
+        Ok(Location::Postgres(url)) if crate::postgres::has_password(&url) => {
+            format!("{} (password not shown)", crate::postgres::address(&url))
+        }
+        Ok(_) => text.to_owned(),
+        Err(_) => "(not shown: not a database URL)".to_owned(),
+    }
+}
+
 /// Why a text does not name a database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
@@ -65,6 +76,12 @@ pub enum LocationError {
     /// A URL without its slashes.
     #[error("`{0}:` needs two slashes: {0}://user@host/database")]
     NotUrl(String),
+    /// The address of a server that lacks its scheme, or a password that no file's name holds.
+    #[error(
+        "this looks like the address of a server, not like a path: give postgres://user@host/database, or host=... \
+         user=... dbname=..."
+    )]
+    Address,
     /// It looks like a keyword string of PostgreSQL, and its first keyword is none.
     #[error(
         "`{0}=` is no keyword of a PostgreSQL address: give host=... dbname=..., or a path with an equals sign as ./PATH"
@@ -84,6 +101,11 @@ fn scheme(text: &str) -> Option<(String, &str)> {
 fn keywords_or_path(text: &str) -> Result<Location, LocationError> {
     if is_keyword_string(text) {
         return Ok(Location::Postgres(text.to_owned()));
+    }
+    // As the name of a file it would be shown, with its password.
+    let is_address = text.starts_with("//") && text.contains('@');
+    if is_address || text.to_ascii_lowercase().contains("password=") {
+        return Err(LocationError::Address);
     }
     let word = text.split_once('=').map(|(word, _)| word.trim());
     match word {
@@ -153,6 +175,33 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_shown_without_its_password_however_it_is_written() {
+        for url in [
+            "postgres://ada:s3cret@h/d",
+            "postgres://ada:s3%63ret@h/d",
+            "postgres://ada:s3cret%40x@h/d?sslmode=require",
+            "postgres://ada@h/d?password=s3cret",
+            "postgres://ada@h/d?sslmode=disable&password=s3cret",
+            "postgres://ada@h/d?pass%77ord=s3cret",
+            "POSTGRES://ada:s3cret@h/d",
+            "host=h user=ada password=s3cret dbname=d",
+            "password = 's3cret x' host=h user=ada",
+            "host=h user=ada password='s3cret\\'x'",
+            "postgres://ada:s3cret@h:port/d",
+            "postgres://ada@h/d?pasword=s3cret",
+            "mysql://ada:s3cret@h/d",
+            "//ada:s3cret@h/d",
+            "h password=s3cret",
+        ] {
+            let shown = masked_url(url);
+            assert!(!shown.contains("s3") && !shown.contains("cret"), "{url} is shown as {shown}");
+        }
+        for url in ["postgres://ada@h/d?sslmode=require", "host=h dbname=d", "/a/b.db"] {
+            assert_eq!(masked_url(url), url);
+        }
+    }
+
+    #[test]
     fn paths_are_sqlite() {
         for (text, path) in [
             ("/a/b.db", "/a/b.db"),
@@ -198,6 +247,8 @@ mod tests {
             " ",
             "sqlite:",
             "sqlite://",
+            "//ada:s3cret@h/d",
+            "db.example password=s3cret",
         ] {
             assert!(Location::parse(text).is_err(), "{text:?}");
         }

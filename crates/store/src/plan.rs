@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey};
 use gbrain_core::named;
-use gbrain_core::page::{DERIVE_VERSION, Page, PageKind, StoredPage};
+use gbrain_core::page::{DERIVE_VERSION, Page, PageKind, StoredPage, Visibility};
+use gbrain_core::request::Trust as Caller;
 
 use crate::types::*;
 
@@ -32,6 +33,8 @@ pub(crate) struct Current {
     pub derive_version: u32,
     pub chunks: u32,
     pub origin: Option<String>,
+    /// Who may see its last text, deleted or not.
+    pub visibility: Visibility,
 }
 
 /// What a change of the feed is.
@@ -92,6 +95,13 @@ pub(crate) struct DeletePlan {
     pub outcomes: Vec<DeleteOutcome>,
     pub deletions: Vec<NewDeletion>,
     pub changes: Vec<Change>,
+}
+
+impl Current {
+    /// Whether a caller may know that it is there.
+    pub(crate) fn is_known_to(&self, caller: Caller) -> bool {
+        caller == Caller::Trusted || self.visibility == Visibility::World
+    }
 }
 
 impl Ledger {
@@ -206,6 +216,7 @@ fn add_version<'a>(
         derive_version,
         chunks,
         origin: origin.map(str::to_owned),
+        visibility: page.visibility,
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) fn current(row: &dyn Columns) -> Result<Current> {
         derive_version: small(row, 6)?,
         chunks: small(row, 7)?,
         origin: row.opt_text(8)?,
+        visibility: name(row, 9, Visibility::from_name)?,
     })
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn digest(row: &dyn Columns) -> Result<PageDigest> {
         derive_version: small(row, 2)?,
         deleted: row.opt_int(3)?.is_some(),
         origin: row.opt_text(4)?,
+        at: PageVersion { id: PageId(row.int(5)?), version: small(row, 6)? },
     })
 }
 

@@ -361,7 +361,7 @@ const OF_VERSION: &[(&str, Col)] = &[("page_id", Col::Int), ("version", Col::Int
 /// What is known of pages before a write.
 pub(crate) const CURRENT: Lookup = Lookup {
     columns: "t.page_id, t.version, t.generation, t.deleted_at, t.kind, t.content_hash, \
-         t.derive_version, t.chunk_count, t.origin",
+         t.derive_version, t.chunk_count, t.origin, t.visibility",
     from: "pages t",
     keys: OF_KEY,
     order: "",

@@ -8,6 +8,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
+use gbrain_core::request::Trust as Caller;
 use jiff::Timestamp;
 
 use crate::Result;
@@ -44,6 +45,10 @@ pub trait Store: Playbook + Send + Sync {
     /// The time by the database's clock, which is the same for everybody who works on it. Also the
     /// least that can be asked, to see whether it answers.
     fn clock(&self) -> Result<Timestamp>;
+
+    /// The database role, if row-level security does not hold it: a superuser, or one with `BYPASSRLS`. An SQLite file
+    /// has no roles.
+    fn role_without_row_security(&self) -> Result<Option<String>>;
 
     /// All workspaces, by name.
     fn workspaces(&self) -> Result<Vec<Workspace>>;
@@ -94,6 +99,18 @@ pub trait Store: Playbook + Send + Sync {
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        self.write_pages_by(Caller::Trusted, ws, writes, now)
+    }
+
+    /// [`Store::write_pages`] by a caller. For an untrusted one a page whose last text is private, deleted or not, is
+    /// [`Hidden`](crate::StoreError::Hidden), as of the transaction that writes, and nothing is written.
+    fn write_pages_by(
+        &self,
+        writer: Caller,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        now: Timestamp,
     ) -> Result<Vec<WriteOutcome>>;
 
     /// Deletes pages, all or none; outcomes in the order of `keys`. Their history stays.
@@ -102,11 +119,39 @@ pub trait Store: Playbook + Send + Sync {
         ws: &WorkspaceId,
         keys: &[PageKey],
         now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>> {
+        self.delete_pages_by(Caller::Trusted, ws, keys, now)
+    }
+
+    /// [`Store::delete_pages`] by a caller. For an untrusted one a page whose last text is private, as of the
+    /// transaction that deletes, is [`Unknown`](DeleteOutcome::Unknown).
+    fn delete_pages_by(
+        &self,
+        writer: Caller,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        now: Timestamp,
     ) -> Result<Vec<DeleteOutcome>>;
 
     /// Brings back the last text of a deleted page. A live page is left alone.
-    fn restore_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp)
-    -> Result<WriteOutcome>;
+    fn restore_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        now: Timestamp,
+    ) -> Result<WriteOutcome> {
+        self.restore_page_by(Caller::Trusted, ws, key, now)
+    }
+
+    /// [`Store::restore_page`] by a caller. For an untrusted one a page whose last text is private, as of the
+    /// transaction that restores, is [`NotFound`](crate::StoreError::NotFound).
+    fn restore_page_by(
+        &self,
+        writer: Caller,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        now: Timestamp,
+    ) -> Result<WriteOutcome>;
 
     /// Erases a page from every generation, as if it had never been written: its versions go, and
     /// roots and counts of the feed are set right. Only its number stays, for readers to drop. Records that name it
@@ -151,6 +196,10 @@ pub trait Store: Playbook + Send + Sync {
 
     /// The bare text of versions, in the order asked for; for snippets.
     fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>>;
+
+    /// Puts the text of a version back as it was written, over bytes that the disk damaged; whether there is such a
+    /// version with a text of this length. Nothing else changes: the caller knows the text by its hash.
+    fn repair_text(&self, ws: &WorkspaceId, at: PageVersion, text: &str) -> Result<bool>;
 
     /// All versions of a page, oldest first; empty for an unknown page.
     fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>>;
@@ -350,6 +399,18 @@ pub trait Store: Playbook + Send + Sync {
     /// read it before writing again.
     fn write_pages_in_job(
         &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        step: &JobStep<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        self.write_pages_in_job_by(Caller::Trusted, ws, writes, step, now)
+    }
+
+    /// [`Store::write_pages_in_job`] for a caller, as [`Store::write_pages_by`] writes.
+    fn write_pages_in_job_by(
+        &self,
+        writer: Caller,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         step: &JobStep<'_>,

@@ -213,6 +213,8 @@ pub struct PageDigest {
     pub deleted: bool,
     /// The file it was imported from.
     pub origin: Option<String>,
+    /// Its current version.
+    pub at: PageVersion,
 }
 
 /// What made a version.

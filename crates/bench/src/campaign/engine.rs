@@ -30,6 +30,8 @@ pub enum Engines {
 pub struct Database {
     server: String,
     name: String,
+    /// The role that connects; the server's own if none.
+    role: Option<String>,
 }
 
 impl Engine {
@@ -63,13 +65,38 @@ impl Database {
         };
         let name = format!("c_{:016x}", fastrand::u64(..));
         connect(&server)?.batch_execute(&format!("CREATE DATABASE {name}"))?;
-        Ok(Self { server, name })
+        Ok(Self { server, name, role: None })
+    }
+
+    /// Makes a database on this server, owned by a role of its own that is no superuser: what a product
+    /// should connect as.
+    pub fn create_with_role(server: &str) -> Result<Self> {
+        let name = format!("c_{:016x}", fastrand::u64(..));
+        let role = format!("r_{name}");
+        let mut client = connect(server)?;
+        client.batch_execute(&format!("CREATE ROLE {role} LOGIN"))?;
+        client.batch_execute(&format!("CREATE DATABASE {name} OWNER {role}"))?;
+        Ok(Self { server: server.to_owned(), name, role: Some(role) })
+    }
+
+    /// A database with the same rows, of the same owner. Nobody may be connected to this one.
+    pub fn copy(&self) -> Result<Self> {
+        let name = format!("c_{:016x}", fastrand::u64(..));
+        let owner = self.role.as_ref().map(|role| format!(" OWNER {role}")).unwrap_or_default();
+        let sql = format!("CREATE DATABASE {name} TEMPLATE {}{owner}", self.name);
+        connect(&self.server)?.batch_execute(&sql)?;
+        Ok(Self { server: self.server.clone(), name, role: self.role.clone() })
     }
 
     /// Its address, as a keyword string.
     pub fn url(&self) -> String {
-        let others = self.server.split(' ').filter(|setting| !setting.starts_with("dbname="));
-        let mut settings: Vec<String> = others.map(str::to_owned).collect();
+        let is_kept = |setting: &&str| {
+            !setting.starts_with("dbname=")
+                && !(self.role.is_some() && setting.starts_with("user="))
+        };
+        let mut settings: Vec<String> =
+            self.server.split(' ').filter(is_kept).map(str::to_owned).collect();
+        settings.extend(self.role.as_ref().map(|role| format!("user={role}")));
         settings.push(format!("dbname={}", self.name));
         settings.join(" ")
     }

@@ -1,21 +1,38 @@
-//! `campaign fuzz`: mutated pages and files and hostile queries through the library.
+//! `campaign fuzz`: mutated input through every parser of external input, in the library and in the
+//! program.
 //!
-//! A panic, a broken promise or a case that takes too long is a finding. Case `n` of a seed is always
-//! the same input, so a finding is repeated with `--seed S --case N` (and the same `--only` and test
-//! data); its input is kept in a file too. What ends the whole process (an overflowing stack) is told
-//! by the case's number in the file `case`, which is written before a case begins; what never ends
-//! is told and given up.
+//! A panic, a broken promise, a case that takes too much processor time or memory is a finding. Case
+//! `n` of a seed is always the same input, so a finding is repeated with `--seed S --case N` (and the
+//! same `--only` and test data); its input is kept in a file too, and `--file` runs one file. What
+//! ends the whole process (an overflowing stack) is told by the case's number in the file `case`,
+//! which is written before a case begins; what never ends is told and given up.
+//!
+//! The files below `crates/bench/fuzz/TARGET` are what inputs are made from, and those that once
+//! found something; tests run each of them through its target.
 //!
 //! Deliberately absent: coverage. This is a cheap hunt that needs no instrumented build.
 
 mod baselines;
+mod corpus;
+mod datasets;
+mod files;
+mod flags;
 mod gigabyte;
+mod index_files;
 mod input;
 mod judgements;
+mod memory;
+mod models;
 mod mutate;
 mod parser;
+mod peer;
+mod program;
 mod promises;
+mod prompts;
+mod remote;
 mod reports;
+mod settings;
+mod targets;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,14 +47,23 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use fastrand::Rng;
 
-use input::{Input, Seeds};
-pub use parser::Parser as FileParser;
-use promises::Brains;
+use gbrain_brain::cpu::thread_cpu_time;
 
+use input::{Input, Seeds};
+use memory::Memory;
+pub use parser::Parser as FileParser;
+use promises::Tools;
+
+use super::process::built_program;
 use super::{exit, say, seed};
 
-/// Inputs have at most a few hundred kilobytes: what takes longer is not linear.
+/// Processor time of one case. Inputs have at most a few hundred kilobytes: what takes longer is not
+/// linear. It is no time of the clock, so that a busy machine finds nothing.
 const TOO_LONG: Duration = Duration::from_secs(5);
+/// Memory that one case may take beside what was there before.
+const TOO_MUCH: u64 = 256 << 20;
+/// With how many seeds a file of the corpus is tried: some checks draw what they do.
+const DRAWS: u64 = 4;
 /// What takes this long is not waited for.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
@@ -57,10 +83,21 @@ pub struct FuzzArgs {
     /// Only this case.
     #[arg(long)]
     case: Option<u64>,
-    /// Only files of this reader: captures, publish, replay, qrels, beir, run, measures, audit or
-    /// report.
+    /// Only this target, as the table in docs/campaigns.md names it.
     #[arg(long)]
     only: Option<String>,
+    /// Only this file, through the target that `--only` names.
+    #[arg(long, requires = "only")]
+    file: Option<PathBuf>,
+    /// Instead of hunting, every file of the corpus through its target.
+    #[arg(long, conflicts_with_all = ["only", "case"])]
+    corpus: bool,
+    /// Only targets in the library: no program is built or started.
+    #[arg(long)]
+    library: bool,
+    /// The program to run [default: built from these sources].
+    #[arg(long)]
+    program: Option<PathBuf>,
     /// Where findings are kept [default: a new temporary directory].
     #[arg(long)]
     findings: Option<PathBuf>,
@@ -80,8 +117,10 @@ pub struct Fuzz {
     pub to: u64,
     /// When to end at the latest.
     pub time: Duration,
-    /// Only files of this reader.
+    /// Only this target.
     pub only: Option<FileParser>,
+    /// The program; without one only the library is tried.
+    pub program: Option<PathBuf>,
     /// Where real files are, if there are some.
     pub data: Option<PathBuf>,
     /// Where findings are kept.
@@ -93,8 +132,10 @@ pub struct Fuzz {
 pub struct Report {
     /// How many of each kind.
     pub cases: BTreeMap<&'static str, u64>,
-    /// The slowest case and its number.
+    /// The processor time of the slowest case and its number.
     pub slowest: (Duration, u64),
+    /// The bytes of the case that took most memory and its number.
+    pub largest: (u64, u64),
     /// What was found.
     pub findings: Vec<String>,
 }
@@ -114,16 +155,37 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
     let time = Duration::from_secs(args.minutes.map_or(args.seconds, |minutes| 60 * minutes));
     let only = args.only.as_deref().map(reader).transpose()?;
     let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
-    let report = fuzz(&Fuzz { seed, from, to, time, only, data, findings })?;
+    let wants_program = only.map_or(!args.library, FileParser::is_of_program);
+    let program = match &args.program {
+        _ if !wants_program => None,
+        Some(program) => Some(program.clone()),
+        None => Some(built_program()?),
+    };
+    let report = match (&args.file, only) {
+        (Some(file), Some(parser)) => {
+            try_files(vec![(parser, file.clone())], program.as_deref(), &findings)?
+        }
+        _ if args.corpus => {
+            let mut report = replay_corpus(None, &findings)?;
+            if program.is_some() {
+                report.add(replay_corpus(program.as_deref(), &findings)?);
+            }
+            report
+        }
+        _ => fuzz(&Fuzz { seed, from, to, time, only, program, data, findings })?,
+    };
     for (name, count) in &report.cases {
         say(format!("  {count:>9} {name}"));
     }
     say(format!(
-        "{} cases in at most {} s, the slowest case {} took {} ms, {} findings",
+        "{} cases in at most {} s, the slowest case {} took {} ms, the largest case {} took {} MiB, \
+         {} findings",
         report.cases.values().sum::<u64>(),
         time.as_secs(),
         report.slowest.1,
         report.slowest.0.as_millis(),
+        report.largest.1,
+        report.largest.0 >> 20,
         report.findings.len()
     ));
     for finding in report.findings.iter().take(20) {
@@ -133,14 +195,49 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
 }
 
 fn reader(name: &str) -> Result<FileParser> {
-    FileParser::from_name(name).with_context(|| format!("there is no reader `{name}`"))
+    let names: Vec<&str> = FileParser::ALL.iter().map(|parser| parser.name()).collect();
+    FileParser::from_name(name)
+        .with_context(|| format!("there is no target `{name}`: {}", names.join(", ")))
+}
+
+/// Tries every file of the corpus through its target, of the library or of the program.
+pub fn replay_corpus(program: Option<&Path>, findings: &Path) -> Result<Report> {
+    let is_tried = |parser: &&FileParser| parser.is_of_program() == program.is_some();
+    let mut files = Vec::new();
+    for parser in FileParser::ALL.iter().filter(is_tried) {
+        files.extend(corpus::paths(parser.name())?.into_iter().map(|path| (*parser, path)));
+    }
+    try_files(files, program, findings)
+}
+
+fn try_files(
+    files: Vec<(FileParser, PathBuf)>,
+    program: Option<&Path>,
+    findings: &Path,
+) -> Result<Report> {
+    std::fs::create_dir_all(findings)?;
+    let tools = Tools::new(program)?;
+    let mut report = Report::default();
+    for (at, (parser, path)) in files.into_iter().enumerate() {
+        let bytes = std::fs::read(&path)?;
+        // The program draws nothing.
+        for seed in 0..if parser.is_of_program() { 1 } else { DRAWS } {
+            let input = Input::File { parser, bytes: bytes.clone(), seed };
+            let found = report.findings.len();
+            report.try_case(at as u64, &input, &tools, findings)?;
+            if let Some(finding) = report.findings.get_mut(found) {
+                finding.push_str(&format!("; it is {}", path.display()));
+            }
+        }
+    }
+    Ok(report)
 }
 
 /// Tries cases until time or cases run out.
 pub fn fuzz(fuzz: &Fuzz) -> Result<Report> {
     std::fs::create_dir_all(&fuzz.findings)?;
     let seeds = Seeds::new(fuzz.data.as_deref())?;
-    let brains = Brains::new()?;
+    let tools = Tools::new(fuzz.program.as_deref())?;
     let now = File::create(fuzz.findings.join("case"))?;
     let mut report = Report::default();
     let (begun, cases) = channel();
@@ -157,8 +254,8 @@ pub fn fuzz(fuzz: &Fuzz) -> Result<Report> {
         let _ = begun.send(case);
         let mut rng =
             Rng::with_seed(fuzz.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(case));
-        let input = seeds.input(fuzz.only, &mut rng);
-        report.try_case(case, &input, &brains, &fuzz.findings)?;
+        let input = seeds.input(fuzz.only, fuzz.program.is_some(), &mut rng);
+        report.try_case(case, &input, &tools, &fuzz.findings)?;
     }
     Ok(report)
 }
@@ -179,15 +276,26 @@ fn watch(cases: &Receiver<u64>) {
 }
 
 impl Report {
-    fn try_case(&mut self, case: u64, input: &Input, brains: &Brains, dir: &Path) -> Result<()> {
+    fn add(&mut self, other: Self) {
+        let Self { cases, slowest, largest, findings } = other;
+        self.cases.extend(cases);
+        self.slowest = self.slowest.max(slowest);
+        self.largest = self.largest.max(largest);
+        self.findings.extend(findings);
+    }
+
+    fn try_case(&mut self, case: u64, input: &Input, tools: &Tools, dir: &Path) -> Result<()> {
         *self.cases.entry(input.name()).or_default() += 1;
-        let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| promises::check(input, brains)));
-        let took = start.elapsed();
+        let (start, memory) = (thread_cpu_time().unwrap_or_default(), Memory::now());
+        let outcome = catch_unwind(AssertUnwindSafe(|| promises::check(input, tools)));
+        let took = thread_cpu_time().unwrap_or_default().saturating_sub(start);
+        let grown = memory.grown();
         self.slowest = self.slowest.max((took, case));
+        self.largest = self.largest.max((grown, case));
         let finding = match outcome {
-            Ok(Ok(())) if took < TOO_LONG => return Ok(()),
-            Ok(Ok(())) => format!("took {} ms", took.as_millis()),
+            Ok(Ok(())) if took >= TOO_LONG => format!("took {} ms", took.as_millis()),
+            Ok(Ok(())) if grown >= TOO_MUCH => format!("took {} MiB", grown >> 20),
+            Ok(Ok(())) => return Ok(()),
             Ok(Err(broken)) => broken,
             Err(panic) => format!("panicked: {}", panic_text(panic.as_ref())),
         };
@@ -214,11 +322,44 @@ mod tests {
     #[test]
     fn a_short_hunt_finds_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let (time, findings) = (Duration::from_secs(60), dir.path().to_owned());
-        let fuzz = &Fuzz { seed: 7, from: 0, to: 600, time, only: None, data: None, findings };
+        let (time, findings) = (Duration::from_secs(600), dir.path().to_owned());
+        let fuzz = &Fuzz {
+            seed: 7,
+            from: 0,
+            to: 900,
+            time,
+            only: None,
+            program: None,
+            data: None,
+            findings,
+        };
         let report = super::fuzz(fuzz).unwrap();
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
-        assert_eq!(report.cases.len(), 2 + FileParser::ALL.len(), "{report:?}");
-        assert!(report.cases.values().all(|count| *count > 10), "{report:?}");
+        let of_library = FileParser::ALL.iter().filter(|parser| !parser.is_of_program());
+        assert_eq!(report.cases.len(), 2 + of_library.count(), "{report:?}");
+        assert!(report.cases.values().all(|count| *count > 5), "{report:?}");
+    }
+
+    #[test]
+    fn every_file_of_the_corpus_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let report = replay_corpus(None, dir.path()).unwrap();
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        for parser in FileParser::ALL {
+            let has_files = !corpus::paths(parser.name()).unwrap().is_empty();
+            assert!(has_files || parser.has_own_seeds(), "{} has no corpus", parser.name());
+        }
+    }
+
+    #[test]
+    fn what_does_not_hold_is_a_finding_with_its_input() {
+        let dir = tempfile::tempdir().unwrap();
+        let tools = Tools::new(None).unwrap();
+        let mut report = Report::default();
+        let input = Input::File { parser: FileParser::Http, bytes: b"GET".to_vec(), seed: 0 };
+        report.try_case(3, &input, &tools, dir.path()).unwrap();
+        assert_eq!(report.findings.len(), 1);
+        assert!(report.findings[0].starts_with("case 3 (http): there is no program"));
+        assert_eq!(std::fs::read(dir.path().join("case-3")).unwrap(), b"GET");
     }
 }

@@ -11,6 +11,7 @@ pub mod api;
 pub mod budget;
 pub mod contradictions;
 pub mod engine;
+pub mod faults;
 pub mod fuzz;
 pub mod ground;
 pub mod identity;
@@ -20,6 +21,7 @@ pub mod latency;
 pub mod ledger;
 pub mod lies;
 pub mod load;
+pub mod noninterference;
 pub mod process;
 pub mod purge;
 pub mod replay;
@@ -40,13 +42,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-const NAMES: &str = "kill, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
+const NAMES: &str = "kill, faults, noninterference, load, fuzz, replay, serve, workers, api, kick, resume, budget, \
      contradictions, schedule, alerts, triage, latency, lies, statistics, purge";
 
 /// Runs the campaign called `name`.
 pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     match name {
         "kill" => kill::run(&parse(name, args)?),
+        "faults" => faults::run(&parse(name, args)?),
+        "noninterference" => noninterference::run(&parse(name, args)?),
         "load" => load::run(&parse(name, args)?),
         "fuzz" => fuzz::run(&parse(name, args)?),
         "replay" => replay::run(&parse(name, args)?),

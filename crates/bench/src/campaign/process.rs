@@ -75,11 +75,33 @@ impl Gbrain {
             Engine::Sqlite => None,
             Engine::Postgres => Some(Database::create()?),
         };
+        Self::new_in(program, &std::env::temp_dir(), database)
+    }
+
+    /// A home in this directory, on SQLite or on this database.
+    pub fn new_in(program: &Path, parent: &Path, database: Option<Database>) -> Result<Self> {
         // As `gbrain init` makes it, or `doctor` would complain.
         let private = Permissions::from_mode(0o700);
-        let home =
-            tempfile::Builder::new().prefix("gbrain-home-").permissions(private).tempdir()?;
+        let mut builder = tempfile::Builder::new();
+        let home = builder.prefix("gbrain-home-").permissions(private).tempdir_in(parent)?;
         Ok(Self { program: program.to_owned(), home, database })
+    }
+
+    /// A brain of its own with everything that this one has. No process may be at work on this one.
+    pub fn copy(&self) -> Result<Self> {
+        let database = self.database.as_ref().map(Database::copy).transpose()?;
+        let copy = Self::new_in(&self.program, &std::env::temp_dir(), database)?;
+        for entry in walkdir::WalkDir::new(self.home()).min_depth(1) {
+            let entry = entry?;
+            let target = copy.home().join(entry.path().strip_prefix(self.home())?);
+            if entry.file_type().is_dir() {
+                std::fs::create_dir(&target)?;
+                std::fs::set_permissions(&target, entry.metadata()?.permissions())?;
+            } else {
+                std::fs::copy(entry.path(), &target)?;
+            }
+        }
+        Ok(copy)
     }
 
     /// The directory that holds the brain.
@@ -218,13 +240,16 @@ impl Running {
 
     /// Sends a signal, by its name.
     pub fn signal(&self, name: &str) -> Result<()> {
-        let pid = self.pid().to_string();
-        let mut kill = Command::new("/bin/sh");
-        kill.args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, &pid]);
-        if !kill.status()?.success() {
-            bail!("process {pid} can't be sent {name}");
-        }
-        Ok(())
+        signal(self.pid(), name)
+    }
+
+    /// Everything it has written to stderr so far.
+    pub fn log(&self) -> Result<String> {
+        let mut bytes = vec![0; usize::try_from(self.stderr.metadata()?.len())?];
+        // Read in place: the offset is the child's too.
+        let length = self.stderr.read_at(&mut bytes, 0)?;
+        bytes.truncate(length);
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Sends SIGKILL now, waits until the process is gone, and tells what it said until then.
@@ -275,6 +300,16 @@ impl Running {
         let [stdout, stderr] = texts;
         Ok(Output { code, stdout, stderr, took })
     }
+}
+
+/// Sends a signal to a process, by its name.
+pub fn signal(pid: u32, name: &str) -> Result<()> {
+    let mut kill = Command::new("/bin/sh");
+    kill.args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, &pid.to_string()]);
+    if !kill.status()?.success() {
+        bail!("process {pid} can't be sent {name}");
+    }
+    Ok(())
 }
 
 impl Drop for Running {

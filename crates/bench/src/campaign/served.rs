@@ -32,9 +32,24 @@ impl Served {
         self.address
     }
 
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
     /// A new connection to it.
     pub fn connect(&self) -> Result<Caller> {
         Caller::connect(self.address).context("the server does not take connections")
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// Everything it has logged so far.
+    pub fn log(&self) -> Result<String> {
+        self.running.log()
     }
 
     /// What the machine says of it.

@@ -4,13 +4,12 @@
 //! One line a failure, in a file per ISO week, appended in one write so that processes do not
 //! interleave. Failing to write it is not a reason to fail: nobody is left to tell.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::capture::{CaptureFailure, FailureReason};
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::Store;
+use gbrain_store::{Store, private};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -32,9 +31,9 @@ impl AuditLog {
     pub(super) fn append(&self, ws: &WorkspaceId, failures: &[CaptureFailure]) -> bool {
         let Some(first) = failures.first() else { return true };
         let lines: String = failures.iter().map(|failure| line(ws, failure)).collect();
-        let _ = std::fs::create_dir_all(&self.dir);
+        let _ = private::create_dir(&self.dir);
         let path = self.dir.join(file_name(first.at));
-        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = private::file().create(true).append(true).open(path);
         file.and_then(|mut file| file.write_all(lines.as_bytes())).is_ok()
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use gbrain_core::capture::{CapturePolicy, Observed, Scrubbing};
+use gbrain_core::clock::moment;
 use gbrain_core::format::Served;
 use gbrain_core::format::suite::{RETRIEVAL_BODY_VERSION, RerankedId, RetrievalBody};
 use gbrain_core::hash::Hash;
@@ -75,7 +76,7 @@ impl Traced {
         let least = request.settings.rerank_threshold;
         Self {
             request_id,
-            at: Timestamp::now(),
+            at: moment(std::time::SystemTime::now()),
             mode: ranking.mode.name(),
             timings: Timings::of_stages(laps, is_reranked),
             threshold: (is_reranked && least > 0.0).then_some(least),

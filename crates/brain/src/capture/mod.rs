@@ -14,6 +14,7 @@ mod budget;
 mod cache;
 mod log;
 mod pending;
+mod private;
 mod recorder;
 
 use std::cell::RefCell;
@@ -36,6 +37,7 @@ use log::{Traced, sights};
 
 pub use audit::AuditLog;
 pub use log::OWNER;
+pub use private::private_names;
 pub use recorder::{Drained, Recorder};
 
 /// How long a process waits at its end for captures that are not stored yet.
@@ -140,6 +142,7 @@ impl Door {
             candidates: if is_logged { Some(&look) } else { ask.candidates },
             progress: ask.progress,
             request_id: ask.request_id,
+            is_stopped: ask.is_stopped,
         };
         let cpu_started = thread_cpu_time();
         let (snapshot, mut answered) = self.answer_keeping(request, &watched)?;
@@ -162,6 +165,14 @@ impl Door {
 
     /// Answers a request from the cache or from the corpus, and keeps the corpus that was asked.
     fn answer_keeping(
+        &self,
+        request: &Request,
+        ask: &Ask<'_>,
+    ) -> Result<(Snapshot, Answered), BrainError> {
+        self.brain.unless_damaged(|| self.answer_once(request, ask))
+    }
+
+    fn answer_once(
         &self,
         request: &Request,
         ask: &Ask<'_>,

@@ -4,7 +4,7 @@
 //! captures, leaves the file behind without a lock: the next one finds in it how many captures were lost. It holds a
 //! number and a reason, never a query. Nothing is synced: the file survives the process, not a loss of power.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use gbrain_core::capture::{CaptureFailure, FailureReason};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
+use gbrain_store::private;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+use crate::atomic::remove_stale;
 
 const PREFIX: &str = "capture-pending-";
 /// A file that has no lock yet.
@@ -80,10 +83,10 @@ impl Drop for PendingFile {
 
 /// Under another name until it is locked: a file with our prefix and no lock is of a process that ended.
 fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
-    std::fs::create_dir_all(dir)?;
+    private::create_dir(dir)?;
     let (unlocked, path) =
         (dir.join(format!("{UNLOCKED}{PREFIX}{name}")), dir.join(format!("{PREFIX}{name}")));
-    let file = OpenOptions::new().create_new(true).write(true).open(&unlocked)?;
+    let file = private::file().create_new(true).write(true).open(&unlocked)?;
     let locked = file.try_lock().map_err(std::io::Error::from);
     let placed = locked.and_then(|()| std::fs::rename(&unlocked, &path));
     if let Err(error) = placed {
@@ -96,6 +99,8 @@ fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
 /// Captures that ended processes have lost, by workspace. `keep` puts them where they are not lost again; then their
 /// files go.
 pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
+    // A process that was killed before it locked its file had nothing pending.
+    remove_stale(dir, &format!("{UNLOCKED}{PREFIX}"), "");
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

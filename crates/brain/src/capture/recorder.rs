@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use gbrain_core::capture::{CaptureFailure, CaptureFields, CapturePolicy, FailureReason, Observed};
+use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_store::{CaptureFilter, NewRetrievalLog, StoreError};
 use jiff::{SignedDuration, Timestamp};
@@ -80,7 +81,7 @@ impl Recorder {
     pub(super) fn start(brain: Arc<Brain>, mut options: CaptureOptions) -> Self {
         options.policy = options.policy.map(|policy| policy.for_workspace(brain.workspace()));
         let (queue, items) = bounded(options.queue);
-        let name = event(Timestamp::now(), 0).short();
+        let name = event(moment(std::time::SystemTime::now()), 0).short();
         let pending = PendingFile::create(&options.audit.dir, brain.workspace(), &name);
         let keeper = Arc::new(Keeper {
             brain,
@@ -130,12 +131,12 @@ impl Recorder {
         if sample_rate >= 1.0 {
             return true;
         }
-        draw(Timestamp::now(), self.next()) < sample_rate
+        draw(moment(std::time::SystemTime::now()), self.next()) < sample_rate
     }
 
     /// Names a retrieval among those of all processes.
     pub(super) fn next_id(&self) -> String {
-        event(Timestamp::now(), self.next()).short()
+        event(moment(std::time::SystemTime::now()), self.next()).short()
     }
 
     fn next(&self) -> u64 {
@@ -265,7 +266,7 @@ impl Keeper {
         let (store, ws) = (self.brain.store(), self.brain.workspace());
         self.is_storing.store(true, Ordering::Release);
         self.write_pending();
-        let added = store.add_observed(ws, captures, logs, Timestamp::now());
+        let added = store.add_observed(ws, captures, logs, moment(std::time::SystemTime::now()));
         self.is_storing.store(false, Ordering::Release);
         added
     }
@@ -366,7 +367,7 @@ impl Keeper {
     }
 
     fn failures(&self, reason: FailureReason, times: u64, detail: &str) -> Vec<CaptureFailure> {
-        let at = Timestamp::now();
+        let at = moment(std::time::SystemTime::now());
         (0..times)
             .map(|n| CaptureFailure {
                 event_id: event(at, self.counters.failed.load(Ordering::Acquire) + n).short(),
@@ -387,7 +388,7 @@ impl Keeper {
     fn prune(&self) {
         let Some(days) = self.options.retention_days else { return };
         let kept = SignedDuration::from_hours(24 * i64::from(days));
-        let Ok(until) = Timestamp::now().checked_sub(kept) else { return };
+        let Ok(until) = moment(std::time::SystemTime::now()).checked_sub(kept) else { return };
         let filter = CaptureFilter { until: Some(until), ..CaptureFilter::default() };
         // A store that can't do it now is asked again by the next process.
         let (store, ws) = (self.brain.store(), self.brain.workspace());

@@ -43,6 +43,11 @@ const NO_ENDING: &str = "no ending";
 /// The kind of a device, a pipe or a socket.
 const SPECIAL: &str = "device, pipe or socket";
 
+/// Why a device, a pipe or a socket is not read: it has no content to compare with what is stored, and reading one may
+/// never end.
+pub(super) const NOT_A_FILE: &str =
+    "it is a device, a pipe or a socket, not a file; `gbrain put NAME` reads a page from stdin";
+
 /// Walks the paths. A path that does not exist is an error before anything is written.
 pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
     let mut collected = Collected::default();
@@ -54,7 +59,13 @@ pub(super) fn collect(paths: &[PathBuf]) -> Result<Collected, BrainError> {
             collected.roots.push(root);
         } else {
             let base = root.parent().map(Path::to_owned).unwrap_or_default();
-            collected.add(&base, &root, root.metadata().map_err(unreadable)?.len());
+            let metadata = root.metadata().map_err(unreadable)?;
+            if metadata.is_file() {
+                collected.add(&base, &root, metadata.len());
+            } else {
+                let reason = NOT_A_FILE.to_owned();
+                collected.failures.push(ImportFailure { path: root, reason });
+            }
         }
     }
     collected.jobs.sort_by(|a, b| a.path.cmp(&b.path));

@@ -10,6 +10,7 @@
 mod collect;
 mod destination;
 mod read;
+mod repair;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -196,8 +197,10 @@ impl Run<'_> {
                     }
                 }
             });
-            for (batch, outcomes) in batches.iter().zip(receiver) {
+            for (batch, mut outcomes) in batches.iter().zip(receiver) {
                 self.options.refuse_if_halted()?;
+                let digest_of = |job: &FileJob| self.digests.get(job.slug.as_str()).cloned();
+                repair::repair(self.brain, &self.options.source, batch, &mut outcomes, &digest_of)?;
                 self.write(batch, &outcomes, reached)?;
                 done += batch.len();
                 (self.progress)(ImportProgress::Done(done));
@@ -331,6 +334,10 @@ impl Reached {
         for outcome in outcomes {
             match outcome {
                 Outcome::Unchanged => next.summary.unchanged += 1,
+                Outcome::Repaired(told) => {
+                    next.summary.changed += 1;
+                    next.summary.warnings.push(told.clone());
+                }
                 Outcome::Failed(failure) => next.summary.failed.push(failure.clone()),
                 Outcome::Parsed(page) => {
                     written.next().into_iter().for_each(|of| next.summary.count(page, of.kind));

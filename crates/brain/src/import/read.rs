@@ -1,6 +1,8 @@
 //! Reading, hashing and parsing files on many threads; the results keep the order of the files.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
@@ -12,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::BrainError;
 
 use super::ImportFailure;
-use super::collect::FileJob;
+use super::collect::{FileJob, NOT_A_FILE};
 
 /// Files above this are refused before they are read.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -29,6 +31,8 @@ pub(super) struct Parsed {
 #[derive(Debug)]
 pub(super) enum Outcome {
     Unchanged,
+    /// Unchanged, and its stored text was put back; with what to tell of it.
+    Repaired(ImportFailure),
     Parsed(Box<Parsed>),
     Failed(ImportFailure),
 }
@@ -69,17 +73,19 @@ fn try_read(
     source: &SourceId,
     known: Option<&PageDigest>,
 ) -> Result<Option<Parsed>, String> {
-    if job.bytes > MAX_FILE_BYTES {
-        return Err(format!(
-            "{} MiB is more than the {} MiB a page may have",
-            job.bytes >> 20,
-            MAX_FILE_BYTES >> 20
-        ));
-    }
-    let bytes = std::fs::read(&job.path).map_err(|error| error.to_string())?;
+    let bytes = read_file(job)?;
     if known.is_some_and(|digest| is_current(digest, Hash::of(&bytes))) {
         return Ok(None);
     }
+    parsed(job, source, bytes).map(Some)
+}
+
+/// A file as a page, whatever the store knows of it.
+pub(super) fn parse_file(job: &FileJob, source: &SourceId) -> Result<Parsed, String> {
+    parsed(job, source, read_file(job)?)
+}
+
+fn parsed(job: &FileJob, source: &SourceId, bytes: Vec<u8>) -> Result<Parsed, String> {
     let content = String::from_utf8(bytes)
         .map_err(|error| format!("not valid UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
     let file_name = job.path.file_name().and_then(|name| name.to_str());
@@ -87,7 +93,42 @@ fn try_read(
     let input = PageInput { key, file_name, content: &content, format: job.format };
     let page = parse(input).map_err(|error| error.to_string())?;
     let origin = job.path.to_string_lossy().into_owned();
-    Ok(Some(Parsed { path: job.path.clone(), origin, page }))
+    Ok(Parsed { path: job.path.clone(), origin, page })
+}
+
+/// The bytes of a file. What became a pipe since it was found is not waited for, and one that has grown past the limit
+/// is not read to its end.
+fn read_file(job: &FileJob) -> Result<Vec<u8>, String> {
+    let too_large = |bytes: u64| {
+        let (bytes, limit) = (bytes >> 20, MAX_FILE_BYTES >> 20);
+        format!("{bytes} MiB is more than the {limit} MiB a page may have")
+    };
+    if job.bytes > MAX_FILE_BYTES {
+        return Err(too_large(job.bytes));
+    }
+    let told = |error: std::io::Error| error.to_string();
+    let file = open(&job.path).map_err(told)?;
+    if !file.metadata().map_err(told)?.is_file() {
+        return Err(NOT_A_FILE.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(job.bytes).unwrap_or(0));
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let no_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(no_waiting).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 fn is_current(digest: &PageDigest, hash: Hash) -> bool {

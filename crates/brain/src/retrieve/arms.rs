@@ -103,6 +103,7 @@ impl Retrieval<'_> {
     pub(super) fn run_arms(&self, watch: &mut Stopwatch) -> Result<ArmResults, BrainError> {
         let mut results = ArmResults::default();
         for planned in &self.plan.arms {
+            self.ask.check_stop()?;
             match planned.arm {
                 Arm::Words => results.words = self.find_words(&self.words)?,
                 Arm::Names => results.names = self.find_names()?,
@@ -172,7 +173,8 @@ impl Retrieval<'_> {
         if resolved.is_empty() {
             results.degraded.push(Degraded { stage: "graph", reason: NO_SEED });
         } else {
-            let mut graph = Graph::new(self.view, self.sources, self.request.filter.trust);
+            let trust = self.request.filter.trust;
+            let mut graph = Graph::new(self.view, self.sources, trust, self.ask.is_stopped);
             let reached = graph.walk(&question, &resolved, self.request)?;
             results.graph =
                 reached.into_iter().filter(|reached| reached.entry.passes(&self.filter)).collect();

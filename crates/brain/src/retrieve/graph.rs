@@ -39,13 +39,24 @@ pub(crate) struct Graph<'a> {
     sources: &'a [Source],
     trust: Trust,
     resolved: FxHashMap<(String, SourceId), Option<Arc<PageEntry>>>,
+    /// Whether nobody waits for the walk any more: a page may have very many edges.
+    is_stopped: &'a dyn Fn() -> bool,
 }
 
 type Reaches = BTreeMap<PageKey, Reached>;
 
 impl<'a> Graph<'a> {
-    pub(crate) fn new(view: &'a dyn View, sources: &'a [Source], trust: Trust) -> Self {
-        Self { view, sources, trust, resolved: FxHashMap::default() }
+    pub(crate) fn new(
+        view: &'a dyn View,
+        sources: &'a [Source],
+        trust: Trust,
+        is_stopped: &'a dyn Fn() -> bool,
+    ) -> Self {
+        Self { view, sources, trust, resolved: FxHashMap::default(), is_stopped }
+    }
+
+    fn check_stop(&self) -> Result<(), BrainError> {
+        if (self.is_stopped)() { Err(BrainError::Halted) } else { Ok(()) }
     }
 
     /// The pages that answer a question, best first.
@@ -122,6 +133,7 @@ impl<'a> Graph<'a> {
     pub(crate) fn edges_of(&mut self, entry: &PageEntry) -> Result<Vec<FoundEdge>, BrainError> {
         let mut edges: BTreeMap<(LinkType, PageKey, PageKey), FoundEdge> = BTreeMap::new();
         for stated in self.view.links_of(entry.id, self.trust)? {
+            self.check_stop()?;
             if let Some(other) = self.resolve(&stated.link.target, &entry.key.source)?
                 && other.id != entry.id
             {
@@ -130,6 +142,7 @@ impl<'a> Graph<'a> {
         }
         for (_, name) in entry.names() {
             for stated in self.view.links_to(&name, self.trust)? {
+                self.check_stop()?;
                 if let Some(owner) = self.owner_of(&stated, entry.id)? {
                     keep_stronger(&mut edges, found(entry, &owner, &owner, &stated));
                 }
@@ -188,6 +201,7 @@ impl<'a> Graph<'a> {
     pub(crate) fn unresolved(&mut self, entry: &PageEntry) -> Result<Vec<String>, BrainError> {
         let mut targets = Vec::new();
         for stated in self.view.links_of(entry.id, self.trust)? {
+            self.check_stop()?;
             if self.resolve(&stated.link.target, &entry.key.source)?.is_none() {
                 targets.push(stated.link.target);
             }

@@ -95,6 +95,7 @@ impl Retrieval<'_> {
                 outcome.dropped.push((candidate.page, Dropped::BeyondLimit));
                 continue;
             }
+            self.ask.check_stop()?;
             let first = self.first_passage(candidate, found)?;
             let known = self.same_as(&seen, candidate, first.as_ref());
             if let Some(original) = known {

@@ -64,6 +64,15 @@ pub struct Ask<'a> {
     pub progress: &'a dyn Fn(i64, i64),
     /// What names the request in logs; made up if nobody says.
     pub request_id: Option<&'a str>,
+    /// Whether nobody waits for the answer any more: asked between steps, and ends the retrieval.
+    pub is_stopped: &'a dyn Fn() -> bool,
+}
+
+impl Ask<'_> {
+    /// An error when nobody waits for the answer.
+    pub(crate) fn check_stop(&self) -> Result<(), BrainError> {
+        if (self.is_stopped)() { Err(BrainError::Halted) } else { Ok(()) }
+    }
 }
 
 impl Default for Ask<'_> {
@@ -77,6 +86,7 @@ impl Default for Ask<'_> {
             candidates: None,
             progress: &|_, _| (),
             request_id: None,
+            is_stopped: &|| false,
         }
     }
 }
@@ -96,8 +106,21 @@ impl Brain {
     /// Answers a request. Not captured: callers ask through [`Door`](crate::capture::Door),
     /// measurements ask here.
     pub fn answer(&self, request: &Request, ask: &Ask<'_>) -> Result<Answered, BrainError> {
-        let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
-        snapshot.answer_timed(request, ask, watch)
+        self.unless_damaged(|| {
+            let Prepared { request, snapshot, watch } = self.prepare(request, ask)?;
+            snapshot.answer_timed(request, ask, watch)
+        })
+    }
+
+    /// Tries again where the files of the corpus turned out to be damaged: then another is taken.
+    pub(crate) fn unless_damaged<T>(
+        &self,
+        answer: impl Fn() -> Result<T, BrainError>,
+    ) -> Result<T, BrainError> {
+        match answer() {
+            Err(BrainError::Index(IndexError::Corrupt { .. })) => answer(),
+            answered => answered,
+        }
     }
 
     /// Everything that an answer depends on, before anything is searched.
@@ -108,7 +131,11 @@ impl Brain {
     ) -> Result<Prepared<'r>, BrainError> {
         let mut watch = Stopwatch::start();
         let request = watch.expanded(request, ask);
-        let snapshot = self.snapshot(ask.progress)?;
+        ask.check_stop()?;
+        let snapshot = self.snapshot(&|done, total| {
+            (ask.progress)(done, total);
+            ask.check_stop()
+        })?;
         watch.lap("freshness");
         Ok(Prepared { request, snapshot, watch })
     }
@@ -301,10 +328,12 @@ impl<'a> Retrieval<'a> {
     fn attempt(&self, watch: &mut Stopwatch) -> Result<Ranking, BrainError> {
         let mut found = self.run_arms(watch)?;
         let mut candidates = self.pool(&found)?;
+        self.ask.check_stop()?;
         self.complete_vectors(&mut candidates, &found)?;
         watch.lap("pool");
         self.score(&mut candidates)?;
         watch.lap("rank");
+        self.ask.check_stop()?;
         self.rerank(&mut candidates, &mut found)?;
         watch.lap("rerank");
         if let Some(look) = self.ask.candidates {

@@ -30,6 +30,7 @@ impl Retrieval<'_> {
         let has_words = self.ask.explain || self.ask.why_not.is_some();
         let mut pool = Pool { has_words, ..Pool::default() };
         for (at, words) in found.words.iter().enumerate() {
+            self.ask.check_stop()?;
             let entry = self.view.entry(words.page, self.request.filter.trust)?;
             let Some(entry) = entry else { continue };
             let candidate = pool.of(&entry);
@@ -93,6 +94,7 @@ impl Retrieval<'_> {
         // So that the first of few are the first of more.
         let limit = self.request.limit.max(COUNTED);
         for candidate in candidates.iter_mut().take(limit.saturating_add(limit.div_ceil(2))) {
+            self.ask.check_stop()?;
             let slug = self.view.backlinks(&name_key(candidate.key.slug.as_str()), trust)?;
             let title = self.view.backlinks(&name_key(&candidate.title), trust)?;
             candidate.backlinks = u32::try_from(slug + title).unwrap_or(u32::MAX - 1);

@@ -41,6 +41,7 @@ impl Retrieval<'_> {
     pub(super) fn find_variants(&self) -> Result<Vec<Varied>, BrainError> {
         let mut all = Vec::new();
         for (at, subject) in self.plan.variants.iter().enumerate() {
+            self.ask.check_stop()?;
             let words = WordsQuery { terms: QueryTerms::of(subject), ..self.words.clone() };
             let vector_query = self.vector_queries.get(at + 1).cloned().flatten();
             if words.terms.is_empty() && vector_query.is_none() {

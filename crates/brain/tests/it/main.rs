@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails has failed the test")]
 
+mod behind;
 mod cache;
 mod expand;
+mod import;
 mod remote;
 mod rerank;
+mod stopping;
 
 use std::sync::Arc;
 

@@ -53,7 +53,7 @@ pub(crate) struct AutopilotArgs {
 
 /// Looks until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, CliError> {
-    args.log.start(&context.home)?;
+    args.log.start(&context.home, context.terminal)?;
     let store: Arc<dyn Store> = context.store()?.into();
     let lease = Duration::from_secs(args.lease.into());
     let autopilot = autopilot(context, store, models(&context.home)?, lease, args.interval)?;

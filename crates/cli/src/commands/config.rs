@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::asking::{PRICES, desk};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
-use crate::home::FILE_KEYS;
+use crate::home::{DATABASE_URL, FILE_KEYS, shown_value};
 use crate::terminal::table;
 
 /// Arguments of `config`.
@@ -161,7 +161,10 @@ fn refuse_file_key(context: &Context<'_>, key: &str, value: &str) -> Result<(), 
     if !FILE_KEYS.contains(&key) {
         return Ok(());
     }
-    let value: Value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    let value: Value = match key {
+        DATABASE_URL => "<URL>".into(),
+        _ => serde_json::from_str(value).unwrap_or_else(|_| value.into()),
+    };
     let line = match key.split_once('.') {
         Some((outer, inner)) => format!("\"{outer}\": {{ \"{inner}\": {value} }}"),
         None => format!("\"{key}\": {value}"),
@@ -195,7 +198,7 @@ fn say(context: &Context<'_>, key: &str, value: Option<&str>) {
 
 fn get(context: &Context<'_>, key: &str) -> Result<(), CliError> {
     if FILE_KEYS.contains(&key) {
-        let value = context.home.file.get(key);
+        let value = context.home.file.get(key).map(|value| shown_value(key, value));
         say(
             context,
             key,
@@ -254,7 +257,7 @@ fn list(context: &Context<'_>) -> Result<(), CliError> {
         context.terminal.json(&json!({
             "settings": settings_json, "others": others,
             "source_weights": settings.source_weights,
-            "settings_hash": settings.hash(), "file": context.home.file,
+            "settings_hash": settings.hash(), "file": context.home.shown_file(),
         }));
         return Ok(());
     }
@@ -287,7 +290,7 @@ fn print_rest(context: &Context<'_>, brain: &Brain, settings: &Settings) -> Resu
     for (prefix, weight) in &settings.source_weights {
         context.terminal.line(format!("search.{SOURCE_WEIGHT}{prefix} = {weight}"));
     }
-    for (key, value) in &context.home.file {
+    for (key, value) in &context.home.shown_file() {
         context.terminal.line(format!("{key} = {value} (config.json)"));
     }
     let unknown = brain.unknown_settings()?;

@@ -30,9 +30,7 @@ pub(crate) fn run(context: &Context<'_>, args: &GetArgs) -> Result<Exit, CliErro
     if context.terminal.is_json() {
         context.terminal.json(&PageBody::new(&stored));
     } else {
-        let content = &stored.page.content;
-        let end = if content.ends_with('\n') { "" } else { "\n" };
-        context.terminal.out(format!("{content}{end}"));
+        context.terminal.whole_text(&stored.page.content);
     }
     Ok(Exit::Pass)
 }

@@ -9,6 +9,7 @@ use gbrain_brain::import::{
     ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch,
 };
 use gbrain_brain::{Brain, wire};
+use gbrain_core::clock::moment;
 use gbrain_core::format::serving::QueuedBody;
 use gbrain_core::id::SourceId;
 use gbrain_core::job::JobState;
@@ -112,7 +113,8 @@ fn import_once(
             indexing.set_position(done.unsigned_abs());
         }
     };
-    let summary = import(brain, &args.paths, options, jiff::Timestamp::now(), &on_progress);
+    let summary =
+        import(brain, &args.paths, options, moment(std::time::SystemTime::now()), &on_progress);
     reading.finish_and_clear();
     indexing.finish_and_clear();
     Ok(summary?)

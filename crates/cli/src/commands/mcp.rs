@@ -30,7 +30,7 @@ pub(crate) struct McpArgs {
 
 /// Serves one client until it goes.
 pub(crate) fn run(context: &Context<'_>, args: &McpArgs) -> Result<Exit, CliError> {
-    args.log.start(&context.home)?;
+    args.log.start(&context.home, context.terminal)?;
     let house = house(context, &args.log, models(&context.home)?)?;
     let scope = if args.read_only { Scope::Read } else { Scope::Write };
     let visitor = Visitor::local(context.home.workspace.clone(), scope, "stdio");

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_store::{Location, OpenMode, Store};
+use gbrain_store::{Location, OpenMode, Store, private};
 use jiff::Timestamp;
 
 use crate::error::CliError;
@@ -84,9 +84,9 @@ impl Context<'_> {
     /// Keeps what a gate said, for `doctor`. Not being able to is no reason to fail a gate.
     pub(crate) fn remember_gate(&self, record: &serde_json::Value) {
         let dir = self.home.runs_dir();
-        let _ = std::fs::create_dir_all(&dir);
+        let _ = private::create_dir(&dir);
         let path = dir.join("gates.jsonl");
-        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+        if let Ok(mut file) = private::file().create(true).append(true).open(path) {
             use std::io::Write as _;
             let _ = file.write_all(format!("{record}\n").as_bytes());
         }

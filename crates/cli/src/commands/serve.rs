@@ -16,7 +16,9 @@ use crate::commands::Context;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
 use crate::models::models;
-use crate::serving::{LOOK, LogArgs, autopilot, house, make_token_key, token_key, worker_name};
+use crate::serving::{
+    LOOK, LogArgs, ROLE_REMEDY, autopilot, house, make_token_key, token_key, worker_name,
+};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -50,6 +52,10 @@ pub(crate) struct ServeArgs {
     /// How many connections there are at most.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
+    /// How many connections one address may have [default: half of them]. Behind a proxy all callers have
+    /// the proxy's address: give it as many as there are.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    connections_per_address: Option<u16>,
     /// The largest body, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     max_body: u16,
@@ -72,6 +78,8 @@ pub(crate) struct ServeArgs {
 /// How long an unfinished request is waited for at the end, and how long headers and bodies may take.
 const DRAIN: Duration = Duration::from_secs(10);
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a new connection may take to send the head of its first request.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a caller may take nothing of its answer.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
@@ -92,10 +100,16 @@ fn parse_origin(text: &str) -> Result<String, String> {
 
 /// Serves until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliError> {
-    args.log.start(&context.home)?;
+    args.log.start(&context.home, context.terminal)?;
     let wanted = models(&context.home)?;
     let house = house(context, &args.log, wanted.clone())?;
     let store = house.share_store();
+    if let Some(role) = store.role_without_row_security()? {
+        context.terminal.warn(format!(
+            "the database role {role} is not held by row-level security, the second wall between workspaces: \
+             {ROLE_REMEDY}"
+        ));
+    }
     let lease = Duration::from_secs(args.lease.into());
     let autopilot = autopilot(context, store.clone(), wanted, lease, args.autopilot)?;
     let key = key(context, store.as_ref())?;
@@ -125,6 +139,8 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
         sizes,
         connections: Connections {
             most: usize::from(args.connections),
+            of_address: usize::from(of_address(args)),
+            first_patience: FIRST_PATIENCE,
             header_patience: HEADER_PATIENCE,
             write_patience: WRITE_PATIENCE,
             drain: DRAIN,
@@ -147,6 +163,12 @@ fn say(context: &Context<'_>, address: SocketAddr) {
     } else {
         context.terminal.line(format!("listening on {url}"));
     }
+}
+
+/// How many connections one address may have: half of them unless it is said.
+fn of_address(args: &ServeArgs) -> u16 {
+    let half = args.connections.div_ceil(2);
+    args.connections_per_address.unwrap_or(half).min(args.connections)
 }
 
 /// How wide the lanes are: a question keeps a core busy, so more at once only make each slower.

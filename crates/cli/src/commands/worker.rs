@@ -35,7 +35,7 @@ pub(crate) struct WorkerArgs {
 
 /// Works until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &WorkerArgs) -> Result<Exit, CliError> {
-    args.log.start(&context.home)?;
+    args.log.start(&context.home, context.terminal)?;
     let wanted = models(&context.home)?;
     let house = house(context, &args.log, wanted.clone())?;
     let lease = Duration::from_secs(args.lease.into());

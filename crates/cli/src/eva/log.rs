@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliErro
     let tail = tail(&path, args.count)?;
     let rows: Vec<(&str, UsageRow)> = tail.lines.iter().filter_map(|line| row(line)).collect();
     if context.terminal.is_json() {
-        rows.iter().for_each(|(line, _)| context.terminal.plain(&format!("{line}\n")));
+        rows.iter().for_each(|(line, _)| context.terminal.out(format!("{line}\n")));
     } else if args.follow {
         rows.iter().for_each(|(_, row)| context.terminal.line(text(row)));
     } else {
@@ -63,7 +63,7 @@ fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
             return Ok(());
         }
     };
-    let written = context.terminal.try_plain(&format!("{text}\n"));
+    let written = context.terminal.try_out(format!("{text}\n"));
     let end = written.as_ref().err().map(|error| std::io::Error::from(error.kind()));
     context.terminal.record(written);
     end.map_or(Ok(()), Err)

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use gbrain_core::clock::moment;
 use gbrain_core::prompt::check_log;
 use gbrain_prompts::Library;
 use jiff::Timestamp;
@@ -107,7 +108,7 @@ fn run_eva() -> ExitCode {
     };
     let terminal = Terminal::new(args.global.json, args.global.quiet);
     let root = args.global.root.as_deref();
-    let context = Context { terminal: &terminal, root, now: Timestamp::now() };
+    let context = Context { terminal: &terminal, root, now: moment(std::time::SystemTime::now()) };
     match run(&context, &args.command) {
         Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {

@@ -104,3 +104,46 @@ fn every_kind_of_damage_is_named_and_mended_by_every_command() {
         }
     }
 }
+
+/// A failing disk changes bytes and leaves the times of a file alone: what is remembered of it says that it is well.
+#[test]
+fn verifying_finds_bytes_that_changed_without_a_trace() {
+    let home = demo_home(Home::sqlite());
+    home.ok(&["delete", "wiki::concepts/two-lantern-rule"]);
+    home.ok(&["query", "who owns the berth planner?"]);
+    for kind in ["fast", "fieldnorm", "idx", "store", "term", "vec"] {
+        let path = index_files(home.path()).remove(kind).unwrap();
+        let remembered = path.with_file_name("verified.json");
+        // Files are remembered once they are old enough for their next change to have another time.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        home.ok(&["search", "plugs"]);
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+        fs::write(&path, bytes).unwrap();
+        forge_stamp(&remembered, &name, &path);
+        let ran = home.run(&["reindex", "--verify"]);
+        assert_eq!(ran.code, Some(1), "{kind}: {}{}", ran.stdout, ran.stderr);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains(&format!("{name}: its checksum does not match")), "{told}");
+        // The next command makes it again.
+        home.ok(&["search", "plugs"]);
+        home.ok(&["reindex", "--verify"]);
+    }
+}
+
+/// Writes down that a file was compared as it is now.
+fn forge_stamp(remembered: &Path, name: &str, path: &Path) {
+    use std::os::unix::fs::MetadataExt as _;
+    let text = fs::read_to_string(remembered).unwrap();
+    let mut known: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let meta = fs::metadata(path).unwrap();
+    known["files"][name] = serde_json::json!({
+        "length": meta.len(),
+        "inode": meta.ino(),
+        "modified": [meta.mtime(), meta.mtime_nsec()],
+        "changed": [meta.ctime(), meta.ctime_nsec()],
+    });
+    fs::write(remembered, known.to_string()).unwrap();
+}

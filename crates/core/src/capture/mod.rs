@@ -5,6 +5,7 @@
 
 mod captured;
 mod line;
+mod mask;
 mod observe;
 mod of_target;
 mod row;
@@ -13,6 +14,7 @@ mod window;
 
 pub use captured::{CapturedRow, Retrieved};
 pub use line::write_line;
+pub use mask::PrivateNames;
 pub(crate) use observe::chunk_number;
 pub use observe::{CapturePolicy, Observed, keys};
 pub use of_target::TargetCapture;

@@ -16,12 +16,55 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Reads a document that is an object.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(body).map(|Object(read)| read).or_else(|error: serde_json::Error| {
-        // The kind of an error is in its message alone. Others are final: a value would hide a key
-        // that is there twice.
+        // The kind of an error is in its message alone.
         let is_number = error.is_data() && error.to_string().contains("floating point");
-        let value = if is_number { serde_json::from_slice(body).ok() } else { None };
-        value.and_then(|value| with_whole_numbers(value).ok()).ok_or(error)
+        let again = is_number.then(|| serde_json::from_slice(&with_whole_numbers_written(body)));
+        again.and_then(Result::ok).map(|Object(read)| read).ok_or(error)
     })
+}
+
+/// The same document with `1.0` written as `1`. The bytes are copied once: a value of the whole document
+/// would take many times as much memory.
+fn with_whole_numbers_written(body: &[u8]) -> Vec<u8> {
+    let mut written = Vec::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((&first, after)) = rest.split_first() {
+        let length = match first {
+            b'"' => 1 + text_length(after),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                rest.iter().take_while(|b| is_part(b)).count()
+            }
+            _ => 1,
+        };
+        let (token, after) = rest.split_at(length);
+        let number = std::str::from_utf8(token).ok().filter(|_| first != b'"');
+        let number = number.filter(|text| text.contains(['.', 'e', 'E']));
+        match number.and_then(|text| text.parse().ok()).and_then(as_whole) {
+            Some(whole) => written.extend_from_slice(whole.to_string().as_bytes()),
+            None => written.extend_from_slice(token),
+        }
+        rest = after;
+    }
+    written
+}
+
+/// How many bytes there are to the end of a text, its closing quote included.
+fn text_length(after_quote: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = after_quote.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    after_quote.len()
+}
+
+/// The whole number that a floating point number is, if it is exact.
+fn as_whole(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
 /// Reads an object that was read from a document before.
@@ -57,9 +100,9 @@ fn with_whole_numbers<T: DeserializeOwned>(mut value: Value) -> serde_json::Resu
 fn make_whole(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            let whole = number.as_f64().filter(|f| number.is_f64() && f.fract() == 0.0);
-            if let Some(whole) = whole.filter(|f| f.abs() < EXACT) {
-                *number = Number::from(whole as i64);
+            let whole = number.as_f64().filter(|_| number.is_f64()).and_then(as_whole);
+            if let Some(whole) = whole {
+                *number = Number::from(whole);
             }
         }
         Value::Array(items) => items.iter_mut().for_each(make_whole),
@@ -147,6 +190,11 @@ mod tests {
         check(r#"{ "count": 3.5, "inner": [] }"#, None);
         check(r#"{ "count": -1.0, "inner": [] }"#, None);
         check(r#"{ "count": 1e300, "inner": [] }"#, None);
+        let text = r#"{ "count": 2.0, "share": 0.25, "inner": [{ "name": "1.0 \" 2.0\\" }] }"#;
+        let read = read::<Outer>(text.as_bytes()).unwrap();
+        assert_eq!((read.count, read.share), (2, 0.25));
+        assert_eq!(read.inner[0].name, "1.0 \" 2.0\\");
+        check(r#"{ "count": 1.0, "count": 2.0, "inner": [] }"#, None);
     }
 
     #[test]

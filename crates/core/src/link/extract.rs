@@ -1,5 +1,6 @@
 //! Edges from the text of a page.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use jiff::civil::Date;
@@ -15,6 +16,7 @@ use crate::page::frontmatter::Relation;
 use crate::page::offset::Offsets;
 use crate::page::sentence::sentences;
 use crate::page::timeline::item_day;
+use crate::page::{MAX_LINKS, PageError};
 
 const TYPED_LINE_CONFIDENCE: f64 = 0.95;
 
@@ -43,36 +45,47 @@ pub(crate) fn stated(relation: &Relation, lines: Range<usize>, offsets: &Offsets
     }
 }
 
-/// The edges that the body gives evidence of, in order of appearance.
+/// Adds the edges that the body gives evidence of, in order of appearance. Stops at the first edge too many.
 pub(crate) fn extract(
     content: &str,
     offsets: &Offsets<'_>,
     spans: &[Span],
     chunks: &[Chunk],
     subject: Subject<'_>,
-) -> Vec<Link> {
+    links: &mut Links,
+) -> Result<(), PageError> {
     let mut context = Context::of(subject.page_type, opening(content, spans));
     context.lists_attendees = subject.lists_attendees;
-    let mut extractor = Extractor { content, offsets, chunks, subject, context, links: Vec::new() };
+    let mut extractor = Extractor { content, offsets, chunks, subject, context, links };
     for span in spans {
         for block in &span.blocks {
-            extractor.block(block, span.part);
+            extractor.block(block, span.part)?;
         }
     }
-    extractor.links
+    Ok(())
 }
 
-/// Keeps the strongest evidence of each edge, the earliest among equals, in order of appearance.
-pub(crate) fn strongest(links: Vec<Link>, own_slug: &str) -> Vec<Link> {
-    let mut places = FxHashMap::<(LinkType, Direction, String), usize>::default();
-    let mut kept = Vec::<Link>::new();
-    for link in links {
-        if link.target == own_slug {
-            continue;
+/// The edges of a page: the strongest evidence of each, the earliest among equals, in order of appearance.
+pub(crate) struct Links {
+    own_slug: String,
+    places: FxHashMap<(LinkType, Direction, String), usize>,
+    strongest: Vec<Link>,
+}
+
+impl Links {
+    /// No edges yet, of the page with this slug.
+    pub(crate) fn of(own_slug: &str) -> Self {
+        Self { own_slug: own_slug.to_owned(), places: FxHashMap::default(), strongest: Vec::new() }
+    }
+
+    /// Adds the evidence of an edge. An edge of the page to itself is none.
+    pub(crate) fn add(&mut self, link: Link) -> Result<(), PageError> {
+        if link.target == self.own_slug {
+            return Ok(());
         }
-        match places.get(&(link.link_type, link.direction, link.target.clone())) {
-            Some(&at) => {
-                let known = &mut kept[at];
+        match self.places.entry((link.link_type, link.direction, link.target.clone())) {
+            Entry::Occupied(place) => {
+                let known = &mut self.strongest[*place.get()];
                 // The first sign of an edge is from when it held, whichever says it best.
                 let since = [known.since, link.since].into_iter().flatten().min();
                 if link.confidence > known.confidence {
@@ -80,13 +93,20 @@ pub(crate) fn strongest(links: Vec<Link>, own_slug: &str) -> Vec<Link> {
                 }
                 known.since = since;
             }
-            None => {
-                places.insert((link.link_type, link.direction, link.target.clone()), kept.len());
-                kept.push(link);
+            Entry::Vacant(_) if self.strongest.len() == MAX_LINKS => {
+                return Err(PageError::TooMany { what: "links", limit: MAX_LINKS });
+            }
+            Entry::Vacant(place) => {
+                place.insert(self.strongest.len());
+                self.strongest.push(link);
             }
         }
+        Ok(())
     }
-    kept
+
+    pub(crate) fn into_strongest(self) -> Vec<Link> {
+        self.strongest
+    }
 }
 
 /// The first sentence of the truth: what the page says its subject is.
@@ -104,17 +124,17 @@ struct Extractor<'a> {
     chunks: &'a [Chunk],
     subject: Subject<'a>,
     context: Context,
-    links: Vec<Link>,
+    links: &'a mut Links,
 }
 
 impl Extractor<'_> {
-    fn block(&mut self, block: &Block, part: Part) {
+    fn block(&mut self, block: &Block, part: Part) -> Result<(), PageError> {
         if matches!(block.kind, BlockKind::Fence | BlockKind::Indented | BlockKind::Break) {
-            return;
+            return Ok(());
         }
         let found = find::links(self.content, block.range.clone(), self.subject.slug);
         if found.is_empty() {
-            return;
+            return Ok(());
         }
         let mut untyped = Vec::new();
         let mut rest = found.into_iter().peekable();
@@ -126,13 +146,13 @@ impl Extractor<'_> {
             match self.typed_line(&line, &here) {
                 Some(guess) => {
                     for link in &here {
-                        self.push(link, guess, DetectedBy::TypedLine, line.clone());
+                        self.push(link, guess, DetectedBy::TypedLine, line.clone())?;
                     }
                 }
                 None => untyped.append(&mut here),
             }
         }
-        self.prose(&untyped, block, part);
+        self.prose(&untyped, block, part)
     }
 
     /// The relation that a line such as `- Owned by: [[x]], [[y]]` names.
@@ -153,10 +173,10 @@ impl Extractor<'_> {
     }
 
     /// The links of a block, read by the sentences, rows or dated bullets that hold them.
-    fn prose(&mut self, found: &[Found], block: &Block, part: Part) {
+    fn prose(&mut self, found: &[Found], block: &Block, part: Part) -> Result<(), PageError> {
         let day = item_day(&self.content[block.range.clone()]).filter(|_| part == Part::Timeline);
         let ranges = match block.kind {
-            _ if found.is_empty() => return,
+            _ if found.is_empty() => return Ok(()),
             _ if day.is_some() => vec![block.range.clone()],
             BlockKind::Table => lines(self.content, block.range.clone()).collect(),
             _ => joined(sentences(self.content, block.range.clone()), found),
@@ -166,13 +186,19 @@ impl Extractor<'_> {
             let count = rest.iter().take_while(|link| link.range.start < range.end).count();
             let (here, after) = rest.split_at(count);
             if !here.is_empty() {
-                self.sentence(here, range, day);
+                self.sentence(here, range, day)?;
             }
             rest = after;
         }
+        Ok(())
     }
 
-    fn sentence(&mut self, here: &[Found], range: Range<usize>, day: Option<Date>) {
+    fn sentence(
+        &mut self,
+        here: &[Found],
+        range: Range<usize>,
+        day: Option<Date>,
+    ) -> Result<(), PageError> {
         let ranges = here.iter().map(|link| link.range.clone());
         let mut sentence = None;
         let mut read = Vec::<(Class, Cues)>::new();
@@ -190,12 +216,13 @@ impl Extractor<'_> {
                 guesses = cues.map(|(_, cues)| sentence.guesses(cues, at)).unwrap_or_default();
             }
             if guesses.is_empty() {
-                self.push(link, Guess::mention(), DetectedBy::Link, range.clone());
+                self.push(link, Guess::mention(), DetectedBy::Link, range.clone())?;
             }
             for guess in guesses {
-                self.push(link, guess, DetectedBy::Sentence, range.clone());
+                self.push(link, guess, DetectedBy::Sentence, range.clone())?;
             }
         }
+        Ok(())
     }
 
     fn push(
@@ -204,11 +231,11 @@ impl Extractor<'_> {
         guess: Guess,
         detected_by: DetectedBy,
         evidence: Range<usize>,
-    ) {
+    ) -> Result<(), PageError> {
         let trimmed = self.content[evidence.clone()].trim_end().len();
         let start = self.offsets.char_of(evidence.start);
         let end = self.offsets.char_of(evidence.start + trimmed);
-        self.links.push(Link {
+        self.links.add(Link {
             link_type: guess.link_type,
             direction: guess.direction,
             target: link.target.clone(),
@@ -219,7 +246,7 @@ impl Extractor<'_> {
             evidence_chunk: self.chunk_of(start, end),
             evidence_start: start,
             evidence_end: end,
-        });
+        })
     }
 
     /// The first chunk that holds the evidence whole, else the first that holds its start.

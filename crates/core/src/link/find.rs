@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::page::slug;
 
 /// A link in a text.
@@ -20,6 +22,7 @@ pub(super) struct Found {
 pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found> {
     let bytes = content.as_bytes();
     let mut found = Vec::new();
+    let mut ticks = None;
     let mut at = range.start;
     while let Some(step) =
         bytes[at..range.end].iter().position(|byte| matches!(byte, b'[' | b'`' | b'\\'))
@@ -27,7 +30,10 @@ pub(super) fn links(content: &str, range: Range<usize>, from: &str) -> Vec<Found
         at += step;
         let rest = &content[at..range.end];
         let length = match bytes[at] {
-            b'`' => code_length(rest),
+            b'`' => {
+                let ticks = ticks.get_or_insert_with(|| Ticks::of(content, at..range.end));
+                ticks.code_length(rest, at)
+            }
             b'\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             _ if rest.starts_with("[[") => {
                 let wiki = wikilink(rest);
@@ -83,19 +89,45 @@ pub(crate) fn target_of_value(value: &str) -> Option<String> {
     })
 }
 
-/// The bytes of a code span at the start of `rest`, or of its ticks if nothing closes them.
-fn code_length(rest: &str) -> usize {
-    let ticks = rest.bytes().take_while(|&byte| byte == b'`').count();
-    let mut at = ticks;
-    while let Some(step) = rest[at..].find('`') {
-        at += step;
-        let run = rest[at..].bytes().take_while(|&byte| byte == b'`').count();
-        at += run;
-        if run == ticks {
-            return at;
+/// Runs of backticks: where the last one of each length begins. Knowing it, a run that nothing closes costs nothing,
+/// however many there are.
+struct Ticks(FxHashMap<usize, usize>);
+
+impl Ticks {
+    /// Of a range that begins with a backtick.
+    fn of(content: &str, range: Range<usize>) -> Self {
+        let mut last = FxHashMap::default();
+        let mut at = range.start;
+        while let Some(step) = content[at..range.end].find('`') {
+            at += step;
+            let run = run_of_ticks(&content[at..range.end]);
+            last.insert(run, at);
+            at += run;
         }
+        Self(last)
     }
-    ticks
+
+    /// The bytes of a code span at the start of `rest`, or of its ticks if nothing closes them.
+    fn code_length(&self, rest: &str, start: usize) -> usize {
+        let ticks = run_of_ticks(rest);
+        if self.0.get(&ticks).is_none_or(|last| *last <= start) {
+            return ticks;
+        }
+        let mut at = ticks;
+        while let Some(step) = rest[at..].find('`') {
+            at += step;
+            let run = run_of_ticks(&rest[at..]);
+            at += run;
+            if run == ticks {
+                return at;
+            }
+        }
+        ticks
+    }
+}
+
+fn run_of_ticks(text: &str) -> usize {
+    text.bytes().take_while(|&byte| byte == b'`').count()
 }
 
 /// The longest link that is read as one, in bytes: what is longer is not a link, and looking for
@@ -284,5 +316,7 @@ mod tests {
         );
         check("`[a](b)` ``[[c]] ` `` \\[d](e) [f][g]", &[]);
         check("`unclosed [a](b)", &["b"]);
+        check("``two [a](b) `one [c](d)` ```three [e](f)", &["b", "f"]);
+        check("\\``` [a](b) `` [c](d)", &["d"]);
     }
 }

@@ -15,7 +15,7 @@ use jiff::civil::Date;
 
 use crate::named;
 
-pub(crate) use self::extract::{Subject, extract, stated, strongest};
+pub(crate) use self::extract::{Links, Subject, extract, stated};
 pub(crate) use self::find::target_of_value;
 pub(crate) use self::key::relation_of_key;
 

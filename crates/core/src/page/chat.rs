@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use serde_json::{Map, Value as Json};
 
 use super::block::{self, Fences};
 use super::date;
 use super::frontmatter::{self, Frontmatter};
 use super::{DateOrigin, PageError};
+use crate::format::json::{Json, Object};
 use crate::yaml::{Node, Value};
 
 /// A chat as text, with the bytes of each turn.
@@ -44,14 +44,14 @@ pub(crate) fn from_turns<'a>(turns: impl Iterator<Item = (&'a str, &'a str)>) ->
 
 /// Reads an object with `turns` or `messages`, or a bare list of turns.
 pub(crate) fn from_json(text: &str, title: &str) -> Result<Transcript, PageError> {
-    let json: Json = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+    let json = Json::read(text.trim_start_matches('\u{feff}'))
         .map_err(|error| PageError::Json { line: error.line(), reason: json_reason(&error) })?;
     let (head, turns) = match json {
-        Json::Array(turns) => (Map::new(), turns),
+        Json::Array(turns) => (Object::default(), turns),
         Json::Object(mut object) => {
             let key = ["turns", "messages", "conversation"]
                 .into_iter()
-                .find(|key| object.contains_key(*key));
+                .find(|key| object.contains_key(key));
             match key.and_then(|key| object.remove(key)) {
                 Some(Json::Array(turns)) => (object, turns),
                 _ => return Err(PageError::NoTurns),
@@ -69,13 +69,13 @@ pub(crate) fn from_json_lines(text: &str, title: &str) -> Result<Transcript, Pag
         if line.trim().is_empty() {
             continue;
         }
-        let value = serde_json::from_str::<Json>(line)
+        let value = Json::read(line)
             .map_err(|error| PageError::Json { line: at + 1, reason: json_reason(&error) })?;
         values.push(value);
     }
     let head = match values.first() {
         Some(Json::Object(first)) if turn_text(first).is_none() => first.clone(),
-        _ => Map::new(),
+        _ => Object::default(),
     };
     let turns = if head.is_empty() { &values[..] } else { &values[1..] };
     transcript(&head, turns, title)
@@ -121,8 +121,8 @@ fn is_turn_start(line: &str) -> bool {
 }
 
 fn transcript(
-    head: &Map<String, Json>,
-    values: &[Json],
+    head: &Object<'_>,
+    values: &[Json<'_>],
     title: &str,
 ) -> Result<Transcript, PageError> {
     let mut head = frontmatter::interpret(&node_of(&Json::Object(head.clone())), None)?;
@@ -132,7 +132,7 @@ fn transcript(
     for (at, value) in values.iter().enumerate() {
         match turn(value) {
             Some(turn) => turns.push(turn),
-            None => head.warnings.push(format!("turn {} has no text; left out", at + 1)),
+            None => head.warn(format!("turn {} has no text; left out", at + 1)),
         }
     }
     if turns.is_empty() {
@@ -167,7 +167,7 @@ fn render(title: &str, turns: &[Turn]) -> (String, Vec<Range<usize>>) {
     (content, ranges)
 }
 
-fn turn(value: &Json) -> Option<Turn> {
+fn turn(value: &Json<'_>) -> Option<Turn> {
     let Json::Object(fields) = value else { return None };
     let text = turn_text(fields)?;
     let speaker = field(fields, &["speaker", "role", "name", "author", "from", "user"]).map(
@@ -183,16 +183,16 @@ fn turn(value: &Json) -> Option<Turn> {
     Some(Turn { speaker, time, text })
 }
 
-fn turn_text(fields: &Map<String, Json>) -> Option<String> {
+fn turn_text(fields: &Object<'_>) -> Option<String> {
     let text = flat(field(fields, &["text", "content", "message", "body"])?).replace("\r\n", "\n");
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The text of a string, or of the text parts of a list.
-fn flat(value: &Json) -> String {
+fn flat(value: &Json<'_>) -> String {
     match value {
-        Json::String(text) => text.clone(),
+        Json::String(text) => text.clone().into_owned(),
         Json::Array(parts) => {
             let parts: Vec<_> = parts.iter().map(flat).filter(|part| !part.is_empty()).collect();
             parts.join("\n\n")
@@ -204,20 +204,20 @@ fn flat(value: &Json) -> String {
     }
 }
 
-fn field<'a>(fields: &'a Map<String, Json>, names: &[&str]) -> Option<&'a Json> {
-    names.iter().filter_map(|name| fields.get(*name)).find(|value| !value.is_null())
+fn field<'j, 'a>(fields: &'j Object<'a>, names: &[&str]) -> Option<&'j Json<'a>> {
+    names.iter().filter_map(|name| fields.get(name)).find(|value| !value.is_null())
 }
 
-fn plain(value: &Json) -> String {
+fn plain(value: &Json<'_>) -> String {
     match value {
-        Json::String(text) => text.clone(),
+        Json::String(text) => text.clone().into_owned(),
         Json::Number(number) => number.to_string(),
         _ => String::new(),
     }
 }
 
 /// A time as written, or seconds or milliseconds since 1970 as a UTC time.
-fn time(value: &Json) -> Option<String> {
+fn time(value: &Json<'_>) -> Option<String> {
     let text = plain(value);
     let text = text.trim();
     let Ok(number) = text.parse::<f64>() else {
@@ -228,15 +228,15 @@ fn time(value: &Json) -> Option<String> {
     Some(at.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-fn node_of(value: &Json) -> Node {
+fn node_of(value: &Json<'_>) -> Node {
     let value = match value {
         Json::Null => Value::Null,
         Json::Array(items) => Value::List(items.iter().map(node_of).collect()),
         Json::Object(fields) => {
-            let entry = |(key, value): (&String, &Json)| (text_node(key), node_of(value));
+            let entry = |(key, value): (&str, &Json<'_>)| (text_node(key), node_of(value));
             Value::Map(fields.iter().map(entry).collect())
         }
-        Json::String(text) => Value::Text(text.clone()),
+        Json::String(text) => Value::Text(text.clone().into_owned()),
         Json::Bool(_) | Json::Number(_) => Value::Text(value.to_string()),
     };
     Node { line: 0, value }

@@ -11,10 +11,14 @@ use jiff::civil::Date;
 use super::date::{self, Edge};
 use super::{DateOrigin, PageError, Take, Visibility};
 use crate::link::{self, Direction, LinkType};
+use crate::unique::unique_by;
 use crate::yaml::{self, Node, Value};
 
 /// The longest frontmatter we read, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// How many warnings about one page an author is shown. A page of nothing but mistakes would be outgrown by them.
+const MOST_WARNINGS: usize = 100;
 
 /// Where the frontmatter of a text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +43,10 @@ pub(crate) struct Frontmatter {
     pub(crate) visibility: Visibility,
     pub(crate) takes: Vec<Take>,
     pub(crate) relations: Vec<Relation>,
+    /// The first [`MOST_WARNINGS`]; see [`Frontmatter::into_warnings`].
     pub(crate) warnings: Vec<String>,
+    /// How many warnings there were beyond those.
+    pub(crate) more_warnings: usize,
 }
 
 /// A typed relation to another page.
@@ -133,16 +140,30 @@ pub(crate) fn interpret(map: &Node, default_type: Option<&str>) -> Result<Frontm
 }
 
 impl Frontmatter {
+    /// Notes what the author should know.
+    pub(crate) fn warn(&mut self, warning: impl Into<String>) {
+        if self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(warning.into());
+        } else {
+            self.more_warnings += 1;
+        }
+    }
+
+    /// What the author should know, and how much more there was.
+    pub(crate) fn into_warnings(self) -> Vec<String> {
+        let Self { mut warnings, more_warnings, .. } = self;
+        if more_warnings > 0 {
+            warnings.push(format!("and {more_warnings} more warnings"));
+        }
+        warnings
+    }
+
     fn date(&mut self, map: &Node, key: &str, origin: DateOrigin) {
         let Some(text) = first_text(map, &[key]) else { return };
         match date::day(&text) {
             Some(day) if date::is_plausible(day) => self.dates.push((day, origin)),
-            Some(day) => {
-                self.warnings.push(format!("{key}: {day} is not between 1990 and 2100; ignored"))
-            }
-            None => self
-                .warnings
-                .push(format!("{key}: {text:?} is not a day such as 2021-06-15; ignored")),
+            Some(day) => self.warn(format!("{key}: {day} is not between 1990 and 2100; ignored")),
+            None => self.warn(format!("{key}: {text:?} is not a day such as 2021-06-15; ignored")),
         }
     }
 
@@ -152,8 +173,7 @@ impl Frontmatter {
             _ => first_text(item, &["claim", "take", "text"]),
         };
         let Some(claim) = claim.filter(|claim| !claim.trim().is_empty()) else {
-            self.warnings
-                .push(format!("takes: the entry on line {} has no claim; ignored", item.line + 1));
+            self.warn(format!("takes: the entry on line {} has no claim; ignored", item.line + 1));
             return;
         };
         let superseded = item.get(&["superseded_by"]).is_some_and(|by| by.value != Value::Null);
@@ -181,7 +201,7 @@ impl Frontmatter {
         match text.parse::<f64>() {
             Ok(weight) if (0.0..=1.0).contains(&weight) => weight,
             _ => {
-                self.warnings.push(format!(
+                self.warn(format!(
                     "takes: weight {text:?} is not between 0 and 1; read as {UNSAID}"
                 ));
                 UNSAID
@@ -193,7 +213,7 @@ impl Frontmatter {
         for item in value.items() {
             match relation(item, stated) {
                 Some(relation) => self.relations.push(relation),
-                None => self.warnings.push(format!(
+                None => self.warn(format!(
                     "{name}: the value on line {} is not a page, a link or a map with `to`; ignored",
                     item.line + 1
                 )),
@@ -262,14 +282,9 @@ fn tags(node: Option<&Node>) -> Vec<String> {
 }
 
 fn names(map: &Node, keys: &[&str]) -> Vec<String> {
-    let mut names = Vec::<String>::new();
     let nodes = keys.iter().filter_map(|key| map.get(&[key])).flat_map(Node::items);
-    for name in nodes.filter_map(Node::text).map(str::trim) {
-        if !name.is_empty() && !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names
+    let names = nodes.filter_map(Node::text).map(str::trim).filter(|name| !name.is_empty());
+    unique_by(names, |name| *name).into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

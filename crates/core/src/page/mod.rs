@@ -16,7 +16,10 @@ pub(crate) mod timeline;
 
 use jiff::civil::Date;
 
-pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, chat_page, parse};
+pub use self::parse::{
+    Format, MAX_ALIASES, MAX_BYTES, MAX_LINKS, MAX_TAGS, MAX_TAKES, PageError, PageInput,
+    chat_page, parse,
+};
 pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;

@@ -12,10 +12,18 @@ use super::{DateOrigin, Page, PageKind, chat, date, slug};
 use crate::chunk::{self, Part, Span};
 use crate::hash::Hash;
 use crate::id::PageKey;
-use crate::link::{self, Link, LinkType};
+use crate::link::{self, Link, LinkType, Links};
 
 /// The largest text of a page, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
+/// The most other names of a page. Whoever asks by name looks at all of them.
+pub const MAX_ALIASES: usize = 1_000;
+/// The most tags of a page.
+pub const MAX_TAGS: usize = 1_000;
+/// The most dated claims of a page.
+pub const MAX_TAKES: usize = 10_000;
+/// The most edges of a page. Whoever walks the graph resolves all of them.
+pub const MAX_LINKS: usize = 10_000;
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,6 +84,24 @@ pub enum PageError {
     /// It is blank.
     #[error("content is empty")]
     Empty,
+    /// Its name would be shown as another one.
+    #[error(
+        "the name {slug:?} holds {character:?}, which changes the direction of text; leave it out"
+    )]
+    Direction {
+        /// The name.
+        slug: String,
+        /// The character.
+        character: char,
+    },
+    /// It has more of something than we keep for one page.
+    #[error("content has more than {limit} {what}; make several pages of it")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much a page may have.
+        limit: usize,
+    },
     /// Its frontmatter is larger than we read.
     #[error("frontmatter has {bytes} bytes, more than the limit of {limit}")]
     FrontmatterTooLarge {
@@ -122,9 +148,10 @@ pub enum PageError {
 /// files without parsing them.
 pub fn parse(input: PageInput<'_>) -> Result<Page, PageError> {
     check(input.content)?;
+    check_name(&input.key)?;
     match input.format {
         Format::Markdown => markdown(input),
-        Format::Text => Ok(plain_text(input)),
+        Format::Text => plain_text(input),
         Format::ChatJson => json_chat(&input, chat::from_json(input.content, &file_title(&input))?),
         Format::ChatJsonl => {
             json_chat(&input, chat::from_json_lines(input.content, &file_title(&input))?)
@@ -163,6 +190,15 @@ fn check(content: &str) -> Result<(), PageError> {
     Ok(())
 }
 
+/// A page that is already there keeps such a name, and can be read, moved and deleted by it.
+fn check_name(key: &PageKey) -> Result<(), PageError> {
+    let slug = key.slug.as_str();
+    match slug.chars().find(|c| slug::is_direction_mark(*c)) {
+        Some(character) => Err(PageError::Direction { slug: slug.to_owned(), character }),
+        None => Ok(()),
+    }
+}
+
 fn line_of_nul(content: &str) -> Option<usize> {
     let at = content.find('\0')?;
     Some(content[..at].matches('\n').count() + 1)
@@ -181,21 +217,15 @@ fn markdown(input: PageInput<'_>) -> Result<Page, PageError> {
             }
             let spans = [Span::markdown(content, Part::Turns, body)];
             let text = Text { content, yaml, turns: Some(&turns), spans: &spans };
-            return Ok(assemble(&input, PageKind::Chat, head, text));
+            return assemble(&input, PageKind::Chat, head, text);
         }
-        head.warnings.push(
-            "type is chat but no line reads `**Name** (time): text`; read as text".to_owned(),
-        );
+        head.warn("type is chat but no line reads `**Name** (time): text`; read as text");
     }
     let Split { truth, timeline, rest } = timeline::split(content, body);
     let spans = [(Part::Truth, truth), (Part::Timeline, timeline), (Part::Truth, rest)]
         .map(|(part, range)| Span::markdown(content, part, range));
-    Ok(assemble(
-        &input,
-        PageKind::Markdown,
-        head,
-        Text { content, yaml, turns: None, spans: &spans },
-    ))
+    let text = Text { content, yaml, turns: None, spans: &spans };
+    assemble(&input, PageKind::Markdown, head, text)
 }
 
 /// The frontmatter, the bytes of its YAML and the bytes of the body.
@@ -226,7 +256,7 @@ fn head(
     }
 }
 
-fn plain_text(input: PageInput<'_>) -> Page {
+fn plain_text(input: PageInput<'_>) -> Result<Page, PageError> {
     const LONGEST_TITLE: usize = 80;
     let content = input.content;
     let start = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -246,7 +276,21 @@ fn json_chat(input: &PageInput<'_>, transcript: chat::Transcript) -> Result<Page
     }
     let spans = [Span::markdown(&content, Part::Turns, 0..content.len())];
     let text = Text { content: &content, yaml: 0..0, turns: Some(&turns), spans: &spans };
-    Ok(assemble(input, PageKind::Chat, head, text))
+    assemble(input, PageKind::Chat, head, text)
+}
+
+impl Frontmatter {
+    fn refuse_excess(&self) -> Result<(), PageError> {
+        let counts = [
+            ("aliases", self.aliases.len(), MAX_ALIASES),
+            ("tags", self.tags.len(), MAX_TAGS),
+            ("takes", self.takes.len(), MAX_TAKES),
+        ];
+        match counts.into_iter().find(|(_, count, limit)| count > limit) {
+            Some((what, _, limit)) => Err(PageError::TooMany { what, limit }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A text with the bytes of its parts.
@@ -257,40 +301,49 @@ struct Text<'a> {
     spans: &'a [Span],
 }
 
-fn assemble(input: &PageInput<'_>, kind: PageKind, head: Frontmatter, text: Text<'_>) -> Page {
+fn assemble(
+    input: &PageInput<'_>,
+    kind: PageKind,
+    mut head: Frontmatter,
+    text: Text<'_>,
+) -> Result<Page, PageError> {
+    head.refuse_excess()?;
     let Text { content, yaml, turns, spans } = text;
     let offsets = Offsets::new(content);
-    let page_type = head.page_type.unwrap_or_else(|| default_type(&input.key, kind).to_owned());
+    let page_type =
+        head.page_type.take().unwrap_or_else(|| default_type(&input.key, kind).to_owned());
     let chunks = chunk::split(content, &offsets, spans, turns);
-    let mut links = frontmatter_links(content, &offsets, &yaml, &head.relations);
+    let mut links = Links::of(input.key.slug.as_str());
+    frontmatter_links(content, &offsets, &yaml, &head.relations)
+        .try_for_each(|link| links.add(link))?;
     if kind != PageKind::Text {
         let subject = link::Subject {
             slug: input.key.slug.as_str(),
             page_type: &page_type,
-            lists_attendees: links.iter().any(|link| link.link_type == LinkType::Attended),
+            lists_attendees: head.relations.iter().any(|one| one.link_type == LinkType::Attended),
         };
-        links.extend(link::extract(content, &offsets, spans, &chunks, subject));
+        link::extract(content, &offsets, spans, &chunks, subject, &mut links)?;
     }
-    let title =
-        head.title.or_else(|| first_heading(content, spans)).unwrap_or_else(|| file_title(input));
+    let title = head.title.take().or_else(|| first_heading(content, spans));
+    let title = title.unwrap_or_else(|| file_title(input));
     let (effective_date, date_origin) = effective_date(input, &head.dates);
-    Page {
+    Ok(Page {
         key: input.key.clone(),
         kind,
         title,
         page_type,
-        tags: head.tags,
-        aliases: head.aliases,
+        tags: std::mem::take(&mut head.tags),
+        aliases: std::mem::take(&mut head.aliases),
         effective_date,
         date_origin,
         visibility: head.visibility,
         content: content.to_owned(),
         content_hash: Hash::of(input.content.as_bytes()),
         chunks,
-        links: link::strongest(links, input.key.slug.as_str()),
-        takes: head.takes,
-        warnings: head.warnings,
-    }
+        links: links.into_strongest(),
+        takes: std::mem::take(&mut head.takes),
+        warnings: head.into_warnings(),
+    })
 }
 
 fn default_type(key: &PageKey, kind: PageKind) -> &'static str {
@@ -337,22 +390,19 @@ fn effective_date(
 }
 
 /// Turns the relations of the frontmatter into links that cite their lines.
-fn frontmatter_links(
-    content: &str,
-    offsets: &Offsets<'_>,
+fn frontmatter_links<'a>(
+    content: &'a str,
+    offsets: &'a Offsets<'_>,
     yaml: &Range<usize>,
-    relations: &[frontmatter::Relation],
-) -> Vec<Link> {
-    if relations.is_empty() {
-        return Vec::new();
-    }
+    relations: &'a [frontmatter::Relation],
+) -> impl Iterator<Item = Link> + 'a {
     let lines: Vec<Range<usize>> = block::lines(content, yaml.clone()).collect();
-    let cite = |relation: &frontmatter::Relation| {
+    let cite = move |relation: &frontmatter::Relation| {
         let (first, last) = relation.lines;
         let first = (first - 1).min(lines.len() - 1);
         let last = (last.min(lines.len()) - 1).max(first);
         let start = lines[first].start;
         start..start + content[start..lines[last].end].trim_end().len()
     };
-    relations.iter().map(|relation| link::stated(relation, cite(relation), offsets)).collect()
+    relations.iter().map(move |relation| link::stated(relation, cite(relation), offsets))
 }

@@ -10,15 +10,26 @@ const EXTENSIONS: &[&str] = &[".md", ".markdown", ".txt", ".json", ".jsonl"];
 ///
 /// The extension goes; letters become lower-case NFC; white space becomes a hyphen; `\` is `/`.
 /// `index.md`, `_index.md` and `README.md` stand for their directory. Two paths can still meet in
-/// one slug (`a.md` and `a/index.md`): whoever imports a tree has to look.
+/// one slug (`a.md` and `a/index.md`): whoever imports a tree has to look. Characters that change the direction of
+/// text are left out: a name must read as it is spelt.
 pub fn slug_of_path(relative_path: &str) -> Result<Slug, IdError> {
-    let normal = normalise(relative_path);
+    let spelt: String = relative_path.chars().filter(|c| !is_direction_mark(*c)).collect();
+    let normal = normalise(&spelt);
     let (stem, extension) = split_extension(&normal);
     let slug = match stem.rsplit_once('/') {
         Some((directory, name)) if is_directory_page(name, extension) => directory,
         _ => stem,
     };
     Slug::new(slug).map_err(|refused| IdError { value: relative_path.to_owned(), ..refused })
+}
+
+/// Whether a character is invisible and changes the direction in which the text round it is shown: marks, embeddings,
+/// overrides and isolates of the bidirectional algorithm (Unicode's `Bidi_Control`).
+pub(crate) fn is_direction_mark(c: char) -> bool {
+    matches!(
+        c,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// Lower-cases and tidies a path or slug, keeping any extension.
@@ -125,6 +136,8 @@ mod tests {
             ("Ångström.md", "ångström"),
             ("日本/東京.md", "日本/東京"),
             (".md", ".md"),
+            ("a\u{202e}gpj\u{2069}.md", "agpj"),
+            ("س\u{200f}لام.md", "سلام"),
         ] {
             assert_eq!(slug_of_path(path).unwrap().as_str(), slug, "{path}");
         }

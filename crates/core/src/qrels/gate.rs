@@ -4,43 +4,48 @@
 //! the default source in the older ones (`relevant_slugs`, `first_relevant_slug`). The federated
 //! keys win where both stand.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::legacy::graded;
 use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
+use crate::format::json::{Json, Object};
 use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
 
 /// Whether an object is meant as the gate's: it has a version, or entries in its spelling.
-pub(super) fn is_gate(object: &Map<String, Value>) -> bool {
-    let entries = object.get("queries").and_then(Value::as_array);
-    let is_gate_entry = |entry: &Value| {
+pub(super) fn is_gate(object: &Object<'_>) -> bool {
+    let entries = object.get("queries").and_then(Json::as_array);
+    let is_gate_entry = |entry: &Json<'_>| {
+        let relevant = entry.get("relevant").and_then(Json::as_array);
         entry.get("relevant_slugs").is_some()
-            || entry.get("relevant").and_then(|refs| refs.get(0)).is_some_and(Value::is_object)
+            || relevant.is_some_and(|refs| matches!(refs.first(), Some(Json::Object(_))))
     };
     object.contains_key("schema_version")
         || entries.is_some_and(|entries| entries.iter().any(is_gate_entry))
 }
 
-pub(super) fn parse(mut object: Map<String, Value>) -> Result<Qrels, QrelsError> {
+pub(super) fn parse(mut object: Object<'_>) -> Result<Qrels, QrelsError> {
     let version = object.remove("schema_version");
-    if version != Some(Value::from(1)) {
+    if version != Some(Json::Number(1.into())) {
         let found = version.map_or("missing".to_owned(), |version| version.to_string());
         return Err(QrelsError::SchemaVersion { found });
     }
-    let Some(Value::Array(entries)) = object.remove("queries") else {
+    let Some(Json::Array(entries)) = object.remove("queries") else {
         return Err(QrelsError::NoQueries);
     };
-    let mut lints = unknown_keys("the file", &object);
-    let read = |(at, entry)| query(at, entry, &mut lints);
-    let queries = entries.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let mut lints = unknown_keys("the file", object.keys());
+    let mut queries = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.into_iter().enumerate() {
+        // One at a time: all of them as values would take many times the memory of the file.
+        queries.push(query(at, entry.to_value(), &mut lints)?);
+    }
     let queries = settled(queries, &mut lints)?;
     Ok(Qrels { queries, shape: Shape::Gate, lints })
 }
 
 /// Keys that mean nothing, but for remarks (`_description`).
-pub(super) fn unknown_keys(place: &str, rest: &Map<String, Value>) -> Vec<Lint> {
-    let unknown = rest.keys().filter(|key| !key.starts_with('_'));
-    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.clone() }).collect()
+pub(super) fn unknown_keys<'a>(place: &str, keys: impl Iterator<Item = &'a str>) -> Vec<Lint> {
+    let unknown = keys.filter(|key| !key.starts_with('_'));
+    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.to_owned() }).collect()
 }
 
 fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
@@ -71,7 +76,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
     if let Some(doc) = expected_top1.as_ref().filter(|doc| !relevant.contains(doc)) {
         lints.push(Lint::TopNotRelevant { query: id.clone(), doc: doc.clone() });
     }
-    lints.extend(unknown_keys(&format!("query `{id}`"), &entry.rest));
+    lints.extend(unknown_keys(&format!("query `{id}`"), entry.rest.keys().map(String::as_str)));
     let judgements = graded(place, &id, relevant, entry.grades, lints)?;
     Ok(JudgedQuery {
         id,
@@ -119,7 +124,8 @@ fn name(page: &PageRef) -> String {
     doc_id(Some(source_id), slug).into_owned()
 }
 
-fn segment(keys: SegmentKeys) -> Segment {
+fn segment(keys: SegmentKeys) -> Option<Box<Segment>> {
     let SegmentKeys { label, source, intent, mode, tags } = keys;
-    Segment { label, source, intent, mode, tags: tags.unwrap_or_default() }
+    let segment = Segment { label, source, intent, mode, tags: tags.unwrap_or_default() };
+    (segment != Segment::default()).then(|| Box::new(segment))
 }

@@ -4,22 +4,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
 use super::gate::{bare_of, unknown_keys};
-use super::{
-    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled,
-};
+use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled};
+use crate::format::json::{Json, Object};
 use crate::format::qrels::LegacyEntry;
 
-pub(super) fn parse_object(mut object: Map<String, Value>) -> Result<Qrels, QrelsError> {
+pub(super) fn parse_object(mut object: Object<'_>) -> Result<Qrels, QrelsError> {
     object.remove("version");
     match object.remove("queries") {
-        Some(Value::Array(entries)) => parse(entries, unknown_keys("the file", &object)),
+        Some(Json::Array(entries)) => parse(entries, unknown_keys("the file", object.keys())),
         _ => Err(QrelsError::NoQueries),
     }
 }
 
-pub(super) fn parse(entries: Vec<Value>, mut lints: Vec<Lint>) -> Result<Qrels, QrelsError> {
-    let read = |(at, entry)| query(at, entry, &mut lints);
-    let queries = entries.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+pub(super) fn parse(entries: Vec<Json<'_>>, mut lints: Vec<Lint>) -> Result<Qrels, QrelsError> {
+    let mut queries = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.into_iter().enumerate() {
+        queries.push(query(at, entry.to_value(), &mut lints)?);
+    }
     let queries = settled(queries, &mut lints)?;
     Ok(Qrels { queries, shape: Shape::Legacy, lints })
 }
@@ -35,7 +36,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         return Err(QrelsError::NoRelevant { place });
     }
     let id = id.unwrap_or_else(|| format!("entry-{at}"));
-    lints.extend(unknown_keys(&format!("query `{id}`"), &rest));
+    lints.extend(unknown_keys(&format!("query `{id}`"), rest.keys().map(String::as_str)));
     let bare = bare_of(&relevant);
     let relevant = relevant.iter().map(|slug| doc_id(None, slug).into_owned()).collect();
     let judgements = graded(place, &id, relevant, grades, lints)?;
@@ -45,7 +46,7 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         judgements,
         expected_top1: None,
         bare,
-        segment: Segment::default(),
+        segment: None,
         embedding_dim: None,
     })
 }

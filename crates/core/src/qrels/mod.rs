@@ -23,7 +23,8 @@ use std::borrow::Cow;
 
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::{Map, Value};
+
+use crate::format::json::Json;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};
@@ -58,8 +59,8 @@ pub struct JudgedQuery {
     pub expected_top1: Option<String>,
     /// Documents that the file names by a bare slug and that stand here as pages of the default source.
     pub bare: Vec<String>,
-    /// What it may be grouped by.
-    pub segment: Segment,
+    /// What it may be grouped by, if the file says: most do not, and there may be many queries.
+    pub segment: Option<Box<Segment>>,
     /// The axis of its vector under the deterministic embedder.
     pub embedding_dim: Option<u64>,
 }
@@ -167,12 +168,12 @@ fn parse_json(text: &str) -> Result<Qrels, QrelsError> {
         line: error.line(),
         reason: error.to_string(),
     };
-    if text.trim_start().starts_with('[') {
-        let entries: Vec<Value> = serde_json::from_str(text).map_err(broken)?;
-        return legacy::parse(entries, Vec::new());
+    match Json::read(text).map_err(broken)? {
+        Json::Array(entries) => legacy::parse(entries, Vec::new()),
+        Json::Object(object) if gate::is_gate(&object) => gate::parse(object),
+        Json::Object(object) => legacy::parse_object(object),
+        _ => Err(QrelsError::NoQueries),
     }
-    let object: Map<String, Value> = serde_json::from_str(text).map_err(broken)?;
-    if gate::is_gate(&object) { gate::parse(object) } else { legacy::parse_object(object) }
 }
 
 /// Checks what every shape promises: some query, unique ids, each document judged once.
@@ -218,6 +219,8 @@ fn judged_again(queries: &[JudgedQuery]) -> Result<Vec<(usize, Vec<usize>)>, Qre
     let mut seen: FxHashMap<&str, f64> = FxHashMap::default();
     for (at, query) in queries.iter().enumerate() {
         seen.clear();
+        // A map that grows holds its old places beside the new ones for a moment.
+        seen.reserve(query.judgements.len());
         let mut again = Vec::new();
         for (place, Judgement { doc, grade }) in query.judgements.iter().enumerate() {
             match seen.insert(doc, *grade) {

@@ -10,6 +10,10 @@ use crate::fields::Fields;
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
 
+/// For how many queries room is made before they are read: in a file without order there are far fewer
+/// than it seems.
+const MOST_RESERVED: usize = 1 << 16;
+
 /// A row of either shape.
 struct Row<'a> {
     query: &'a str,
@@ -31,6 +35,8 @@ pub(super) fn parse(text: &str) -> Result<Qrels, QrelsError> {
         }
     }
     let mut queries = Gathered::default();
+    // A list that doubles as it grows takes up to three times what it holds.
+    queries.all.reserve_exact(runs_of_queries(text).min(MOST_RESERVED));
     for (line, text) in lines {
         let row = if shape == Shape::Beir { beir_row(text) } else { trec_row(text) };
         let place = Place::Line(line);
@@ -66,11 +72,27 @@ impl<'a> Gathered<'a> {
         let next = self.all.len();
         let at = *self.places.entry(query).or_insert(next);
         if at == next {
-            self.all.push(JudgedQuery { id: query.to_owned(), ..JudgedQuery::default() });
+            let judgements = Vec::with_capacity(1);
+            self.all.push(JudgedQuery {
+                id: query.to_owned(),
+                judgements,
+                ..JudgedQuery::default()
+            });
         }
         self.last = Some((query, at));
         at
     }
+}
+
+/// How many times the query changes from one line to the next: no fewer than there are queries.
+fn runs_of_queries(text: &str) -> usize {
+    let (mut runs, mut last) = (0, "");
+    for (_, line) in lines(text) {
+        let query = line.split_whitespace().next().unwrap_or_default();
+        runs += usize::from(query != last);
+        last = query;
+    }
+    runs
 }
 
 /// Lines that say something, with their numbers.

@@ -48,7 +48,10 @@ named! {
 impl JudgedQuery {
     /// The groups that the query is in.
     pub fn segments(&self, by: SegmentBy) -> Vec<String> {
-        let Segment { label, source, intent, mode, tags } = &self.segment;
+        static NONE: Segment =
+            Segment { label: None, source: None, intent: None, mode: None, tags: Vec::new() };
+        let Segment { label, source, intent, mode, tags } =
+            self.segment.as_deref().unwrap_or(&NONE);
         match by {
             SegmentBy::Label => label.iter().cloned().collect(),
             SegmentBy::Source => source.clone().map_or_else(|| self.sources(), |s| vec![s]),
@@ -95,7 +98,7 @@ mod tests {
         assert_eq!(query.segments(SegmentBy::Mode), ["hybrid"]);
         assert_eq!(query.segments(SegmentBy::Tag), [""; 0]);
         let segment = Segment { intent: Some("mine".to_owned()), ..Segment::default() };
-        let query = JudgedQuery { segment, ..query };
+        let query = JudgedQuery { segment: Some(Box::new(segment)), ..query };
         assert_eq!(query.segments(SegmentBy::Intent), ["mine"]);
     }
 }

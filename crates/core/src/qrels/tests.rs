@@ -26,8 +26,12 @@ fn the_gate_shape() {
         assert_eq!(first.embedding_dim, Some(0));
         assert_eq!(docs(second), [("team::notes/plan", 3.0)]);
         assert_eq!(second.expected_top1.as_deref(), Some("team::notes/plan"));
-        assert_eq!(second.segment.label.as_deref(), Some("plans"));
-        assert_eq!(second.segment.tags, ["a"]);
+        let segment = second.segment.as_deref().unwrap();
+        assert_eq!(
+            (segment.label.as_deref(), segment.tags.as_slice()),
+            (Some("plans"), &["a".to_owned()][..])
+        );
+        assert_eq!(first.segment, None);
     }
 }
 

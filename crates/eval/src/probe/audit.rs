@@ -3,25 +3,25 @@
 //! A line is one write and is on the disk when it is acknowledged, so that processes do not interleave. What
 //! a kill or a full disk cut off is a line of its own, and takes no other with it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::format::probe::{ProbeEvent, read_events};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::probe::{Event, file_name};
+use gbrain_store::private;
 
 /// What the names of the files begin with.
 const PREFIX: &str = "quality-probe-";
 
 /// Appends a run to the file of its week.
 pub(super) fn append(dir: &Path, workspace: &WorkspaceId, event: &Event) -> io::Result<()> {
-    std::fs::create_dir_all(dir)?;
+    private::create_dir(dir)?;
     let line = ProbeEvent::from(event).of(workspace).line();
-    let mut options = OpenOptions::new();
     let path = dir.join(file_name(event.at));
-    let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
+    let mut file = private::file().create(true).read(true).append(true).open(path)?;
     let line = if is_cut_off(&file)? { format!("\n{line}") } else { line };
     file.write_all(line.as_bytes())?;
     file.sync_data()

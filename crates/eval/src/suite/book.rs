@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gbrain_brain::{Assistants, Brain, BrainError};
+use gbrain_core::clock::moment;
 use gbrain_core::fault::chain;
 use gbrain_core::request::Trust;
 use gbrain_core::search::Settings;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_llm::Environment;
-use jiff::Timestamp;
 
 use crate::target::{Ask, LocalAsk, LocalOptions, Surroundings, open};
 
@@ -61,8 +61,12 @@ pub fn local<'a>(
     assistants: Option<&'a Assistants>,
     stop: &AtomicBool,
 ) -> Result<LocalAsk<'a>, TargetError> {
-    let options =
-        LocalOptions { settings, now: Timestamp::now(), trust: Trust::Untrusted, assistants };
+    let options = LocalOptions {
+        settings,
+        now: moment(std::time::SystemTime::now()),
+        trust: Trust::Untrusted,
+        assistants,
+    };
     let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {
         true => Err(BrainError::Halted),
         false => Ok(()),

@@ -20,15 +20,19 @@ use gbrain_embed::Urgency;
 
 use crate::bm25::{PageTally, points};
 use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, Named, PageEntry, Passage};
+use crate::entry::{LinkEntry, Named, PageEntry, Passage, own_name};
 use crate::error::Result;
 use crate::filter::admits_page;
 use crate::statistics::{Statistics, seen_by};
-use crate::vectors::{Row, VectorQuery, page_rows};
+use crate::vectors::{VectorQuery, page_rows};
 
 impl View for DiskView {
     fn corpus(&self) -> Corpus {
         self.payload.corpus
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.was_damaged()
     }
 
     fn held(&self) -> Result<Held> {
@@ -114,12 +118,15 @@ impl View for DiskView {
         let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
         let sidecar = self.sidecar(model.as_ref(), placed.segment)?;
         let rows = page_rows(model.as_ref(), stored, Urgency::Work)?;
-        let fits = |(row, doc): (&Row, DocId)| {
+        let codes = sidecar.codes().map_err(|e| self.unreadable(e))?;
+        for (row, doc) in rows.iter().zip(placed.documents) {
             let values = row.values.iter().map(|value| *value as u8);
-            sidecar.inverse_length(doc) == row.inverse_length
-                && values.eq(sidecar.row(doc).iter().copied())
-        };
-        Ok(Some(rows.iter().zip(placed.documents).all(fits)))
+            let held = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
+            if codes.inverse_length(doc) != row.inverse_length || !values.eq(held.iter().copied()) {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(true))
     }
 
     fn read(&self, hit: &ChunkHit) -> Result<Passage> {
@@ -140,7 +147,7 @@ impl View for DiskView {
     }
 
     fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
-        let mut entries = self.entries_named(&name_key(key.slug.as_str()))?.into_iter();
+        let mut entries = self.entries_named(&own_name(key))?.into_iter();
         Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
     }
 

@@ -16,6 +16,8 @@ const WRITTEN_K1: f64 = 1.2;
 const WRITTEN_B: f64 = 0.75;
 const BLOCK_DOCUMENTS: usize = 128;
 const ENTRY_BYTES: usize = 8;
+/// A number of 32 bits in groups of seven.
+const LONGEST_VINT: usize = 5;
 /// Bounds are computed in floats and compared with integers that were cut from other floats.
 const MARGIN: f64 = 1.0 + 1e-5;
 
@@ -83,6 +85,14 @@ impl BlockBounds {
             Block { last, bound }
         });
         Ok(blocks.collect())
+    }
+}
+
+/// At most how many bytes at the start of a list its skip entries take, with their length before them.
+pub(super) fn skip_bytes(info: &TermInfo) -> usize {
+    match info.doc_freq as usize / BLOCK_DOCUMENTS {
+        0 => 0,
+        full_blocks => LONGEST_VINT + full_blocks * ENTRY_BYTES,
     }
 }
 

@@ -6,35 +6,28 @@
 //! hash; one that is not known is compared with what the segments hold.
 //!
 //! `verified.json` saves time and decides nothing: without it, or with a damaged one, everything is compared.
-//! A file that changes without its times changing (a failing disk) is not noticed here.
+//! A file that changes without its times changing (a failing disk) is not noticed here, but by
+//! [`Index::check_files`](crate::Index::check_files), which compares everything whatever is remembered.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gbrain_core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use tantivy::IndexMeta;
-use tantivy::directory::error::OpenReadError;
 
 use super::META;
+use super::directory::{IndexDirectory, replace_file};
+use super::file::{DamagedFile, FileStamp, IndexFile};
 use crate::error::{IndexError, Result};
 
 const FILE: &str = "verified.json";
-/// The end of a file of a segment: the length of its footer, and a magic number.
-const FOOTER_END: u64 = 8;
 /// A file that changed less than this ago is compared again: its next change could have the same time.
 const CLOCK_TICK: Duration = Duration::from_millis(100);
-
-/// A file that is not as it was written.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {what}")]
-pub(super) struct DamagedFile {
-    pub(super) file: String,
-    pub(super) what: String,
-}
 
 /// The files that were compared, as they were then.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,19 +39,11 @@ pub(super) struct Verified {
     is_changed: bool,
 }
 
-/// What of a file changes when it is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct FileStamp {
-    length: u64,
-    inode: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
 /// Whether all files of a commit are there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Presence {
-    All,
+    /// All, opened: as long as they are held, whoever opens one gets the one that was compared.
+    All(Vec<Arc<IndexFile>>),
     /// One is missing. A writer may have merged it away, with a newer commit.
     Missing,
 }
@@ -77,11 +62,7 @@ impl Verified {
         }
         self.files.retain(|name, _| dir.join(name).exists());
         let text = serde_json::to_vec(self).unwrap_or_default();
-        let part = dir.join(format!("{FILE}.{}.part", std::process::id()));
-        let saved = fs::write(&part, text).and_then(|()| fs::rename(&part, dir.join(FILE)));
-        if saved.is_err() {
-            let _ = fs::remove_file(&part);
-        }
+        let _ = replace_file(&dir.join(FILE), &text);
     }
 
     /// Takes over what another process has learned.
@@ -103,76 +84,73 @@ impl Verified {
     }
 
     /// Whether a file is as it was when it was compared.
-    pub(super) fn knows(&self, name: &str, meta: &Metadata) -> bool {
-        self.files.get(name) == Some(&FileStamp::of(meta))
+    pub(super) fn knows(&self, file: &IndexFile) -> bool {
+        self.files.get(file.name()) == Some(&file.stamp())
     }
 
-    pub(super) fn remember(&mut self, name: &str, meta: &Metadata) {
-        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+    pub(super) fn remember(&mut self, file: &IndexFile) {
+        let stamp = file.stamp();
+        let age = SystemTime::now().duration_since(stamp.modified()).ok();
         if age.is_some_and(|age| age > CLOCK_TICK) {
-            self.files.insert(name.to_owned(), FileStamp::of(meta));
+            self.files.insert(file.name().to_owned(), stamp);
             self.is_changed = true;
         }
     }
 
-    /// Compares the files of a commit that are not known with their checksums.
+    /// Forgets what was compared, so that everything is compared again.
+    pub(super) fn forget(&mut self) {
+        *self = Self { is_changed: true, ..Self::default() };
+    }
+
+    /// Opens the files of a commit, and compares those that are not known with their checksums.
     pub(super) fn check(
         &mut self,
         dir: &Path,
-        index: &tantivy::Index,
+        files: &IndexDirectory,
         commit: &IndexMeta,
     ) -> Result<Presence> {
-        let mut files: Vec<_> = commit.list_segment_files().into_iter().collect();
-        files.sort();
-        for path in files {
-            let name = path.to_string_lossy().into_owned();
-            let meta = match fs::metadata(dir.join(&path)) {
-                Ok(meta) => meta,
+        let mut paths: Vec<_> = commit.list_segment_files().into_iter().collect();
+        paths.sort();
+        let mut open = Vec::with_capacity(paths.len());
+        for path in paths {
+            match files.open_file(&path) {
+                Ok(file) => {
+                    self.check_file(&file).map_err(|error| failed(dir, error))?;
+                    open.push(file);
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    if is_required(commit, &name) {
+                    if is_required(commit, &path.to_string_lossy()) {
                         return Ok(Presence::Missing);
                     }
-                    continue;
                 }
-                Err(source) => return Err(IndexError::Io { dir: dir.to_owned(), source }),
-            };
-            if !self.knows(&name, &meta) {
-                compare(dir, index, &name, &meta)?;
-                self.remember(&name, &meta);
+                Err(error) => return Err(failed(dir, error)),
             }
         }
-        Ok(Presence::All)
+        Ok(Presence::All(open))
     }
-}
 
-impl FileStamp {
-    #[cfg(unix)]
-    fn of(meta: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        Self {
-            length: meta.len(),
-            inode: meta.ino(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
+    /// Compares a file that is not known with its checksum.
+    pub(super) fn check_file(&mut self, file: &IndexFile) -> io::Result<()> {
+        if !self.knows(file) {
+            file.compare()?;
+            self.remember(file);
         }
-    }
-
-    #[cfg(not(unix))]
-    fn of(meta: &Metadata) -> Self {
-        let since = |at: io::Result<SystemTime>| {
-            let since = at.ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-            since.map_or((0, 0), |d| (d.as_secs() as i64, i64::from(d.subsec_nanos())))
-        };
-        let modified = since(meta.modified());
-        Self { length: meta.len(), inode: 0, modified, changed: modified }
+        Ok(())
     }
 }
 
 /// The hash of `meta.json`.
 pub(super) fn meta_hash(dir: &Path) -> Result<Hash> {
     let read = fs::read(dir.join(META));
-    read.map(|bytes| Hash::of(&bytes))
-        .map_err(|source| IndexError::Io { dir: dir.to_owned(), source })
+    read.map(|bytes| Hash::of(&bytes)).map_err(|error| cannot_read_meta(dir, error))
+}
+
+/// What reading `meta.json` said. An index without one is damaged.
+pub(super) fn cannot_read_meta(dir: &Path, error: io::Error) -> IndexError {
+    match error.kind() {
+        ErrorKind::NotFound => damaged(dir, META, "it is not there"),
+        _ => IndexError::Io { dir: dir.to_owned(), source: error },
+    }
 }
 
 /// An index with a file that is not as it was written.
@@ -194,18 +172,12 @@ fn is_required(commit: &IndexMeta, name: &str) -> bool {
     }
 }
 
-fn compare(dir: &Path, index: &tantivy::Index, name: &str, meta: &Metadata) -> Result<()> {
-    if meta.len() < FOOTER_END {
-        return Err(damaged(dir, name, format!("only {} bytes are left", meta.len())));
-    }
-    match index.directory().validate_checksum(Path::new(name)) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(damaged(dir, name, "its checksum does not match")),
-        Err(OpenReadError::IoError { io_error, .. }) if !is_damage(&io_error) => {
-            let source = io::Error::new(io_error.kind(), io_error.to_string());
-            Err(IndexError::Io { dir: dir.to_owned(), source })
-        }
-        Err(error) => Err(damaged(dir, name, error.to_string())),
+/// What reading a file said: damage, or the file system's refusal.
+pub(super) fn failed(dir: &Path, error: io::Error) -> IndexError {
+    let dir = dir.to_owned();
+    match is_damage(&error) {
+        true => IndexError::Corrupt { dir, source: error.into() },
+        false => IndexError::Io { dir, source: error },
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::directory::{create_private_dir, private_file};
 use crate::error::{IndexError, Result};
 
 const FILE: &str = "writer.lock";
@@ -21,8 +22,8 @@ impl WriterLock {
     /// Makes the directory if need be and takes its lock, after whoever holds it.
     pub(super) fn acquire(dir: &Path, wait: Duration) -> Result<Self> {
         let io = |source| IndexError::Io { dir: dir.to_owned(), source };
-        fs::create_dir_all(dir).map_err(io)?;
-        let options = File::options().create(true).truncate(false).write(true).clone();
+        create_private_dir(dir).map_err(io)?;
+        let options = private_file().create(true).truncate(false).clone();
         let file = options.open(dir.join(FILE)).map_err(io)?;
         let started = Instant::now();
         loop {

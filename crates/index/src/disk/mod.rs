@@ -6,7 +6,9 @@
 
 mod answer;
 mod blocks;
+mod directory;
 mod document;
+mod file;
 mod filter;
 mod integrity;
 mod list;
@@ -32,10 +34,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use gbrain_core::hash::Hash;
-use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenReadError;
 use tantivy::index::IndexSettings;
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
@@ -43,7 +44,9 @@ use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 use crate::contract::{Index, View, Writer};
 use crate::error::{IndexError, Result};
 use crate::models::Models;
-use integrity::{Presence, Verified, meta_hash};
+use directory::IndexDirectory;
+use file::{FileStamp, IndexFile};
+use integrity::{Presence, Verified, cannot_read_meta, meta_hash};
 use lock::WriterLock;
 use payload::Payload;
 use schema::{Fields, schema, tokenizers};
@@ -62,7 +65,7 @@ const READ_ATTEMPTS: usize = 100;
 /// An index in a directory of its own.
 pub struct DiskIndex {
     shared: Arc<Shared>,
-    latest: Mutex<Option<(Stamp, Arc<DiskView>)>>,
+    latest: Mutex<Option<(FileStamp, Arc<DiskView>)>>,
 }
 
 /// What views and writers of an index share.
@@ -74,25 +77,15 @@ struct Shared {
     reader: IndexReader,
     models: Models,
     /// The directory, for files that tantivy does not know of.
-    files: MmapDirectory,
+    files: IndexDirectory,
     /// The files that were compared with their checksums.
     verified: Mutex<Verified>,
 }
 
 /// What of `meta.json` changes with every commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    length: u64,
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(dir: &Path) -> Result<Self> {
-        let io = |source| IndexError::Io { dir: dir.to_owned(), source };
-        let meta = fs::metadata(dir.join(META)).map_err(io)?;
-        Ok(Self { modified: meta.modified().ok(), length: meta.len(), inode: inode(&meta) })
-    }
+fn meta_stamp(dir: &Path) -> Result<FileStamp> {
+    let meta = fs::metadata(dir.join(META)).map_err(|error| cannot_read_meta(dir, error))?;
+    Ok(FileStamp::of(&meta))
 }
 
 impl DiskIndex {
@@ -122,7 +115,7 @@ impl DiskIndex {
 
     fn open_existing(dir: &Path, store: &str, models: Models) -> Result<Self> {
         without_panic(dir, || {
-            let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
+            let directory = IndexDirectory::new(dir);
             let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
             if index.schema() != schema().0 {
                 return Err(integrity::damaged(dir, META, "its schema is not ours"));
@@ -132,7 +125,7 @@ impl DiskIndex {
     }
 
     fn make(dir: &Path, store: &str, models: Models, _lock: &WriterLock) -> Result<Self> {
-        let directory = MmapDirectory::open(dir).map_err(|e| corrupt(dir, e.into()))?;
+        let directory = IndexDirectory::new(dir);
         let settings =
             IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
         let index = tantivy::Index::create(directory.clone(), schema().0, settings)
@@ -146,13 +139,14 @@ impl DiskIndex {
         dir: &Path,
         store: &str,
         models: Models,
-        files: MmapDirectory,
+        files: IndexDirectory,
         mut index: tantivy::Index,
     ) -> Result<Self> {
         index.set_tokenizers(tokenizers());
-        let stamp = Stamp::of(dir)?;
+        let stamp = meta_stamp(dir)?;
         let mut verified = Verified::load(dir);
-        check_files(dir, &index, &mut verified)?;
+        // Held until the reader has opened them, so that it reads the files that were compared.
+        let compared = check_files(dir, &files, &index, &mut verified)?;
         let builder = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -164,6 +158,7 @@ impl DiskIndex {
         let shared =
             Arc::new(Shared { dir, store, index, fields, reader, models, files, verified });
         let latest = shared.read_if_whole()?.map(|view| (stamp, Arc::new(view)));
+        drop(compared);
         shared.verified().save(&shared.dir);
         Ok(Self { shared, latest: Mutex::new(latest) })
     }
@@ -172,10 +167,14 @@ impl DiskIndex {
 impl Index for DiskIndex {
     fn view(&self) -> Result<Arc<dyn View>> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Stamp::of(&self.shared.dir)?;
+        let stamp = meta_stamp(&self.shared.dir)?;
         if let Some((seen, view)) = latest.as_ref()
             && *seen == stamp
         {
+            if view.was_damaged() {
+                let what = "the commit has a file that is not as it was written";
+                return Err(integrity::damaged(&self.shared.dir, META, what));
+            }
             return Ok(view.clone());
         }
         let view = Arc::new(without_panic(&self.shared.dir, || self.shared.read())?);
@@ -188,6 +187,29 @@ impl Index for DiskIndex {
         let payload = self.shared.payload()?;
         self.shared.remove_uncommitted_deletions()?;
         Ok(Box::new(DiskWriter::new(self.shared.clone(), payload, lock)))
+    }
+
+    fn check_files(&self) -> Result<Vec<String>> {
+        let commit = self.shared.index.load_metas().map_err(|e| self.shared.error(e))?;
+        let mut names: Vec<PathBuf> = commit.list_segment_files().into_iter().collect();
+        names.extend(self.shared.vector_files(&commit)?);
+        names.sort();
+        let mut damaged = Vec::new();
+        for name in names {
+            let compared = self.shared.files.reopen_file(&name).and_then(|file| file.compare());
+            match compared {
+                Ok(()) => {}
+                // A commit names files that a segment need not have; one that it needs is missed when it is opened.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if integrity::is_damage(&error) => damaged.push(error.to_string()),
+                Err(error) => return Err(self.shared.io(error)),
+            }
+        }
+        if !damaged.is_empty() {
+            self.shared.verified().forget();
+            self.shared.verified().save(&self.shared.dir);
+        }
+        Ok(damaged)
     }
 
     fn wanted_vectors(&self) -> Result<(u64, u64)> {
@@ -271,7 +293,7 @@ impl Shared {
     /// A view of the last commit.
     fn read(self: &Arc<Self>) -> Result<DiskView> {
         for _ in 0..READ_ATTEMPTS {
-            check_files(&self.dir, &self.index, &mut self.verified())?;
+            let _compared = check_files(&self.dir, &self.files, &self.index, &mut self.verified())?;
             self.reader.reload().map_err(|e| self.error(e))?;
             if let Some(view) = self.read_if_whole()? {
                 return Ok(view);
@@ -310,11 +332,16 @@ impl Shared {
 }
 
 /// Compares the files of the last commit with their checksums. Files of a commit that was replaced meanwhile are gone.
-fn check_files(dir: &Path, index: &tantivy::Index, verified: &mut Verified) -> Result<()> {
+fn check_files(
+    dir: &Path,
+    files: &IndexDirectory,
+    index: &tantivy::Index,
+    verified: &mut Verified,
+) -> Result<Vec<Arc<IndexFile>>> {
     for _ in 0..READ_ATTEMPTS {
         let commit = index.load_metas().map_err(|e| corrupt(dir, e))?;
-        if verified.check(dir, index, &commit)? == Presence::All {
-            return Ok(());
+        if let Presence::All(open) = verified.check(dir, files, &commit)? {
+            return Ok(open);
         }
         let now = index.load_metas().map_err(|e| corrupt(dir, e))?;
         if now.opstamp == commit.opstamp && now.segments.len() == commit.segments.len() {
@@ -370,14 +397,4 @@ fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
         }
         None => IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(error) },
     }
-}
-
-#[cfg(unix)]
-fn inode(meta: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(meta)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> u64 {
-    0
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::io;
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
@@ -65,15 +66,17 @@ impl DiskView {
         }
         let PlacedPage { segment, documents } = placed;
         let sidecar = self.sidecar(model, segment)?;
+        let codes = sidecar.codes().map_err(|e| self.unreadable(e))?;
         let columns = self.segments[segment].columns().map_err(|e| self.error(e))?;
         let is_timeline = |doc| columns.code(doc).is_some_and(|code| code.is_timeline());
         let mut nearest: Option<(f64, DocId)> = None;
         for doc in documents.clone() {
-            let inverse_length = sidecar.inverse_length(doc);
+            let inverse_length = codes.inverse_length(doc);
             if inverse_length == 0.0 || filter.truth_only && is_timeline(doc) {
                 continue;
             }
-            let score = query.cosine(sidecar.row(doc), inverse_length);
+            let row = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
+            let score = query.cosine(&row, inverse_length);
             if nearest.is_none_or(|(best, _)| score > best) {
                 nearest = Some((score, doc));
             }
@@ -104,7 +107,9 @@ impl DiskView {
         sidecars: &[&'v Sidecar],
     ) -> Result<(Vec<Near<'v>>, bool)> {
         let mut shortlist = Shortlist::new(depth);
-        for (run, sidecar) in sidecars.iter().enumerate() {
+        let codes = sidecars.iter().map(|sidecar| sidecar.codes());
+        let codes = codes.collect::<io::Result<Vec<_>>>().map_err(|e| self.unreadable(e))?;
+        for (run, codes) in codes.iter().enumerate() {
             let segment = &self.segments[run];
             let columns = segment.columns().map_err(|e| self.error(e))?;
             let conditions =
@@ -116,17 +121,19 @@ impl DiskView {
             let admits = |doc: DocId| {
                 segment.is_alive(doc) && (!must_be_world || is_world(doc)) && conditions.admits(doc)
             };
-            let has_direction = |doc: DocId| sidecar.inverse_length(doc) > 0.0;
-            let codes = (run as u32, sidecar.codes(), sidecar.documents());
+            let has_direction = |doc: DocId| codes.inverse_length(doc) > 0.0;
+            let codes = (run as u32, codes.blocks, codes.documents);
             shortlist.scan(query, codes, has_direction, admits);
         }
         let (places, is_full) = shortlist.finish();
         let near = |place: Place| {
-            let sidecar = sidecars[place.run as usize];
-            let (row, inverse_length) = (sidecar.row(place.at), sidecar.inverse_length(place.at));
-            Near { score: query.cosine(row, inverse_length), place, row, inverse_length }
+            let run = place.run as usize;
+            let row = sidecars[run].row(place.at)?;
+            let inverse_length = codes[run].inverse_length(place.at);
+            Ok(Near { score: query.cosine(&row, inverse_length), place, row, inverse_length })
         };
-        Ok((places.into_iter().map(near).collect(), is_full))
+        let passages = places.into_iter().map(near).collect::<io::Result<_>>();
+        Ok((passages.map_err(|e| self.unreadable(e))?, is_full))
     }
 
     /// By source and slug, then by place in the page.

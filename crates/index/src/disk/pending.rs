@@ -3,13 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use gbrain_core::id::PageId;
 use rustc_hash::FxHashMap;
-use tantivy::Directory as _;
-use tantivy::directory::{MmapDirectory, OwnedBytes};
 
+use super::directory::private_file;
 use crate::vectors::Row;
 
 const FILE: &str = "pending.rows";
@@ -26,7 +26,7 @@ pub(super) struct Pending {
 
 /// Rows that were waiting, to be read.
 pub(super) struct Waiting {
-    bytes: OwnedBytes,
+    file: File,
     dims: usize,
     first: FxHashMap<PageId, usize>,
 }
@@ -34,7 +34,8 @@ pub(super) struct Waiting {
 impl Pending {
     pub(super) fn new(dir: &Path, dims: usize) -> io::Result<Self> {
         let path = dir.join(FILE);
-        let file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+        let file = private_file().read(true).create(true).truncate(true).open(&path)?;
+        let file = BufWriter::with_capacity(1 << 20, file);
         Ok(Self { path, dims, file, rows: 0, first: FxHashMap::default() })
     }
 
@@ -51,17 +52,10 @@ impl Pending {
     }
 
     /// Ends the writing. What waits stays readable when the file's name is gone.
-    pub(super) fn finish(mut self, files: &MmapDirectory) -> io::Result<Waiting> {
-        self.file.flush()?;
-        let bytes = match self.rows {
-            0 => OwnedBytes::empty(),
-            _ => {
-                let file = files.open_read(Path::new(FILE)).map_err(io::Error::other)?;
-                file.read_bytes()?
-            }
-        };
+    pub(super) fn finish(self) -> io::Result<Waiting> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         fs::remove_file(&self.path)?;
-        Ok(Waiting { bytes, dims: self.dims, first: self.first })
+        Ok(Waiting { file, dims: self.dims, first: self.first })
     }
 }
 
@@ -70,7 +64,8 @@ impl Waiting {
     pub(super) fn row(&self, page: PageId, ordinal: u32) -> Option<Row> {
         let at = self.first.get(&page)? + ordinal as usize;
         let size = 4 + self.dims;
-        let record = self.bytes.get(at * size..(at + 1) * size)?;
+        let mut record = vec![0; size];
+        self.file.read_exact_at(&mut record, (at * size) as u64).ok()?;
         let (length, values) = record.split_at(4);
         Some(Row {
             values: values.iter().map(|value| *value as i8).collect(),

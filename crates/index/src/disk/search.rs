@@ -13,7 +13,7 @@
 use tantivy::DocId;
 use tantivy::postings::BlockSegmentPostings;
 
-use super::blocks::BlockBounds;
+use super::blocks::{BlockBounds, skip_bytes};
 use super::filter::SegmentFilter;
 use super::list::{Lengths, List, points_of};
 use super::prepared::{Place, Prepared};
@@ -92,7 +92,8 @@ fn open_terms(
         let weight = prepared.scorer.weight(number);
         match adds {
             Adds::Alone => {
-                let blocks = bounds.blocks(words.list(*form, info), *form, info, weight)?;
+                let start = words.start_of_list(*form, info, skip_bytes(info))?;
+                let blocks = bounds.blocks(&start, *form, info, weight)?;
                 let stem = List::new(postings, weight, blocks, lengths);
                 terms.push(Term { stem, exact: None, bound: 0 });
             }

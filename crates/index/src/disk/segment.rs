@@ -11,7 +11,7 @@ use tantivy::directory::{CompositeFile, FileSlice, OwnedBytes};
 use tantivy::index::SegmentComponent;
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, SegmentReader, TantivyError, Term};
+use tantivy::{DocId, HasLen as _, SegmentReader, TantivyError, Term};
 
 use super::document::ChunkCode;
 use super::schema::{Fields, column};
@@ -46,10 +46,10 @@ pub(super) struct Columns {
     pub(super) tokens: Column<u64>,
 }
 
-/// The words of one visibility: raw lists, and the length codes of all documents.
+/// The words of one visibility: raw lists on disk, and the length codes of all documents.
 pub(super) struct Words {
-    stems: OwnedBytes,
-    exacts: OwnedBytes,
+    stems: Option<FileSlice>,
+    exacts: Option<FileSlice>,
     pub(super) lengths: OwnedBytes,
     /// The average length that tantivy took when it wrote the bounds of blocks.
     pub(super) written_average: f64,
@@ -264,22 +264,29 @@ impl Words {
             slice.map_or(Ok(OwnedBytes::empty()), |slice| slice.read_bytes())
         };
         Ok(Self {
-            stems: read(postings.open_read(stems))?,
-            exacts: read(postings.open_read(exacts))?,
+            stems: postings.open_read(stems),
+            exacts: postings.open_read(exacts),
             lengths: read(lengths.open_read(stems))?,
             // As tantivy computes it: all documents count, and so do all tokens.
             written_average: f64::from(tokens as f32 / reader.max_doc() as f32),
         })
     }
 
-    /// The bytes of a list. The total number of tokens stands before the first.
-    pub(super) fn list(&self, form: Form, info: &TermInfo) -> &[u8] {
+    /// The first bytes of a list, at most `length`. The total number of tokens stands before the first list.
+    pub(super) fn start_of_list(
+        &self,
+        form: Form,
+        info: &TermInfo,
+        length: usize,
+    ) -> Read<OwnedBytes> {
         let lists = match form {
             Form::Stem => &self.stems,
             Form::Exact => &self.exacts,
         };
-        let range = &info.postings_range;
-        lists.get(8 + range.start..8 + range.end).unwrap_or_default()
+        let Some(lists) = lists else { return Ok(OwnedBytes::empty()) };
+        let start = (8 + info.postings_range.start).min(lists.len());
+        let end = (8 + info.postings_range.end).min(lists.len()).min(start + length).max(start);
+        Ok(lists.read_bytes_slice(start..end)?)
     }
 }
 

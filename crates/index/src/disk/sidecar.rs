@@ -6,13 +6,15 @@
 //! row of zeros. The last 32 bytes are the SHA-256 of all before them. Such a file can be made again from the segment
 //! at any time.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-use gbrain_core::hash::{Hash, Hasher};
-use tantivy::DocId;
-use tantivy::directory::OwnedBytes;
+use gbrain_core::hash::Hasher;
+use tantivy::{DocId, HasLen as _};
 
+use super::file::IndexFile;
 use crate::vectors::{BLOCK, Blocks, Row, block_bytes};
 
 const MAGIC: &[u8; 8] = b"gbvec\x02\0\0";
@@ -20,10 +22,19 @@ const CHECKSUM: usize = 32;
 const HEADER: usize = 64;
 const ALIGN: usize = 64;
 
-/// A file of vectors, opened.
+/// The vectors of a segment. Codes and lengths are in memory once something was looked for; rows are read where they
+/// are, until the file keeps itself in memory.
 pub(super) struct Sidecar {
-    bytes: OwnedBytes,
+    source: Source,
     places: Places,
+    /// Lengths and codes.
+    scanned: OnceLock<Vec<u8>>,
+}
+
+enum Source {
+    File(Arc<IndexFile>),
+    /// Made for one view alone.
+    Memory(Vec<u8>),
 }
 
 struct Places {
@@ -33,6 +44,25 @@ struct Places {
     codes: Range<usize>,
 }
 
+/// The part of a file of vectors that every search looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Codes<'s> {
+    lengths: &'s [u8],
+    /// The codes, in blocks.
+    pub(super) blocks: &'s [u8],
+    /// How many documents there are.
+    pub(super) documents: usize,
+}
+
+impl Codes<'_> {
+    /// One over the length of a document's row; zero if it has no direction.
+    pub(super) fn inverse_length(&self, doc: DocId) -> f32 {
+        let start = 4 * doc as usize;
+        let bytes = self.lengths.get(start..start + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0.0, f32::from_le_bytes)
+    }
+}
+
 impl Places {
     fn of(documents: usize, dims: usize) -> Self {
         let lengths = HEADER + documents * dims;
@@ -40,44 +70,70 @@ impl Places {
         let end = codes + documents.div_ceil(BLOCK) * block_bytes(dims);
         Self { documents, dims, lengths, codes: codes..end }
     }
+
+    fn scanned(&self) -> Range<usize> {
+        self.lengths..self.codes.end
+    }
 }
 
 impl Sidecar {
-    /// Reads a file of the vectors of `documents` documents. `None` if it is not one.
-    pub(super) fn read(bytes: OwnedBytes, documents: usize, dims: usize) -> Option<Self> {
+    /// Opens a file of the vectors of `documents` documents. `None` if it is not one.
+    pub(super) fn open(
+        file: Arc<IndexFile>,
+        documents: usize,
+        dims: usize,
+    ) -> io::Result<Option<Self>> {
+        let length = file.len();
+        Self::of(Source::File(file), length, documents, dims)
+    }
+
+    /// Vectors that were written to memory.
+    pub(super) fn in_memory(bytes: Vec<u8>, documents: usize, dims: usize) -> Option<Self> {
+        let length = bytes.len();
+        Self::of(Source::Memory(bytes), length, documents, dims).ok().flatten()
+    }
+
+    fn of(
+        source: Source,
+        length: usize,
+        documents: usize,
+        dims: usize,
+    ) -> io::Result<Option<Self>> {
         let places = Places::of(documents, dims);
-        let header = header(documents, dims);
-        let fits = bytes.len() == places.codes.end + CHECKSUM && bytes.starts_with(&header);
-        fits.then_some(Self { bytes, places })
+        let fits = length == places.codes.end + CHECKSUM
+            && *source.bytes(0..HEADER)? == header(documents, dims);
+        Ok(fits.then_some(Self { source, places, scanned: OnceLock::new() }))
     }
 
-    /// Whether all of it is as it was written.
-    pub(super) fn is_intact(&self) -> bool {
-        let (content, checksum) = self.bytes.split_at(self.places.codes.end);
-        Hash::of(content).0 == checksum
-    }
-
-    /// How many documents there are.
-    pub(super) fn documents(&self) -> usize {
-        self.places.documents
-    }
-
-    /// The codes, in blocks.
-    pub(super) fn codes(&self) -> &[u8] {
-        &self.bytes[self.places.codes.clone()]
+    /// Lengths and codes.
+    pub(super) fn codes(&self) -> io::Result<Codes<'_>> {
+        let scanned = match self.scanned.get() {
+            Some(scanned) => scanned,
+            None => {
+                let read = self.source.bytes(self.places.scanned())?.into_owned();
+                self.scanned.get_or_init(|| read)
+            }
+        };
+        let (lengths, blocks) = scanned.split_at(self.places.codes.start - self.places.lengths);
+        Ok(Codes { lengths, blocks, documents: self.places.documents })
     }
 
     /// A document's row.
-    pub(super) fn row(&self, doc: DocId) -> &[u8] {
+    pub(super) fn row(&self, doc: DocId) -> io::Result<Cow<'_, [u8]>> {
         let start = HEADER + doc as usize * self.places.dims;
-        &self.bytes[start..start + self.places.dims]
+        self.source.bytes(start..start + self.places.dims)
     }
+}
 
-    /// One over the length of a document's row; zero if it has no direction.
-    pub(super) fn inverse_length(&self, doc: DocId) -> f32 {
-        let start = self.places.lengths + 4 * doc as usize;
-        let bytes = &self.bytes[start..start + 4];
-        f32::from_le_bytes(bytes.try_into().expect("four bytes are asked for"))
+impl Source {
+    fn bytes(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Self::File(file) => file.bytes(range),
+            Self::Memory(bytes) => match bytes.get(range) {
+                Some(bytes) => Ok(Cow::Borrowed(bytes)),
+                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            },
+        }
     }
 }
 
@@ -153,27 +209,35 @@ mod tests {
         let mut writer = SidecarWriter::new(Vec::new(), 70, &[0.0; 8]).unwrap();
         rows.iter().for_each(|row| writer.push(row).unwrap());
         let file = writer.finish().unwrap();
-        let sidecar = Sidecar::read(OwnedBytes::new(file.clone()), 70, 8).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("segment.model.vec");
+        let open = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            Arc::new(IndexFile::open(&path).unwrap())
+        };
+        let whole = open(&file);
+        assert!(whole.compare().is_ok());
+        let sidecar = Sidecar::open(whole, 70, 8).unwrap().unwrap();
+        let codes = sidecar.codes().unwrap();
         for (doc, row) in rows.iter().enumerate() {
             let bytes: Vec<u8> = row.values.iter().map(|v| *v as u8).collect();
-            assert_eq!(sidecar.row(doc as u32), bytes);
-            assert_eq!(sidecar.inverse_length(doc as u32), row.inverse_length);
+            assert_eq!(*sidecar.row(doc as u32).unwrap(), bytes);
+            assert_eq!(codes.inverse_length(doc as u32), row.inverse_length);
         }
         let block = 32 + 64;
-        assert_eq!(sidecar.codes().len(), 3 * block);
+        assert_eq!(codes.blocks.len(), 3 * block);
         let code = rows[33].code(&[0.0; 8]);
-        assert_eq!(sidecar.codes()[block + 1], code.bits[0]);
-        assert_eq!(sidecar.codes()[block + 32 + 2..][..2], code.stretch.to_le_bytes());
-        let refused = |bytes: &[u8], documents, dims| {
-            Sidecar::read(OwnedBytes::new(bytes.to_vec()), documents, dims).is_none()
-        };
-        assert!(sidecar.is_intact());
+        assert_eq!(codes.blocks[block + 1], code.bits[0]);
+        assert_eq!(codes.blocks[block + 32 + 2..][..2], code.stretch.to_le_bytes());
+        assert!(sidecar.row(70 * 8).is_err(), "no such row");
         for at in [20, 64, 700, file.len() - 40, file.len() - 1] {
             let mut flipped = file.clone();
             flipped[at] ^= 4;
-            let read = Sidecar::read(OwnedBytes::new(flipped), 70, 8);
-            assert!(read.is_none_or(|sidecar| !sidecar.is_intact()), "byte {at}");
+            assert!(open(&flipped).compare().is_err(), "byte {at}");
         }
+        let refused = |bytes: &[u8], documents, dims| {
+            Sidecar::open(open(bytes), documents, dims).unwrap().is_none()
+        };
         assert!(refused(&file, 71, 8), "another number of documents");
         assert!(refused(&file, 70, 16), "another number of dimensions");
         assert!(refused(&file[..file.len() - 1], 70, 8), "cut off");

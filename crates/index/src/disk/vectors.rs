@@ -6,8 +6,8 @@
 //! between. Rows are a function of the passages, so it never matters who made them.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -17,12 +17,12 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::PageId;
 use gbrain_embed::{Embedder, Passage, Urgency};
 use rustc_hash::FxHashMap;
-use tantivy::directory::error::OpenReadError;
-use tantivy::directory::{Directory as _, OwnedBytes};
 use tantivy::index::SegmentId;
-use tantivy::{DocId, Searcher};
+use tantivy::{DocId, IndexMeta, Searcher};
 
 use super::Shared;
+use super::directory::{is_read_only, private_file, unfinished_name};
+use super::integrity::is_damage;
 use super::lock::WriterLock;
 use super::pending::Waiting;
 use super::sidecar::{Sidecar, SidecarWriter};
@@ -30,7 +30,7 @@ use super::view::DiskView;
 use crate::error::{IndexError, Result};
 use crate::vectors::{Row, passage_text};
 
-const EXTENSION: &str = "vec";
+pub(super) const EXTENSION: &str = "vec";
 const UNFINISHED: &str = "part";
 /// How long a reader waits for vectors that a writer is about to have written.
 const MAKING_WAIT: Duration = Duration::from_secs(2);
@@ -64,26 +64,15 @@ impl Shared {
         documents: usize,
     ) -> Result<Option<Sidecar>> {
         let name = file_name(segment, model.id());
-        let bytes = match self.files.open_read(Path::new(&name)) {
-            Ok(file) => file.read_bytes().map_err(|e| self.io(e))?,
-            Err(OpenReadError::FileDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(self.error(error.into())),
-        };
-        let sidecar = Sidecar::read(bytes, documents, model.dims());
-        Ok(sidecar.filter(|sidecar| self.is_intact(&name, sidecar)))
-    }
-
-    /// Whether a file of vectors is as it was written. It is read whole once, and again when it was changed.
-    fn is_intact(&self, name: &str, sidecar: &Sidecar) -> bool {
-        let Ok(meta) = fs::metadata(self.dir.join(name)) else { return sidecar.is_intact() };
-        if self.verified().knows(name, &meta) {
-            return true;
+        let opened = self.files.open_file(Path::new(&name)).and_then(|file| {
+            self.verified().check_file(&file)?;
+            Sidecar::open(file, documents, model.dims())
+        });
+        match opened {
+            Ok(sidecar) => Ok(sidecar),
+            Err(error) if error.kind() == ErrorKind::NotFound || is_damage(&error) => Ok(None),
+            Err(error) => Err(self.io(error)),
         }
-        let is_intact = sidecar.is_intact();
-        if is_intact {
-            self.verified().remember(name, &meta);
-        }
-        is_intact
     }
 
     /// Removes the files of vectors of segments that are gone and, of those that are there, of
@@ -113,6 +102,23 @@ impl Shared {
         Ok(())
     }
 
+    /// The files of vectors of a commit, by any model.
+    pub(super) fn vector_files(&self, commit: &IndexMeta) -> Result<Vec<PathBuf>> {
+        let segments: Vec<String> =
+            commit.segments.iter().map(|segment| segment.id().uuid_string()).collect();
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(|e| self.io(e))? {
+            let name = PathBuf::from(entry.map_err(|e| self.io(e))?.file_name());
+            let segment = name.to_str().and_then(|name| name.split_once('.')).map(|(id, _)| id);
+            let is_of_commit =
+                segment.is_some_and(|segment| segments.iter().any(|of| of == segment));
+            if is_of_commit && name.extension() == Some(OsStr::new(EXTENSION)) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
     pub(super) fn io(&self, source: io::Error) -> IndexError {
         IndexError::Io { dir: self.dir.clone(), source }
     }
@@ -133,6 +139,10 @@ impl DiskView {
                     thread::sleep(MAKING_PAUSE);
                 }
                 Err(IndexError::Busy { .. }) => return self.embed_segment(model, segment),
+                // Nobody can write them here.
+                Err(IndexError::Io { source, .. }) if is_read_only(&source) => {
+                    return self.embed_segment(model, segment);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -156,7 +166,7 @@ impl DiskView {
     fn embed_segment(&self, model: &dyn Embedder, segment: usize) -> Result<Sidecar> {
         let documents = self.vector_file(segment).1;
         let file = self.write_rows(Vec::new(), model, segment, &Known::default())?;
-        Sidecar::read(OwnedBytes::new(file), documents, model.dims())
+        Sidecar::in_memory(file, documents, model.dims())
             .ok_or_else(|| self.shared.io(io::ErrorKind::InvalidData.into()))
     }
 
@@ -178,12 +188,16 @@ impl DiskView {
     fn write_vectors(&self, model: &dyn Embedder, segment: usize, known: &Known<'_>) -> Result<()> {
         let name = self.vector_file(segment).0;
         let io = |e| self.shared.io(e);
-        let path = self.shared.dir.join(file_name(&name, model.id()));
-        let part = part_of(&path);
-        let file = BufWriter::with_capacity(1 << 20, File::create(&part).map_err(io)?);
-        let file = self.write_rows(file, model, segment, known)?;
-        file.get_ref().sync_all().map_err(io)?;
-        fs::rename(&part, &path).map_err(io)
+        let name = file_name(&name, model.id());
+        let part = self.shared.dir.join(unfinished_name(&name));
+        let write = || {
+            let file = private_file().create_new(true).open(&part).map_err(io)?;
+            let file = BufWriter::with_capacity(1 << 20, file);
+            let file = self.write_rows(file, model, segment, known)?;
+            file.get_ref().sync_all().map_err(io)?;
+            fs::rename(&part, self.shared.dir.join(&name)).map_err(io)
+        };
+        write().inspect_err(|_| drop(fs::remove_file(&part)))
     }
 
     fn write_rows<W: Write>(
@@ -250,8 +264,9 @@ impl DiskView {
         let Some((segment, first)) = pages.get(&page) else { return Ok(None) };
         let Some(sidecar) = view.opened_vectors(*segment) else { return Ok(None) };
         let old = first + code.ordinal();
-        let values = sidecar.row(old).iter().map(|value| *value as i8).collect();
-        Ok(Some(Row { values, inverse_length: sidecar.inverse_length(old) }))
+        let (Ok(row), Ok(codes)) = (sidecar.row(old), sidecar.codes()) else { return Ok(None) };
+        let values = row.iter().map(|value| *value as i8).collect();
+        Ok(Some(Row { values, inverse_length: codes.inverse_length(old) }))
     }
 
     /// What is embedded of a document; nothing of a deleted one, or of a page without chunks.
@@ -313,13 +328,6 @@ fn spelt(model: &str) -> String {
     }
     let plain: String = model.chars().map(|c| if is_plain(c) { c } else { '-' }).take(60).collect();
     format!("{plain}-{}", Hash::of(model.as_bytes()).short())
-}
-
-/// The name of a file that is being written, by this process.
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.{UNFINISHED}", std::process::id()));
-    path.with_file_name(name)
 }
 
 /// Whether nobody has written to an unfinished file for long.

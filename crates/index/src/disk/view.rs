@@ -1,6 +1,7 @@
 //! One commit, opened: where its pages are and what its documents hold.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gbrain_core::id::PageId;
@@ -41,6 +42,8 @@ pub(super) struct DiskView {
     sidecars: Vec<OnceLock<Sidecar>>,
     pages: Mutex<FxHashMap<PageId, KnownPage>>,
     queries: Mutex<Vec<KeptQuery>>,
+    /// Whether something that was read was damaged.
+    is_damaged: AtomicBool,
     /// Pages that link to a target, by the target and who asks.
     backlinks: Mutex<FxHashMap<(Box<str>, Trust), u64>>,
 }
@@ -90,6 +93,7 @@ impl DiskView {
             sidecars,
             pages: Mutex::default(),
             queries: Mutex::default(),
+            is_damaged: AtomicBool::new(false),
             backlinks: Mutex::default(),
         })
     }
@@ -285,11 +289,28 @@ impl DiskView {
     }
 
     pub(super) fn error(&self, error: TantivyError) -> IndexError {
-        corrupt(&self.shared.dir, error)
+        self.note(corrupt(&self.shared.dir, error))
+    }
+
+    /// Remembers that something that was read is damaged.
+    fn note(&self, error: IndexError) -> IndexError {
+        if matches!(error, IndexError::Corrupt { .. }) {
+            self.is_damaged.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+
+    pub(super) fn was_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// What reading vectors said: damage, or the file system's refusal.
+    pub(super) fn unreadable(&self, error: std::io::Error) -> IndexError {
+        self.note(super::integrity::failed(&self.shared.dir, error))
     }
 
     pub(super) fn damaged(&self, error: RecordError) -> IndexError {
-        IndexError::Corrupt { dir: self.shared.dir.clone(), source: Box::new(error) }
+        self.note(IndexError::Corrupt { dir: self.shared.dir.clone(), source: Box::new(error) })
     }
 }
 

@@ -207,7 +207,7 @@ impl Writer for DiskWriter {
         self.commit_payload(Payload { corpus, statistics: self.statistics, model })?;
         let waiting = match self.pending.take() {
             Some(pending) => {
-                let waiting = pending.finish(&self.shared.files);
+                let waiting = pending.finish();
                 Some(waiting.map_err(|e| self.shared.io(e))?)
             }
             None => None,

@@ -63,6 +63,10 @@ impl Index for MemoryIndex {
         }))
     }
 
+    fn check_files(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn wanted_vectors(&self) -> Result<(u64, u64)> {
         let held = lock(&self.shared.committed).corpus.chunks;
         Ok((held, held))

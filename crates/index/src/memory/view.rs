@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::state::{MemoryPage, State};
 use crate::bm25::{PageTally, Scorer, lists};
 use crate::contract::{ChunkHit, Corpus, Held, PageWords, VectorHit, View, WordsQuery};
-use crate::entry::{LinkEntry, Named, PageEntry, Passage};
+use crate::entry::{LinkEntry, Named, PageEntry, Passage, own_name};
 use crate::error::{IndexError, Result};
 use crate::filter::{admits_page, admits_part};
 use crate::vectors::{VectorQuery, page_rows};
@@ -234,8 +234,8 @@ impl View for MemoryView {
     }
 
     fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
-        let slug_key = name_key(key.slug.as_str());
-        let mut pages = self.state.named(&slug_key).iter().filter_map(|id| self.page(*id, trust));
+        let mut pages =
+            self.state.named(&own_name(key)).iter().filter_map(|id| self.page(*id, trust));
         Ok(pages.find(|page| page.entry.key == *key).map(|page| page.entry.clone()))
     }
 

@@ -79,7 +79,7 @@ impl FlatVectors {
             let row = &self.rows[at * self.centre.len()..(at + 1) * self.centre.len()];
             let inverse_length = self.inverse_lengths[at];
             let score = query.cosine(row, inverse_length);
-            Near { score, place, row, inverse_length }
+            Near { score, place, row: row.into(), inverse_length }
         });
         (near.collect(), is_full)
     }

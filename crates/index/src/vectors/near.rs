@@ -1,5 +1,6 @@
 //! From a shortlist to pages: the best passage of each, and which say the same.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use rustc_hash::FxHashSet;
@@ -27,7 +28,7 @@ pub(crate) const DEEPER: usize = 4;
 pub(crate) struct Near<'r> {
     pub(crate) score: f64,
     pub(crate) place: Place,
-    pub(crate) row: &'r [u8],
+    pub(crate) row: Cow<'r, [u8]>,
     pub(crate) inverse_length: f32,
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn distinct_pages<'r>(
 }
 
 fn cosine(a: &Near<'_>, b: &Near<'_>) -> f64 {
-    let products = a.row.iter().zip(b.row);
+    let products = a.row.iter().zip(b.row.iter());
     let sum: i32 = products.map(|(a, b)| i32::from(*a as i8) * i32::from(*b as i8)).sum();
     f64::from(sum) * f64::from(a.inverse_length) * f64::from(b.inverse_length)
 }

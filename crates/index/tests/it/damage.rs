@@ -160,6 +160,119 @@ fn files_are_compared_once_and_again_when_they_change() {
     assert!(matches!(opened, Err(IndexError::Corrupt { .. })), "its old time hides nothing");
 }
 
+/// An index whose files are too large to be held in memory whole.
+fn fill_large(dir: &Path) {
+    let index = open(dir);
+    let mut rng = fastrand::Rng::with_seed(20);
+    let mut word = || format!("w{}", rng.u32(..40_000));
+    let pages: Vec<_> = (1..=1_500)
+        .map(|n: i64| {
+            let mut text = "common lantern".to_owned();
+            (0..120).for_each(|_| text = format!("{text} {}", word()));
+            page(n, "wiki", &format!("p{n}"), &[&text])
+        })
+        .collect();
+    let mut writer = index.writer(WAIT).unwrap();
+    writer.apply(&pages, &[]).unwrap();
+    let count = pages.len() as u64;
+    let corpus =
+        Corpus { generation: Generation(1), pages: count, chunks: count, ..Corpus::default() };
+    writer.commit(corpus).unwrap();
+}
+
+/// Ways to change a file in place, while somebody has it open.
+fn change(path: &Path, how: usize) {
+    let file = File::options().write(true).open(path).unwrap();
+    let length = file.metadata().unwrap().len();
+    match how {
+        0 => file.set_len(0).unwrap(),
+        1 => file.set_len(length / 2).unwrap(),
+        2 => fs::remove_file(path).unwrap(),
+        _ => {
+            let mut bytes = fs::read(path).unwrap();
+            let end = bytes.len().saturating_sub(200);
+            bytes[..end].iter_mut().for_each(|byte| *byte ^= 0x11);
+            file.write_all_at(&bytes, 0).unwrap();
+        }
+    }
+}
+
+/// Before files were read instead of mapped, this ended the process (SIGBUS) or changed answers.
+#[test]
+fn files_that_change_under_an_open_index_neither_end_the_process_nor_change_an_answer() {
+    let healthy = tempfile::tempdir().unwrap();
+    fill_large(healthy.path());
+    let expected = answers(&open(healthy.path())).unwrap();
+    let large = |path: &&PathBuf| fs::metadata(path).unwrap().len() > 300_000;
+    let names: Vec<PathBuf> = files(healthy.path()).iter().filter(large).cloned().collect();
+    for kind in ["idx", "store", "vec"] {
+        let is_kind = |name: &PathBuf| name.extension().is_some_and(|of| of == kind);
+        assert!(names.iter().any(is_kind), "{kind}: {names:?}");
+    }
+    let (mut told, mut whole) = (0, 0);
+    for path in &names {
+        for (how, is_warm) in [(0, false), (1, true), (2, false), (3, false), (3, true)] {
+            let copy = tempfile::tempdir().unwrap();
+            for file in files(healthy.path()) {
+                fs::copy(&file, copy.path().join(file.file_name().unwrap())).unwrap();
+            }
+            let index = open(copy.path());
+            let view = index.view().unwrap();
+            if is_warm {
+                answers(&index).unwrap();
+            }
+            change(&copy.path().join(path.file_name().unwrap()), how);
+            match answers(&index) {
+                Ok(answers) => {
+                    assert_eq!(answers, expected, "{path:?} {how}");
+                    whole += 1;
+                }
+                Err(IndexError::Corrupt { .. }) => {
+                    assert!(view.is_damaged(), "{path:?} {how}");
+                    assert!(matches!(index.view(), Err(IndexError::Corrupt { .. })));
+                    told += 1;
+                }
+                Err(error) => panic!("{path:?} {how}: {error:?}"),
+            }
+        }
+    }
+    assert!(told > 3 && whole > 3, "{told} told, {whole} whole");
+}
+
+#[test]
+fn verifying_compares_files_whose_times_did_not_change() {
+    let dir = tempfile::tempdir().unwrap();
+    fill_for_damage(dir.path());
+    let index = open(dir.path());
+    assert_eq!(index.check_files().unwrap(), Vec::<String>::new());
+    for kind in ["del", "fast", "fieldnorm", "idx", "pos", "store", "term", "vec"] {
+        let is_kind = |path: &PathBuf| path.extension().is_some_and(|of| of == kind);
+        let path = files(dir.path()).into_iter().find(is_kind).unwrap();
+        let healthy = fs::read(&path).unwrap();
+        let mut flipped = healthy.clone();
+        flipped[2] ^= 0x20;
+        File::options().write(true).open(&path).unwrap().write_all_at(&flipped, 0).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let found = index.check_files().unwrap();
+        assert_eq!(found, [format!("{name}: its checksum does not match")]);
+        File::options().write(true).open(&path).unwrap().write_all_at(&healthy, 0).unwrap();
+    }
+    assert_eq!(index.check_files().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn every_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("index/default");
+    fill_for_damage(&dir);
+    drop(open(&dir));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&dir), mode(dir.parent().unwrap())), (0o700, 0o700));
+    let modes: Vec<_> = files(&dir).into_iter().map(|path| (mode(&path), path)).collect();
+    assert!(modes.len() > 20 && modes.iter().all(|(mode, _)| *mode == 0o600), "{modes:?}");
+}
+
 fn replace(path: &Path, bytes: &[u8]) {
     let part = path.with_extension("new");
     fs::write(&part, bytes).unwrap();

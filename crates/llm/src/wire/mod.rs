@@ -115,7 +115,7 @@ pub(crate) fn chat(provider: &Provider, model: &str, chat: &Chat) -> Result<Outg
 }
 
 /// A chat's answer.
-pub(crate) fn replied(provider: &Provider, answer: &Value) -> Result<Reply, AskError> {
+pub fn replied(provider: &Provider, answer: &Value) -> Result<Reply, AskError> {
     match provider.api {
         Api::Anthropic => anthropic::reply(answer),
         Api::OpenAi => responses::reply(answer),
@@ -126,7 +126,7 @@ pub(crate) fn replied(provider: &Provider, answer: &Value) -> Result<Reply, AskE
 }
 
 /// What an answer says that it used, also when it is an answer that can't be taken.
-pub(crate) fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
+pub fn used(provider: &Provider, answer: &Value) -> Option<Usage> {
     match provider.api {
         Api::Anthropic => anthropic::usage(answer),
         Api::OpenAi => responses::usage(answer).or_else(|| openai_embeddings::usage(answer)),
@@ -161,7 +161,7 @@ pub(crate) fn embed(
 }
 
 /// Vectors, one a text.
-pub(crate) fn embedded(
+pub fn embedded(
     provider: &Provider,
     answer: &Value,
     texts: usize,
@@ -202,7 +202,7 @@ pub(crate) fn rerank(
 }
 
 /// Scores, one a document, in the order of the documents.
-pub(crate) fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, AskError> {
+pub fn reranked(answer: &Value, documents: usize) -> Result<Vec<f64>, AskError> {
     rerank::scores(answer, documents).ok_or_else(|| {
         malformed(format!("the answer does not score each of {documents} documents"))
     })

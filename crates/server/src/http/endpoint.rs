@@ -8,6 +8,7 @@ use bytes::Bytes;
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
+use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::request::Caller;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -15,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use super::reply::{JSON, Reply};
 use crate::house::House;
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::visitor::Visitor;
 
 /// One call, as an operation sees it.
@@ -27,6 +28,18 @@ pub(crate) struct Call<'a> {
     pub(crate) caller: Caller,
     /// What the request is called, and the span that it is part of.
     pub(crate) origin: Origin,
+    /// Whether the caller still waits.
+    pub(crate) stop: &'a StopFlag,
+}
+
+impl Call<'_> {
+    /// An error when the caller no longer waits: asked between steps that take long, and before a write.
+    pub(crate) fn check_stop(&self) -> Result<(), Fault> {
+        match self.stop.is_stopped() {
+            true => Err(Fault::cancelled("the caller no longer waits for an answer")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Where a call came from.
@@ -78,6 +91,8 @@ pub(crate) struct Endpoint {
     pub(crate) gives: Content,
     /// 202 instead of 200.
     pub(crate) is_accepted: bool,
+    /// What reading its body takes, where that is a document.
+    pub(crate) reading_cost: Option<ReadingCost>,
     pub(crate) call: Handler,
 }
 
@@ -103,6 +118,7 @@ pub(crate) fn endpoint<G: JsonSchema>(
         lane: if is_read { Lane::Read } else { Lane::Write },
         gives: Content::Json(|generator| generator.subschema_for::<G>()),
         is_accepted: false,
+        reading_cost: None,
     }
 }
 
@@ -116,6 +132,7 @@ pub(crate) struct Draft {
     lane: Lane,
     gives: Content,
     is_accepted: bool,
+    reading_cost: Option<ReadingCost>,
 }
 
 impl Draft {
@@ -139,6 +156,12 @@ impl Draft {
         self
     }
 
+    /// What reading the body takes, where it is not read into fields.
+    pub(crate) fn reading_cost(mut self, cost: ReadingCost) -> Self {
+        self.reading_cost = Some(cost);
+        self
+    }
+
     /// Takes parameters and no body.
     pub(crate) fn asks<P>(self, call: fn(&Call<'_>, P) -> Result<Reply, Fault>) -> Endpoint
     where
@@ -152,15 +175,22 @@ impl Draft {
     }
 
     /// Takes parameters and a JSON document.
-    pub(crate) fn takes<P, B>(self, call: fn(&Call<'_>, P, B) -> Result<Reply, Fault>) -> Endpoint
+    pub(crate) fn takes<P, B>(
+        mut self,
+        call: fn(&Call<'_>, P, B) -> Result<Reply, Fault>,
+    ) -> Endpoint
     where
         P: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
     {
         let handler: Handler = Arc::new(move |context, input| {
-            let parameters = parameters(&input)?;
-            call(context, parameters, document(&input)?)
+            let (parameters, body) = (parameters(&input)?, document(&input)?);
+            // What was read from the bytes is enough.
+            drop(input);
+            context.check_stop()?;
+            call(context, parameters, body)
         });
+        self.reading_cost.get_or_insert(ReadingCost::TYPED);
         self.finish::<P>(Content::Json(|generator| generator.subschema_for::<B>()), handler)
     }
 
@@ -184,7 +214,8 @@ impl Draft {
     }
 
     fn finish<P: JsonSchema>(self, takes: Content, call: Handler) -> Endpoint {
-        let Self { method, path, id, summary, scope, lane, gives, is_accepted } = self;
+        let Self { method, path, id, summary, scope, lane, gives, is_accepted, reading_cost } =
+            self;
         let parameters: SchemaOf = |generator| P::json_schema(generator);
         Endpoint {
             method,
@@ -197,6 +228,7 @@ impl Draft {
             takes,
             gives,
             is_accepted,
+            reading_cost,
             call,
         }
     }

@@ -11,16 +11,16 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use http_body_util::BodyExt as _;
-use jiff::Timestamp;
 
 use super::listen::Peer;
 use super::reply::Refusal;
 use super::{Bounds, Shared};
 use crate::access::{Credentials, Denied};
 use crate::audit::{Audit, Event};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::visitor::Visitor;
 
 /// Paths that tell nothing and need no token.
@@ -115,19 +115,26 @@ fn shown(shared: &Shared, request: &Request, peer: Option<Peer>) -> Result<Optio
     Ok(Some(Shown { authorization, peer, is_forwarded }))
 }
 
-/// Headers that tell of somebody behind the sender.
+/// Headers that tell of somebody behind the sender. Proxies and networks in front of servers each have names of
+/// their own for it: these are the parts that the names have in common.
 fn is_of_proxy(name: &HeaderName) -> bool {
+    const PARTS: [&str; 10] = [
+        "forwarded",
+        "real-ip",
+        "client-ip",
+        "clientip",
+        "connecting-ip",
+        "proxyuser-ip",
+        "user-ip",
+        "remote-ip",
+        "remote-addr",
+        "external-address",
+    ];
     let name = name.as_str();
-    name.starts_with("x-forwarded-")
-        || matches!(
-            name,
-            "forwarded"
-                | "via"
-                | "x-real-ip"
-                | "x-client-ip"
-                | "true-client-ip"
-                | "cf-connecting-ip"
-        )
+    name == "via"
+        || name.starts_with("x-envoy-")
+        || name.starts_with("x-original-")
+        || PARTS.iter().any(|part| name.contains(part))
 }
 
 struct Shown {
@@ -150,12 +157,12 @@ async fn admit(
     clock: Instant,
 ) -> Result<Option<Visitor>, Refusal> {
     let Some(shown) = shown? else { return Ok(None) };
-    let now = Timestamp::now();
+    let now = moment(std::time::SystemTime::now());
     let admitted = if shared.keeper.knows(&shown.credentials(), clock) {
         shared.keeper.admit(&shown.credentials(), clock, now)
     } else {
         let keeper = shared.keeper.clone();
-        let job = move || keeper.admit(&shown.credentials(), clock, now);
+        let job = move |_: &StopFlag| keeper.admit(&shown.credentials(), clock, now);
         shared.lanes.run(Lane::Read, job).await.map_err(|refused| super::refuse(shared, refused))?
     };
     admitted.map(Some).map_err(|denied| match denied {
@@ -233,7 +240,9 @@ fn noted(shared: &Shared, seen: &Seen<'_>, path: &str, response: &Response) -> O
 
 /// The caller hears of a change after it is written down, and the reactor does not wait.
 async fn write(audit: Audit, event: Event) {
-    let written = tokio::task::spawn_blocking(move || audit.write(&event, Timestamp::now()));
+    let written = tokio::task::spawn_blocking(move || {
+        audit.write(&event, moment(std::time::SystemTime::now()))
+    });
     // A log that can't be written says so itself.
     let _ = written.await;
 }
@@ -264,5 +273,43 @@ fn dress(id: &str, headers: &mut HeaderMap) {
     }
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(REQUEST_ID.clone(), id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_proxies_are_known() {
+        for name in [
+            "Forwarded",
+            "Via",
+            "X-Forwarded-For",
+            "X-Forwarded-Host",
+            "X-Real-IP",
+            "X-Client-IP",
+            "True-Client-IP",
+            "CF-Connecting-IP",
+            "X-Cluster-Client-IP",
+            "Fastly-Client-IP",
+            "X-Original-Forwarded-For",
+            "X-Envoy-External-Address",
+            "X-ProxyUser-Ip",
+            "CF-Connecting-IPv6",
+            "Fly-Client-IP",
+            "X-Azure-ClientIP",
+            "X-AppEngine-User-IP",
+            "X-Vercel-Forwarded-For",
+            "WL-Proxy-Client-IP",
+            "X-Remote-Addr",
+            "X-Original-Host",
+        ] {
+            assert!(is_of_proxy(&name.parse().unwrap()), "{name}");
+        }
+        for name in ["host", "accept", "user-agent", "content-type", "x-request-id", "traceparent"]
+        {
+            assert!(!is_of_proxy(&name.parse().unwrap()), "{name}");
+        }
     }
 }

@@ -9,18 +9,18 @@ use axum::extract::{Path, Request, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::serving::JobBody;
 use gbrain_core::request::Caller;
 use gbrain_store::JobInfo;
-use jiff::Timestamp;
 
 use super::endpoint::{Call, Origin};
 use super::enter::Action;
 use super::reply::Refusal;
 use super::{Shared, in_time, visitor};
 use crate::jobs::RUNS;
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::operations::jobs::{find, shown};
 use crate::visitor::Visitor;
 
@@ -131,8 +131,9 @@ impl Watching {
     async fn look(&self) -> Result<JobInfo, Refusal> {
         let (house, keeper) = (self.shared.house.clone(), self.shared.keeper.clone());
         let (who, id, kinds) = (self.who.clone(), self.id, self.kinds);
-        let look = move || {
-            let still = keeper.still_admits(&who, Instant::now(), Timestamp::now());
+        let look = move |stop: &StopFlag| {
+            let still =
+                keeper.still_admits(&who, Instant::now(), moment(std::time::SystemTime::now()));
             match still {
                 Ok(true) => (),
                 Ok(false) => return Err(Fault::unauthorised("this token was revoked or ran out")),
@@ -142,9 +143,10 @@ impl Watching {
             let call = Call {
                 house: &house,
                 who: &who,
-                now: Timestamp::now(),
+                now: moment(std::time::SystemTime::now()),
                 caller,
                 origin: Origin::default(),
+                stop,
             };
             find(&call, id, kinds)
         };

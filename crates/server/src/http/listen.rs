@@ -1,29 +1,39 @@
-//! Connections: bounded in number and in how long they may say nothing, ended in order.
+//! Connections: bounded in number, by address, and in how long they may say nothing; ended in order.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use hyper::body::Incoming;
+use axum::response::IntoResponse as _;
+use bytes::Bytes;
+use gbrain_core::fault::Fault;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::impatient::Impatient;
+use super::places::{Place, PlaceLimits, Places, RESERVED};
+use super::reply::Refusal;
 
 /// How connections are held.
 #[derive(Debug, Clone, Copy)]
 pub struct Connections {
-    /// The most at once; more wait to be accepted.
+    /// The most at once.
     pub most: usize,
+    /// The most of one address.
+    pub of_address: usize,
+    /// How long a new connection may take to send the head of its first request.
+    pub first_patience: Duration,
     /// How long a connection may take to send its headers, also between two requests.
     pub header_patience: Duration,
     /// How long the other end may take nothing of what it is sent.
@@ -44,34 +54,44 @@ pub(crate) async fn listen(
     open: Arc<AtomicUsize>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let places = Arc::new(Semaphore::new(connections.most));
+    let places = Places::new(PlaceLimits {
+        all: connections.most,
+        of_address: connections.of_address,
+        reserved: RESERVED,
+    });
     let graceful = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
-        let place = tokio::select! {
-            place = places.clone().acquire_owned() => place.expect("the semaphore is never closed"),
-            () = &mut shutdown => break,
-        };
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, most likely: others must close theirs first.
                     tracing::warn!(%error, "a connection can't be accepted");
+                    places.close_one();
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             },
             () = &mut shutdown => break,
         };
-        let connection = graceful.watch(connection(stream, peer.ip(), app.clone(), &connections));
-        open.fetch_add(1, Ordering::Relaxed);
-        let open = open.clone();
+        // Without a place the connection is closed as the stream is dropped.
+        let Some(taken) = places.take(peer.ip()) else { continue };
+        let place = taken.place.clone();
+        let connection = connection(stream, peer.ip(), app.clone(), &connections, place.clone());
+        let connection = graceful.watch(connection);
+        let first_patience = connections.first_patience;
+        open.store(places.count(), Ordering::Relaxed);
+        let (open, places) = (open.clone(), places.clone());
         tokio::spawn(async move {
             // A connection that breaks off is the business of its other end.
-            let _ = connection.await;
-            open.fetch_sub(1, Ordering::Relaxed);
-            drop(place);
+            tokio::select! {
+                _ = connection => (),
+                () = place.closed() => (),
+                () = no_first_request(&place, first_patience) => (),
+            }
+            drop(taken);
+            open.store(places.count(), Ordering::Relaxed);
         });
     }
     drop(listener);
@@ -80,17 +100,34 @@ pub(crate) async fn listen(
     }
 }
 
+/// Resolves when a new connection has not sent the head of a request in time, and never otherwise.
+async fn no_first_request(place: &Place, patience: Duration) {
+    tokio::time::sleep(patience).await;
+    if place.has_begun() {
+        std::future::pending().await
+    }
+}
+
 type Served =
     http1::Connection<TokioIo<Impatient>, hyper_util::service::TowerToHyperService<Answering>>;
 
-fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connections) -> Served {
+fn connection(
+    stream: TcpStream,
+    peer: IpAddr,
+    app: Router,
+    connections: &Connections,
+    place: Arc<Place>,
+) -> Served {
     let _ = stream.set_nodelay(true);
-    let service = hyper_util::service::TowerToHyperService::new(Answering { app, peer });
+    let stream = Impatient::new(stream, connections.write_patience, Some(place.clone()));
+    let is_kept = !place.is_reserved;
+    let service = hyper_util::service::TowerToHyperService::new(Answering { app, peer, place });
     http1::Builder::new()
         .timer(TokioTimer::new())
+        .keep_alive(is_kept)
         .header_read_timeout(connections.header_patience)
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(Impatient::new(stream, connections.write_patience)), service)
+        .serve_connection(TokioIo::new(stream), service)
 }
 
 /// The router, told who is on the other end.
@@ -98,24 +135,75 @@ fn connection(stream: TcpStream, peer: IpAddr, app: Router, connections: &Connec
 struct Answering {
     app: Router,
     peer: IpAddr,
+    place: Arc<Place>,
 }
 
 impl tower::Service<Request<Incoming>> for Answering {
     type Response = axum::response::Response;
     type Error = Infallible;
-    type Future =
-        std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
-    fn poll_ready(
-        &mut self,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Infallible>> {
-        std::task::Poll::Ready(Ok(()))
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        self.place.begin();
+        let is_health = matches!(request.uri().path(), "/v1/health" | "/v1/ready");
+        if self.place.is_reserved && !is_health {
+            return Box::pin(async { Ok(all_busy()) });
+        }
+        let is_closed = request.body().is_end_stream() && !self.place.is_whole();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(self.peer));
-        Box::pin(self.app.clone().oneshot(request))
+        request.extensions_mut().insert(self.place.clone());
+        let (place, app) = (self.place.clone(), self.app.clone());
+        Box::pin(async move {
+            if is_closed {
+                // The connection was given to somebody else and ends at any moment.
+                std::future::pending::<()>().await;
+            }
+            let response = app.oneshot(request).await?;
+            place.answer();
+            Ok(response.map(|body| Body::new(LastOf { body, place })))
+        })
+    }
+}
+
+/// What is answered on a reserved connection, but for health checks.
+fn all_busy() -> axum::response::Response {
+    let fault = Fault::unavailable("all connections are busy: try again later");
+    Refusal::from(fault).into_response()
+}
+
+/// A body after which the connection waits for the next request.
+struct LastOf {
+    body: Body,
+    place: Arc<Place>,
+}
+
+impl Drop for LastOf {
+    fn drop(&mut self) {
+        self.place.end();
+    }
+}
+
+impl hyper::body::Body for LastOf {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -4,6 +4,7 @@
 //! come back; every answer has a request id and is JSON, or lines of JSON, unless the document says
 //! otherwise; what goes wrong inside is told to the log and not to the caller.
 
+mod body;
 mod endpoint;
 mod enter;
 mod events;
@@ -12,8 +13,11 @@ mod impatient;
 mod listen;
 mod mcp;
 mod openapi;
+mod places;
 mod reply;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,23 +25,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
-use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt as _;
+use bytes::Bytes;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
 use gbrain_store::JobCounts;
-use jiff::Timestamp;
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::runtime::Handle;
 
+pub(crate) use body::BodyMemory;
 pub(crate) use endpoint::{Call, NoParameters, Origin};
 pub(crate) use enter::RequestId;
 pub(crate) use listen::Peer;
@@ -49,10 +50,12 @@ pub use listen::Connections;
 use crate::access::Gatekeeper;
 use crate::audit::Audit;
 use crate::house::House;
-use crate::lanes::{Lane, Lanes, Refused};
+use crate::lanes::{Lane, Lanes, Refused, StopFlag};
+use crate::mcp::took_too_long;
 use crate::rate::{Limits, Rate};
 use crate::telemetry::metrics::{JobCount, MAX_WORKSPACES, Metrics, Outcome, Readings, Visible};
 use crate::visitor::Visitor;
+use body::Whole;
 use endpoint::{Endpoint, Input};
 use enter::{Action, Target};
 use events::Listeners;
@@ -102,23 +105,25 @@ pub(crate) struct Shared {
     /// Places for those who listen to events.
     listeners: Listeners,
     denials: Limits<Option<IpAddr>>,
-    /// What bodies that were read take, in KiB.
-    memory: Arc<Semaphore>,
-    readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
+    memory: BodyMemory,
+    /// Where messages of the Model Context Protocol are read and answered: its reader works on the
+    /// thread that polls it, and must not keep the reactor from others.
+    messages: Handle,
+    readiness: tokio::sync::Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
 /// How many refusals of one sender are written down.
 const DENIALS_NOTED: Rate = Rate { per_second: 0.2, burst: 20.0 };
-/// How much bodies may take together, in KiB.
-const MEMORY_KIB: usize = 256 << 10;
 
 impl Shared {
-    fn new(parts: Parts) -> Self {
+    fn new(parts: Parts, messages: Handle) -> Self {
         let Parts { house, keeper, guard, lanes, audit, bounds } = parts;
         let mut seed = [0_u8; 6];
         // Ids need to differ, not to be secret: without randomness the clock will do.
         if getrandom::fill(&mut seed).is_err() {
-            seed.copy_from_slice(&Timestamp::now().as_nanosecond().to_be_bytes()[10..]);
+            seed.copy_from_slice(
+                &moment(std::time::SystemTime::now()).as_nanosecond().to_be_bytes()[10..],
+            );
         }
         Self {
             house,
@@ -133,7 +138,8 @@ impl Shared {
             open: Arc::default(),
             listeners: Listeners::default(),
             denials: Limits::default(),
-            memory: Arc::new(Semaphore::new(MEMORY_KIB)),
+            memory: BodyMemory::new(),
+            messages,
             readiness: tokio::sync::Mutex::default(),
         }
     }
@@ -156,7 +162,7 @@ impl Shared {
         let workspaces = store.workspaces().unwrap_or_default();
         let seen: Vec<_> =
             workspaces.into_iter().filter(|workspace| visible.includes(&workspace.id)).collect();
-        let now = Timestamp::now();
+        let now = moment(std::time::SystemTime::now());
         let suites = seen.iter().take(MAX_WORKSPACES);
         let suites = suites.filter_map(|one| gbrain_eval::alert::reading(store, &one.id, now).ok());
         let jobs = seen.iter().flat_map(|workspace| {
@@ -186,14 +192,16 @@ impl Shared {
     }
 }
 
-/// Serves until `shutdown` resolves; then begun requests end, and no new ones begin.
+/// Serves until `shutdown` resolves; then begun requests end, and no new ones begin. `messages` are the threads
+/// of `/mcp`.
 pub(crate) async fn serve(
     listener: TcpListener,
     parts: Parts,
+    messages: Handle,
     shutdown: impl Future<Output = ()>,
     connections: Connections,
 ) {
-    let shared = Arc::new(Shared::new(parts));
+    let shared = Arc::new(Shared::new(parts, messages));
     let read = Arc::downgrade(&shared);
     shared.metrics().read_with(move |visible| {
         read.upgrade().map(|shared| shared.readings(visible)).unwrap_or_default()
@@ -335,29 +343,33 @@ async fn answer_at(
     let origin = origin(&request);
     let content_type = request.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let Whole { bytes: body, held } = body(request, shared).await?;
+    let Whole { bytes: body, held } = body::whole(request, shared).await?;
     let input = Input { parameters, body, content_type };
-    let house = shared.house.clone();
+    let (house, memory) = (shared.house.clone(), shared.memory.clone());
     let lane = endpoint.lane;
-    let job = move || {
+    let job = move |stop: &StopFlag| {
         let _held = held;
-        let call = Call { house: &house, who: &who, now: Timestamp::now(), caller, origin };
+        let cost = endpoint.reading_cost;
+        let counted = cost.map(|cost| memory.count(&input.body, cost, house.metrics()));
+        let _counted = counted.transpose()?;
+        let now = moment(std::time::SystemTime::now());
+        let call = Call { house: &house, who: &who, now, caller, origin, stop };
         (endpoint.call)(&call, input)
     };
     in_time(shared, lane, job).await?.map_err(Refusal::from)
 }
 
-/// Does blocking work, and gives up waiting for it when it takes too long.
+/// Does blocking work. When it takes too long it is told to stop, and is not waited for.
 pub(crate) async fn in_time<T: Send + 'static>(
     shared: &Arc<Shared>,
     lane: Lane,
-    job: impl FnOnce() -> T + Send + 'static,
+    job: impl FnOnce(&StopFlag) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     match tokio::time::timeout(shared.bounds.patience, shared.lanes.run(lane, job)).await {
         Ok(done) => done.map_err(|refused| refuse(shared, refused)),
         Err(_) => {
             shared.metrics().refused("timeout");
-            Err(Fault::unavailable("it took too long, and may still be going on").into())
+            Err(took_too_long(lane).into())
         }
     }
 }
@@ -410,54 +422,4 @@ fn origin(request: &Request) -> Origin {
         request_id: request_id.map(|id| id.0.to_string()).unwrap_or_default(),
         traceparent: traceparent.map(str::to_owned),
     }
-}
-
-/// A body, and the memory that is counted for it until it is dropped.
-struct Whole {
-    bytes: Bytes,
-    held: Vec<OwnedSemaphorePermit>,
-}
-
-/// The body, if it is not too large, comes in time, and there is memory for it.
-async fn body(request: Request, shared: &Shared) -> Result<Whole, Fault> {
-    let bounds = &shared.bounds;
-    let announced = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > bounds.body as u64) {
-        return Err(too_large(bounds));
-    }
-    let reading = read(request.into_body(), shared);
-    match tokio::time::timeout(bounds.body_patience, reading).await {
-        Err(_) => Err(Fault::timeout("the body did not arrive in time")),
-        Ok(read) => read,
-    }
-}
-
-fn too_large(bounds: &Bounds) -> Fault {
-    Fault::too_large(format!("the body is larger than {} bytes", bounds.body))
-}
-
-/// Reads piece by piece, so that somebody who is slow holds no more than what he sent.
-async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
-    let mut pieces = body.into_data_stream();
-    let (mut bytes, mut held) = (BytesMut::new(), Vec::new());
-    let mut counted_kib = 0;
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Fault::usage("the body broke off"))?;
-        if bytes.len() + piece.len() > shared.bounds.body {
-            return Err(too_large(&shared.bounds));
-        }
-        bytes.extend_from_slice(&piece);
-        let kib = (bytes.len() >> 10) as u32;
-        if kib > counted_kib {
-            let more = shared.memory.clone().try_acquire_many_owned(kib - counted_kib);
-            held.push(more.map_err(|_| no_memory(shared))?);
-            counted_kib = kib;
-        }
-    }
-    Ok(Whole { bytes: bytes.freeze(), held })
-}
-
-fn no_memory(shared: &Shared) -> Fault {
-    shared.metrics().refused("memory");
-    Fault::overloaded("bodies of other requests take all the memory there is for them")
 }

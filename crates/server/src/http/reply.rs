@@ -80,9 +80,9 @@ pub(crate) fn status_of(kind: &str) -> StatusCode {
         "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
         "over_budget" => StatusCode::PAYMENT_REQUIRED,
         "model" | "target" => StatusCode::BAD_GATEWAY,
-        "busy" | "not_initialised" | "unavailable" | "unreachable" | "attempts_exhausted" => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        // Nobody reads this: whoever asked has gone, or was answered when it took too long.
+        "cancelled" | "busy" | "not_initialised" | "unavailable" | "unreachable"
+        | "attempts_exhausted" => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -11,7 +11,9 @@ use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
+use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::format::{self, Answer};
+use gbrain_store::StoreError;
 use schemars::JsonSchema as _;
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ use super::endpoint::{Content, Endpoint, NoParameters, SchemaOf, endpoint};
 use super::openapi::Aside;
 use super::reply::{NDJSON, Refusal};
 use super::{Shared, in_time, visitor};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::operations::{
     alerts, ask, captures, compare, contradictions, documents, feedback, incidents, jobs, labels,
     pages, probe, sources, status, suites,
@@ -74,7 +76,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
         endpoint::<serving::DocumentsBody>(GET, "/v1/qrels", "list_qrels", "List the stored judgements.").asks(documents::list_qrels),
         endpoint::<Value>(GET, "/v1/qrels/{name}", "get_qrels", "Read judgements as they were stored.").gives_text(TEXT).asks(documents::get_qrels),
-        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").takes_text(TEXT, documents::put_qrels),
+        endpoint::<serving::QrelsStoredBody>(PUT, "/v1/qrels/{name}", "put_qrels", "Store judgements of any shape.").reading_cost(documents::QRELS_COST).takes_text(TEXT, documents::put_qrels),
         endpoint::<serving::DocumentOutcomeBody>(DELETE, "/v1/qrels/{name}", "delete_qrels", "Remove judgements.").asks(documents::delete_qrels),
 
         endpoint::<serving::LabelsBody>(GET, "/v1/labels", "list_labels", "List labels.").asks(labels::list),
@@ -87,7 +89,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
         endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints, with what was asked.").scope(Scope::Admin).asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).reading_cost(ReadingCost::JSON).takes(compare::compare),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),
@@ -122,33 +124,43 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Response {
     body_of_health(&shared).into_response()
 }
 
-/// Whether it can answer: the store is there and it is not about to end.
+/// Whether it can answer: the store is there, the indexes that are open can follow it, and it is not about to end.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_stopping() {
         return Refusal::from(Fault::unavailable("the server is stopping")).into_response();
     }
-    if reaches_store(&shared).await {
-        return body_of_health(&shared).into_response();
+    match can_answer(&shared).await {
+        Ok(()) => body_of_health(&shared).into_response(),
+        Err(why) => Refusal::from(Fault::unavailable(why)).into_response(),
     }
-    Refusal::from(Fault::unavailable("the database can't be reached")).into_response()
 }
 
-/// Asks the database at most once a second, however often somebody wants to know, and beside the
+/// Looks at the database and the indexes at most once a second, however often somebody wants to know, and beside the
 /// lanes: a busy server is ready.
-async fn reaches_store(shared: &Shared) -> bool {
+async fn can_answer(shared: &Shared) -> Result<(), &'static str> {
+    const UNREACHABLE: &str = "the database can't be reached";
     const BELIEVED: Duration = Duration::from_secs(1);
     let mut last = shared.readiness.lock().await;
-    if let Some((at, reached)) = *last
+    if let Some((at, known)) = *last
         && at.elapsed() < BELIEVED
     {
-        return reached;
+        return known;
     }
     let house = shared.house.clone();
-    let look = tokio::task::spawn_blocking(move || house.store().clock().is_ok());
+    let look = tokio::task::spawn_blocking(move || match house.store().clock() {
+        Err(error) => {
+            tracing::warn!(%error, "not ready: the database can't be used");
+            let is_gone = matches!(error, StoreError::FileGone { .. });
+            Err(if is_gone { "the database file was removed or replaced" } else { UNREACHABLE })
+        }
+        Ok(_) if house.has_index_problem() => Err("an index can't be made or can't be written"),
+        Ok(_) => Ok(()),
+    });
     let looked = tokio::time::timeout(shared.bounds.patience, look).await;
-    let reached = matches!(looked, Ok(Ok(true)));
-    *last = Some((Instant::now(), reached));
-    reached
+    let known = looked.map_err(|_| UNREACHABLE).and_then(|looked| looked.map_err(|_| UNREACHABLE));
+    let known = known.flatten();
+    *last = Some((Instant::now(), known));
+    known
 }
 
 fn body_of_health(shared: &Shared) -> axum::Json<HealthBody> {
@@ -163,7 +175,7 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>, request: Request)
         Err(fault) => return Refusal::from(fault).into_response(),
     };
     let house = shared.house.clone();
-    let render = move || {
+    let render = move |_: &StopFlag| {
         let visible = match &who.token_id {
             Some(_) => Visible::One(&who.workspace),
             None => Visible::All,

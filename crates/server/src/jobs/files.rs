@@ -8,11 +8,11 @@ use gbrain_brain::import::{
     Destination, Halt, ImportOptions, ImportProgress, Reached, import_from,
 };
 use gbrain_brain::wire;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::ImportBody;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_store::{JobStep, PageWrite, Progress, StoreError, WriteOutcome};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::ImportFilesSpec;
@@ -36,7 +36,7 @@ pub(super) fn import_files(held: &Held<'_>) -> Result<Done, Fault> {
         summary: wire::import_summary(at.summary),
     });
     let door = held.house.door(held.workspace())?;
-    door.brain().ensure_source(&source, Timestamp::now())?;
+    door.brain().ensure_source(&source, moment(std::time::SystemTime::now()))?;
     let going = held.going.clone();
     let halt = Some(Halt(Arc::new(move || going.is_halted())));
     let options = ImportOptions { source, threads: None, allow_empty, halt };
@@ -71,14 +71,14 @@ impl Destination for InJob<'_> {
         reached: &(dyn Fn(&[WriteOutcome]) -> Reached + Sync),
     ) -> Result<Vec<WriteOutcome>, StoreError> {
         let checkpoint = |written: &[WriteOutcome]| kept(&reached(written));
-        let (store, now) = (self.held.house.store(), Timestamp::now());
+        let (store, now) = (self.held.house.store(), moment(std::time::SystemTime::now()));
         store.write_pages_in_job(self.held.workspace(), writes, &self.step(&checkpoint), now)
     }
 
     fn delete(&self, keys: &[PageKey], reached: &Reached) -> Result<(), StoreError> {
         let checkpoint = kept(reached);
         let checkpoint = |_: &[_]| checkpoint.clone();
-        let (store, now) = (self.held.house.store(), Timestamp::now());
+        let (store, now) = (self.held.house.store(), moment(std::time::SystemTime::now()));
         let step = self.step(&checkpoint);
         store.delete_pages_in_job(self.held.workspace(), keys, &step, now).map(|_| ())
     }

@@ -1,17 +1,18 @@
 //! Jobs that change the brain: pages that were sent, the index.
 
 use gbrain_brain::wire;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{FileRemark, ImportBody};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Page;
+use gbrain_core::request::Trust;
 use gbrain_store::{JobStep, PageWrite, StoreError, WriteKind, WriteOutcome};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::halt::Halt;
 use super::spec::{ImportSpec, NewPage, ReindexSpec};
-use super::worker::{Done, Held, is_passing};
+use super::worker::{Done, Held};
 use crate::operations::pages::{TextFormat, parsed};
 
 /// How many pages are written in one transaction.
@@ -54,7 +55,7 @@ impl Import<'_> {
         if going.is_halted() {
             return Err(Fault::cancelled("the import was stopped"));
         }
-        let batch = self.read(pages)?;
+        let batch = self.read(pages);
         match self.store(&batch, at) {
             Ok(next) => *at = next,
             Err(error) if concerns_one_page(&error) && pages.len() > 1 => {
@@ -78,18 +79,17 @@ impl Import<'_> {
     }
 
     /// Parses pages.
-    fn read(&self, pages: &[NewPage]) -> Result<Batch, Fault> {
+    fn read(&self, pages: &[NewPage]) -> Batch {
         let mut batch = Batch { count: pages.len(), pages: Vec::new(), failed: Vec::new() };
         for page in pages {
-            match read_page(self.held, page, &self.source) {
+            match read_page(page, &self.source) {
                 Ok(page) => batch.pages.push(page),
-                Err(fault) if is_passing(&fault) => return Err(fault),
                 Err(fault) => {
                     batch.failed.push(FileRemark { path: page.slug.clone(), reason: fault.message })
                 }
             }
         }
-        Ok(batch)
+        batch
     }
 
     /// Writes a batch and where the import is then, or neither.
@@ -111,8 +111,9 @@ impl Import<'_> {
             total: Some(self.total),
         };
         let store = held.house.store();
-        let now = Timestamp::now();
-        let outcomes = store.write_pages_in_job(held.workspace(), &writes, &step, now)?;
+        let now = moment(std::time::SystemTime::now());
+        let (ws, writer) = (held.workspace(), Trust::Untrusted);
+        let outcomes = store.write_pages_in_job_by(writer, ws, &writes, &step, now)?;
         Ok(batch.beyond(at, &outcomes))
     }
 }
@@ -146,14 +147,15 @@ fn concerns_one_page(error: &StoreError) -> bool {
         StoreError::Constraint { .. }
             | StoreError::Id(_)
             | StoreError::Nul { .. }
+            | StoreError::Hidden(_)
             | StoreError::UnknownSource(_)
     )
 }
 
-fn read_page(held: &Held<'_>, page: &NewPage, source: &SourceId) -> Result<Page, Fault> {
+fn read_page(page: &NewPage, source: &SourceId) -> Result<Page, Fault> {
     let key = PageKey::parse(&page.slug, source)?;
     let format = page.format.unwrap_or(TextFormat::Markdown).into();
-    parsed(held.house, held.workspace(), &key, &page.content, format)
+    parsed(&key, &page.content, format)
 }
 
 fn count(summary: &mut ImportBody, page: &Page, kind: WriteKind) {

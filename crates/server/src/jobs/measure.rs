@@ -4,6 +4,7 @@ use std::time::{Instant, SystemTime};
 
 use gbrain_core::baseline::{Baseline, Integrity, Thresholds};
 use gbrain_core::capture::CapturedRow;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::gate::GateReport;
 use gbrain_core::format::replay::ReplayReport;
@@ -16,7 +17,6 @@ use gbrain_eval::{
     AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalTarget, Pipeline, ReplayOptions,
     gate as run_gate, replay as run_replay,
 };
-use jiff::Timestamp;
 
 use super::outside::Outside;
 use super::spec::{GateSpec, ReplaySpec, Rows, When, Whose};
@@ -172,7 +172,7 @@ fn measured<T>(
     measure: impl FnOnce(&Outside<'_>) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let door = held.house.door(held.workspace())?;
-    let live = Live { settings: door.brain().settings()?, now: Timestamp::now() };
+    let live = Live { settings: door.brain().settings()?, now: moment(SystemTime::now()) };
     held.going.say("indexing");
     let indexing = |done: i64, total: i64| {
         held.going.at(done.unsigned_abs(), total.unsigned_abs());
@@ -181,7 +181,8 @@ fn measured<T>(
     let target = LocalTarget::new(door.brain(), live, &indexing)?;
     held.going.say("asking");
     held.going.at(0, rows as u64);
-    let result = measure(&Outside { target: &target, going: &held.going })?;
+    let (store, workspace) = (held.house.store(), held.workspace());
+    let result = measure(&Outside { target: &target, going: &held.going, store, workspace })?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::request::Parts;
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::request::Caller;
-use jiff::Timestamp;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::handler::Context;
 use super::tools::Entry;
 use crate::audit::Event;
 use crate::http::{Call, Origin, Peer, Reply, RequestId, is_inside};
-use crate::lanes::Lane;
+use crate::lanes::{Lane, StopFlag};
 use crate::telemetry::metrics::Outcome;
 use crate::visitor::Visitor;
 
@@ -50,13 +50,15 @@ pub(super) fn run(
     sender: &Sender,
     entry: &Entry,
     arguments: JsonObject,
+    stop: &StopFlag,
 ) -> Result<Said, Fault> {
     let clock = Instant::now();
     let page = arguments.get("page").and_then(Value::as_str).map(str::to_owned);
-    let (house, who, now) = (context.house.as_ref(), &sender.who, Timestamp::now());
+    let (house, who, now) =
+        (context.house.as_ref(), &sender.who, moment(std::time::SystemTime::now()));
     let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
     let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
-    let call = Call { house, who, now, caller: sender.caller, origin };
+    let call = Call { house, who, now, caller: sender.caller, origin, stop };
     let done = entry.run(&call, arguments).and_then(said);
     let outcome = match &done {
         Ok(_) => Outcome::Ok,
@@ -115,5 +117,5 @@ fn note(
         outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done").to_owned(),
         request_id: sender.request_id.as_deref().map(str::to_owned),
     };
-    context.audit.write(&event, Timestamp::now());
+    context.audit.write(&event, moment(std::time::SystemTime::now()));
 }

@@ -21,7 +21,7 @@ use super::errand::{self, Said, Sender};
 use super::{address, caller, outcome, prompts, resources, tools};
 use crate::audit::Audit;
 use crate::house::House;
-use crate::lanes::{Lanes, Refused};
+use crate::lanes::{Lane, Lanes, Refused, StopFlag};
 use crate::visitor::Visitor;
 
 /// What a handler works with.
@@ -86,14 +86,14 @@ impl Handler {
         arguments: JsonObject,
     ) -> Result<Said, Fault> {
         let context = self.context.clone();
-        let job = move || errand::run(&context, &sender, entry, arguments);
+        let job = move |stop: &StopFlag| errand::run(&context, &sender, entry, arguments, stop);
         let work = self.context.lanes.run(entry.lane, job);
         match tokio::time::timeout(self.context.patience, work).await {
             Ok(Ok(done)) => done,
             Ok(Err(refused)) => Err(self.refused(refused)),
             Err(_) => {
                 self.context.house.metrics().refused("timeout");
-                Err(Fault::unavailable("it took too long, and may still be going on"))
+                Err(took_too_long(entry.lane))
             }
         }
     }
@@ -118,6 +118,14 @@ impl Handler {
         let entry = tools::named(tool).ok_or_else(|| Fault::internal("a tool is missing"))?;
         self.send(sender, entry, arguments).await.map(|said| said.document)
     }
+}
+
+/// What a caller hears when there is no answer in time. A write that was begun may still be done.
+pub(crate) fn took_too_long(lane: Lane) -> Fault {
+    Fault::unavailable(match lane {
+        Lane::Read => "it took too long and was stopped",
+        Lane::Write => "it took too long, and may still be going on",
+    })
 }
 
 impl ServerHandler for Handler {

@@ -9,6 +9,7 @@
 
 mod address;
 mod caller;
+mod dense;
 mod errand;
 mod handler;
 mod outcome;
@@ -19,5 +20,5 @@ mod tests;
 mod tools;
 mod transport;
 
-pub(crate) use handler::Context;
+pub(crate) use handler::{Context, took_too_long};
 pub(crate) use transport::{HttpService, http_service, serve_stdio};

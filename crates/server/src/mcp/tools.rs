@@ -199,6 +199,7 @@ fn entry<I: DeserializeOwned + JsonSchema + 'static>(
             Fault::usage(format!("the arguments can't be read: {error}"))
                 .hint(format!("see the input schema of `{name}`"))
         })?;
+        call.check_stop()?;
         operation(call, input)
     });
     Entry { name, tool, scope, lane, run }

@@ -18,6 +18,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transport, stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::dense::WithoutDenseLines;
 use super::handler::{Context, Entrance, Handler};
 use crate::visitor::Visitor;
 
@@ -100,6 +101,7 @@ pub(crate) async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
+    let input = WithoutDenseLines::new(input);
     let lines =
         AsyncRwTransport::new_server(input, output).with_max_line_length(context.max_message);
     let has_begun = Arc::new(AtomicBool::new(false));

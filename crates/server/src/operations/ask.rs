@@ -32,6 +32,7 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
         explain: body.explains(),
         why_not: why_not.transpose()?,
         request_id: Some(call.origin.request_id.as_str()).filter(|id| !id.is_empty()),
+        is_stopped: &|| call.stop.is_stopped(),
         ..Ask::default()
     };
     let assistants = call.house.assistants(&call.who.workspace, &config);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gbrain_brain::capture::OWNER;
+use gbrain_brain::capture::{OWNER, private_names};
 use gbrain_core::capture::{CaptureWindow, write_line};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{PRUNE_VERSION, PruneBody};
@@ -70,6 +70,9 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     let ws = call.who.workspace.clone();
     // From here on no row can appear in the window: what is read is final.
     store.close_captures(&ws, until)?;
+    // What was found once may have been made private since.
+    let identity = call.house.suites().identity.map(|key| key.for_workspace(&ws));
+    let private = private_names(store.as_ref(), &ws, identity)?;
     let (sender, receiver) = tokio::sync::mpsc::channel(4);
     let runtime = tokio::runtime::Handle::current();
     let send = move |bytes: std::io::Result<Bytes>| {
@@ -81,7 +84,8 @@ pub(crate) fn export(call: &Call<'_>, input: ExportCaptures) -> Result<Reply, Fa
     std::thread::spawn(move || {
         let _place = place;
         let mut lines = Vec::with_capacity(CHUNK + 4096);
-        let read = store.captures(&ws, &filter, &mut |row| {
+        let read = store.captures(&ws, &filter, &mut |mut row| {
+            private.mask(&mut row);
             write_line(&row, &mut lines);
             if lines.len() < CHUNK {
                 return Ok(ControlFlow::Continue(()));

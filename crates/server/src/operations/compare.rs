@@ -1,15 +1,19 @@
 //! Results against results, query by query.
 
+use std::borrow::Cow;
+
 use gbrain_core::access::Scope;
 use gbrain_core::compare::{CompareOptions, compare as compare_results};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::result::{Judge, read};
+use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::job::JobState;
 use gbrain_core::measure::{Measure, defaults};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::bounds::at_most;
@@ -31,7 +35,8 @@ pub(crate) struct OneResult {
     run: Option<i64>,
     /// A result as `--json` prints it, or the text of a TREC run.
     #[serde(default)]
-    body: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    body: Option<Box<RawValue>>,
 }
 
 /// What the schema says of a result: the number of a run or a body, one of them.
@@ -84,6 +89,7 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
     let judge = judged.as_ref().map(|qrels| Judge { qrels, measures: &measures });
     let mut results = Vec::with_capacity(body.results.len());
     for (at, one) in body.results.iter().enumerate() {
+        call.check_stop()?;
         let (name, bytes) = bytes_of(call, at, one)?;
         results.push(read(&name, &bytes, judge).map_err(|error| Fault::of("input", &error))?);
     }
@@ -100,7 +106,11 @@ pub(crate) fn compare(call: &Call<'_>, _: NoParameters, body: Compare) -> Result
     Reply::json(&CompareReport::new(&comparison))
 }
 
-fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<u8>), Fault> {
+fn bytes_of<'a>(
+    call: &Call<'_>,
+    at: usize,
+    one: &'a OneResult,
+) -> Result<(String, Cow<'a, [u8]>), Fault> {
     let place = at + 1;
     at_most("the name of a result", one.name.as_deref(), 200)?;
     match (one.run, &one.body) {
@@ -116,16 +126,26 @@ fn bytes_of(call: &Call<'_>, at: usize, one: &OneResult) -> Result<(String, Vec<
                 job.filter(|job| job.info.state == JobState::Done).and_then(|job| job.result);
             let result = result
                 .ok_or_else(|| Fault::not_found(format!("there is no result of a run {id}")))?;
-            Ok((name, result.into_bytes()))
+            Ok((name, Cow::Owned(result.into_bytes())))
         }
         (None, Some(body)) => {
             let name = one.name.clone().unwrap_or_else(|| format!("result {place}"));
-            let bytes = match body {
-                Value::String(text) => text.clone().into_bytes(),
-                other => other.to_string().into_bytes(),
-            };
-            Ok((name, bytes))
+            Ok((name, sent(body.get(), place)?))
         }
         _ => Err(Fault::usage(format!("result {place} names a run or has a body, and not both"))),
     }
+}
+
+/// A result that was sent: a text as what it says, anything else as it was written.
+fn sent(body: &str, place: usize) -> Result<Cow<'_, [u8]>, Fault> {
+    if !body.starts_with('"') {
+        return Ok(Cow::Borrowed(body.as_bytes()));
+    }
+    let text: String = serde_json::from_str(body)
+        .map_err(|error| Fault::usage(format!("result {place} can't be read: {error}")))?;
+    // The scan of the body did not look into its texts.
+    ReadingCost::JSON
+        .of(Shape::of(text.as_bytes()))
+        .map_err(|error| Fault::too_large(format!("result {place}: {error}")))?;
+    Ok(Cow::Owned(text.into_bytes()))
 }

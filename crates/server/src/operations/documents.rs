@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use gbrain_brain::capture::private_names;
 use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
@@ -11,6 +12,7 @@ use gbrain_core::format::baseline::PublishBody;
 use gbrain_core::format::serving::{
     DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
 };
+use gbrain_core::format::shape::{ReadingCost, allowance};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::qrels::Qrels;
 use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
@@ -26,6 +28,12 @@ use crate::moment::Moment;
 
 /// The most rows that are read from captures at once.
 pub(crate) const MOST_ROWS: u32 = 100_000;
+
+/// What reading judgements takes for each of their values, or for each line.
+pub(crate) const QRELS_COST: ReadingCost = ReadingCost { copies: 2, per_value: 110 };
+
+/// What a judged query takes beside its judgements, where each line may be of another.
+const JUDGED_QUERY_BYTES: usize = 232;
 
 /// What names of documents look like.
 pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z0-9][A-Za-z0-9._-]*$";
@@ -183,16 +191,42 @@ fn delete(call: &Call<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fa
 /// Stores judgements of any shape that `eval --qrels` reads.
 pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Reply, Fault> {
     let name = checked(input.name)?;
-    let qrels = parse_qrels(text)?;
+    check_queries(text)?;
+    let (queries, judgements) = {
+        let qrels = parse_qrels(text)?;
+        (qrels.queries.len(), qrels.judgements())
+    };
+    call.check_stop()?;
     let store = call.house.store();
     let replaced =
         store.put_document(&call.who.workspace, DocumentKind::Qrels, &name, text, call.now)?;
     Reply::json(&QrelsStoredBody {
         name,
         outcome: if replaced { "replaced" } else { "added" },
-        queries: qrels.queries.len(),
-        judgements: qrels.judgements(),
+        queries,
+        judgements,
     })
+}
+
+/// Refuses lines of so many queries that reading them takes more memory than one body may.
+fn check_queries(text: &str) -> Result<(), Fault> {
+    if text.trim_start().starts_with(['{', '[']) {
+        return Ok(());
+    }
+    let (mut queries, mut last) = (0_usize, "");
+    for line in text.lines() {
+        let query = line.split_whitespace().next().unwrap_or_default();
+        queries += usize::from(query != last);
+        last = query;
+    }
+    if queries.saturating_mul(JUDGED_QUERY_BYTES) > allowance(text.len()) {
+        return Err(Fault::too_large(format!(
+            "{queries} queries in {} bytes are more than can be read in the memory for one body",
+            text.len()
+        ))
+        .hint("send them in parts"));
+    }
+    Ok(())
 }
 
 /// A stored baseline, verified.
@@ -231,8 +265,12 @@ fn lines_of(house: &House, ws: &WorkspaceId, window: &Rows) -> Result<Vec<u8>, F
         limit: Some(limit),
         ..CaptureFilter::default()
     };
+    // What was found once may have been made private since.
+    let identity = house.suites().identity.map(|key| key.for_workspace(ws));
+    let private = private_names(house.store(), ws, identity)?;
     let mut lines = Vec::new();
-    house.store().captures(ws, &filter, &mut |row| {
+    house.store().captures(ws, &filter, &mut |mut row| {
+        private.mask(&mut row);
         write_line(&row, &mut lines);
         Ok(ControlFlow::Continue(()))
     })?;

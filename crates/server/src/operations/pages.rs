@@ -3,10 +3,11 @@
 use gbrain_brain::{Put, wire};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::page::PageBody;
+use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
 use gbrain_core::request::Trust;
-use gbrain_store::{DeleteOutcome, PageFilter, PageWrite};
+use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -137,6 +138,7 @@ pub(crate) fn read(house: &House, ws: &WorkspaceId, input: &GetPage) -> Result<S
     };
     // An older version may have been private though the page no longer is.
     let stored = stored.filter(|stored| stored.page.visibility == Visibility::World);
+    refuse_hidden(house, ws, &key)?;
     stored.ok_or_else(|| no_page(&key))
 }
 
@@ -145,10 +147,13 @@ pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let door = call.house.door(&call.who.workspace)?;
     // The brain would name pages that are close to the one that is missing, private ones too.
-    let links = door.brain().links(&key, Trust::Untrusted).map_err(|error| match error {
+    let is_stopped = || call.stop.is_stopped();
+    let links = door.brain().links(&key, Trust::Untrusted, &is_stopped);
+    let links = links.map_err(|error| match error {
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
     })?;
+    refuse_hidden(call.house, &call.who.workspace, &key)?;
     Reply::json(&wire::links(&key, &links))
 }
 
@@ -157,6 +162,7 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let mut versions = call.house.store().history(&call.who.workspace, &key)?;
     versions.retain(|info| info.visibility == Visibility::World);
+    refuse_hidden(call.house, &call.who.workspace, &key)?;
     Reply::json(&wire::history(&key, &versions))
 }
 
@@ -164,22 +170,19 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
 pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Reply, Fault> {
     let key = named(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
-    let page = parsed(call.house, &call.who.workspace, &key, &text.content, format)?;
+    let page = parsed(&key, &text.content, format)?;
+    call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
-    let store = call.house.store();
-    let mut outcomes = store.write_pages(&call.who.workspace, &[write], call.now)?;
+    let (store, ws) = (call.house.store(), &call.who.workspace);
+    let mut outcomes = store.write_pages_by(Trust::Untrusted, ws, &[write], call.now)?;
     let outcome = outcomes.pop().expect("one write has one outcome");
     Reply::json(&wire::put(&key, &Put { outcome, warnings: page.warnings }))
 }
 
-/// A text as a page that a caller over a wire may write.
-pub(crate) fn parsed(
-    house: &House,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    content: &str,
-    format: Format,
-) -> Result<Page, Fault> {
+/// A text as a page that a caller over a wire may write, unless the page of that name is private: the store
+/// refuses that in the transaction that writes.
+pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Page, Fault> {
+    check_content(content, format)?;
     let file_name = key.slug.as_str().rsplit('/').next();
     let input = PageInput { key: key.clone(), file_name, content, format };
     let page = parse(input).map_err(|error| Fault::of("page", &error))?;
@@ -187,17 +190,25 @@ pub(crate) fn parsed(
         return Err(Fault::forbidden("a private page can't be written from here")
             .hint("leave `visibility: private` out, or write it with `gbrain put`"));
     }
-    if is_hidden(house, ws, key)? {
-        return Err(Fault::forbidden(format!("`{key}` can't be written from here")));
-    }
     Ok(page)
+}
+
+/// Refuses a chat whose document would take too much memory to read.
+fn check_content(content: &str, format: Format) -> Result<(), Fault> {
+    match format {
+        Format::ChatJson | Format::ChatJsonl => {
+            let cost = ReadingCost::JSON.of(Shape::of(content.as_bytes()));
+            cost.map(drop).map_err(|error| Fault::too_large(format!("the content: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Deletes a page; its history stays.
 pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let store = call.house.store();
-    let outcomes = store.delete_pages(&call.who.workspace, std::slice::from_ref(&key), call.now)?;
+    let (store, ws, keys) = (call.house.store(), &call.who.workspace, std::slice::from_ref(&key));
+    let outcomes = store.delete_pages_by(Trust::Untrusted, ws, keys, call.now)?;
     if outcomes.contains(&DeleteOutcome::Unknown) {
         return Err(no_page(&key));
     }
@@ -207,8 +218,12 @@ pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
 /// Brings a deleted page back.
 pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
-    let outcome = call.house.store().restore_page(&call.who.workspace, &key, call.now)?;
-    Reply::json(&wire::restored(&key, &outcome))
+    let (store, ws) = (call.house.store(), &call.who.workspace);
+    match store.restore_page_by(Trust::Untrusted, ws, &key, call.now) {
+        Ok(outcome) => Reply::json(&wire::restored(&key, &outcome)),
+        Err(StoreError::NotFound(_)) => Err(no_page(&key)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The page that a text names. The schema can't say all that the rules of names do, so a text that
@@ -245,10 +260,11 @@ fn visible(house: &House, ws: &WorkspaceId, text: &str) -> Result<PageKey, Fault
     }
 }
 
-/// Whether there is a private page of this name.
-fn is_hidden(house: &House, ws: &WorkspaceId, key: &PageKey) -> Result<bool, Fault> {
+/// Refuses a page that was made private while it was read. Checked after reading: what was read then belongs to
+/// a page that callers might still see.
+fn refuse_hidden(house: &House, ws: &WorkspaceId, key: &PageKey) -> Result<(), Fault> {
     let seen = house.store().visibilities(ws, std::slice::from_ref(key))?;
-    Ok(seen.contains(&Some(Visibility::Private)))
+    if seen == [Some(Visibility::World)] { Ok(()) } else { Err(no_page(key)) }
 }
 
 fn no_page(key: &PageKey) -> Fault {

@@ -11,13 +11,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use gbrain_core::format::ask::AskBody;
+
 use super::compare::compare;
 use super::jobs::{
     JobNumber, job_result, list_jobs, run_result, show_job, shown, shown_to_owner, start_job,
     start_run,
 };
+use super::pages::{PageName, PageText};
+use super::{ask, documents, pages};
 use crate::house::House;
 use crate::http::{Call, NoParameters, Origin, Reply};
+use crate::lanes::StopFlag;
 use crate::visitor::Visitor;
 
 struct Site {
@@ -38,9 +43,19 @@ impl Site {
         scope: Scope,
         ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
     ) -> Result<Value, Fault> {
+        self.call_until(&StopFlag::default(), scope, ask)
+    }
+
+    /// The same of a caller who may have gone.
+    fn call_until(
+        &self,
+        stop: &StopFlag,
+        scope: Scope,
+        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+    ) -> Result<Value, Fault> {
         let who = Visitor::local(WorkspaceId::default(), scope, "test");
         let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
-        let reply = ask(&Call { house: &self.house, who: &who, now, caller, origin })?;
+        let reply = ask(&Call { house: &self.house, who: &who, now, caller, origin, stop })?;
         match reply {
             Reply::Json(bytes) | Reply::Accepted(bytes) => {
                 Ok(serde_json::from_slice(&bytes).unwrap())
@@ -221,4 +236,36 @@ fn the_queue_of_a_workspace_is_bounded() {
     let state = store.cancel_job(&ws, 1, store.clock().unwrap()).unwrap();
     assert_eq!(state, Some(JobState::Cancelled));
     assert_eq!(start().unwrap()["id"], 101);
+}
+
+/// What takes long ends when nobody waits for it, and what writes does not write.
+#[test]
+fn nothing_is_done_for_a_caller_who_has_gone() {
+    let site = Site::new();
+    let page: PageName = read(json!({ "page": "a" }));
+    let text = || -> PageText { read(json!({ "content": "[[b]] boats" })) };
+    site.call(Scope::Write, |call| pages::put(call, page, text())).unwrap();
+    let stop = StopFlag::default();
+    stop.stop();
+    let kind = |ask: &dyn Fn(&Call<'_>) -> Result<Reply, Fault>| {
+        site.call_until(&stop, Scope::Admin, ask).unwrap_err().kind
+    };
+    let name = |name: &str| -> PageName { read(json!({ "page": name })) };
+    let body = || -> AskBody { read(json!({ "query": "boats" })) };
+    assert_eq!(kind(&|call| ask::query(call, NoParameters {}, body())), "cancelled");
+    assert_eq!(kind(&|call| ask::search(call, NoParameters {}, body())), "cancelled");
+    assert_eq!(kind(&|call| pages::links(call, name("a"))), "cancelled");
+    assert_eq!(kind(&|call| pages::put(call, name("new"), text())), "cancelled");
+    let qrels =
+        |call: &Call<'_>| documents::put_qrels(call, read(json!({ "name": "q" })), "q 0 a 1");
+    assert_eq!(kind(&qrels), "cancelled");
+    let results = json!([{ "body": "q1 Q0 a 1 2.0 r" }, { "body": "q1 Q0 a 1 2.0 r" }]);
+    let compared = |call: &Call<'_>| {
+        compare(call, NoParameters {}, read(json!({ "results": results.clone() })))
+    };
+    assert_eq!(kind(&compared), "cancelled");
+    let listed = site.call(Scope::Read, |call| pages::list(call, pages::ListPages::default()));
+    assert_eq!(listed.unwrap()["pages"].as_array().unwrap().len(), 1);
+    let stored = site.call(Scope::Read, |call| documents::list_qrels(call, NoParameters {}));
+    assert_eq!(stored.unwrap()["documents"], json!([]));
 }

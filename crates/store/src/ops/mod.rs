@@ -22,6 +22,8 @@ mod leases;
 mod load;
 mod playbook;
 mod queries;
+#[cfg(test)]
+mod races;
 mod read;
 mod retrievals;
 mod sources;
@@ -41,12 +43,13 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::page::{StoredPage, Visibility};
+use gbrain_core::request::Trust as Caller;
 use jiff::Timestamp;
 
 use crate::Result;
 use crate::capture::{CaptureFilter, CaptureSummary};
 use crate::document::{Document, DocumentInfo, DocumentKind};
-use crate::driver::{Driver, Scope};
+use crate::driver::{Driver, Scope, first};
 use crate::job::{
     Beat, Claim, Job, JobCounts, JobFilter, JobInfo, JobStep, Lease, NewJob, Outcome, Progress,
 };
@@ -67,6 +70,11 @@ impl<D: Driver> Store for D {
 
     fn engine(&self) -> Engine {
         Driver::engine(self)
+    }
+
+    fn role_without_row_security(&self) -> Result<Option<String>> {
+        let Some(sql) = self.security_bypass_query() else { return Ok(None) };
+        self.read(Scope::Directory, |session| first(session, sql, &[], |row| row.text(0)))
     }
 
     fn clock(&self) -> Result<Timestamp> {
@@ -121,41 +129,46 @@ impl<D: Driver> Store for D {
         self.write(ws, |session| sources::set_trust(session, ws, id, trust, now))
     }
 
-    fn write_pages(
+    fn write_pages_by(
         &self,
+        writer: Caller,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
         write::refuse_nul(writes)?;
-        let unchanged =
-            self.read(Scope::Workspace(ws), |session| write::if_unchanged(session, ws, writes))?;
+        let unchanged = self.read(Scope::Workspace(ws), |session| {
+            write::if_unchanged(session, ws, writes, writer)
+        })?;
         match unchanged {
             Some(outcomes) => Ok(outcomes),
-            None => self.write(ws, |session| write::pages(session, ws, writes, now)),
+            None => self.write(ws, |session| write::pages(session, ws, writes, writer, now)),
         }
     }
 
-    fn delete_pages(
+    fn delete_pages_by(
         &self,
+        writer: Caller,
         ws: &WorkspaceId,
         keys: &[PageKey],
         now: Timestamp,
     ) -> Result<Vec<DeleteOutcome>> {
-        let gone = self.read(Scope::Workspace(ws), |session| write::if_gone(session, ws, keys))?;
+        let gone =
+            self.read(Scope::Workspace(ws), |session| write::if_gone(session, ws, keys, writer))?;
         match gone {
             Some(outcomes) => Ok(outcomes),
-            None => self.write(ws, |session| write::deletions(session, ws, keys, now)),
+            None => self.write(ws, |session| write::deletions(session, ws, keys, writer, now)),
         }
     }
 
-    fn restore_page(
+    fn restore_page_by(
         &self,
+        writer: Caller,
         ws: &WorkspaceId,
         key: &PageKey,
         now: Timestamp,
     ) -> Result<WriteOutcome> {
-        self.write(ws, |session| write::restore(session, ws, key, now))
+        self.write(ws, |session| write::restore(session, ws, key, writer, now))
     }
 
     fn erased_page(
@@ -193,6 +206,11 @@ impl<D: Driver> Store for D {
 
     fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>> {
         self.read(Scope::Workspace(ws), |session| load::texts(session, ws, versions))
+    }
+
+    fn repair_text(&self, ws: &WorkspaceId, at: PageVersion, text: &str) -> Result<bool> {
+        write::refuse_nul_in(text, || "the text".to_owned())?;
+        self.write(ws, |session| write::repair_text(session, ws, at, text))
     }
 
     fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>> {
@@ -426,23 +444,25 @@ impl<D: Driver> Store for D {
         })
     }
 
-    fn write_pages_in_job(
+    fn write_pages_in_job_by(
         &self,
+        writer: Caller,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         step: &JobStep<'_>,
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
         write::refuse_nul(writes)?;
-        let unchanged =
-            self.read(Scope::Workspace(ws), |session| write::if_unchanged(session, ws, writes))?;
+        let unchanged = self.read(Scope::Workspace(ws), |session| {
+            write::if_unchanged(session, ws, writes, writer)
+        })?;
         if let Some(outcomes) = unchanged {
             self.write_beside(ws, |session| leases::step(session, ws, step, &outcomes, now))?;
             return Ok(outcomes);
         }
         self.write(ws, |session| {
             leases::require(session, ws, step)?;
-            let outcomes = write::pages(session, ws, writes, now)?;
+            let outcomes = write::pages(session, ws, writes, writer, now)?;
             // Last, so that the worker's beats do not wait for its own pages.
             leases::step(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
@@ -458,7 +478,7 @@ impl<D: Driver> Store for D {
     ) -> Result<Vec<DeleteOutcome>> {
         self.write(ws, |session| {
             leases::require(session, ws, step)?;
-            let outcomes = write::deletions(session, ws, keys, now)?;
+            let outcomes = write::deletions(session, ws, keys, Caller::Trusted, now)?;
             leases::step(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
         })

@@ -13,7 +13,7 @@ const HISTORY: &str = "SELECT v.version, v.generation, v.op, v.title, v.visibili
      v.content_hash, v.content_bytes, v.chunk_count, v.created_at FROM pages p JOIN page_versions v \
      ON v.workspace_id = p.workspace_id AND v.page_id = p.page_id \
      WHERE p.workspace_id = $1 AND p.source_id = $2 AND p.slug = $3 ORDER BY v.version";
-const DIGESTS: &str = "SELECT slug, content_hash, derive_version, deleted_at, origin FROM pages \
+const DIGESTS: &str = "SELECT slug, content_hash, derive_version, deleted_at, origin, page_id, version FROM pages \
      WHERE workspace_id = $1 AND source_id = $2 ORDER BY slug";
 const LIST: &str = "SELECT page_id, source_id, slug, version, generation, kind, title, page_type, \
      tags, effective_date, visibility, content_hash, chunk_count, origin, created_at, updated_at, \

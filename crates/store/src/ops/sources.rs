@@ -1,6 +1,7 @@
 //! Sources. A removed source keeps its row, marked, because its pages' history stays.
 
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
+use gbrain_core::request::Trust as Caller;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
@@ -96,7 +97,7 @@ pub(super) fn remove(
     if removal == Removal::OnlyEmpty && pages > 0 {
         return Err(StoreError::SourceInUse { id: id.clone(), pages });
     }
-    write::deletions(session, ws, &keys, now)?;
+    write::deletions(session, ws, &keys, Caller::Trusted, now)?;
     session.execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
     tell_feed(session, ws, now)?;
     Ok(pages)

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::page::Page;
+use gbrain_core::request::Trust as Caller;
 use jiff::Timestamp;
 
 use super::{load, sources, workspaces};
@@ -17,6 +18,8 @@ use crate::{Result, StoreError, row};
 const BATCH_BYTES: usize = 16 << 20;
 
 const MOVE: &str = "UPDATE pages SET origin = $3 WHERE workspace_id = $1 AND page_id = $2";
+const REPAIR: &str = "UPDATE page_versions SET content = $4 WHERE workspace_id = $1 \
+     AND page_id = $2 AND version = $3 AND content IS NOT NULL AND content_bytes = $5";
 const DELETED_VERSIONS: &str = "INSERT INTO page_versions (workspace_id, page_id, version, \
      generation, op, kind, page_type, title, tags, content_hash, derive_version, effective_date, \
      date_origin, visibility, chunk_count, content_bytes, created_at) \
@@ -35,9 +38,11 @@ pub(super) fn if_unchanged(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
+    writer: Caller,
 ) -> Result<Option<Vec<WriteOutcome>>> {
     let ledger = workspaces::ledger(session, ws)?;
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
+    refuse_hidden(writes, &found, writer)?;
     let plan = plan::plan_writes(ledger, found, writes);
     Ok(plan.is_empty().then_some(plan.outcomes))
 }
@@ -46,6 +51,7 @@ pub(super) fn pages(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
+    writer: Caller,
     now: Timestamp,
 ) -> Result<Vec<WriteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;
@@ -54,9 +60,37 @@ pub(super) fn pages(
         sources::require(session, ws, source)?;
     }
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
+    refuse_hidden(writes, &found, writer)?;
     let plan = plan::plan_writes(ledger, found, writes);
     apply(session, ws, &plan, now)?;
     Ok(plan.outcomes)
+}
+
+/// Refuses pages that an untrusted writer may not know of: their last text is private. Checked in the
+/// transaction that writes, so a page that was made private a moment ago is not overwritten.
+fn refuse_hidden(
+    writes: &[PageWrite<'_>],
+    found: &[Option<Current>],
+    writer: Caller,
+) -> Result<()> {
+    let is_hidden = |found: &Option<Current>| {
+        found.as_ref().is_some_and(|current| !current.is_known_to(writer))
+    };
+    match writes.iter().zip(found).find(|(_, found)| is_hidden(found)) {
+        Some((write, _)) => Err(StoreError::Hidden(write.page.key.clone())),
+        None => Ok(()),
+    }
+}
+
+/// What is known of pages, as a caller may know it: private ones are not there for untrusted callers.
+fn known_to<'k>(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    keys: impl ExactSizeIterator<Item = &'k PageKey>,
+    caller: Caller,
+) -> Result<Vec<Option<Current>>> {
+    let found = current(session, ws, keys)?;
+    Ok(found.into_iter().map(|found| found.filter(|found| found.is_known_to(caller))).collect())
 }
 
 /// The outcomes, if there is nothing to delete.
@@ -64,9 +98,10 @@ pub(super) fn if_gone(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: &[PageKey],
+    writer: Caller,
 ) -> Result<Option<Vec<DeleteOutcome>>> {
     let ledger = workspaces::ledger(session, ws)?;
-    let found = current(session, ws, keys.iter())?;
+    let found = known_to(session, ws, keys.iter(), writer)?;
     let plan = plan::plan_deletions(ledger, found, keys);
     Ok(plan.deletions.is_empty().then_some(plan.outcomes))
 }
@@ -75,10 +110,11 @@ pub(super) fn deletions(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: &[PageKey],
+    writer: Caller,
     now: Timestamp,
 ) -> Result<Vec<DeleteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;
-    let found = current(session, ws, keys.iter())?;
+    let found = known_to(session, ws, keys.iter(), writer)?;
     let plan = plan::plan_deletions(ledger, found, keys);
     workspaces::save(session, ws, &plan.ledger, &plan.changes, now)?;
     // The feed now names exactly the deleted pages, so both tables can follow it in one go.
@@ -93,10 +129,11 @@ pub(super) fn restore(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     key: &PageKey,
+    writer: Caller,
     now: Timestamp,
 ) -> Result<WriteOutcome> {
     let ledger = workspaces::ledger(session, ws)?;
-    let found = current(session, ws, std::iter::once(key))?.pop().flatten();
+    let found = known_to(session, ws, std::iter::once(key), writer)?.pop().flatten();
     let found = found.ok_or_else(|| StoreError::NotFound(key.clone()))?;
     let Current { id, version, generation, deleted, .. } = found;
     if !deleted {
@@ -112,6 +149,16 @@ pub(super) fn restore(
     let plan = plan::plan_restore(ledger, &found, &last, derive_version);
     apply(session, ws, &plan, now)?;
     Ok(plan.outcomes[0])
+}
+
+pub(super) fn repair_text(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    at: PageVersion,
+    text: &str,
+) -> Result<bool> {
+    let params = [ws.into(), at.id.0.into(), at.version.into(), text.into(), text.len().into()];
+    Ok(session.execute(REPAIR, &params)? == 1)
 }
 
 /// What is known of pages, in the order of `keys`.

@@ -23,7 +23,8 @@ use crate::{OpenMode, Result, StoreError};
 use pool::{Lease, Pool};
 use session::PostgresSession;
 
-pub(crate) use target::address;
+pub(crate) use pool::MOST_CONNECTIONS;
+pub(crate) use target::{address, has_password};
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
@@ -116,6 +117,13 @@ impl Driver for PostgresStore {
 
     fn size_query(&self) -> &'static str {
         "SELECT pg_database_size(current_database())"
+    }
+
+    fn security_bypass_query(&self) -> Option<&'static str> {
+        Some(
+            "SELECT rolname || CASE WHEN rolsuper THEN ' (a superuser)' ELSE ' (BYPASSRLS)' END FROM pg_roles \
+             WHERE rolname = current_user AND (rolsuper OR rolbypassrls)",
+        )
     }
 
     fn identity(&self) -> &str {

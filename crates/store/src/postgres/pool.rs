@@ -1,4 +1,4 @@
-//! Connections: at most [`MOST`] at once, each with its prepared statements.
+//! Connections: at most [`MOST_CONNECTIONS`] at once, each with its prepared statements.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::tls;
 use crate::{Result, StoreError};
 
 /// Connections of one store.
-const MOST: usize = 8;
+pub(crate) const MOST_CONNECTIONS: usize = 8;
 
 /// How long a caller waits for a connection, and a writer for another.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -57,13 +57,13 @@ impl Pool {
 
     /// An idle connection, or a new one, or whichever comes free.
     pub(super) fn take(&self) -> Result<Lease<'_>> {
-        let has_none = |state: &mut State| state.idle.is_empty() && state.open >= MOST;
+        let has_none = |state: &mut State| state.idle.is_empty() && state.open >= MOST_CONNECTIONS;
         let (mut state, waited) = self
             .freed
             .wait_timeout_while(self.lock(), PATIENCE, has_none)
             .unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
-            return Err(StoreError::Busy);
+            return Err(StoreError::PoolExhausted);
         }
         if let Some(connection) = state.idle.pop() {
             return Ok(self.lease(Some(connection), false));

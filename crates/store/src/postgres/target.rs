@@ -96,6 +96,11 @@ fn take_setting(url: &str, name: &str) -> (Option<String>, String) {
     (value, rest.trim_end_matches('?').to_owned())
 }
 
+/// Whether a URL or keyword string holds a password. One that can't be read may.
+pub(crate) fn has_password(url: &str) -> bool {
+    parse(url).map_or(true, |target| target.config.get_password().is_some())
+}
+
 /// Where a URL leads, without its password.
 pub(crate) fn address(url: &str) -> String {
     let Ok(Target { config, .. }) = parse(url) else { return "postgres".to_owned() };

@@ -1,7 +1,8 @@
 //! SQLite: one file in WAL mode, one writer at a time per file, readers that never wait.
 //!
 //! Promises: a returned write has been synced to disk; two processes may open, write and read at
-//! once; opening a database whose schema is current takes no write lock.
+//! once; opening a database whose schema is current takes no write lock; nothing is written to a file that was removed
+//! or replaced while it was open. A file in a directory that can't be written to is read.
 
 mod open;
 mod session;
@@ -17,6 +18,7 @@ use rusqlite::Connection;
 use crate::driver::{Driver, Scope, Session};
 use crate::types::{Engine, Finding, Invariant};
 use crate::{Result, StoreError};
+use open::{Access, FileId};
 use session::SqliteSession;
 
 /// Idle readers that are kept.
@@ -31,6 +33,9 @@ const SCRUB_TRIES: usize = 10;
 pub struct SqliteStore {
     path: PathBuf,
     identity: String,
+    access: Access,
+    /// The file as it was when it was opened.
+    file: Option<FileId>,
     /// Opened by the first write. Taken out while in use, so that a panic cannot leave a
     /// transaction open behind it.
     writer: Mutex<Option<Connection>>,
@@ -40,11 +45,13 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
     pub fn open(path: &Path, now: Timestamp) -> Result<Self> {
-        let (connection, identity) = open::open(path, now)?;
+        let (connection, identity, access) = open::open(path, now)?;
         open::make_reader(&connection)?;
         Ok(Self {
             path: path.to_owned(),
             identity,
+            access,
+            file: FileId::of(path),
             writer: Mutex::new(None),
             readers: Mutex::new(vec![connection]),
         })
@@ -52,10 +59,14 @@ impl SqliteStore {
 
     /// Runs a job on the writer's connection, alone in this process.
     fn with_writer<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        if self.access != Access::ReadWrite {
+            return Err(StoreError::ReadOnly);
+        }
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_file()?;
         let mut connection = match slot.take() {
             Some(connection) => connection,
-            None => open::connect(&self.path)?,
+            None => open::connect(&self.path, self.access)?,
         };
         let result = job(&mut connection);
         if connection.is_autocommit() {
@@ -64,12 +75,21 @@ impl SqliteStore {
         result
     }
 
+    /// Fails if the path leads to another file than it did, or to none: what is written to the file that is open would
+    /// be gone with the process.
+    fn check_file(&self) -> Result<()> {
+        match FileId::of(&self.path) == self.file {
+            true => Ok(()),
+            false => Err(StoreError::FileGone { path: self.path.clone() }),
+        }
+    }
+
     fn with_reader<T>(&self, job: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => {
-                let connection = open::connect(&self.path)?;
+                let connection = open::connect(&self.path, self.access)?;
                 open::make_reader(&connection)?;
                 connection
             }
@@ -101,6 +121,10 @@ impl Driver for SqliteStore {
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     }
 
+    fn security_bypass_query(&self) -> Option<&'static str> {
+        None
+    }
+
     fn identity(&self) -> &str {
         &self.identity
     }
@@ -111,9 +135,13 @@ impl Driver for SqliteStore {
 
     fn read<T>(
         &self,
-        _scope: Scope<'_>,
+        scope: Scope<'_>,
         job: impl FnOnce(&mut dyn Session) -> Result<T>,
     ) -> Result<T> {
+        // What is asked to learn whether the database is there, and what work there is.
+        if matches!(scope, Scope::Directory) {
+            self.check_file()?;
+        }
         self.with_reader(|connection| {
             in_transaction(connection, "BEGIN DEFERRED", |session| job(session))
         })
@@ -126,7 +154,7 @@ impl Driver for SqliteStore {
     ) -> Result<T> {
         // A reader keeps what it has read, for the next one. Rows that are seen once are not worth
         // that, so they get a connection that keeps little and goes away.
-        let connection = open::connect(&self.path)?;
+        let connection = open::connect(&self.path, self.access)?;
         open::make_scanner(&connection)?;
         in_transaction(&connection, "BEGIN DEFERRED", |session| job(session))
     }
@@ -137,7 +165,16 @@ impl Driver for SqliteStore {
         job: impl FnOnce(&mut dyn Session) -> Result<T>,
     ) -> Result<T> {
         self.with_writer(|connection| {
-            in_transaction(connection, "BEGIN IMMEDIATE", |session| job(session))
+            in_transaction(connection, "BEGIN IMMEDIATE", |session| {
+                // The log is made when the file is first read, and is there until the last connection goes.
+                let log = open::log_path(&self.path);
+                if !log.exists() {
+                    return Err(StoreError::FileGone { path: log });
+                }
+                let value = job(session)?;
+                self.check_file()?;
+                Ok(value)
+            })
         })
     }
 

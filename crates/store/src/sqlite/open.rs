@@ -1,8 +1,8 @@
 //! Opening a SQLite file: made on first use, migrated under a write lock, refused if it is not
 //! ours. Ten processes may do this at once.
 
-use std::fs::OpenOptions;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::WorkspaceId;
@@ -14,7 +14,7 @@ use super::session::SqliteSession;
 use crate::driver::Session;
 use crate::ops::insert_workspace;
 use crate::schema::{MIGRATIONS, Migration, in_the_way_of_views, known_schema};
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, private};
 
 /// How long a writer waits for another.
 const BUSY: Duration = Duration::from_secs(30);
@@ -26,10 +26,68 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Statements kept prepared per connection: all that the operations use.
 const STATEMENTS: usize = 128;
 
-/// A connection to a database whose schema is current, and the store's identity.
-pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String)> {
+/// What may be done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    ReadWrite,
+    /// Its directory can't be written to. A log is beside the file, so somebody may be writing: what the log's
+    /// readers share is there too.
+    ReadOnly,
+    /// Its directory can't be written to, and there is no log: nobody has it open for writing.
+    Immutable,
+}
+
+/// Which file a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Self { device: meta.dev(), inode: meta.ino() })
+    }
+}
+
+/// The write-ahead log of a database.
+pub(super) fn log_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// A connection to a database whose schema is current, the store's identity, and what may be done with it. A file in a
+/// directory that can't be written to is opened for reading.
+pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String, Access)> {
     create_file(path)?;
-    let connection = connect(path)?;
+    match open_for(path, Access::ReadWrite, now) {
+        Ok((connection, identity)) => Ok((connection, identity, Access::ReadWrite)),
+        Err(error) if is_refusal(&error) && !is_writable_beside(path) => {
+            let access = match log_path(path).exists() {
+                true => Access::ReadOnly,
+                false => Access::Immutable,
+            };
+            let (connection, identity) = open_for(path, access, now)?;
+            Ok((connection, identity, access))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_refusal(error: &StoreError) -> bool {
+    matches!(error, StoreError::File { .. } | StoreError::Down { .. } | StoreError::ReadOnly)
+}
+
+/// Whether files can be made beside a file, as SQLite must to write or to share it.
+fn is_writable_beside(path: &Path) -> bool {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+fn open_for(path: &Path, access: Access, now: Timestamp) -> Result<(Connection, String)> {
+    let connection = connect(path, access)?;
     if schema_of(&connection, path)? < known_schema() {
         switch_to_wal(&connection)?;
         in_transaction(&connection, "BEGIN IMMEDIATE", |session| migrate(session, path, now))?;
@@ -40,10 +98,21 @@ pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String)> 
 }
 
 /// A connection with our settings.
-pub(super) fn connect(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection =
-        Connection::open_with_flags(path, flags).map_err(|error| of_file(path, error))?;
+pub(super) fn connect(path: &Path, access: Access) -> Result<Connection> {
+    let shared = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match access {
+        Access::ReadWrite => {
+            Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_WRITE)
+        }
+        Access::ReadOnly => {
+            Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_ONLY)
+        }
+        Access::Immutable => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(immutable_uri(path), shared | flags)
+        }
+    };
+    let mut connection = opened.map_err(|error| of_file(path, error))?;
     be_patient(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection
@@ -66,11 +135,11 @@ pub(super) fn be_patient(connection: &mut Connection) -> Result<()> {
     }))?)
 }
 
-/// Makes a connection one that only reads. What lies beyond the mapped part of a large file is
-/// cached by the system; with 32 MB of it in each of eight readers a server grew by 100 MiB when its
-/// file passed 256 MiB.
+/// Makes a connection one that only reads. The file is not mapped into memory: one that is cut would end the process.
+/// What is not in the cache is cached by the system; with 32 MB of it in each of eight readers a server grew by
+/// 100 MiB.
 pub(super) fn make_reader(connection: &Connection) -> Result<()> {
-    let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 268435456; PRAGMA cache_size = -4096;";
+    let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -4096;";
     Ok(connection.execute_batch(sql)?)
 }
 
@@ -78,6 +147,23 @@ pub(super) fn make_reader(connection: &Connection) -> Result<()> {
 pub(super) fn make_scanner(connection: &Connection) -> Result<()> {
     let sql = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;";
     Ok(connection.execute_batch(sql)?)
+}
+
+/// The URI of a file that does not change, as SQLite reads it.
+fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => {
+                let _ = write!(uri, "%{byte:02x}");
+            }
+        }
+    }
+    uri + "?immutable=1"
 }
 
 fn create_file(path: &Path) -> Result<()> {
@@ -89,33 +175,11 @@ fn create_file(path: &Path) -> Result<()> {
         detail: error.to_string(),
     };
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        private_directory(parent).map_err(|error| fail(parent, error))?;
+        private::create_dir(parent).map_err(|error| fail(parent, error))?;
     }
-    private_file(path).map_err(|error| fail(path, error))
-}
-
-#[cfg(unix)]
-fn private_directory(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt as _;
     // Not create_new: of ten processes that start at once, nine find it there.
-    let mut options = OpenOptions::new();
-    options.create(true).append(true).mode(0o600).open(path).map(drop)
-}
-
-#[cfg(not(unix))]
-fn private_directory(path: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> std::io::Result<()> {
-    OpenOptions::new().create(true).append(true).open(path).map(drop)
+    let made = private::file().create(true).append(true).open(path);
+    made.map(drop).map_err(|error| fail(path, error))
 }
 
 fn of_file(path: &Path, error: rusqlite::Error) -> StoreError {
@@ -205,12 +269,12 @@ mod tests {
     fn a_writer_comes_soon_after_the_one_before_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("brain.db");
-        let (first, _) = open(&path, Timestamp::UNIX_EPOCH).unwrap();
+        let (first, ..) = open(&path, Timestamp::UNIX_EPOCH).unwrap();
         let late = (0..5).map(|_| {
             first.execute_batch("BEGIN IMMEDIATE").unwrap();
             std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {
-                    let second = connect(&path).unwrap();
+                    let second = connect(&path, Access::ReadWrite).unwrap();
                     second.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
                     Instant::now()
                 });

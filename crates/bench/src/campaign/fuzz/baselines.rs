@@ -4,7 +4,10 @@ use std::path::Path;
 
 use fastrand::Rng;
 use gbrain_brain::capture::AuditLog;
-use gbrain_core::baseline::{Baseline, Captures, Draft, Integrity, Published, Thresholds, publish};
+use gbrain_core::baseline::{
+    Baseline, BaselineKey, Captures, Draft, Integrity, Published, SignatureCheck, Thresholds,
+    publish,
+};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::capture::{read_object, read_row};
 use gbrain_core::id::WorkspaceId;
@@ -72,6 +75,32 @@ pub(super) fn check_publish(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
         })?;
     }
     Ok(())
+}
+
+/// A baseline that a key signed reads with that key, with no other, and no edit of it reads with the key
+/// as other content.
+pub(super) fn check_signed(bytes: &[u8], rng: &mut Rng) -> Result<(), Broken> {
+    let key = |text: &str| BaselineKey::new(text).map_err(|error| error.to_string());
+    let (key, other) = (key("a key of the campaign")?, key("another key, also long")?);
+    let draft = Draft { key: Some(key.clone()), ..draft(rng) };
+    let Ok(published) = publish(rows_of(bytes), &draft) else { return Ok(()) };
+    let text = published.text.as_bytes();
+    let read = |bytes: &[u8], key: &BaselineKey| {
+        read_baseline(input(bytes).checking(SignatureCheck::Required(key.clone())))
+    };
+    let baseline = read(text, &key)
+        .map_err(|error| format!("what was signed is refused: {}", words(&error)))?;
+    require(read(text, &other).is_err(), || "another key reads it".to_owned())?;
+    for _ in 0..EDITS {
+        let edited = edited(text, rng);
+        let Ok(read) = read(&edited, &key) else { continue };
+        let is_same = read.metadata == baseline.metadata && is_equal(&read.rows, &baseline.rows);
+        require(is_same, || {
+            format!("an edit passes as signed: {}", String::from_utf8_lossy(&edited))
+        })?;
+    }
+    // A file from elsewhere is not signed by us.
+    require(read(bytes, &other).is_err(), || "a stranger's file passes as signed".to_owned())
 }
 
 fn read_back(published: &Published) -> Result<Baseline, Broken> {

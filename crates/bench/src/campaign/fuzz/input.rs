@@ -147,14 +147,17 @@ impl Seeds {
             Format::of_path(&file.path).map(|format| (file.text.clone(), format))
         };
         let pages = corpus.files.iter().filter_map(page).collect();
-        Ok(Self { pages, questions, files: Files::new(data) })
+        Ok(Self { pages, questions, files: Files::new(data)? })
     }
 
-    /// A file of some reader three times out of four, else a page two times out of three; always of
-    /// one reader where only that is wanted.
-    pub(super) fn input(&self, only: Option<Parser>, rng: &mut Rng) -> Input {
-        let drawn = Parser::ALL[rng.usize(..Parser::ALL.len())];
-        if let Some(parser) = only.or_else(|| (rng.u8(..4) > 0).then_some(drawn)) {
+    /// A file of some target nine times out of ten, else a page two times out of three; always of
+    /// one target where only that is wanted. Targets of the program take longer and come less often.
+    pub(super) fn input(&self, only: Option<Parser>, has_program: bool, rng: &mut Rng) -> Input {
+        let with_program = has_program && rng.u8(..8) == 0;
+        let is_drawn = |parser: &&Parser| parser.is_of_program() == with_program;
+        let drawn: Vec<&Parser> = Parser::ALL.iter().filter(is_drawn).collect();
+        let drawn = *drawn[rng.usize(..drawn.len())];
+        if let Some(parser) = only.or_else(|| (rng.u8(..10) > 0).then_some(drawn)) {
             let seed = rng.u64(..);
             return Input::File { parser, bytes: self.files.input(parser, rng), seed };
         }

@@ -1,12 +1,14 @@
-//! The readers of the loop from capture to gate, and valid files of each.
+//! The targets, and valid files of those from capture to gate; the others' are in the corpus.
 
 use std::path::Path;
 
+use anyhow::Result;
 use fastrand::Rng;
 
+use super::corpus;
 use super::mutate::{mutated, raw};
 
-/// A reader of files.
+/// A target: a parser of external input, with what must hold for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parser {
     /// Captures and baselines.
@@ -27,6 +29,73 @@ pub enum Parser {
     Audit,
     /// Reports of hostile rows, in every form.
     Report,
+    /// Baselines that a key signed, and edits of them.
+    Signed,
+    /// `config.json` by its parts: targets, channels, providers, numbers of the pipeline.
+    Settings,
+    /// `prices.json`.
+    Prices,
+    /// `suites.yaml`.
+    Suites,
+    /// Files of canonical queries.
+    Queries,
+    /// Lines of JSON with rows of other kinds: pairs, batches, probe events, questions.
+    Rows,
+    /// Words of flags and settings: durations, amounts, schedules, names, keys.
+    Flags,
+    /// Addresses of databases.
+    Location,
+    /// Cassettes.
+    Cassette,
+    /// Answers of model providers.
+    Provider,
+    /// Replies of models to judges.
+    Reply,
+    /// Descriptions of targets with an answer.
+    Answer,
+    /// Saved answers.
+    Saved,
+    /// What a target says over HTTP, MCP or a pipe.
+    Remote,
+    /// What a mail server says.
+    Mail,
+    /// LongMemEval, LoCoMo and BEIR folders.
+    Dataset,
+    /// Results to compare.
+    Result,
+    /// Files of prompts.
+    Prompt,
+    /// Logs of prompts.
+    Usage,
+    /// Edits of the files of an index.
+    Index,
+    /// Requests over HTTP.
+    Http,
+    /// Messages of MCP.
+    Mcp,
+    /// `config.json` as the program reads it.
+    Config,
+}
+
+impl Parser {
+    /// Whether the program is run, not the library.
+    pub fn is_of_program(self) -> bool {
+        matches!(self, Self::Http | Self::Mcp | Self::Config)
+    }
+
+    /// Whether its valid files are here and not in the corpus.
+    #[cfg(test)]
+    pub(super) fn has_own_seeds(self) -> bool {
+        match self {
+            Self::Captures | Self::Publish | Self::Replay | Self::Report | Self::Signed => true,
+            Self::Qrels | Self::Beir | Self::Run | Self::Measures | Self::Audit => true,
+            Self::Settings | Self::Prices | Self::Suites | Self::Queries | Self::Rows => false,
+            Self::Flags | Self::Location | Self::Cassette | Self::Provider | Self::Reply => false,
+            Self::Answer | Self::Saved | Self::Remote | Self::Mail | Self::Dataset => false,
+            Self::Result | Self::Prompt | Self::Usage | Self::Index => false,
+            Self::Http | Self::Mcp | Self::Config => false,
+        }
+    }
 }
 
 gbrain_core::named! {
@@ -40,6 +109,29 @@ gbrain_core::named! {
         Measures = "measures",
         Audit = "audit",
         Report = "report",
+        Signed = "signed",
+        Settings = "settings",
+        Prices = "prices",
+        Suites = "suites",
+        Queries = "queries",
+        Rows = "rows",
+        Flags = "flags",
+        Location = "location",
+        Cassette = "cassette",
+        Provider = "provider",
+        Reply = "reply",
+        Answer = "answer",
+        Saved = "saved",
+        Remote = "remote",
+        Mail = "mail",
+        Dataset = "dataset",
+        Result = "result",
+        Prompt = "prompt",
+        Usage = "usage",
+        Index = "index",
+        Http = "http",
+        Mcp = "mcp",
+        Config = "config",
     }
 }
 
@@ -117,13 +209,16 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The built-in ones, and real ones where the directory of test data is given.
-    pub(super) fn new(data: Option<&Path>) -> Self {
+    /// The built-in ones, those of the corpus, and real ones where the directory of test data is
+    /// given.
+    pub(super) fn new(data: Option<&Path>) -> Result<Self> {
         let mut all = Vec::new();
         let mut add = |parser, texts: &[&str]| {
             all.extend(texts.iter().map(|text| (parser, text.as_bytes().to_vec())));
         };
-        for parser in [Parser::Captures, Parser::Publish, Parser::Replay, Parser::Report] {
+        let of_captures =
+            [Parser::Captures, Parser::Publish, Parser::Replay, Parser::Report, Parser::Signed];
+        for parser in of_captures {
             add(parser, &[CAPTURES]);
         }
         add(Parser::Qrels, &QRELS);
@@ -136,10 +231,15 @@ impl Files {
             let files = paths.filter_map(|path| std::fs::read(path).ok()).map(head);
             all.extend(files.map(|bytes| (*parser, bytes)));
         }
-        Self { all }
+        for parser in Parser::ALL {
+            for path in corpus::paths(parser.name())? {
+                all.push((*parser, std::fs::read(path)?));
+            }
+        }
+        Ok(Self { all })
     }
 
-    /// A file for a reader: mostly a valid one with changes, sometimes one of another reader,
+    /// A file for a target: mostly a valid one with changes, sometimes one of another reader,
     /// sometimes one that was never valid.
     pub(super) fn input(&self, parser: Parser, rng: &mut Rng) -> Vec<u8> {
         let is_own = rng.u8(..16) > 0;

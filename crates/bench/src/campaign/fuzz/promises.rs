@@ -1,8 +1,10 @@
 //! What must hold for any input.
 
+use std::path::{Path, PathBuf};
+
 use fastrand::Rng;
 use gbrain_brain::import::{ImportOptions, import};
-use gbrain_brain::{Brain, BrainOptions, IndexKind};
+use gbrain_brain::{Brain, BrainError, BrainOptions, IndexKind};
 use gbrain_core::chunk::{self, MAX_CHARS};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
@@ -18,46 +20,81 @@ use tempfile::TempDir;
 
 use super::input::Input;
 use super::parser::Parser;
-use super::{baselines, judgements, reports};
+use super::peer::Peer;
+use super::program::Site;
+use super::{
+    baselines, datasets, files, flags, index_files, judgements, models, prompts, remote, reports,
+    settings, targets,
+};
 use crate::campaign::identity::{Question, ask, demo};
 
 /// What is broken, in words.
 pub(super) type Broken = String;
 
+/// The password that inputs hold where passwords stand. It is in no error, and shown nowhere.
+pub(super) const SECRET: &str = "hunter2x-secret";
+
+/// What checks work with.
+pub(super) struct Tools {
+    pub(super) brains: Brains,
+    /// A server that says what a case wants.
+    pub(super) peer: Peer,
+    /// A directory for the files of a case.
+    pub(super) dir: TempDir,
+    /// The program, where it is tried.
+    site: Option<Site>,
+}
+
+impl Tools {
+    pub(super) fn new(program: Option<&Path>) -> anyhow::Result<Self> {
+        Ok(Self {
+            brains: Brains::new()?,
+            peer: Peer::start()?,
+            dir: tempfile::Builder::new().prefix("gbrain-fuzz-case-").tempdir()?,
+            site: program.map(Site::start).transpose()?,
+        })
+    }
+}
+
 /// The demo brain behind both indexes.
 pub(super) struct Brains {
     disk: Brain,
     memory: Brain,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Brains {
-    pub(super) fn new() -> anyhow::Result<Self> {
+    fn new() -> anyhow::Result<Self> {
         let home = tempfile::Builder::new().prefix("gbrain-home-").tempdir()?;
         let now = Timestamp::now();
-        let open = |index| {
-            let options = BrainOptions {
-                location: Location::Sqlite(home.path().join("brain.db")),
-                mode: OpenMode::Use,
-                index,
-                index_dir: home.path().join("index"),
-                workspace: WorkspaceId::default(),
-                models: gbrain_brain::built_in_models(),
-            };
-            Brain::open(options, now)
-        };
+        let open = |index| open(home.path(), index, home.path().join("index"));
         let (disk, memory) = (open(IndexKind::Disk)?, open(IndexKind::Memory)?);
         for source in demo()?.sources() {
             let source = SourceId::new(source)?;
             disk.ensure_source(&source, now)?;
-            let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join("../cli/demo")
                 .join(source.as_str());
             let options =
                 ImportOptions { source, threads: Some(1), allow_empty: false, halt: None };
             import(&disk, &[dir], &options, now, &|_| ())?;
         }
-        Ok(Self { disk, memory, _home: home })
+        Ok(Self { disk, memory, home })
+    }
+
+    /// The directory that holds the indexes.
+    pub(super) fn index_dir(&self) -> PathBuf {
+        self.home.path().join("index")
+    }
+
+    /// The same brain with an index elsewhere.
+    pub(super) fn open_at(&self, index_dir: PathBuf) -> Result<Brain, BrainError> {
+        open(self.home.path(), IndexKind::Disk, index_dir)
+    }
+
+    /// The one whose index is on disk.
+    pub(super) fn disk(&self) -> &Brain {
+        &self.disk
     }
 
     /// The one whose index is in memory.
@@ -66,30 +103,77 @@ impl Brains {
     }
 }
 
+fn open(home: &Path, index: IndexKind, index_dir: PathBuf) -> Result<Brain, BrainError> {
+    let options = BrainOptions {
+        location: Location::Sqlite(home.join("brain.db")),
+        mode: OpenMode::Use,
+        index,
+        index_dir,
+        workspace: WorkspaceId::default(),
+        models: gbrain_brain::built_in_models(),
+    };
+    Brain::open(options, Timestamp::now())
+}
+
 /// Checks every promise about an input.
-pub(super) fn check(input: &Input, brains: &Brains) -> Result<(), Broken> {
+pub(super) fn check(input: &Input, tools: &Tools) -> Result<(), Broken> {
     check_scrubbed(&String::from_utf8_lossy(input.bytes()))?;
     match input {
         Input::Page { text, format } => check_page(text, *format),
-        Input::Query(question) => check_query(question, brains),
+        Input::Query(question) => check_query(question, &tools.brains),
         Input::File { parser, bytes, seed } => {
-            check_file(*parser, bytes, brains, &mut Rng::with_seed(*seed))
+            check_file(*parser, bytes, tools, &mut Rng::with_seed(*seed))
         }
     }
 }
 
-fn check_file(parser: Parser, bytes: &[u8], brains: &Brains, rng: &mut Rng) -> Result<(), Broken> {
+fn check_file(parser: Parser, bytes: &[u8], tools: &Tools, rng: &mut Rng) -> Result<(), Broken> {
     match parser {
         Parser::Captures => baselines::check_captures(bytes),
         Parser::Publish => baselines::check_publish(bytes, rng),
-        Parser::Replay => baselines::check_replay(bytes, brains, rng),
+        Parser::Replay => baselines::check_replay(bytes, &tools.brains, rng),
         Parser::Qrels => judgements::check_qrels(bytes, rng),
         Parser::Beir => judgements::check_beir(bytes),
         Parser::Run => judgements::check_run(bytes, rng),
         Parser::Measures => judgements::check_names(bytes),
         Parser::Audit => baselines::check_audit(bytes),
         Parser::Report => reports::check_report(bytes, rng),
+        Parser::Signed => baselines::check_signed(bytes, rng),
+        Parser::Settings => settings::check_settings(bytes),
+        Parser::Prices => models::check_prices(bytes),
+        Parser::Suites => settings::check_suites(bytes),
+        Parser::Queries => files::check_queries(bytes),
+        Parser::Rows => files::check_rows(bytes, tools),
+        Parser::Flags => flags::check_flags(bytes),
+        Parser::Location => flags::check_location(bytes),
+        Parser::Cassette => models::check_cassette(bytes, tools),
+        Parser::Provider => models::check_provider(bytes, rng),
+        Parser::Reply => models::check_reply(bytes),
+        Parser::Answer => targets::check_answer(bytes, rng),
+        Parser::Saved => targets::check_saved(bytes),
+        Parser::Remote => remote::check_remote(bytes, tools, rng),
+        Parser::Mail => remote::check_mail(bytes, tools, rng),
+        Parser::Dataset => datasets::check_dataset(bytes, tools, rng),
+        Parser::Result => datasets::check_result(bytes),
+        Parser::Prompt => prompts::check_prompt(bytes, tools, rng),
+        Parser::Usage => prompts::check_usage(bytes, rng),
+        Parser::Index => index_files::check_index(bytes, tools, rng),
+        Parser::Http | Parser::Mcp | Parser::Config => {
+            let site = tools.site.as_ref().ok_or("there is no program")?;
+            match parser {
+                Parser::Http => site.check_http(bytes),
+                Parser::Mcp => site.check_mcp(bytes),
+                _ => site.check_config(bytes),
+            }
+        }
     }
+}
+
+/// A refusal says something, in a bounded number of words, and holds no password.
+pub(super) fn check_words(words: &str) -> Result<(), Broken> {
+    require(words.trim().len() > 3, || format!("refused with {words:?}"))?;
+    let has_password = words.contains(&format!(":{SECRET}@"));
+    require(!has_password, || format!("a password is told: {words}"))
 }
 
 pub(super) fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {

@@ -220,7 +220,7 @@ fn is_forbidden(c: char) -> bool {
     c.is_control() && c != '\n'
 }
 
-fn check_text(text: &str) -> Result<(), Broken> {
+pub(super) fn check_text(text: &str) -> Result<(), Broken> {
     require(!text.contains(is_forbidden), || format!("a control character in {text:?}"))
 }
 
@@ -252,7 +252,7 @@ fn check_annotations(text: &str) -> Result<(), Broken> {
     Ok(())
 }
 
-fn check_markdown(text: &str) -> Result<(), Broken> {
+pub(super) fn check_markdown(text: &str) -> Result<(), Broken> {
     require(text.len() < 64 << 10, || format!("Markdown of {} bytes", text.len()))?;
     require(!text.contains("<script") && !text.contains("<img"), || text.to_owned())?;
     let columns = |line: &str| line.matches('|').count();
@@ -264,7 +264,7 @@ fn check_markdown(text: &str) -> Result<(), Broken> {
     Ok(())
 }
 
-fn check_page(html: &str) -> Result<(), Broken> {
+pub(super) fn check_page(html: &str) -> Result<(), Broken> {
     check_text(html)?;
     let (Some(start), Some(end)) = (html.find("<style>"), html.find("</style>")) else {
         return Err("a page without its style".to_owned());

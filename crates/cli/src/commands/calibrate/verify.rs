@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use gbrain_brain::{Brain, IndexKind};
 use gbrain_core::calibrate::{FEWEST_QUERIES, VerifyFailure};
+use gbrain_core::clock::moment;
 use gbrain_core::format::calibration::Verification;
 use gbrain_core::report::text;
 use gbrain_core::target::LOCAL;
@@ -53,7 +54,8 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
         let target = book.open(&args.target, &brain, None, &stop)?;
         tried(context, &bench, target.as_ref(), &found, None, &stop)?
     };
-    let kept = info(&record(store.as_ref(), workspace, id, &trial, Timestamp::now())?);
+    let kept =
+        info(&record(store.as_ref(), workspace, id, &trial, moment(std::time::SystemTime::now()))?);
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {

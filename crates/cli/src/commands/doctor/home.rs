@@ -1,7 +1,10 @@
 //! The home directory: rights and room.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use gbrain_store::Location;
+use walkdir::WalkDir;
 
 use super::finding::Finding;
 use crate::commands::Context;
@@ -19,32 +22,69 @@ pub(super) fn check(context: &Context<'_>, fix: bool) -> Vec<Finding> {
     vec![permissions(context, fix), disk(context)]
 }
 
-/// Others must not read what is in a brain, nor the password in a database URL.
+/// Others must not read what is in a brain, nor the password in a database URL: every file and directory of the home,
+/// and what belongs to it elsewhere.
 fn permissions(context: &Context<'_>, fix: bool) -> Finding {
-    let paths = [
-        (context.home.dir.clone(), 0o700),
-        (context.home.config_path(), 0o600),
-        (key_path(&context.home), 0o600),
-        (identity::key_path(&context.home), 0o600),
-    ];
-    let open: Vec<_> = paths.iter().filter(|(path, _)| is_open_to_others(path)).collect();
-    let Some((first, mode)) = open.first() else {
+    let open: Vec<(PathBuf, u32)> = owned_paths(context)
+        .filter_map(|path| {
+            let mode = mode_open_to_others(&path)?;
+            Some((path, mode))
+        })
+        .collect();
+    let Some((first, _)) = open.first() else {
         return Finding::ok("permissions", "only the owner reads the home");
     };
+    let (count, first) = (open.len(), first.display().to_string());
     if fix {
-        let set = |path: &Path, mode: u32| {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        let close = |(path, mode): &(PathBuf, u32)| {
+            let mode = std::fs::Permissions::from_mode(mode & 0o700);
+            std::fs::set_permissions(path, mode).is_ok()
         };
-        if open.iter().all(|(path, mode)| set(path, *mode).is_ok()) {
-            return Finding::ok("permissions", "mended: only the owner reads the home now");
+        let closed = open.iter().filter(|one| close(one)).count();
+        if closed == count {
+            let message = format!("mended: only the owner reads the home now ({count} changed)");
+            return Finding::ok("permissions", message).detail("changed", count);
         }
     }
-    Finding::warn("permissions", format!("others may read {}", first.display()))
-        .remedy(format!("chmod {mode:o} '{}'", first.display()))
+    let finding = match &open[..] {
+        [(_, mode)] => Finding::warn("permissions", format!("others may read {first}"))
+            .remedy(format!("chmod {:o} '{first}'", mode & 0o700)),
+        _ => {
+            let message = format!("others may read {first} and {} more", count - 1);
+            Finding::warn("permissions", message).remedy(context.home.command_line("doctor --fix"))
+        }
+    };
+    finding.detail("open_to_others", count)
 }
 
-fn is_open_to_others(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+/// What only the owner should read: the home with everything in it, keys, the audit directory and the database's file.
+fn owned_paths(context: &Context<'_>) -> impl Iterator<Item = PathBuf> {
+    let home = &context.home;
+    let mut roots = vec![home.dir.clone()];
+    let audit = home.audit_dir();
+    let mut elsewhere = vec![key_path(home), identity::key_path(home)];
+    if let Location::Sqlite(path) = &home.location {
+        elsewhere.push(path.clone());
+        elsewhere.extend(["-wal", "-shm"].map(|end| {
+            let mut name = path.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        }));
+    }
+    elsewhere.retain(|path| !path.starts_with(&home.dir));
+    if !audit.starts_with(&home.dir) {
+        roots.push(audit);
+    }
+    // Links are not followed: what they lead to is not the home's.
+    let walk = |root: PathBuf| WalkDir::new(root).into_iter().filter_map(Result::ok);
+    roots.into_iter().flat_map(walk).map(walkdir::DirEntry::into_path).chain(elsewhere)
+}
+
+/// The mode of a file or directory that others may read or change.
+fn mode_open_to_others(path: &Path) -> Option<u32> {
+    let metadata = std::fs::symlink_metadata(path).ok().filter(|meta| !meta.is_symlink())?;
+    let mode = metadata.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
 }
 
 fn disk(context: &Context<'_>) -> Finding {

@@ -1,11 +1,11 @@
 //! What serving needs: the key of the tokens, and jobs that somebody works on.
 
 use gbrain_core::job::JobState;
-use gbrain_store::{JobFilter, JobInfo, Store, StoreError};
+use gbrain_store::{Engine, JobFilter, JobInfo, Store, StoreError};
 
 use super::finding::Finding;
 use crate::commands::Context;
-use crate::serving::{key_path, token_key};
+use crate::serving::{ROLE_REMEDY, key_path, token_key};
 
 /// A job that waited this long has no worker.
 const WAITED_SECONDS: i64 = 600;
@@ -15,7 +15,22 @@ const LOOKED_AT: usize = 200;
 /// Checks tokens and jobs.
 pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Vec<Finding> {
     let jobs = jobs(context, store).unwrap_or_else(|error| Finding::unknown("jobs", error));
-    vec![tokens(context, store), jobs]
+    vec![tokens(context, store), jobs, row_security(store)]
+}
+
+/// Row-level security is what keeps workspaces apart if a statement of ours forgets to.
+fn row_security(store: &dyn Store) -> Finding {
+    match store.role_without_row_security() {
+        Err(error) => Finding::unknown("row_security", error),
+        Ok(Some(role)) => {
+            Finding::warn("row_security", format!("it does not hold the role {role}"))
+                .remedy(ROLE_REMEDY)
+        }
+        Ok(None) if store.engine() == Engine::Sqlite => {
+            Finding::ok("row_security", "sqlite has no roles: do not share the file")
+        }
+        Ok(None) => Finding::ok("row_security", "holds the role of this connection"),
+    }
 }
 
 fn tokens(context: &Context<'_>, store: &dyn Store) -> Finding {

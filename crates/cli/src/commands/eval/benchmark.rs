@@ -179,7 +179,7 @@ fn asked(
     let mut on_row = |line: &str| {
         bar.inc(1);
         if prints_rows {
-            bar.suspend(|| context.terminal.plain(&format!("{line}\n")));
+            bar.suspend(|| context.terminal.out(format!("{line}\n")));
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -208,7 +208,7 @@ fn asked(
     let ran = ran?;
     if prints_rows && (particular.by_type || particular.floor.is_some()) {
         let measured = measured_by_type(&Label::from(&ran.result.label));
-        context.terminal.plain(&format!("{}\n", summary_line(&ran.by_type, measured)));
+        context.terminal.out(format!("{}\n", summary_line(&ran.by_type, measured)));
     }
     Ok(ran)
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use gbrain_brain::capture::private_names;
 use gbrain_core::capture::{CLOCK_SKEW, CaptureWindow, StoredCapture, write_line};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
@@ -17,6 +18,8 @@ use serde_json::Value;
 use super::window::moment;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::identity::workspace_key;
+use crate::terminal::ExternalWriter;
 
 /// How often a heartbeat is said.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -78,11 +81,15 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     // From here on no row can appear in the window: what is read is final.
     store.close_captures(ws, until)?;
     let out = match args.output.as_deref() {
-        None => Out::Stdout(std::io::stdout().lock()),
+        None => Out::Stdout(context.terminal.stdout()),
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
     let mut sink = Sink::new(context, &args.format, out);
-    store.captures(ws, &filter, &mut |row| Ok(sink.take(&row)))?;
+    let private = private_names(store.as_ref(), ws, workspace_key(&context.home)?)?;
+    store.captures(ws, &filter, &mut |mut row| {
+        private.mask(&mut row);
+        Ok(sink.take(&row))
+    })?;
     let is_whole = sink.finish()?;
     let exported = sink.rows;
     sink.close(is_whole)?;
@@ -131,7 +138,7 @@ fn warn_of_future_rows(
 
 /// Stdout, or the file of `--output`.
 enum Out {
-    Stdout(std::io::StdoutLock<'static>),
+    Stdout(ExternalWriter<std::io::Stdout>),
     File(Box<OutputFile>),
 }
 
@@ -223,7 +230,10 @@ impl<'a> Sink<'a> {
         // `finish` emptied the buffer, so that there is nothing to lose with it.
         match (self.out.into_parts().0, is_whole) {
             (Out::File(file), true) => Ok(file.finish()?),
-            _ => Ok(()),
+            (Out::Stdout(stdout), true) => {
+                stdout.finish().map_err(|error| CliError::io("the export", &error))
+            }
+            (_, false) => Ok(()),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::capture::scrubber;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
+use crate::terminal::ExternalWriter;
 
 /// Arguments of `eval scrub`.
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub(crate) struct ScrubArgs {}
 pub(super) fn run(context: &Context<'_>, _args: &ScrubArgs) -> Result<Exit, CliError> {
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let mut input = std::io::stdin().lock();
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::BufWriter::new(context.terminal.stdout());
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -53,7 +54,8 @@ pub(super) fn run(context: &Context<'_>, _args: &ScrubArgs) -> Result<Exit, CliE
             Err(error) => return Err(CliError::io("stdout", &error)),
         }
     }
-    match out.flush() {
+    let flushed = out.into_inner().map_err(std::io::IntoInnerError::into_error);
+    match flushed.and_then(ExternalWriter::finish) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(CliError::io("stdout", &error))
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
+use gbrain_core::clock::moment;
 use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan, SuiteRunBody};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
@@ -80,7 +81,7 @@ pub(super) fn run(
         generation: None,
     };
     let run = conducted(context, args, &store, source, &meant, &suite, &order)?;
-    let now = Timestamp::now();
+    let now = moment(std::time::SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = look_at_run(context, store.as_ref(), source, &meant.workspace);
     let ran = SuiteRan { id, alerts: changed(&looked), run };

@@ -145,8 +145,8 @@ fn check(context: &Context<'_>, args: &CheckArgs) -> Result<Exit, CliError> {
         return Ok(if answer.is_ok() { Exit::Pass } else { Exit::NoVerdict });
     }
     match said.filter(|_| args.raw) {
-        Some(Value::String(text)) => context.terminal.plain(&format!("{text}\n")),
-        Some(said) => context.terminal.plain(&format!("{said:#}\n")),
+        Some(Value::String(text)) => context.terminal.out(format!("{text}\n")),
+        Some(said) => context.terminal.out(format!("{said:#}\n")),
         None => (),
     }
     context.terminal.out(shown(&answer.map_err(|error| not_understood(error, args.raw))?));

@@ -60,7 +60,7 @@ fn print(
     let vectors =
         model.embed(&texts).map_err(|error| CliError::new("embedding", error.to_string()))?;
     for vector in vectors {
-        context.terminal.plain(&format!("{}\n", json!({ "vector": vector, "model": model.id() })));
+        context.terminal.out(format!("{}\n", json!({ "vector": vector, "model": model.id() })));
     }
     batch.clear();
     Ok(())

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, exported};
+use crate::serve::client::peak_memory;
 use crate::support::{Home, Ran};
 
 /// Longer than any of this takes on a busy machine: past it the process hangs.
@@ -270,4 +271,40 @@ fn every_version_of_the_protocol_with_a_handshake_is_spoken() {
         assert_eq!(answers[0]["result"]["protocolVersion"], expected);
         assert_eq!(answered(&answers), [0, 1], "{asked}");
     }
+}
+
+/// A small message that would become large is passed over, and the conversation goes on.
+#[test]
+fn dense_messages_take_bounded_memory() {
+    let home = home();
+    let mut child = spawn(&home);
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut answers = BufReader::new(stdout);
+    let mut answer = || {
+        let mut line = String::new();
+        answers.read_line(&mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    stdin.write_all(&begin()).unwrap();
+    assert_eq!(answer()["id"], 0);
+    stdin
+        .write_all(&line(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })))
+        .unwrap();
+    stdin.write_all(&query(1)).unwrap();
+    assert_eq!(answer()["id"], 1);
+    let dense = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{{\"a\":[{}0]}}}}\n",
+        "{\"\":0},".repeat(2 << 20)
+    );
+    let (before, ()) = peak_memory(child.id(), || ());
+    let (peak, last) = peak_memory(child.id(), || {
+        stdin.write_all(dense.as_bytes()).unwrap();
+        stdin.write_all(&query(3)).unwrap();
+        answer()
+    });
+    assert_eq!(last["id"], 3, "{last}");
+    let memory = peak.saturating_sub(before);
+    assert!(memory <= (1 << 20) + 10 * dense.len(), "{} MiB", memory >> 20);
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }

@@ -32,6 +32,11 @@ impl Server {
         Self(Served::start(command).unwrap())
     }
 
+    /// The most memory that it took while something was done, in bytes.
+    pub(crate) fn peak_memory<T>(&self, work: impl FnOnce() -> T) -> (usize, T) {
+        peak_memory(self.0.pid(), work)
+    }
+
     /// A connection that nothing was sent on.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.0.address()).unwrap();
@@ -63,6 +68,18 @@ impl Server {
         assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
         output
     }
+}
+
+/// The most resident memory that a process had while something was done, in bytes. It does not depend on how
+/// busy the machine is.
+pub(crate) fn peak_memory<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
+    // What it had before does not count, but for what it still has.
+    std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
+    let done = work();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    (kib << 10, done)
 }
 
 /// A request.

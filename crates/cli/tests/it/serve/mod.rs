@@ -6,6 +6,8 @@ pub(crate) mod client;
 mod guard;
 mod hostile;
 mod isolation;
+mod lost_files;
+mod memory;
 mod schemathesis;
 mod scrubbed;
 mod shutdown;

@@ -199,7 +199,18 @@ fn without_a_token_only_this_machine_is_let_in_and_only_while_there_is_none() {
     let server = Server::start(&home, &[]);
     let call = Call::get("/v1/captures");
     assert_eq!(server.send(&call).status, 200, "the owner of the machine may do everything");
-    for header in ["forwarded", "x-forwarded-for", "x-real-ip", "via", "x-forwarded-host"] {
+    for header in [
+        "forwarded",
+        "x-forwarded-for",
+        "x-real-ip",
+        "via",
+        "x-forwarded-host",
+        "x-cluster-client-ip",
+        "fastly-client-ip",
+        "x-original-forwarded-for",
+        "x-envoy-external-address",
+        "x-proxyuser-ip",
+    ] {
         let behind = call.clone().header(header, "for=10.0.0.7");
         assert_eq!(server.send(&behind).status, 401, "{header}");
     }

@@ -2,10 +2,10 @@
 //! and means that are those of the rows.
 
 use rustc_hash::FxHashSet;
-use serde_json::Value;
 
 use super::{ResultError, number};
 use crate::compare::{Kind, Measured, Role};
+use crate::format::json::Json;
 use crate::measure::Measure;
 
 /// How far a mean may be from that of the rows: half of the fourth printed digit.
@@ -42,14 +42,14 @@ pub(super) fn check_values(measured: &Measured) -> Result<(), ResultError> {
 }
 
 /// Refuses a query, or a row by its line, that stands twice.
-pub(super) fn check_unique<'a>(
+pub(super) fn check_unique<'j, 'a: 'j>(
     name: &str,
     kind: Kind,
     field: &str,
-    ids: impl Iterator<Item = Option<&'a Value>>,
+    ids: impl Iterator<Item = Option<&'j Json<'a>>>,
 ) -> Result<(), ResultError> {
     let mut seen = FxHashSet::default();
-    for id in ids.flatten().filter(|id| !id.is_null()).map(Value::to_string) {
+    for id in ids.flatten().filter(|id| !id.is_null()).map(Json::to_string) {
         if !seen.insert(id.clone()) {
             return Err(malformed(name, kind, format!("`{field}` {id} stands twice")));
         }
@@ -62,13 +62,13 @@ pub(super) fn check_type(
     name: &str,
     kind: Kind,
     measure: &str,
-    value: Option<&Value>,
+    value: Option<&Json<'_>>,
 ) -> Result<(), ResultError> {
     let is_measured = value.is_none_or(|value| value.is_null() || number(Some(value)).is_some());
     if is_measured {
         return Ok(());
     }
-    let found = value.map(Value::to_string).unwrap_or_default();
+    let found = value.map(Json::to_string).unwrap_or_default();
     Err(malformed(name, kind, format!("`{measure}` is {found}, which is no number")))
 }
 
@@ -76,7 +76,7 @@ pub(super) fn check_type(
 pub(super) fn check_mean(
     measured: &Measured,
     measure: &str,
-    stated: Option<&Value>,
+    stated: Option<&Json<'_>>,
 ) -> Result<(), ResultError> {
     let Some(at) = measured.columns.iter().position(|column| column.measure == measure) else {
         return Ok(());

@@ -1,11 +1,10 @@
 //! Rows and judged queries of a gate.
 
-use serde_json::{Map, Value};
-
 use super::check::{check_mean, check_type, check_unique};
 use super::replay::{check_means, check_rows, columns, rows};
 use super::{ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
+use crate::format::json::{Json, Object};
 
 const JUDGED: [(&str, Role); 3] = [
     ("recall_at_k", Role::Quality),
@@ -20,11 +19,10 @@ const JUDGED_MEANS: [(&str, &str); 3] = [
     ("expected_top1_hit", "expected_top1_hit_rate"),
 ];
 
-pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
+pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
     let part =
-        |key: &str| object.get(key).filter(|part| part.get("ran") == Some(&Value::Bool(true)));
+        |key: &str| object.get(key).filter(|part| part.get("ran") == Some(&Json::Bool(true)));
     let (regression, correctness) = (part("regression_gate"), part("correctness_gate"));
-    let results = |part: Option<&Value>| part?.get("results")?.as_array().cloned();
     let (replayed, judged) = (results(regression), results(correctness));
     if replayed.is_none() && judged.is_none() {
         let (name, kind) = (name.to_owned(), Kind::Gate);
@@ -39,14 +37,14 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
         rows: Vec::new(),
     };
     if let Some(replayed) = replayed {
-        check_rows(name, Kind::Gate, &replayed)?;
+        check_rows(name, Kind::Gate, replayed)?;
         measured.columns = columns("", false);
-        measured.rows = rows(&replayed, false);
+        measured.rows = rows(replayed, false);
         check_means(&measured, regression.and_then(|part| part.get("summary")))?;
     }
     if let Some(judged) = judged {
-        check_judged(name, &judged)?;
-        add_judged(&mut measured, &judged);
+        check_judged(name, judged)?;
+        add_judged(&mut measured, judged);
         let summary = correctness.and_then(|part| part.get("summary"));
         for (measure, mean) in JUDGED_MEANS {
             check_mean(&measured, measure, summary.and_then(|summary| summary.get(mean)))?;
@@ -62,18 +60,23 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
     Ok(measured)
 }
 
+/// The rows of a part of a gate.
+fn results<'j, 'a>(part: Option<&'j Json<'a>>) -> Option<&'j [Json<'a>]> {
+    part?.get("results")?.as_array()
+}
+
 /// Refuses queries that repeat and values that are no numbers.
-fn check_judged(name: &str, judged: &[Value]) -> Result<(), ResultError> {
+fn check_judged(name: &str, judged: &[Json<'_>]) -> Result<(), ResultError> {
     let kind = Kind::Gate;
     check_unique(name, kind, "query_id", judged.iter().map(|query| query.get("query_id")))?;
     for (query, (key, _)) in judged.iter().flat_map(|query| JUDGED.iter().map(move |c| (query, c)))
     {
-        check_type(name, kind, key, query.get(*key))?;
+        check_type(name, kind, key, query.get(key))?;
     }
     Ok(())
 }
 
-fn add_judged(measured: &mut Measured, judged: &[Value]) {
+fn add_judged(measured: &mut Measured, judged: &[Json<'_>]) {
     let before = measured.columns.len();
     for row in &mut measured.rows {
         row.values.extend([None; JUDGED.len()]);
@@ -83,14 +86,14 @@ fn add_judged(measured: &mut Measured, judged: &[Value]) {
     measured.columns.extend(JUDGED.iter().map(column));
     measured.rows.extend(judged.iter().map(|query| {
         let id = text(query.get("query_id")).unwrap_or_default();
-        let values = JUDGED.iter().map(|(key, _)| number(query.get(*key)));
+        let values = JUDGED.iter().map(|(key, _)| number(query.get(key)));
         Row {
             label: text(query.get("query"))
                 .filter(|text| !text.is_empty())
                 .unwrap_or_else(|| id.clone()),
             key: format!("judged {id}"),
-            against: query.get("relevant").map(Value::to_string),
-            is_answered: query.get("recall_at_k").is_some_and(Value::is_number),
+            against: query.get("relevant").map(Json::to_string),
+            is_answered: query.get("recall_at_k").is_some_and(Json::is_number),
             values: vec![None; before].into_iter().chain(values).collect(),
         }
     }));

@@ -11,14 +11,13 @@ mod gate;
 mod replay;
 mod scores;
 
-use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
-
 use super::NO_JUDGED_HIT;
+use super::json::{Json, Object};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::measure::{Measure, Missing, evaluate};
 use crate::qrels::Qrels;
 use crate::run::{Run, RunError};
+use rustc_hash::FxHashMap;
 
 /// Why a file can't be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -111,16 +110,16 @@ fn read_any(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measur
     if !text.starts_with(['{', '[']) {
         return run(name, bytes, judge);
     }
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(object)) if is_run_row(&object) => run(name, bytes, judge),
-        Ok(Value::Object(object)) => document(name, &object),
-        Ok(Value::Array(rows)) => benchmark::rows(name, &rows, &Map::new()),
+    match Json::read(text) {
+        Ok(Json::Object(object)) if is_run_row(&object) => run(name, bytes, judge),
+        Ok(Json::Object(object)) => document(name, &object),
+        Ok(Json::Array(rows)) => benchmark::rows(name, &rows, &Object::default()),
         Ok(_) => Err(unknown("a JSON value")),
         Err(_) => lines(name, bytes, text, judge),
     }
 }
 
-fn document(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
+fn document(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
     if object.contains_key("regression_gate") || object.contains_key("correctness_gate") {
         return version(name, Kind::Gate, object).and_then(|()| gate::read(name, object));
     }
@@ -135,11 +134,11 @@ fn document(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultE
     benchmark::document(name, object)
 }
 
-fn version(name: &str, kind: Kind, object: &Map<String, Value>) -> Result<(), ResultError> {
+fn version(name: &str, kind: Kind, object: &Object<'_>) -> Result<(), ResultError> {
     match object.get("schema_version") {
         Some(found) if found.as_u64() == Some(1) => Ok(()),
         found => {
-            let found = found.map_or("none".to_owned(), Value::to_string);
+            let found = found.map_or("none".to_owned(), Json::to_string);
             Err(ResultError::Version { name: name.to_owned(), kind, found })
         }
     }
@@ -153,8 +152,8 @@ fn lines(
 ) -> Result<Measured, ResultError> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
-            Ok(Value::Object(object)) => rows.push(Value::Object(object)),
+        match Json::read(line) {
+            Ok(Json::Object(object)) => rows.push(Json::Object(object)),
             Ok(_) | Err(_) => {
                 let found = format!("neither JSON nor NDJSON: line {} is no object", at + 1);
                 return Err(ResultError::Unknown { name: name.to_owned(), found });
@@ -164,11 +163,11 @@ fn lines(
     if rows.iter().any(|row| row.as_object().is_some_and(is_run_row)) {
         return run(name, bytes, judge);
     }
-    benchmark::rows(name, &rows, &Map::new())
+    benchmark::rows(name, &rows, &Object::default())
 }
 
-fn is_run_row(object: &Map<String, Value>) -> bool {
-    object.contains_key("query_id") && object.get("retrieved").is_some_and(Value::is_array)
+fn is_run_row(object: &Object<'_>) -> bool {
+    object.contains_key("query_id") && object.get("retrieved").is_some_and(Json::is_array)
 }
 
 /// Judged queries that a run does not rank count 0, and are told.
@@ -230,20 +229,20 @@ fn role(measure: &str) -> Role {
 }
 
 /// A number or a yes.
-fn number(value: Option<&Value>) -> Option<f64> {
+fn number(value: Option<&Json<'_>>) -> Option<f64> {
     match value? {
-        Value::Bool(yes) => Some(f64::from(u8::from(*yes))),
-        Value::Number(number) => number.as_f64().filter(|number| number.is_finite()),
-        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
+        Json::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        Json::Number(number) => number.as_f64().filter(|number| number.is_finite()),
+        Json::Null | Json::String(_) | Json::Array(_) | Json::Object(_) => None,
     }
 }
 
 /// A text, or a number as text.
-fn text(value: Option<&Value>) -> Option<String> {
+fn text(value: Option<&Json<'_>>) -> Option<String> {
     match value? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        Json::String(text) => Some(text.clone().into_owned()),
+        Json::Number(number) => Some(number.to_string()),
+        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
     }
 }
 

@@ -1,10 +1,9 @@
 //! Rows of a replay: overlap with what was captured.
 
-use serde_json::{Map, Value};
-
 use super::check::{check_mean, check_type, check_unique};
 use super::{ResultError, number, number_repeats, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
+use crate::format::json::{Json, Object};
 
 /// What a row of a replay holds: its key on the wire, its name here and what it says.
 const COLUMNS: [(&str, Role); 5] = [
@@ -23,8 +22,8 @@ const MEANS: [(&str, &str); 4] = [
     ("kendall_tau", "mean_kendall_tau"),
 ];
 
-pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
-    let Some(results) = object.get("results").and_then(Value::as_array) else {
+pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+    let Some(results) = object.get("results").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), Kind::Replay);
         return Err(ResultError::NoRows { name, kind, flag: "--verbose" });
     };
@@ -43,16 +42,19 @@ pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, 
 
 /// Refuses rows that repeat and values that are no numbers. A query may be replayed more than once, a
 /// line of the captures may not.
-pub(super) fn check_rows(name: &str, kind: Kind, results: &[Value]) -> Result<(), ResultError> {
+pub(super) fn check_rows(name: &str, kind: Kind, results: &[Json<'_>]) -> Result<(), ResultError> {
     check_unique(name, kind, "line", results.iter().map(|row| row.get("line")))?;
     for (row, (key, _)) in results.iter().flat_map(|row| COLUMNS.iter().map(move |c| (row, c))) {
-        check_type(name, kind, key, row.get(*key))?;
+        check_type(name, kind, key, row.get(key))?;
     }
     Ok(())
 }
 
 /// Refuses a summary whose means are not those of the rows.
-pub(super) fn check_means(measured: &Measured, summary: Option<&Value>) -> Result<(), ResultError> {
+pub(super) fn check_means(
+    measured: &Measured,
+    summary: Option<&Json<'_>>,
+) -> Result<(), ResultError> {
     for (measure, mean) in MEANS {
         check_mean(measured, measure, summary.and_then(|summary| summary.get(mean)))?;
     }
@@ -66,30 +68,30 @@ pub(super) fn columns(prefix: &str, with_latency: bool) -> Vec<Column> {
 }
 
 /// The rows of a replay. A row where neither side found anything is in no mean.
-pub(super) fn rows(results: &[Value], with_latency: bool) -> Vec<Row> {
+pub(super) fn rows(results: &[Json<'_>], with_latency: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = results.iter().map(|result| row(result, with_latency)).collect();
     number_repeats(&mut rows);
     rows
 }
 
-fn row(result: &Value, with_latency: bool) -> Row {
+fn row(result: &Json<'_>, with_latency: bool) -> Row {
     let hash =
         text(result.get("query_hash")).or_else(|| text(result.get("query"))).unwrap_or_default();
     let tool = text(result.get("tool_name")).unwrap_or_default();
-    let pages = |key: &str| result.get(key).and_then(Value::as_array).map(Vec::as_slice);
+    let pages = |key: &str| result.get(key).and_then(Json::as_array);
     let captured = pages("captured_slugs");
-    let is_both_empty = captured.is_some_and(<[Value]>::is_empty)
-        && pages("current_slugs").is_some_and(<[Value]>::is_empty);
+    let is_both_empty = captured.is_some_and(<[_]>::is_empty)
+        && pages("current_slugs").is_some_and(<[_]>::is_empty);
     let value = |(key, role): &(&str, Role)| {
         let counts = !is_both_empty || *role == Role::Timing;
-        number(result.get(*key)).filter(|_| counts)
+        number(result.get(key)).filter(|_| counts)
     };
     let wanted = COLUMNS.iter().filter(|(_, role)| with_latency || *role != Role::Timing);
     Row {
         key: format!("{tool} {hash}"),
         label: text(result.get("query")).unwrap_or(hash),
-        against: captured.map(|pages| Value::Array(pages.to_vec()).to_string()),
-        is_answered: result.get("jaccard").is_some_and(Value::is_number),
+        against: captured.and_then(|pages| serde_json::to_string(pages).ok()),
+        is_answered: result.get("jaccard").is_some_and(Json::is_number),
         values: wanted.map(value).collect(),
     }
 }

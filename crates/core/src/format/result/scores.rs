@@ -1,30 +1,29 @@
 //! Scores of a run.
 
-use serde_json::{Map, Value};
-
 use super::check::{check_mean, check_type, check_unique};
 use super::{ResultError, number, role, text};
 use crate::compare::{Column, Kind, Measured, Row};
+use crate::format::json::{Json, Object};
 
 /// What says that two files of scores are about the same judgements.
 const CONDITIONS: [&str; 2] = ["judged_queries", "judgements"];
 
-pub(super) fn read(name: &str, object: &Map<String, Value>) -> Result<Measured, ResultError> {
-    let Some(queries) = object.get("per_query").and_then(Value::as_array) else {
+pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+    let Some(queries) = object.get("per_query").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), Kind::Scores);
         return Err(ResultError::NoRows { name, kind, flag: "--per-query" });
     };
-    let names: Vec<String> = match object.get("summary").and_then(Value::as_object) {
-        Some(summary) => summary.keys().cloned().collect(),
+    let names: Vec<String> = match object.get("summary").and_then(Json::as_object) {
+        Some(summary) => summary.keys().map(str::to_owned).collect(),
         None => Vec::new(),
     };
     let kind = Kind::Scores;
     check_unique(name, kind, "query_id", queries.iter().map(|query| query.get("query_id")))?;
-    let scores = |query: &Value, measure: &str| query.get("scores")?.get(measure).cloned();
     for (query, measure) in queries.iter().flat_map(|query| names.iter().map(move |n| (query, n))) {
-        check_type(name, kind, measure, scores(query, measure).as_ref())?;
+        let score = query.get("scores").and_then(|scores| scores.get(measure));
+        check_type(name, kind, measure, score)?;
     }
-    let row = |query: &Value| {
+    let row = |query: &Json<'_>| {
         let id = text(query.get("query_id")).unwrap_or_default();
         let score = |name: &String| number(query.get("scores").and_then(|scores| scores.get(name)));
         Row {

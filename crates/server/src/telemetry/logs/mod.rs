@@ -11,12 +11,12 @@ mod line;
 mod redact;
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
+use gbrain_core::clock::moment;
 use gbrain_core::named;
-use jiff::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -73,9 +73,9 @@ pub enum LogError {
     Twice,
 }
 
-/// Writes lines to stderr from now on, for the whole process.
-pub fn init(options: &LogOptions) -> Result<(), LogError> {
-    set_global_default(subscriber(options, io::stderr())?).map_err(|_| LogError::Twice)
+/// Writes lines to a sink from now on, for the whole process.
+pub fn init(options: &LogOptions, sink: impl Write + Send + 'static) -> Result<(), LogError> {
+    set_global_default(subscriber(options, sink)?).map_err(|_| LogError::Twice)
 }
 
 /// What [`init`] sets up, writing elsewhere.
@@ -147,8 +147,12 @@ where
         let mut fields = Fields::default();
         event.record(&mut fields);
         let metadata = event.metadata();
-        let mut line =
-            Line::new(self.format, Timestamp::now(), *metadata.level(), metadata.target());
+        let mut line = Line::new(
+            self.format,
+            moment(std::time::SystemTime::now()),
+            *metadata.level(),
+            metadata.target(),
+        );
         line.fields(&fields);
         for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
             let held = span.extensions();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use gbrain_core::clock::moment;
 use gbrain_core::cross_modal::batch::{BatchVerdict, Question, Rows};
 use gbrain_core::cross_modal::{Answers, summary_file};
 use gbrain_core::format::cross_modal::{Summary, SummaryParts};
@@ -34,7 +35,7 @@ pub(super) fn run(
     let judged = judge_batch(&jury, &rows.questions, concurrent, &|n| bar.inc(n as u64));
     bar.finish_and_clear();
     let summary = Summary::new(&SummaryParts {
-        at: jiff::Timestamp::now(),
+        at: moment(std::time::SystemTime::now()),
         rubric: &rubric,
         rows: &rows,
         judged: &judged,

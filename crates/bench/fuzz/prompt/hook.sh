@@ -1,0 +1,3 @@
+#!/usr/bin/env -S bash -e
+read answer
+test -n "$answer"

@@ -1,0 +1,158 @@
+//! `campaign noninterference`: two brains, of which one has private pages too, are asked the same.
+//!
+//! The brains are copies of each other, with the same tokens; then one is given private pages that share words,
+//! names, links and tags with the public ones, and captures of its owner's questions. Every request goes to both,
+//! through every interface. Answers must be the same, byte for byte, but for the fields that [`compare`] names.
+//!
+//! Deliberately absent: writes to the name of a private page. That such a name is refused is documented
+//! (docs/serving.md).
+
+mod compare;
+mod pair;
+mod requests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::Parser;
+use fastrand::Rng;
+
+pub use requests::Interface;
+
+use pair::Pair;
+use requests::Requests;
+
+use super::engine::Engine;
+use super::ground::Ground;
+use super::say;
+
+/// Differences after which a run ends: more would say the same.
+const DIFFERENCES_LIMIT: usize = 50;
+/// How much of a refusal is reported.
+const REFUSAL_LENGTH: usize = 200;
+
+/// Arguments of `campaign noninterference`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask campaign noninterference")]
+pub struct NoninterferenceArgs {
+    /// Requests to both brains, on each engine.
+    #[arg(long, default_value_t = 10_000)]
+    requests: usize,
+    /// Pages that both brains have.
+    #[arg(long, default_value_t = 200)]
+    pages: usize,
+    #[command(flatten)]
+    ground: Ground,
+}
+
+/// What to do on one engine.
+#[derive(Debug, Clone)]
+pub struct NoninterferencePlan {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// Requests to both brains.
+    pub requests: usize,
+    /// Pages that both brains have.
+    pub pages: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What was asked and what differed.
+#[derive(Debug, Default)]
+pub struct NoninterferenceReport {
+    /// Requests by interface.
+    pub requests: BTreeMap<&'static str, usize>,
+    /// Requests by operation, those of MCP and commands included.
+    pub operations: BTreeMap<String, OperationCounts>,
+    /// Operations of the OpenAPI document that were never asked for.
+    pub never: Vec<String>,
+    /// Answers that differed.
+    pub differences: Vec<String>,
+}
+
+/// What became of the requests to one operation.
+#[derive(Debug, Default)]
+pub struct OperationCounts {
+    /// How many there were.
+    pub requests: usize,
+    /// How many of them succeeded.
+    pub succeeded: usize,
+    /// The answer to the last that did not.
+    pub last_refusal: String,
+}
+
+/// Runs the campaign on the engines that were asked for.
+pub fn run(args: &NoninterferenceArgs) -> Result<ExitCode> {
+    args.ground.each(|program, engine, seed| {
+        let (requests, pages) = (args.requests, args.pages);
+        let start = Instant::now();
+        let report = compare(&NoninterferencePlan { program, engine, requests, pages, seed })?;
+        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
+        report.print();
+        Ok(report.differences.len() + report.never.len())
+    })
+}
+
+/// Asks two brains the same.
+pub fn compare(plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
+    let mut pair = Pair::make(plan)?;
+    let mut report = NoninterferenceReport::default();
+    let mut requests = Requests::new(Rng::with_seed(plan.seed), pair.operations()?, plan.pages);
+    for _ in 0..plan.requests {
+        let request = requests.next();
+        let (plain, more) = pair.ask(&request)?;
+        *report.requests.entry(request.interface.name()).or_default() += 1;
+        let counts = report.operations.entry(request.operation.clone()).or_default();
+        counts.requests += 1;
+        match plain.is_success() {
+            true => counts.succeeded += 1,
+            false => counts.last_refusal = plain.body.chars().take(REFUSAL_LENGTH).collect(),
+        }
+        if let Some(difference) = compare::difference(&request.operation, &plain, &more) {
+            report.differences.push(format!("{request}: {difference}"));
+        }
+        if report.differences.len() >= DIFFERENCES_LIMIT {
+            break;
+        }
+    }
+    let asked = |name: &&String| !report.operations.contains_key(*name);
+    report.never = requests.operations().iter().filter(asked).cloned().collect();
+    pair.end()?;
+    Ok(report)
+}
+
+impl NoninterferenceReport {
+    /// Requests through an interface.
+    pub fn through(&self, interface: Interface) -> usize {
+        self.requests.get(interface.name()).copied().unwrap_or(0)
+    }
+
+    fn print(&self) {
+        say("| interface | requests |\n|---|---|");
+        for (interface, count) in &self.requests {
+            say(format!("| {interface} | {count} |"));
+        }
+        let succeeded: usize = self.operations.values().map(|counts| counts.succeeded).sum();
+        let total: usize = self.operations.values().map(|counts| counts.requests).sum();
+        let kinds = self.operations.len();
+        say(format!("{total} requests of {kinds} kinds, {succeeded} succeeded"));
+        let failed = self.operations.iter().filter(|(_, counts)| counts.succeeded == 0);
+        for (name, counts) in failed {
+            let OperationCounts { requests, last_refusal, .. } = counts;
+            say(format!("  never succeeded: {name} ({requests} requests): {last_refusal}"));
+        }
+        for name in &self.never {
+            say(format!("  never asked for: {name}"));
+        }
+        say(format!("{} differences", self.differences.len()));
+        for difference in &self.differences {
+            say(format!("difference: {difference}"));
+        }
+    }
+}

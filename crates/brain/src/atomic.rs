@@ -1,0 +1,247 @@
+//! Files that are written whole or not at all, for their owner only.
+//!
+//! A file that is being written has no name where the file system allows that (`O_TMPFILE`), so that a process that is
+//! killed leaves nothing behind. Replacing a file needs a name for a moment, because a link can't take the place of
+//! another: one that was left by a kill in that moment is removed when the next file of its directory is replaced. It
+//! is told from one in use by its lock, which the process that writes holds from before it has a name.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+use rustix::io::Errno;
+use tempfile::{Builder, NamedTempFile};
+
+/// How names of our temporary files begin and end.
+const PREFIX: &str = ".gbrain-";
+const SUFFIX: &str = ".tmp";
+
+/// A file or directory that has no lock and is younger than this may be about to get one.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// A file that gets its name when it is whole. Dropped before, it is gone.
+#[derive(Debug)]
+pub struct AtomicFile {
+    dir: PathBuf,
+    temporary: Temporary,
+}
+
+#[derive(Debug)]
+enum Temporary {
+    Unnamed(File),
+    /// Where a file system can't hold a file without a name.
+    Named(NamedTempFile),
+}
+
+impl AtomicFile {
+    /// Opens one that will be in a directory, which must be there.
+    pub fn create_in(dir: &Path) -> io::Result<Self> {
+        let temporary = match unnamed(dir)? {
+            Some(file) => Temporary::Unnamed(file),
+            None => {
+                remove_stale(dir, PREFIX, SUFFIX);
+                let named = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(dir)?;
+                // A file system that can't lock leaves what is stale.
+                let _ = named.as_file().try_lock();
+                Temporary::Named(named)
+            }
+        };
+        Ok(Self { dir: dir.to_owned(), temporary })
+    }
+
+    /// The open file, for its permissions.
+    pub fn file(&self) -> &File {
+        match &self.temporary {
+            Temporary::Unnamed(file) => file,
+            Temporary::Named(named) => named.as_file(),
+        }
+    }
+
+    /// Makes it durable and gives it a name, which may be taken: what is there is replaced.
+    pub fn replace(self, path: &Path) -> io::Result<()> {
+        self.file().sync_all()?;
+        match self.temporary {
+            Temporary::Named(named) => drop(named.persist(path)?),
+            Temporary::Unnamed(file) => match link(&file, path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    remove_stale(&self.dir, PREFIX, SUFFIX);
+                    let builder = &mut Builder::new();
+                    let builder = builder.prefix(PREFIX).suffix(SUFFIX);
+                    let named = builder.make_in(&self.dir, |name| link(&file, name))?;
+                    named.persist(path).map_err(|error| error.error)?;
+                }
+                linked => linked?,
+            },
+        }
+        sync_dir(&self.dir)
+    }
+
+    /// The same, unless the name is taken.
+    pub fn create_new(self, path: &Path) -> io::Result<()> {
+        self.file().sync_all()?;
+        match self.temporary {
+            Temporary::Named(named) => drop(named.persist_noclobber(path)?),
+            Temporary::Unnamed(file) => link(&file, path)?,
+        }
+        sync_dir(&self.dir)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
+    }
+}
+
+/// A file without a name, locked; none where there can't be one.
+fn unnamed(dir: &Path) -> io::Result<Option<File>> {
+    // A link is made of what `/proc` calls the file.
+    if !Path::new("/proc/self/fd").is_dir() {
+        return Ok(None);
+    }
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOTSUP | Errno::ISDIR | Errno::INVAL) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let _ = file.try_lock();
+    Ok(Some(file))
+}
+
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// A name is durable when its directory is.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    match File::open(dir)?.sync_all() {
+        // Some file systems have no such thing.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Removes files and directories that a killed process of ours left: of such a name, without a lock, and old enough to
+/// have one. What can't be told or removed stays.
+pub fn remove_stale(dir: &Path, prefix: &str, suffix: &str) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let is_ours = name.len() > prefix.len() + suffix.len()
+            && name.starts_with(prefix)
+            && name.ends_with(suffix);
+        if is_ours && is_stale(&entry.path()) {
+            let _ = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()),
+                _ => std::fs::remove_file(entry.path()),
+            };
+        }
+    }
+}
+
+fn is_stale(path: &Path) -> bool {
+    // Neither a link nor a pipe is ours, and opening a pipe waits.
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    let is_plain = metadata.is_file() || metadata.is_dir();
+    let age = metadata.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
+    is_plain && age >= YOUNG && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(dir).unwrap();
+        let name = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<String> =
+            entries.map(|entry| name(entry).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn make_old(path: &Path) {
+        let file = File::open(path).unwrap();
+        file.set_modified(SystemTime::now() - 2 * YOUNG).unwrap();
+    }
+
+    #[test]
+    fn a_file_has_no_name_until_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report");
+        for text in ["one", "two"] {
+            let before = names(dir.path());
+            let mut file = AtomicFile::create_in(dir.path()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            assert!(matches!(file.temporary, Temporary::Unnamed(_)), "no O_TMPFILE here");
+            assert_eq!(names(dir.path()), before);
+            file.replace(&path).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(names(dir.path()), ["report"]);
+        }
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        AtomicFile::create_in(dir.path()).unwrap().create_new(&path).unwrap();
+        let error = AtomicFile::create_in(dir.path()).unwrap().create_new(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(names(dir.path()), ["key"]);
+    }
+
+    #[test]
+    fn only_what_a_killed_process_left_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in [".gbrain-stale.tmp", ".gbrain-locked.tmp", ".gbrain-.txt", "other.tmp"] {
+            std::fs::write(at(name), "x").unwrap();
+            make_old(&at(name));
+        }
+        std::fs::create_dir(at(".gbrain-made.tmp")).unwrap();
+        std::fs::write(at(".gbrain-made.tmp/x"), "x").unwrap();
+        make_old(&at(".gbrain-made.tmp"));
+        std::fs::write(at(".gbrain-young.tmp"), "x").unwrap();
+        std::os::unix::fs::symlink("other.tmp", at(".gbrain-link.tmp")).unwrap();
+        let locked = File::open(at(".gbrain-locked.tmp")).unwrap();
+        locked.try_lock().unwrap();
+        std::fs::write(at("report"), "old").unwrap();
+        let file = AtomicFile::create_in(dir.path()).unwrap();
+        file.replace(&at("report")).unwrap();
+        let left = [".gbrain-.txt", ".gbrain-link.tmp", ".gbrain-locked.tmp", ".gbrain-young.tmp"];
+        assert_eq!(names(dir.path()), [&left[..], &["other.tmp", "report"]].concat());
+    }
+
+    #[test]
+    fn a_file_system_without_unnamed_files_will_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = |text: &str| {
+            let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(dir.path());
+            let temporary = Temporary::Named(temporary.unwrap());
+            let mut file = AtomicFile { dir: dir.path().to_owned(), temporary };
+            file.write_all(text.as_bytes()).unwrap();
+            file
+        };
+        let path = dir.path().join("report");
+        named("one").create_new(&path).unwrap();
+        assert!(named("two").create_new(&path).is_err());
+        named("three").replace(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "three");
+        assert_eq!(names(dir.path()), ["report"]);
+    }
+}

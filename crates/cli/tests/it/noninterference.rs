@@ -1,0 +1,29 @@
+//! The short form of `cargo xtask campaign noninterference`.
+
+use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::noninterference::{Interface, NoninterferencePlan, compare};
+
+fn private_pages_change_no_answer(engine: Engine) {
+    let program = env!("CARGO_BIN_EXE_gbrain").into();
+    let plan = NoninterferencePlan { program, engine, requests: 400, pages: 30, seed: 11 };
+    let report = compare(&plan).unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert_eq!(report.never, Vec::<String>::new());
+    for interface in [Interface::Http, Interface::McpHttp, Interface::McpStdio, Interface::Commands]
+    {
+        assert!(report.through(interface) > 0, "{interface:?}: {report:#?}");
+    }
+    for operation in ["query", "search", "get_page", "put_page", "tool query", "gbrain search"] {
+        assert!(report.operations[operation].succeeded > 0, "{operation}: {report:#?}");
+    }
+}
+
+#[test]
+fn private_pages_change_no_answer_on_sqlite() {
+    private_pages_change_no_answer(Engine::Sqlite);
+}
+
+#[test]
+fn private_pages_change_no_answer_on_postgres() {
+    private_pages_change_no_answer(Engine::Postgres);
+}

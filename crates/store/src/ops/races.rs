@@ -1,0 +1,246 @@
+//! A page that is made private while an untrusted caller writes to it: between what the caller's operation reads and
+//! its writing transaction, on both engines.
+
+use std::sync::Mutex;
+
+use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_core::page::{Page, PageKind, Visibility};
+
+use super::*;
+use crate::driver::Session;
+use crate::postgres::PostgresStore;
+use crate::sqlite::SqliteStore;
+use crate::{OpenMode, StoreError};
+
+/// An engine that lets something happen right before its next writing transaction.
+struct Interrupted<D> {
+    engine: D,
+    before_write: Mutex<Option<fn(&D)>>,
+}
+
+impl<D: Driver> Interrupted<D> {
+    fn new(engine: D) -> Self {
+        Self { engine, before_write: Mutex::new(None) }
+    }
+
+    fn interrupt(&self) {
+        if let Some(happen) = self.before_write.lock().unwrap().take() {
+            happen(&self.engine);
+        }
+    }
+}
+
+impl<D: Driver> Driver for Interrupted<D> {
+    fn tag_filter(&self) -> &'static str {
+        self.engine.tag_filter()
+    }
+
+    fn skip_locked(&self) -> &'static str {
+        self.engine.skip_locked()
+    }
+
+    fn clock_query(&self) -> &'static str {
+        self.engine.clock_query()
+    }
+
+    fn size_query(&self) -> &'static str {
+        self.engine.size_query()
+    }
+
+    fn identity(&self) -> &str {
+        Driver::identity(&self.engine)
+    }
+
+    fn engine(&self) -> Engine {
+        Driver::engine(&self.engine)
+    }
+
+    fn read<T>(
+        &self,
+        scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.engine.read(scope, job)
+    }
+
+    fn scan<T>(
+        &self,
+        scope: Scope<'_>,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.engine.scan(scope, job)
+    }
+
+    fn write<T>(
+        &self,
+        ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.interrupt();
+        self.engine.write(ws, job)
+    }
+
+    fn write_beside<T>(
+        &self,
+        ws: &WorkspaceId,
+        job: impl FnOnce(&mut dyn Session) -> Result<T>,
+    ) -> Result<T> {
+        self.engine.write_beside(ws, job)
+    }
+
+    fn scrub(&self) -> Result<bool> {
+        self.engine.scrub()
+    }
+
+    fn structure(&self) -> Result<Vec<Finding>> {
+        self.engine.structure()
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_700_000_000 + second).unwrap()
+}
+
+fn ws() -> WorkspaceId {
+    WorkspaceId::default()
+}
+
+fn key() -> PageKey {
+    PageKey::parse("notes/a", &SourceId::default()).unwrap()
+}
+
+fn page(text: &str, visibility: Visibility) -> Page {
+    let hash = Hash::of(text.as_bytes());
+    let end = u32::try_from(text.len()).unwrap();
+    let section = String::new();
+    Page {
+        key: key(),
+        kind: PageKind::Markdown,
+        title: "A".to_owned(),
+        page_type: "note".to_owned(),
+        tags: Vec::new(),
+        aliases: Vec::new(),
+        effective_date: None,
+        date_origin: None,
+        visibility,
+        content: text.to_owned(),
+        content_hash: hash,
+        chunks: vec![Chunk { ordinal: 0, part: Part::Truth, section, start: 0, end, hash }],
+        links: Vec::new(),
+        takes: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn put(store: &impl Store, text: &str, visibility: Visibility) {
+    let page = page(text, visibility);
+    store.write_pages(&ws(), &[PageWrite { page: &page, origin: None }], at(1)).unwrap();
+}
+
+fn make_private<D: Driver>(engine: &D) {
+    put(engine, "secret", Visibility::Private);
+}
+
+fn make_private_and_delete<D: Driver>(engine: &D) {
+    make_private(engine);
+    engine.delete_pages(&ws(), &[key()], at(2)).unwrap();
+}
+
+fn lease(store: &impl Store) -> (i64, Lease) {
+    let job = NewJob {
+        kind: "import".to_owned(),
+        spec: "{}".to_owned(),
+        created_by: "tester".to_owned(),
+        max_attempts: 3,
+        key: None,
+        group: None,
+    };
+    let id = store.add_job(&ws(), &job, at(3)).unwrap();
+    let claim = Claim {
+        worker: "w".to_owned(),
+        kinds: vec!["import".to_owned()],
+        lease_until: at(100),
+        last: None,
+    };
+    assert_eq!(store.claim_job(&claim, at(4)).unwrap().unwrap().info.id, id);
+    (id, Lease { worker: "w".to_owned(), attempt: 1 })
+}
+
+/// What an untrusted caller's write came to, as a text; what is stored then is still the owner's.
+fn check_each_operation<D: Driver>(engine: D) {
+    let store = Interrupted::new(engine);
+    let caller = Caller::Untrusted;
+    let mine = page("theirs", Visibility::World);
+    let writes = [PageWrite { page: &mine, origin: None }];
+    let begin = |text: &str, happen: fn(&D)| {
+        put(&store, text, Visibility::World);
+        *store.before_write.lock().unwrap() = Some(happen);
+    };
+    let secret_is_there = || {
+        assert!(store.before_write.lock().unwrap().is_none(), "nothing was written meanwhile");
+        let stored = store.page(&ws(), &key()).unwrap().unwrap();
+        assert_eq!(
+            (stored.page.content.as_str(), stored.page.visibility),
+            ("secret", Visibility::Private)
+        );
+        assert_eq!(store.check(&ws()).unwrap(), vec![]);
+    };
+
+    begin("put", make_private);
+    let refused = store.write_pages_by(caller, &ws(), &writes, at(5)).unwrap_err();
+    assert!(matches!(refused, StoreError::Hidden(hidden) if hidden == key()));
+    secret_is_there();
+
+    begin("delete", make_private);
+    let outcomes = store.delete_pages_by(caller, &ws(), &[key()], at(5)).unwrap();
+    assert_eq!(outcomes, [DeleteOutcome::Unknown]);
+    secret_is_there();
+
+    let (id, lease) = lease(&store);
+    begin("import", make_private);
+    let step = JobStep { id, lease: &lease, checkpoint: &|_| "1".to_owned(), done: 1, total: None };
+    let refused = store.write_pages_in_job_by(caller, &ws(), &writes, &step, at(5)).unwrap_err();
+    assert!(matches!(refused, StoreError::Hidden(hidden) if hidden == key()));
+    assert_eq!(store.job(&ws(), id).unwrap().unwrap().checkpoint, None);
+    secret_is_there();
+
+    put(&store, "restore", Visibility::World);
+    store.delete_pages(&ws(), &[key()], at(5)).unwrap();
+    *store.before_write.lock().unwrap() = Some(make_private_and_delete);
+    let refused = store.restore_page_by(caller, &ws(), &key(), at(6)).unwrap_err();
+    assert!(matches!(refused, StoreError::NotFound(missing) if missing == key()));
+    assert_eq!(store.page(&ws(), &key()).unwrap(), None);
+
+    // The name is taken while the page is deleted, and its owner may do all of it.
+    let refused = store.write_pages_by(caller, &ws(), &writes, at(7)).unwrap_err();
+    assert!(matches!(refused, StoreError::Hidden(_)));
+    store.restore_page(&ws(), &key(), at(8)).unwrap();
+    secret_is_there();
+    let written = store.write_pages(&ws(), &writes, at(9)).unwrap();
+    assert_eq!(written[0].kind, WriteKind::Changed);
+    let written = store.write_pages_by(caller, &ws(), &writes, at(9)).unwrap();
+    assert_eq!(written[0].kind, WriteKind::Unchanged);
+}
+
+#[test]
+fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    check_each_operation(SqliteStore::open(&dir.path().join("brain.db"), at(0)).unwrap());
+}
+
+#[test]
+fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_postgres() {
+    let server = std::env::var("GBRAIN_TEST_POSTGRES")
+        .expect("GBRAIN_TEST_POSTGRES is set by `cargo xtask test`");
+    let name = format!("t_{:016x}", fastrand::u64(..));
+    let run = |sql: &str| {
+        postgres::Client::connect(&server, postgres::NoTls).unwrap().batch_execute(sql).unwrap();
+    };
+    run(&format!("CREATE DATABASE {name}"));
+    let others = server.split(' ').filter(|setting| !setting.starts_with("dbname="));
+    let url =
+        others.map(str::to_owned).chain([format!("dbname={name}")]).collect::<Vec<_>>().join(" ");
+    check_each_operation(PostgresStore::open(&url, OpenMode::Init, at(0)).unwrap());
+    run(&format!("DROP DATABASE {name} WITH (FORCE)"));
+}
