@@ -72,9 +72,8 @@ impl Brains {
         for source in demo()?.sources() {
             let source = SourceId::new(source)?;
             disk.ensure_source(&source, now)?;
-            let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("../cli/demo")
-                .join(source.as_str());
+            let dir =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/demo").join(source.as_str());
             let options =
                 ImportOptions { source, threads: Some(1), allow_empty: false, halt: None };
             import(&disk, &[dir], &options, now, &|_| ())?;
