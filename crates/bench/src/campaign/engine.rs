@@ -91,8 +91,7 @@ impl Database {
     /// Its address, as a keyword string.
     pub fn url(&self) -> String {
         let is_kept = |setting: &&str| {
-            !setting.starts_with("dbname=")
-                && !(self.role.is_some() && setting.starts_with("user="))
+            !(setting.starts_with("dbname=") || self.role.is_some() && setting.starts_with("user="))
         };
         let mut settings: Vec<String> =
             self.server.split(' ').filter(is_kept).map(str::to_owned).collect();

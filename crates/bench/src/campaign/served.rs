@@ -42,11 +42,6 @@ impl Served {
         Caller::connect(self.address).context("the server does not take connections")
     }
 
-    /// The number of its process.
-    pub fn pid(&self) -> u32 {
-        self.running.pid()
-    }
-
     /// Everything it has logged so far.
     pub fn log(&self) -> Result<String> {
         self.running.log()

@@ -21,8 +21,8 @@ struct Address {
 impl Address {
     fn of(home: &Home) -> Self {
         let part = |name: &str| {
-            let words = home.url().split(' ').filter_map(|word| word.split_once('='));
-            let found = words.filter(|(key, _)| *key == name).last();
+            let mut words = home.url().split(' ').filter_map(|word| word.split_once('='));
+            let found = words.rfind(|(key, _)| *key == name);
             found.map(|(_, value)| value.trim_matches('\'').to_owned())
         };
         Self {

@@ -69,7 +69,7 @@ impl Site {
         request.extend_from_slice(bytes);
         self.check_http(&request)?;
         // A process for each case is slow.
-        if bytes.len() % 16 > 0 {
+        if !bytes.len().is_multiple_of(16) {
             return Ok(());
         }
         let text = String::from_utf8_lossy(bytes);
