@@ -46,7 +46,10 @@ fn told(brain: &Brain) -> String {
         }
     }
     for slug in ["hub", "quay"] {
-        told.push_str(&format!("{:?}\n", brain.links(&key(slug), Trust::Untrusted).unwrap().edges));
+        told.push_str(&format!(
+            "{:?}\n",
+            brain.links(&key(slug), Trust::Untrusted, &|| false).unwrap().edges
+        ));
     }
     told
 }
@@ -81,7 +84,7 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     }
     assert!(seen.contains("madagascar") && seen.contains("stops here"));
     for gone in ["harbour", "pier"] {
-        let error = brain.links(&key(gone), Trust::Untrusted).unwrap_err();
+        let error = brain.links(&key(gone), Trust::Untrusted, &|| false).unwrap_err();
         assert!(matches!(error, BrainError::NoPage { .. }), "{error:?}");
         assert_eq!(why_not(&brain, gone), why_not(&brain, "nowhere"), "{gone}");
     }

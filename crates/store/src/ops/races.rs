@@ -48,6 +48,10 @@ impl<D: Driver> Driver for Interrupted<D> {
         self.engine.size_query()
     }
 
+    fn security_bypass_query(&self) -> Option<&'static str> {
+        self.engine.security_bypass_query()
+    }
+
     fn identity(&self) -> &str {
         Driver::identity(&self.engine)
     }
