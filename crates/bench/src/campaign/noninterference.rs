@@ -2,7 +2,7 @@
 //!
 //! The brains are copies of each other, with the same tokens; then one is given private pages that share words,
 //! names, links and tags with the public ones, and captures of its owner's questions. Every request goes to both,
-//! through every interface. Answers must be the same, byte for byte, but for the fields that [`mod@compare`] names.
+//! through every interface. Answers must be the same, byte for byte, but for the fields that `compare` names.
 //!
 //! Deliberately absent: writes to the name of a private page. That such a name is refused is documented
 //! (docs/serving.md).
