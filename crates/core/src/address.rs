@@ -1,5 +1,7 @@
 //! Addresses as settings hold them: they are shown in messages and reports, so no key may be in them.
 
+use std::borrow::Cow;
+
 /// Names of parameters that hold keys.
 const KEYS: [&str; 12] = [
     "key",
@@ -50,9 +52,47 @@ pub fn check(url: &str) -> Result<(), AddressError> {
     if query.split('&').any(is_key) { Err(AddressError::Key) } else { Ok(()) }
 }
 
+/// A text without the passwords of addresses in it: `//user:password@host` becomes `//user:***@host`. Messages quote
+/// what a user or a file gave, which may be an address in the wrong place.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("//") {
+        let (before, address) = rest.split_at(start + 2);
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#');
+        let authority = address.split(ends).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+        shown.push_str(before);
+        rest = match user {
+            Some((user, password)) => {
+                shown.push_str(user);
+                shown.push_str(":***");
+                &address[user.len() + 1 + password.len()..]
+            }
+            None => address,
+        };
+    }
+    match shown.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(shown + rest),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let check = |text: &str, expected: &str| assert_eq!(without_passwords(text), expected);
+        check("no address", "no address");
+        check("https://search.example/a:b", "https://search.example/a:b");
+        check("https://ada@search.example", "https://ada@search.example");
+        check("is \"ftp://ada:s3cret@h/v1\", no", "is \"ftp://ada:***@h/v1\", no");
+        check("//ada:s3@cret@h and //b:x@h", "//ada:***@h and //b:***@h");
+        check("http://127.0.0.1:7727/v1/pages/a@b", "http://127.0.0.1:7727/v1/pages/a@b");
+        check("http://h/ then postgres://ada:s3cret@h", "http://h/ then postgres://ada:***@h");
+    }
 
     #[test]
     fn addresses() {

@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address::without_passwords;
+
 /// Why something could not be done, for whoever asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -109,7 +111,8 @@ impl Fault {
     /// A fault of a kind that is listed in [`KINDS`].
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(KINDS.contains(&kind), "`{kind}` is not listed");
-        let message = message.into();
+        let message: String = message.into();
+        let message = without_passwords(&message).into_owned();
         let hints = disk_hint(&message).map(str::to_owned).into_iter().collect();
         Self { kind, message, hints }
     }

@@ -4,7 +4,7 @@
 //! The gate is run on the real retriever first. Most mutants change what that said, which is asked once
 //! for all of them; one is about time and slows the real retriever down.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use gbrain_core::baseline::{Baseline, BaselineError, Reader, Thresholds};
@@ -195,13 +195,18 @@ impl Test<'_> {
             ));
         }
         let scrubber = Scrubber::default();
+        let hashes = self.captured_hashes();
         let change = |_: &Request, answer: Answer| {
             let swap = |page: Retrieved| {
                 let scrubbed = scrubber.scrub_slug(&page.slug);
-                if scrubbed == page.slug {
-                    page
-                } else {
-                    Retrieved { slug: other(&scrubbed), ..page }
+                let source = page.source.as_deref();
+                let key = self.inputs.replay.identity.as_ref();
+                let hash = key.zip(source).map(|(key, source)| key.page_hash_of(source, &page.slug));
+                match hash.is_some_and(|hash| hashes.contains(hash.as_str())) {
+                    // The name of a private page stays as it is when it is scrubbed.
+                    true if scrubbed == page.slug => Retrieved { slug: other(MARKER), ..page },
+                    false if scrubbed == page.slug => page,
+                    _ => Retrieved { slug: other(&scrubbed), ..page },
                 }
             };
             Ok(Answer { pages: answer.pages.into_iter().map(swap).collect(), ..answer })
@@ -217,6 +222,13 @@ impl Test<'_> {
             0 => report(Mutant::SwapIdentity, true, said(&outcome)),
             n => report(Mutant::SwapIdentity, false, format!("not seen in {n} rows")),
         })
+    }
+
+    /// The hashes of captured pages whose names are not shown.
+    fn captured_hashes(&self) -> HashSet<&str> {
+        let rows = self.inputs.baseline.iter().flat_map(|(baseline, _)| &baseline.rows);
+        let pages = rows.flat_map(|row| row.expected().unwrap_or_default());
+        pages.filter_map(|page| page.key_hash.as_deref()).collect()
     }
 
     fn slow_down(&self) -> Result<MutantReport, EvalError> {

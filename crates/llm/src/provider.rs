@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use gbrain_core::address::without_passwords;
 use gbrain_core::named;
 use gbrain_core::variable;
 use gbrain_net::Secret;
@@ -167,7 +168,8 @@ fn described_as(name: &str, said: Described, known: Option<&Provider>) -> Result
     let base_url = base_url.or_else(|| known.map(|known| known.base_url.clone()));
     let base_url = base_url.ok_or("has no base_url")?.trim_end_matches('/').to_owned();
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
-        return Err(format!("has the base_url {base_url:?}, which is no http(s) address"));
+        let shown = without_passwords(&base_url);
+        return Err(format!("has the base_url {shown:?}, which is no http(s) address"));
     }
     if let Some(name) = &key_env {
         variable::check("key_env", name)

@@ -102,8 +102,8 @@ fn keywords_or_path(text: &str) -> Result<Location, LocationError> {
     if is_keyword_string(text) {
         return Ok(Location::Postgres(text.to_owned()));
     }
-    // As the name of a file it would be shown, with its password.
-    let is_address = text.starts_with("//") && text.contains('@');
+    // As the name of a file it would be shown, with its password. A scheme with a character too many is one too.
+    let is_address = text.split_once("//").is_some_and(|(_, rest)| rest.contains('@'));
     if is_address || text.to_ascii_lowercase().contains("password=") {
         return Err(LocationError::Address);
     }
@@ -248,6 +248,7 @@ mod tests {
             "sqlite:",
             "sqlite://",
             "//ada:s3cret@h/d",
+            "pos\u{c}gres://ada:s3cret@h/d",
             "db.example password=s3cret",
         ] {
             assert!(Location::parse(text).is_err(), "{text:?}");

@@ -92,8 +92,14 @@ fn every_kind_of_damage_is_named_and_mended_by_every_command() {
                 let words = READING[command];
                 let ran = damaged.run(words);
                 let what = format!("{kind} {how}: {words:?}: {}", ran.stderr);
-                assert_eq!(ran.code, Some(0), "{what}{}", ran.stdout);
                 assert!(!ran.stderr.contains("panicked"), "{what}");
+                if place == 0 && kind == "vec" && words.contains(&"--verify") {
+                    // Vectors are made again by whoever needs them; verifying only tells.
+                    assert_eq!(ran.code, Some(1), "{what}{}", ran.stdout);
+                    assert!(ran.stdout.contains("its checksum does not match"), "{what}{}", ran.stdout);
+                    continue;
+                }
+                assert_eq!(ran.code, Some(0), "{what}{}", ran.stdout);
                 assert_eq!(answer(&ran.stdout), expected[command], "{what}");
                 let is_checked =
                     ["fast", "fieldnorm", "idx", "store", "term"].contains(&kind.as_str());

@@ -108,6 +108,11 @@ impl Home {
         &self.database.as_ref().unwrap().url
     }
 
+    /// Whether its database is a PostgreSQL.
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.database.is_some()
+    }
+
     /// The store, opened in this process.
     pub(crate) fn store(&self) -> Box<dyn Store> {
         let location = match &self.database {

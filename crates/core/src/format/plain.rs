@@ -4,12 +4,14 @@
 //! is not known here stays as it is.
 
 use super::suggest::did_you_mean;
+use crate::address::without_passwords;
 
 /// A reason in plain words.
 pub fn plain(reason: &str) -> String {
     let reason = without_place(reason);
     let rewritten = [duplicate, missing, unknown, wrong_kind, of_yaml];
-    rewritten.iter().find_map(|one| one(reason)).unwrap_or_else(|| reason.to_owned())
+    let words = rewritten.iter().find_map(|one| one(reason)).unwrap_or_else(|| reason.to_owned());
+    without_passwords(&words).into_owned()
 }
 
 /// Whoever prints it says where.

@@ -30,6 +30,7 @@ mod window;
 mod writer;
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -201,7 +202,13 @@ impl Index for DiskIndex {
                 Ok(()) => {}
                 // A commit names files that a segment need not have; one that it needs is missed when it is opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) if integrity::is_damage(&error) => damaged.push(error.to_string()),
+                Err(error) if integrity::is_damage(&error) => {
+                    damaged.push(error.to_string());
+                    // Whoever needs its vectors next makes them again.
+                    if name.extension() == Some(OsStr::new(vectors::EXTENSION)) {
+                        fs::remove_file(self.shared.dir.join(&name)).map_err(|e| self.shared.io(e))?;
+                    }
+                }
                 Err(error) => return Err(self.shared.io(error)),
             }
         }

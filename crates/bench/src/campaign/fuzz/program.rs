@@ -15,6 +15,8 @@ use crate::campaign::served::Served;
 
 /// Longer than any answer may take on a busy machine: past this the server hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a request that may lack its end is waited for before its sending is ended.
+const REST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Words of the private page of the demo corpus, which no caller over a wire may see.
 const PRIVATE: [&str; 2] = ["brambleknot envelopes", "Band 1 begins at"];
@@ -49,9 +51,10 @@ impl Site {
     /// A request as it stands on the wire: an answer of the protocol, nothing that went wrong inside,
     /// nothing private, and the server answers the next one.
     pub(super) fn check_http(&self, bytes: &[u8]) -> Result<(), Broken> {
-        let answer = self.exchange(bytes)?;
+        let answer = self.exchange(bytes, REST_TIMEOUT)?;
         check_answer(&answer)?;
-        let health = self.exchange(b"GET /v1/health HTTP/1.0\r\nhost: localhost\r\n\r\n")?;
+        let health = b"GET /v1/health HTTP/1.0\r\nhost: localhost\r\n\r\n";
+        let health = self.exchange(health, PATIENCE)?;
         let is_well = health.starts_with(b"HTTP/1.0 200");
         require(is_well, || format!("health says {}", String::from_utf8_lossy(&health)))
     }
@@ -99,19 +102,27 @@ impl Site {
         require(!told, || format!("a password is told: {} {}", said.stdout, said.stderr))
     }
 
-    /// Sends bytes, ends the sending, and gives all that comes back.
-    fn exchange(&self, bytes: &[u8]) -> Result<Vec<u8>, Broken> {
+    /// Sends bytes and gives all that comes back. The sending is ended if nothing comes back within `rest_timeout`,
+    /// because the server then waits for the rest of a request; it is not ended before, because a server stops working
+    /// for a client that has gone away.
+    fn exchange(&self, bytes: &[u8], rest_timeout: Duration) -> Result<Vec<u8>, Broken> {
         let failed = |error: std::io::Error| format!("no answer: {error}");
         let mut stream = TcpStream::connect(self.served.address()).map_err(failed)?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        stream.set_read_timeout(Some(rest_timeout)).map_err(failed)?;
         // A server may refuse before it has read everything.
-        let _ = stream.write_all(bytes).and_then(|()| stream.shutdown(Shutdown::Write));
+        let _ = stream.write_all(bytes);
+        let mut is_ended = false;
         let mut answer = Vec::new();
         let mut piece = [0; 16 << 10];
         loop {
             match stream.read(&mut piece) {
                 Ok(0) => return Ok(answer),
                 Ok(length) => answer.extend_from_slice(&piece[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock && !is_ended => {
+                    is_ended = true;
+                    let _ = stream.shutdown(Shutdown::Write);
+                    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
                     return Ok(answer);
                 }

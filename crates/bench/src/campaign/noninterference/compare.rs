@@ -13,21 +13,19 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 10] = [
+const VOLATILE: [&str; 7] = [
     "served",
     "corpus",
     "generation",
     // Covers when a baseline was published; its rows are compared themselves.
     "rows_hash",
     "request_id",
-    "latency_ms",
-    "duration_ms",
-    "elapsed_ms",
-    "cpu_ms",
+    // How many rows took more than twice the captured time.
+    "rows_over_2x_latency",
     "uptime_seconds",
 ];
 /// Ends of the names of times.
-const TIME: &str = "_at";
+const TIMES: [&str; 2] = ["_at", "_ms"];
 /// Metrics whose values are measurements of the process.
 const MEASURED: [&str; 7] =
     ["_seconds", "_bytes", "process_", "memory", "cpu", "generation", "_created"];
@@ -100,7 +98,8 @@ fn mask(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields.iter_mut() {
-                let is_volatile = VOLATILE.contains(&name.as_str()) || name.ends_with(TIME);
+                let is_volatile = VOLATILE.contains(&name.as_str())
+                    || TIMES.iter().any(|end| name.ends_with(end));
                 if is_volatile { *value = Value::Null } else { mask(value) }
             }
         }
