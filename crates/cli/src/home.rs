@@ -284,10 +284,13 @@ impl Home {
 
 /// A value of the file plane as it may be shown.
 pub(crate) fn shown_value(key: &str, value: &Value) -> Value {
+    let below = key.strip_prefix(DATABASE_URL);
     match value {
-        Value::String(url) if key == DATABASE_URL => masked_url(url).into(),
+        Value::String(url) if below == Some("") => masked_url(url).into(),
         Value::Null => Value::Null,
-        _ if key == DATABASE_URL => "(not shown: not a database URL)".into(),
+        _ if below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) => {
+            "(not shown: not a database URL)".into()
+        }
         value => value.clone(),
     }
 }

@@ -52,6 +52,9 @@ fn everything_in_a_home_that_others_may_read_is_for_its_owner_only() {
     for home in Home::both() {
         let home = capturing(home);
         fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
+        // The one file that this test has made itself.
+        let config = home.path().join("config.json");
+        fs::set_permissions(config, Permissions::from_mode(0o600)).unwrap();
         let run = |args: &[&str]| {
             let ran = Ran::of(with_open_umask(&home, args).output().unwrap());
             assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);

@@ -83,7 +83,7 @@ fn a_check_shows_what_was_understood() {
     let text = home.ok(&["targets", "check", "prod", "--raw"]);
     assert!(text.contains("\"requestId\"") && text.contains("what b says"), "{text}");
     assert!(text.contains("stages: words 0.0 ms"), "{text}");
-    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(text.contains("a\u{1b}[31m"), "a pipe gets what the target said: {text:?}");
 }
 
 #[test]
