@@ -7,6 +7,11 @@
 //! Exit codes: 0 if every target that decides was met, 1 if one was missed, 2 if nothing could be
 //! said.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "measurements and campaigns run with a clock that is right"
+)]
+
 mod bench;
 
 use std::io::Write as _;

@@ -7,7 +7,9 @@
 //! Deliberately absent: choosing models. Who asks says which.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::WorkspaceId;
@@ -42,7 +44,7 @@ impl Assistants {
         reranker: Option<ModelRef>,
     ) -> Self {
         let reranker = reranker.map(|model| (model.clone(), model.to_string()));
-        Self { asker, store, workspace, expander, reranker, clock: Timestamp::now }
+        Self { asker, store, workspace, expander, reranker, clock: || moment(SystemTime::now()) }
     }
 
     /// Gives whoever asks these models as well.

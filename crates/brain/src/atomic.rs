@@ -2,7 +2,7 @@
 //!
 //! A file that is being written has no name where the file system allows that (`O_TMPFILE`), so that a process that is
 //! killed leaves nothing behind. Replacing a file needs a name for a moment, because a link can't take the place of
-//! another: one that was left by a kill in that moment is removed when the next file of its directory is replaced. It
+//! another: one that was left by a kill in that moment is removed when the next file of its directory is written. It
 //! is told from one in use by its lock, which the process that writes holds from before it has a name.
 
 use std::fs::File;
@@ -15,12 +15,50 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile};
 
-/// How names of our temporary files begin and end.
-const PREFIX: &str = ".gbrain-";
-const SUFFIX: &str = ".tmp";
+/// The names of our temporary files.
+const FILES: TemporaryNames<'_> =
+    TemporaryNames { kind: TemporaryKind::File, prefix: ".gbrain-", random: 6, suffix: ".tmp" };
 
 /// A file or directory that has no lock and is younger than this may be about to get one.
 const YOUNG: Duration = Duration::from_secs(60);
+
+/// The names of one kind of temporary file or directory: a prefix, so many letters and digits, and a suffix. The prefix
+/// must be one that no user chooses, because what has such a name is removed.
+#[derive(Debug, Clone, Copy)]
+pub struct TemporaryNames<'a> {
+    /// Of what.
+    pub kind: TemporaryKind,
+    /// How a name begins.
+    pub prefix: &'a str,
+    /// How many random letters and digits are in the middle.
+    pub random: usize,
+    /// How a name ends.
+    pub suffix: &'a str,
+}
+
+/// What a temporary name is given to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TemporaryKind {
+    File,
+    Directory,
+}
+
+impl TemporaryNames<'_> {
+    /// Makes files and directories of such names.
+    pub fn builder(&self) -> Builder<'_, '_> {
+        let mut builder = Builder::new();
+        builder.prefix(self.prefix).rand_bytes(self.random).suffix(self.suffix);
+        builder
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let random = name.strip_prefix(self.prefix).and_then(|rest| rest.strip_suffix(self.suffix));
+        random.is_some_and(|random| {
+            random.len() == self.random && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+    }
+}
 
 /// A file that gets its name when it is whole. Dropped before, it is gone.
 #[derive(Debug)]
@@ -39,11 +77,11 @@ enum Temporary {
 impl AtomicFile {
     /// Opens one that will be in a directory, which must be there.
     pub fn create_in(dir: &Path) -> io::Result<Self> {
+        remove_stale(dir, &FILES);
         let temporary = match unnamed(dir)? {
             Some(file) => Temporary::Unnamed(file),
             None => {
-                remove_stale(dir, PREFIX, SUFFIX);
-                let named = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(dir)?;
+                let named = FILES.builder().tempfile_in(dir)?;
                 // A file system that can't lock leaves what is stale.
                 let _ = named.as_file().try_lock();
                 Temporary::Named(named)
@@ -67,10 +105,7 @@ impl AtomicFile {
             Temporary::Named(named) => drop(named.persist(path)?),
             Temporary::Unnamed(file) => match link(&file, path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    remove_stale(&self.dir, PREFIX, SUFFIX);
-                    let builder = &mut Builder::new();
-                    let builder = builder.prefix(PREFIX).suffix(SUFFIX);
-                    let named = builder.make_in(&self.dir, |name| link(&file, name))?;
+                    let named = FILES.builder().make_in(&self.dir, |name| link(&file, name))?;
                     named.persist(path).map_err(|error| error.error)?;
                 }
                 linked => linked?,
@@ -132,29 +167,28 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
 
 /// Removes files and directories that a killed process of ours left: of such a name, without a lock, and old enough to
 /// have one. What can't be told or removed stays.
-pub fn remove_stale(dir: &Path, prefix: &str, suffix: &str) {
+pub fn remove_stale(dir: &Path, names: &TemporaryNames<'_>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let is_ours = name.len() > prefix.len() + suffix.len()
-            && name.starts_with(prefix)
-            && name.ends_with(suffix);
-        if is_ours && is_stale(&entry.path()) {
-            let _ = match entry.file_type() {
-                Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()),
-                _ => std::fs::remove_file(entry.path()),
+        let is_ours = entry.file_name().to_str().is_some_and(|name| names.has(name));
+        if is_ours && is_stale(&entry.path(), names.kind) {
+            let _ = match names.kind {
+                TemporaryKind::Directory => std::fs::remove_dir_all(entry.path()),
+                TemporaryKind::File => std::fs::remove_file(entry.path()),
             };
         }
     }
 }
 
-fn is_stale(path: &Path) -> bool {
+fn is_stale(path: &Path, kind: TemporaryKind) -> bool {
     // Neither a link nor a pipe is ours, and opening a pipe waits.
     let Ok(metadata) = path.symlink_metadata() else { return false };
-    let is_plain = metadata.is_file() || metadata.is_dir();
+    let is_of_kind = match kind {
+        TemporaryKind::Directory => metadata.is_dir(),
+        TemporaryKind::File => metadata.is_file(),
+    };
     let age = metadata.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
-    is_plain && age >= YOUNG && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+    is_of_kind && age >= YOUNG && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 #[cfg(test)]
@@ -209,30 +243,44 @@ mod tests {
     fn only_what_a_killed_process_left_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        for name in [".gbrain-stale.tmp", ".gbrain-locked.tmp", ".gbrain-.txt", "other.tmp"] {
+        // Names of the user: none is as ours are.
+        let users = [".gbrain-.tmp", ".gbrain-a-b-cd.tmp", ".gbrain-ideas.tmp", "other.tmp"];
+        for name in [&[".gbrain-s7ale0.tmp", ".gbrain-locked.tmp"][..], &users].concat() {
             std::fs::write(at(name), "x").unwrap();
             make_old(&at(name));
         }
-        std::fs::create_dir(at(".gbrain-made.tmp")).unwrap();
-        std::fs::write(at(".gbrain-made.tmp/x"), "x").unwrap();
-        make_old(&at(".gbrain-made.tmp"));
-        std::fs::write(at(".gbrain-young.tmp"), "x").unwrap();
-        std::os::unix::fs::symlink("other.tmp", at(".gbrain-link.tmp")).unwrap();
+        std::fs::create_dir(at(".gbrain-folder.tmp")).unwrap();
+        make_old(&at(".gbrain-folder.tmp"));
+        std::fs::write(at(".gbrain-young0.tmp"), "x").unwrap();
+        std::os::unix::fs::symlink("other.tmp", at(".gbrain-linked.tmp")).unwrap();
         let locked = File::open(at(".gbrain-locked.tmp")).unwrap();
         locked.try_lock().unwrap();
         std::fs::write(at("report"), "old").unwrap();
         let file = AtomicFile::create_in(dir.path()).unwrap();
         file.replace(&at("report")).unwrap();
-        let left = [".gbrain-.txt", ".gbrain-link.tmp", ".gbrain-locked.tmp", ".gbrain-young.tmp"];
-        assert_eq!(names(dir.path()), [&left[..], &["other.tmp", "report"]].concat());
+        let ours =
+            ["folder", "linked", "locked", "young0"].map(|name| format!(".gbrain-{name}.tmp"));
+        let mut left: Vec<&str> = ours.iter().map(String::as_str).chain(users).collect();
+        left.push("report");
+        left.sort();
+        assert_eq!(names(dir.path()), left);
+    }
+
+    #[test]
+    fn names_that_are_given_are_recognised() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = FILES.builder().tempfile_in(dir.path()).unwrap();
+        assert!(FILES.has(named.path().file_name().unwrap().to_str().unwrap()), "{named:?}");
+        make_old(named.path());
+        remove_stale(dir.path(), &FILES);
+        assert_eq!(names(dir.path()), [""; 0]);
     }
 
     #[test]
     fn a_file_system_without_unnamed_files_will_do() {
         let dir = tempfile::tempdir().unwrap();
         let named = |text: &str| {
-            let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(dir.path());
-            let temporary = Temporary::Named(temporary.unwrap());
+            let temporary = Temporary::Named(FILES.builder().tempfile_in(dir.path()).unwrap());
             let mut file = AtomicFile { dir: dir.path().to_owned(), temporary };
             file.write_all(text.as_bytes()).unwrap();
             file

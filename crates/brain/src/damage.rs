@@ -2,7 +2,7 @@
 //!
 //! A process that has a corpus open answers from it meanwhile, and a thread makes the index again. A process that has
 //! none open makes the index first. Where no index can be written, one is made in memory, if none is there, and answers
-//! say what they lack.
+//! say what they lack. A check of readiness has the index tried again, so that recovery needs no question.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gbrain_core::fault::chain;
+use gbrain_embed::EmbedError;
 use gbrain_index::{DiskIndex, Index, IndexError, MemoryIndex, Models, Urgency, View};
 
-use crate::freshness::{Fresh, OnProgress, WORK_WAIT};
+use crate::freshness::{ANSWER_WAIT, Fresh, OnProgress, WORK_WAIT};
 use crate::{Brain, BrainError, IndexKind, OPEN_WAIT, WorkspaceOptions};
 
 /// The reason of an answer from an older corpus while the index is made again.
@@ -30,12 +31,21 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 pub(crate) struct IndexState {
     /// The last corpus that was read.
     last: Option<Arc<dyn View>>,
-    /// What makes the index again.
-    rebuild: Option<JoinHandle<()>>,
+    /// What brings the index up to the store, or makes it again.
+    repair: Option<JoinHandle<()>>,
     /// When it may be tried again.
     retry_at: Option<Instant>,
     /// What keeps the index from being written or read.
     problem: Option<String>,
+}
+
+/// How an index is repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repair {
+    /// It is brought up to the store.
+    CatchUp,
+    /// It is made again.
+    Rebuild,
 }
 
 /// Whether an index is to be replaced: it is damaged, gone, or of another version or store.
@@ -93,6 +103,11 @@ fn error_of(damage: Option<String>) -> Option<String> {
     damage.map(|damage| damage.split(';').next().unwrap_or_default().to_owned())
 }
 
+/// Whether the files of an index are the reason of an error, and not another writer or an embedder that does not answer.
+fn is_of_files(error: &IndexError) -> bool {
+    !matches!(error, IndexError::Busy { .. } | IndexError::Embed(EmbedError::Remote { .. }))
+}
+
 fn is_read_only(error: &IndexError) -> bool {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error, IndexError::Io { source, .. }
@@ -110,18 +125,19 @@ impl Brain {
         self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What keeps this brain from answering, or its index from following the store. An index that is gone is made again
-    /// in the background.
+    /// What keeps this brain from answering, or its index from following the store. In the background, an index that is
+    /// gone is made again, and one that could not be written is tried again.
     pub fn index_problem(&self) -> Option<String> {
-        if let Err(error) = self.index().view() {
-            let is_answerable = self.last_view().is_some();
-            if is_replaceable(&error) && is_answerable {
+        let problem = self.state().problem.clone();
+        match self.index().view() {
+            Ok(_) if problem.is_some() => drop(self.start_repair(Repair::CatchUp)),
+            Ok(_) => {}
+            Err(error) if is_replaceable(&error) && self.last_view().is_some() => {
                 self.start_rebuild(&error);
-            } else {
-                return Some(chain(&error));
             }
+            Err(error) => return Some(chain(&error)),
         }
-        self.state().problem.clone()
+        problem
     }
 
     /// What to do when the newest corpus can't be had: answers from the last one while the index is made again, or makes
@@ -163,47 +179,87 @@ impl Brain {
         Ok(())
     }
 
-    /// Makes the index again in a thread, unless one is at it or has just failed.
+    /// Makes the index again in the background. Its owner is told once.
     fn start_rebuild(&self, error: &IndexError) {
-        let mut state = self.state();
-        let is_running = state.rebuild.as_ref().is_some_and(|thread| !thread.is_finished());
-        if is_running || state.retry_at.is_some_and(|at| Instant::now() < at) {
-            return;
-        }
-        let Some(index_dir) = self.index_path.as_deref().and_then(Path::parent) else { return };
-        if state.problem.is_none() {
+        let is_known = self.state().problem.is_some();
+        if self.start_repair(Repair::Rebuild) && !is_known {
             *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = notice(error);
         }
-        let (slot, shared, store) = (self.index.clone(), self.state.clone(), self.store.clone());
+    }
+
+    /// Repairs the index in a thread, unless one is at it or has just failed. Returns whether one was started.
+    fn start_repair(&self, repair: Repair) -> bool {
+        let mut state = self.state();
+        let is_running = state.repair.as_ref().is_some_and(|thread| !thread.is_finished());
+        if is_running || state.retry_at.is_some_and(|at| Instant::now() < at) {
+            return false;
+        }
+        let brain = self.on_the_same_index();
+        let work = move || {
+            let started = Instant::now();
+            let problem = brain.repair(repair).unwrap_or_else(|error| Some(chain(&error)));
+            let pause = started.elapsed().saturating_mul(RETRY_PAUSE);
+            let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+            let mut state = brain.state();
+            state.retry_at = problem.as_ref().map(|_| Instant::now() + pause);
+            state.problem = problem;
+        };
+        match std::thread::Builder::new().name("index repair".to_owned()).spawn(work) {
+            Ok(thread) => {
+                state.repair = Some(thread);
+                true
+            }
+            Err(error) => {
+                state.problem = Some(format!("no thread can be started: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Repairs the index, and says what still keeps it from being written.
+    fn repair(&self, repair: Repair) -> Result<Option<String>, BrainError> {
+        if repair == Repair::CatchUp {
+            return match self.catch_up(ANSWER_WAIT, Urgency::Work, &|_, _| Ok(())) {
+                Err(BrainError::Index(error)) if is_replaceable(&error) => self.rebuild(),
+                Err(BrainError::Index(error)) if !is_of_files(&error) => Ok(None),
+                caught_up => caught_up.map(|_| None),
+            };
+        }
+        self.rebuild()
+    }
+
+    /// Opens the index anew, or makes it again from the store, and puts it in place when it has caught up.
+    fn rebuild(&self) -> Result<Option<String>, BrainError> {
+        let Some(index_dir) = self.index_path.as_deref().and_then(Path::parent) else {
+            return Ok(None);
+        };
         let options = WorkspaceOptions {
             index: IndexKind::Disk,
             index_dir: PathBuf::from(index_dir),
             workspace: self.workspace.clone(),
             models: self.models.clone(),
         };
-        let rebuild = move || {
-            let started = Instant::now();
-            let made = Self::with_store(store, options).and_then(|brain| {
-                brain.catch_up(WORK_WAIT, Urgency::Work, &|_, _| Ok(()))?;
-                Ok((brain.index(), brain.state().problem.clone()))
-            });
-            let (made, problem) = match made {
-                Ok((index, problem)) => (Some(index), problem),
-                Err(error) => (None, Some(chain(&error))),
-            };
-            if let Some(index) = made {
-                *slot.write().unwrap_or_else(PoisonError::into_inner) = index;
-            }
-            let pause = started.elapsed().saturating_mul(RETRY_PAUSE);
-            let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            state.retry_at = problem.as_ref().map(|_| Instant::now() + pause);
-            state.problem = problem;
-        };
-        let thread = std::thread::Builder::new().name("index rebuild".to_owned()).spawn(rebuild);
-        match thread {
-            Ok(thread) => state.rebuild = Some(thread),
-            Err(error) => state.problem = Some(format!("no thread can be started: {error}")),
+        let made = Self::with_store(self.store.clone(), options)?;
+        made.catch_up(WORK_WAIT, Urgency::Work, &|_, _| Ok(()))?;
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = made.index();
+        let problem = made.state().problem.clone();
+        Ok(problem)
+    }
+
+    /// A brain for a thread of its own: it has this one's store, index and state.
+    fn on_the_same_index(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            index: self.index.clone(),
+            state: self.state.clone(),
+            notice: Mutex::default(),
+            index_path: self.index_path.clone(),
+            workspace: self.workspace.clone(),
+            models: self.models.clone(),
+            was_interrupted: false,
+            sources: Mutex::default(),
+            outage: Mutex::default(),
+            hidden: Mutex::default(),
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) const BATCH_CHANGES: usize = 2_000;
 pub(crate) const BATCH_BYTES: usize = 32 << 20;
 /// How long an answer waits for another process that is indexing before it answers from an older
 /// generation and says so.
-const ANSWER_WAIT: Duration = Duration::from_millis(250);
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_millis(250);
 /// How long work that must end with a fresh index waits.
 pub(crate) const WORK_WAIT: Duration = Duration::from_secs(600);
 /// How often whoever waits for the index is asked whether to go on.

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
+use gbrain_core::clock::moment;
 use gbrain_core::format::logs::UsageLine;
 use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
 use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt, RunProblem};
-use jiff::Timestamp;
 
 use crate::error::CliError;
 use crate::terminal::{ExternalWriter, Terminal};
@@ -110,7 +111,7 @@ fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Fa
         true => Watcher::Memory(Vec::new()),
         false => Watcher::Stdout(terminal.stdout()),
     };
-    let kicked = gbrain_prompts::kick(&prompt, &kick, &mut output, &Timestamp::now);
+    let kicked = gbrain_prompts::kick(&prompt, &kick, &mut output, &|| moment(SystemTime::now()));
     let kicked = kicked.map_err(|error| {
         let is_guard = matches!(error, gbrain_prompts::PromptError::Guard { .. });
         (if is_guard { GUARD_REFUSED } else { NO_VERDICT }, CliError::from(error))

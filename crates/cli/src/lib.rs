@@ -24,6 +24,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use gbrain_core::defect::DEFECT;
 
 use args::{Args, Command};
 use commands::Context;
@@ -38,16 +39,16 @@ pub use kick::kick;
 pub(crate) fn guarded(run: fn() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         if !gbrain_brain::is_reading_files() {
-            Terminal::new(false, true).error(&internal(panic));
+            Terminal::new(false, true).error(&defect(panic));
         }
     }));
     std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::NoVerdict.into())
 }
 
-fn internal(panic: &std::panic::PanicHookInfo<'_>) -> CliError {
+fn defect(panic: &std::panic::PanicHookInfo<'_>) -> CliError {
     let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
     let reason = panic.payload_as_str().unwrap_or("no reason was given");
-    CliError::internal(format!("a defect of this program{place}: {reason}"))
+    CliError::internal(format!("{DEFECT}{place}: {reason}"))
         .hint("what was written before is safe; please report this line and the command")
 }
 
@@ -172,5 +173,32 @@ pub(crate) fn run_in(
         Command::Spend(args) => commands::spend::run(&context, &args),
         Command::Targets(args) => commands::targets::run(&context, &args),
         Command::Tokens(args) => commands::tokens::run(&context, &args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use gbrain_core::defect::reports_panic;
+
+    use super::*;
+
+    #[test]
+    fn what_looks_for_panics_recognises_the_report_of_one() {
+        let report = Arc::new(Mutex::new(String::new()));
+        let seen = Arc::clone(&report);
+        std::panic::set_hook(Box::new(move |panic| {
+            *seen.lock().unwrap() = defect(panic).to_text();
+        }));
+        let caught = std::panic::catch_unwind(|| panic!("provoked"));
+        drop(std::panic::take_hook());
+        assert!(caught.is_err());
+        let report = report.lock().unwrap().clone();
+        assert!(
+            report.contains("provoked") && report.contains("crates/cli/src/lib.rs"),
+            "{report}"
+        );
+        assert!(reports_panic(&report), "{report}");
     }
 }

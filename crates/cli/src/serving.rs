@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gbrain_brain::capture::software;
+use gbrain_core::clock::moment;
 use gbrain_eval::alert::SendLimits;
 use gbrain_eval::probe::{Embedding, Probes};
 use gbrain_server::telemetry::logs::{LogFormat, LogOptions};
@@ -13,7 +14,7 @@ use gbrain_server::telemetry::metrics::Metrics;
 use gbrain_server::telemetry::traces::{TraceError, Tracer, resolve};
 use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, TokenKey};
 use gbrain_store::Store;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::asking::{Asks, assistants, desk};
 use crate::capture;
@@ -98,7 +99,7 @@ pub(crate) fn house(
             assistants(Asks::Caller, &desk, store, workspace, config).ok().flatten()
         }),
         capture: capture::options(&context.home)?,
-        metrics: Metrics::new(software(), std::time::SystemTime::now()),
+        metrics: Metrics::new(software(), SystemTime::now()),
         tracer: log.tracer(&context.home)?,
         suites,
         baseline_key: of_environment(&context.home)?,
@@ -144,7 +145,7 @@ pub(crate) fn probes(
         audit_dir: context.home.audit_dir(),
         worker: worker_name(),
         lease,
-        clock: Timestamp::now,
+        clock: || moment(SystemTime::now()),
     })
 }
 

@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::{CliError, Exit};
-use text::{Destination, TextStyle, styled};
+use text::{Destination, LineEnds, TextStyle, styled};
 
 pub(crate) use text::ExternalWriter;
 
@@ -56,7 +56,7 @@ impl Terminal {
     /// Prints data that must arrive: the caller decides what a failure means, a closed pipe included.
     pub(crate) fn try_out(&self, text: impl AsRef<str>) -> io::Result<()> {
         let stdout = io::stdout();
-        let rendered = Destination::of(&stdout).render(text.as_ref());
+        let rendered = Destination::of(&stdout).render(text.as_ref(), LineEnds::Kept);
         write_to(stdout.lock(), rendered.as_bytes())
     }
 
@@ -102,9 +102,9 @@ impl Terminal {
         }
     }
 
-    /// Prints a line of data.
+    /// Prints a line of data. On a terminal it is one line, whatever it quotes.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
-        self.out(format!("{}\n", text.as_ref()));
+        self.out(format!("{}\n", field(text.as_ref())));
     }
 
     /// Prints the JSON document.
@@ -112,16 +112,26 @@ impl Terminal {
         self.out(json_text(value));
     }
 
-    /// A remark.
+    /// A remark. On a terminal it is one line, whatever it quotes.
     pub(crate) fn remark(&self, text: impl AsRef<str>) {
+        self.remark_text(&field(text.as_ref()));
+    }
+
+    /// A remark of several lines. What it quotes must be on one line each.
+    pub(crate) fn remark_text(&self, text: &str) {
         if !self.quiet {
-            self.talk(text.as_ref());
+            self.talk(text);
         }
     }
 
-    /// A warning.
+    /// A warning. On a terminal it is one line, whatever it quotes.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
-        self.talk(&format!("{} {}", styled(TextStyle::Yellow, "warning:"), text.as_ref()));
+        self.warn_text(&field(text.as_ref()));
+    }
+
+    /// A warning of several lines. What it quotes must be on one line each.
+    pub(crate) fn warn_text(&self, text: &str) {
+        self.talk(&format!("{} {text}", styled(TextStyle::Yellow, "warning:")));
     }
 
     /// An error: JSON on stdout when JSON was asked for, and words on stderr always.
@@ -139,7 +149,7 @@ impl Terminal {
 
     fn talk(&self, text: &str) {
         let stderr = io::stderr();
-        let rendered = Destination::of(&stderr).render(&format!("{text}\n"));
+        let rendered = Destination::of(&stderr).render(&format!("{text}\n"), LineEnds::Kept);
         // Nobody is left to tell.
         let _ = stderr.lock().write_all(rendered.as_bytes());
     }
@@ -202,6 +212,12 @@ fn write_to(mut stdout: impl Write, bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
+/// A title, a name, a query or another text of others that stands on one line: on a terminal its line ends and tabs are
+/// escaped.
+pub(crate) fn field(text: &str) -> String {
+    text::field(text)
+}
+
 /// Text that stands out.
 pub(crate) fn bold(text: &str) -> String {
     styled(TextStyle::Bold, text)
@@ -222,13 +238,15 @@ pub(crate) fn matched(text: &str) -> String {
     styled(TextStyle::BoldYellow, text)
 }
 
-/// A plain table: no rules but one below the head, nothing at the edges, so that it pipes well.
+/// A plain table for stdout: no rules but one below the head, nothing at the edges, so that it pipes well. On a terminal
+/// a cell is one line, whatever it quotes.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(head.iter().map(comfy_table::Cell::new));
+    let stdout = Destination::of(&io::stdout());
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.into_iter().map(|cell| stdout.cell(cell)));
     }
     let text = table.to_string();
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"

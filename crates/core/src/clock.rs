@@ -4,6 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::{SignedDuration, Timestamp};
 
+/// The last moment that a clock says. A whole second: there are milliseconds behind it that jiff can hold and does not
+/// take back from their number, which is how moments are stored.
+pub const LATEST: Timestamp = Timestamp::constant(253_402_207_200, 0);
+
 /// A machine's time as a moment. A clock that is set before or after all moments there are (the last day of the year
 /// 9999) says the first or the last of them: a wrong clock dates rows wrongly and ends nothing.
 pub fn moment(clock: SystemTime) -> Timestamp {
@@ -12,8 +16,17 @@ pub fn moment(clock: SystemTime) -> Timestamp {
         Ok(after) => signed(after),
         Err(before) => -signed(before.duration()),
     };
-    let beyond = if since_1970.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
-    Timestamp::from_duration(since_1970).unwrap_or(beyond)
+    held(Timestamp::from_duration(since_1970), since_1970.is_negative())
+}
+
+/// Milliseconds since 1970, of the clock of a database, as a moment.
+pub fn moment_of_milliseconds(milliseconds: i64) -> Timestamp {
+    held(Timestamp::from_millisecond(milliseconds), milliseconds.is_negative())
+}
+
+fn held(moment: Result<Timestamp, jiff::Error>, is_negative: bool) -> Timestamp {
+    let beyond = if is_negative { Timestamp::MIN } else { LATEST };
+    moment.unwrap_or(beyond).min(LATEST)
 }
 
 #[cfg(test)]
@@ -33,8 +46,15 @@ mod tests {
             "1969-12-31T23:59:59.999Z".parse().unwrap(),
         );
         // The 31st of December 9999, and the year 10000.
-        check(at(253_402_214_400), Timestamp::MAX);
-        check(at(253_402_300_800), Timestamp::MAX);
+        check(at(253_402_214_400), LATEST);
+        check(at(253_402_300_800), LATEST);
+        check(UNIX_EPOCH.checked_add(Duration::from_millis(253_402_207_200_999)), LATEST);
         check(UNIX_EPOCH.checked_sub(Duration::from_secs(400_000_000_000)), Timestamp::MIN);
+        assert_eq!(moment_of_milliseconds(1), Timestamp::from_millisecond(1).unwrap());
+        assert_eq!(moment_of_milliseconds(i64::MAX), LATEST);
+        assert_eq!(moment_of_milliseconds(i64::MIN), Timestamp::MIN);
+        for moment in [LATEST, Timestamp::MIN] {
+            assert_eq!(Timestamp::from_millisecond(moment.as_millisecond()).unwrap(), moment);
+        }
     }
 }

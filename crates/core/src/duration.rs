@@ -2,16 +2,11 @@
 
 use jiff::SignedDuration;
 
-use crate::address::without_passwords;
-
 /// A duration such as `250ms`, `90s`, `15m`, `12h`, `7d` or `2w`.
 pub fn duration(text: &str) -> Result<SignedDuration, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-    let expected = || {
-        let shown = without_passwords(text);
-        format!("{shown:?} is no duration; write 90s, 15m, 12h, 7d or 2w")
-    };
+    let expected = || format!("{text:?} is no duration; write 90s, 15m, 12h, 7d or 2w");
     let number: i64 = digits.trim().parse().map_err(|_| expected())?;
     if number < 0 {
         return Err(expected());

@@ -17,6 +17,7 @@ pub mod compare;
 pub mod config;
 pub mod contradiction;
 pub mod cross_modal;
+pub mod defect;
 pub mod duration;
 pub mod erasure;
 pub mod fault;

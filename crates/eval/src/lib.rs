@@ -5,6 +5,8 @@
 //!
 //! Deliberately absent: decisions (they are core's), printing, arguments, async.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
+
 pub mod alert;
 pub mod autopilot;
 pub mod benchmark;

@@ -50,6 +50,8 @@ pub trait Index: Send + Sync {
 }
 
 /// Changes an index. What is not committed when it is dropped is lost, and nothing else.
+///
+/// After an error it is of no more use: another one goes on from the last commit.
 pub trait Writer: Send {
     /// The corpus as of the last commit, read under the writer's lock.
     fn corpus(&self) -> Corpus;

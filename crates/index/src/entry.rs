@@ -6,7 +6,7 @@ use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::link::Link;
-use gbrain_core::page::{PageKind, StoredPage, Visibility};
+use gbrain_core::page::{PageKind, StoredPage, Visibility, cut_alias, cut_title};
 use gbrain_core::request::{Filter, Trust};
 use gbrain_core::text::name_key;
 use gbrain_core::unique::unique_by;
@@ -101,11 +101,11 @@ impl PageEntry {
             id: stored.id,
             version: stored.version,
             key: page.key.clone(),
-            title: page.title.clone(),
+            title: cut_title(&page.title).into_owned(),
             page_type: page.page_type.clone(),
             kind: page.kind,
             tags: page.tags.clone(),
-            aliases: page.aliases.clone(),
+            aliases: page.aliases.iter().map(|alias| cut_alias(alias).into_owned()).collect(),
             effective_date: page.effective_date,
             visibility: page.visibility,
             content_hash: page.content_hash,

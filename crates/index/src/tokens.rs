@@ -1,5 +1,6 @@
 //! What of a chunk is indexed.
 
+use gbrain_core::page::cut_title;
 use gbrain_core::text::{Said, Token, TokenKind, analyse_forms};
 
 use crate::bm25::Form;
@@ -31,9 +32,11 @@ pub(crate) fn chunk_forms(
     text: &str,
     each: &mut impl FnMut(Said<'_>),
 ) {
+    // A title from before it had a limit would be most of every chunk.
+    let title = cut_title(title);
     let repeats = if ordinal == 0 { TITLE_IN_FIRST } else { TITLE_IN_OTHERS };
     for _ in 0..repeats {
-        analyse_forms(title, each);
+        analyse_forms(&title, each);
     }
     analyse_forms(section, each);
     analyse_forms(text, each);

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::money::Usd;
 use gbrain_net::{Call, Client, Lane, Retry, Secret, pause};
@@ -101,7 +102,7 @@ impl Asker {
     ) -> Self {
         let outside = Outside {
             environment,
-            clock: Timestamp::now,
+            clock: || moment(SystemTime::now()),
             random: fastrand::f64,
             cancel: Arc::new(AtomicBool::new(false)),
         };

@@ -4,7 +4,9 @@
 //! the same numbers and costs nothing, and a query that was asked before is not sent again.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_embed::{Cause, EmbedError, Embedder, Passage, Urgency};
@@ -55,8 +57,18 @@ impl RemoteEmbedder {
     ) -> Self {
         let id = format!("{model}/{dims}");
         let centre = vec![0.0; dims];
-        let (remembers, clock) = (true, Timestamp::now);
-        Self { asker, quick, store, workspace, model, id, dims, centre, remembers, clock }
+        Self {
+            asker,
+            quick,
+            store,
+            workspace,
+            model,
+            id,
+            dims,
+            centre,
+            remembers: true,
+            clock: || moment(SystemTime::now()),
+        }
     }
 
     /// The same model, asked anew for every text: for what measures it, not for what uses it.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use gbrain_brain::atomic::{AtomicFile, remove_stale};
+use gbrain_brain::atomic::{AtomicFile, TemporaryKind, TemporaryNames, remove_stale};
 use jiff::Timestamp;
 
 use crate::library::is_id;
@@ -23,8 +23,13 @@ pub struct New {
     pub is_markdown: bool,
 }
 
-/// How the name of a prompt begins that is not whole yet.
-const UNFINISHED: &str = ".new-";
+/// The names of prompts that are not whole yet.
+const UNFINISHED: TemporaryNames<'_> = TemporaryNames {
+    kind: TemporaryKind::Directory,
+    prefix: ".gbrain-new-",
+    random: 6,
+    suffix: "",
+};
 
 /// Makes a prompt: a draft, whole or not at all.
 pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, PromptError> {
@@ -37,9 +42,8 @@ pub fn new(library: &Library, new: &New, now: Timestamp) -> Result<Prompt, Promp
     }
     let prompts = library.prompts();
     std::fs::create_dir_all(&prompts).map_err(PromptError::io(&prompts))?;
-    remove_stale(&prompts, UNFINISHED, "");
-    let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&prompts);
-    let made = made.map_err(PromptError::io(&prompts))?;
+    remove_stale(&prompts, &UNFINISHED);
+    let made = UNFINISHED.builder().tempdir_in(&prompts).map_err(PromptError::io(&prompts))?;
     // Tells others that it is in use.
     let lock = File::open(made.path()).map_err(PromptError::io(&prompts))?;
     let _ = lock.try_lock();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use gbrain_brain::capture::{Became, CaptureOptions, DRAIN, Door, Drained, Watch};
 use gbrain_brain::{Assistants, Brain, BrainError, IndexKind, WorkspaceOptions};
 use gbrain_core::baseline::BaselineKey;
+use gbrain_core::fault::chain;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::job::JobState;
@@ -98,8 +99,8 @@ struct Entry {
 #[derive(Default)]
 struct Place {
     door: OnceLock<Arc<Door>>,
-    /// Held by whoever opens it.
-    opening: Mutex<()>,
+    /// Held by whoever opens it: why the index could not be opened the last time.
+    opening: Mutex<Option<String>>,
 }
 
 impl Entry {
@@ -213,11 +214,20 @@ impl House {
     pub fn door(&self, ws: &WorkspaceId) -> Result<Arc<Door>, BrainError> {
         // Opening takes its time: only those who want the same workspace wait for it.
         let place = self.place(ws);
-        let _opening = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut problem = place.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(door) = place.door.get() {
             log_notice(door.brain());
             return Ok(door.clone());
         }
+        let opened = self.open(ws);
+        let is_of_index =
+            |error: &&BrainError| matches!(error, BrainError::Index(_) | BrainError::Io { .. });
+        *problem = opened.as_ref().err().filter(is_of_index).map(|error| chain(error));
+        let door = opened?;
+        Ok(place.door.get_or_init(|| door).clone())
+    }
+
+    fn open(&self, ws: &WorkspaceId) -> Result<Arc<Door>, BrainError> {
         let options = WorkspaceOptions {
             index: IndexKind::Disk,
             index_dir: self.options.index_dir.clone(),
@@ -226,8 +236,7 @@ impl House {
         };
         let brain = Brain::with_store(self.store.clone(), options)?;
         log_notice(&brain);
-        let door = Arc::new(Door::new(Arc::new(brain), self.options.capture.clone()));
-        Ok(place.door.get_or_init(|| door).clone())
+        Ok(Arc::new(Door::new(Arc::new(brain), self.options.capture.clone())))
     }
 
     fn place(&self, ws: &WorkspaceId) -> Arc<Place> {
@@ -239,17 +248,33 @@ impl House {
         entry.place.clone()
     }
 
-    /// Whether the index of a workspace that is open can't be read, made again or brought up to the store. What is wrong
-    /// is logged.
+    /// Whether the index of a workspace that was asked for can't be opened, read, made again or brought up to the store.
+    /// What is wrong is logged.
     pub(crate) fn has_index_problem(&self) -> bool {
-        let doors = self.open_doors();
-        let problems = doors.iter().filter_map(|door| {
-            let brain = door.brain();
-            let problem = brain.index_problem()?;
-            tracing::warn!(workspace = %brain.workspace(), %problem, "not ready: its index");
-            Some(())
+        let entries = self.doors();
+        let places: Vec<_> =
+            entries.iter().map(|(ws, entry)| (ws.clone(), entry.place.clone())).collect();
+        drop(entries);
+        let problems = places.iter().filter_map(|(workspace, place)| {
+            let problem = match place.door.get() {
+                Some(door) => door.brain().index_problem(),
+                None => self.opening_problem(workspace, place),
+            };
+            problem.inspect(|problem| {
+                tracing::warn!(%workspace, %problem, "not ready: its index");
+            })
         });
         problems.count() > 0
+    }
+
+    /// Tries again to open a door whose index could not be opened, and says what still keeps it closed.
+    fn opening_problem(&self, ws: &WorkspaceId, place: &Place) -> Option<String> {
+        let problem = || place.opening.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        problem()?;
+        match self.door(ws) {
+            Ok(_) => None,
+            Err(_) => problem(),
+        }
     }
 
     /// Closes doors that nobody used for a while and nobody is inside of, and stores their captures.

@@ -8,10 +8,13 @@
 //! Deliberately absent: TLS (a proxy in front does that), pages for browsers, and any way to read a
 //! file of this machine.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "the clock of a test is right"))]
+
 mod access;
 mod alerts;
 mod audit;
 mod autopilot;
+mod files;
 mod house;
 mod http;
 mod jobs;

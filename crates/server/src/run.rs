@@ -14,8 +14,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::audit::Audit;
 use crate::autopilot::{Autopilot, Pilot};
+use crate::files;
 use crate::house::House;
-use crate::http::{self, Connections, Parts};
+use crate::http::{self, BodyMemory, Connections, Parts};
 use crate::jobs::{Worker, WorkerOptions};
 use crate::lanes::{LaneSizes, Lanes};
 use crate::threads::wait_for;
@@ -56,6 +57,7 @@ pub struct Serving {
 /// told the address when requests are accepted.
 pub fn serve(serving: Serving, on_listening: impl FnOnce(SocketAddr)) -> Result<Drained, Fault> {
     let Serving { listen, parts, sizes, connections, workers, worker, autopilot } = serving;
+    let connections = files::fitting(connections);
     let (runtime, messages) = (runtime(&sizes)?, self::runtime(&sizes)?);
     let house = parts.house.clone();
     house.recall_runs();
@@ -155,6 +157,7 @@ pub fn serve_stdio(stdio: Stdio) -> Result<Drained, Fault> {
         audit,
         patience: STDIO_PATIENCE,
         max_message,
+        memory: BodyMemory::new(),
     };
     let served = runtime.block_on(async {
         let stop = stop_signal()?;

@@ -17,6 +17,9 @@ pub enum StoreError {
     /// Another process held what this one needed for too long.
     #[error("the database is busy: another process held it for too long; try again")]
     Busy,
+    /// A file that this process may only read changed while it was read.
+    #[error("another user wrote to the database while it was read; try again")]
+    Changed,
     /// The PostgreSQL server takes no more connections.
     #[error(
         "the PostgreSQL server takes no more connections ({detail}); close other clients, raise its max_connections or \
@@ -216,6 +219,7 @@ impl StoreError {
     pub fn failure_reason(&self) -> FailureReason {
         match self {
             Self::Busy
+            | Self::Changed
             | Self::ConnectionLimit { .. }
             | Self::PoolExhausted
             | Self::Files { .. }
@@ -258,9 +262,10 @@ impl StoreError {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
-            StoreError::Busy | StoreError::ConnectionLimit { .. } | StoreError::PoolExhausted => {
-                "busy"
-            }
+            StoreError::Busy
+            | StoreError::Changed
+            | StoreError::ConnectionLimit { .. }
+            | StoreError::PoolExhausted => "busy",
             StoreError::NotInitialised => "not_initialised",
             StoreError::UnknownWorkspace(_) => "unknown_workspace",
             StoreError::UnknownSource(_) => "unknown_source",

@@ -35,6 +35,8 @@ pub(crate) struct Current {
     pub origin: Option<String>,
     /// Who may see its last text, deleted or not.
     pub visibility: Visibility,
+    /// Whether its stored text has not its hash any more.
+    pub is_damaged: bool,
 }
 
 /// What a change of the feed is.
@@ -86,6 +88,9 @@ pub(crate) struct WritePlan<'a> {
     pub changes: Vec<Change>,
     /// Unchanged pages that came from another file than before.
     pub moved: Vec<(PageId, Option<&'a str>)>,
+    /// Pages whose stored text is damaged. Their versions get the text back, and each gets a version more, so that the
+    /// index and whoever else follows the feed read it again.
+    pub repaired: Vec<(PageId, &'a Page)>,
 }
 
 /// What a list of deletions comes to.
@@ -98,6 +103,10 @@ pub(crate) struct DeletePlan {
 }
 
 impl Current {
+    pub(crate) fn at(&self) -> PageVersion {
+        PageVersion { id: self.id, version: self.version }
+    }
+
     /// Whether a caller may know that it is there.
     pub(crate) fn is_known_to(&self, caller: Caller) -> bool {
         caller == Caller::Trusted || self.visibility == Visibility::World
@@ -142,6 +151,7 @@ pub(crate) fn plan_writes<'a>(
         versions: Vec::new(),
         changes: Vec::new(),
         moved: Vec::new(),
+        repaired: Vec::new(),
     };
     for write in writes {
         let before = known.get(&write.page.key);
@@ -156,13 +166,17 @@ fn plan_write<'a>(
     before: Option<&Current>,
     write: &PageWrite<'a>,
 ) -> Current {
-    match before {
-        Some(current) if says_the_same(current, write.page) => leave_alone(plan, current, write),
-        _ => add_version(plan, before, write, VersionOp::Write, DERIVE_VERSION),
+    let same = before.filter(|current| says_the_same(current, write.page));
+    match same {
+        Some(current) if !current.is_damaged => return leave_alone(plan, current, write),
+        Some(current) => plan.repaired.push((current.id, write.page)),
+        None => {}
     }
+    add_version(plan, before, write, VersionOp::Write, DERIVE_VERSION)
 }
 
-fn says_the_same(current: &Current, page: &Page) -> bool {
+/// Whether a write repeats what is there, as far as the page's own row tells.
+pub(crate) fn says_the_same(current: &Current, page: &Page) -> bool {
     !current.deleted
         && current.content_hash == page.content_hash
         && current.derive_version == DERIVE_VERSION
@@ -217,6 +231,7 @@ fn add_version<'a>(
         chunks,
         origin: origin.map(str::to_owned),
         visibility: page.visibility,
+        is_damaged: false,
     }
 }
 
@@ -233,6 +248,7 @@ pub(crate) fn plan_restore<'a>(
         versions: Vec::new(),
         changes: Vec::new(),
         moved: Vec::new(),
+        repaired: Vec::new(),
     };
     let write = PageWrite { page: &last.page, origin: current.origin.as_deref() };
     add_version(&mut plan, Some(current), &write, VersionOp::Restore, derive_version);

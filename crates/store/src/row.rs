@@ -7,7 +7,9 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
-use gbrain_core::page::{DateOrigin, Page, PageKind, StoredPage, Take, Visibility};
+use gbrain_core::page::{
+    DateOrigin, Page, PageKind, StoredPage, Take, Visibility, cut_tags, cut_title, cut_type,
+};
 use gbrain_core::request::{Detail, Operation};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -68,6 +70,7 @@ pub(crate) fn current(row: &dyn Columns) -> Result<Current> {
         chunks: small(row, 7)?,
         origin: row.opt_text(8)?,
         visibility: name(row, 9, Visibility::from_name)?,
+        is_damaged: false,
     })
 }
 
@@ -77,8 +80,8 @@ pub(crate) fn version(row: &dyn Columns) -> Result<Option<(StoredPage, u32)>> {
     let page = Page {
         key: key(row, 3)?,
         kind: name(row, 5, PageKind::from_name)?,
-        page_type: row.text(6)?,
-        title: row.text(7)?,
+        page_type: page_type(row, 6)?,
+        title: title(row, 7)?,
         tags: tags(&row.text(8)?)?,
         aliases: Vec::new(),
         effective_date: date(row, 10)?,
@@ -146,8 +149,8 @@ pub(crate) fn info(row: &dyn Columns) -> Result<PageInfo> {
         version: small(row, 3)?,
         generation: Generation(row.int(4)?),
         kind: name(row, 5, PageKind::from_name)?,
-        title: row.text(6)?,
-        page_type: row.text(7)?,
+        title: title(row, 6)?,
+        page_type: page_type(row, 7)?,
         tags: tags(&row.text(8)?)?,
         effective_date: date(row, 9)?,
         visibility: name(row, 10, Visibility::from_name)?,
@@ -179,7 +182,7 @@ pub(crate) fn version_info(row: &dyn Columns) -> Result<VersionInfo> {
         version: small(row, 0)?,
         generation: Generation(row.int(1)?),
         op: name(row, 2, VersionOp::from_name)?,
-        title: row.text(3)?,
+        title: title(row, 3)?,
         visibility: name(row, 4, Visibility::from_name)?,
         content_hash: hash(row, 5)?,
         bytes: natural(row, 6)?,
@@ -354,8 +357,10 @@ fn narrow(number: i64) -> Result<u32> {
 
 /// A moment, in milliseconds since 1970.
 pub(crate) fn timestamp(milliseconds: i64) -> Result<Timestamp> {
-    Timestamp::from_millisecond(milliseconds)
-        .map_err(|_| StoreError::corrupt("a time is out of range"))
+    let (seconds, rest) = (milliseconds.div_euclid(1000), milliseconds.rem_euclid(1000));
+    // Not from the number of milliseconds: jiff does not take that of the last moment it can hold.
+    let nanoseconds = i32::try_from(rest * 1_000_000).unwrap_or(0);
+    Timestamp::new(seconds, nanoseconds).map_err(|_| StoreError::corrupt("a time is out of range"))
 }
 
 pub(crate) fn opt_timestamp(row: &dyn Columns, at: usize) -> Result<Option<Timestamp>> {
@@ -367,6 +372,42 @@ fn date(row: &dyn Columns, at: usize) -> Result<Option<Date>> {
     text.parse().map(Some).map_err(|_| StoreError::corrupt("a date is not a date"))
 }
 
+/// A title, cut if it was stored before titles had a limit.
+fn title(row: &dyn Columns, at: usize) -> Result<String> {
+    Ok(cut_title(&row.text(at)?).into_owned())
+}
+
+/// A type, cut likewise.
+fn page_type(row: &dyn Columns, at: usize) -> Result<String> {
+    Ok(cut_type(&row.text(at)?).into_owned())
+}
+
+/// Tags, cut likewise.
 fn tags(json: &str) -> Result<Vec<String>> {
-    serde_json::from_str(json).map_err(|_| StoreError::corrupt("tags are not a list of names"))
+    let tags = serde_json::from_str(json);
+    tags.map(cut_tags).map_err(|_| StoreError::corrupt("tags are not a list of names"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_moment_is_read_back_to_the_millisecond() {
+        for text in [
+            "1969-12-31T23:59:59.999Z",
+            "1970-01-01T00:00:00Z",
+            "2026-05-01T12:00:00.123Z",
+            "9999-12-30T22:00:00.999Z",
+            "-009999-01-02T01:59:59Z",
+        ] {
+            let moment: Timestamp = text.parse().unwrap();
+            assert_eq!(timestamp(moment.as_millisecond()).unwrap(), moment);
+        }
+        for last in [Timestamp::MAX, Timestamp::MIN] {
+            assert_eq!(timestamp(last.as_millisecond()).unwrap().as_second(), last.as_second());
+        }
+        assert!(timestamp(Timestamp::MAX.as_millisecond() + 1).is_err());
+        assert!(timestamp(i64::MIN).is_err());
+    }
 }

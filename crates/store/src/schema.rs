@@ -383,6 +383,22 @@ pub(crate) const VERSION_ROWS: Lookup = Lookup {
 pub(crate) const TEXTS: Lookup =
     Lookup { columns: "t.content", from: "page_versions t", keys: OF_VERSION, order: "" };
 
+/// The bytes of texts, which may be none of UTF-8 any more.
+pub(crate) const TEXT_BYTES: Lookup = Lookup {
+    columns: "CAST(t.content AS BLOB)",
+    from: "page_versions t",
+    keys: OF_VERSION,
+    order: "",
+};
+
+/// The SHA-256 of texts. PostgreSQL only.
+pub(crate) const TEXT_HASHES: Lookup = Lookup {
+    columns: "sha256(convert_to(t.content, 'UTF8'))",
+    from: "page_versions t",
+    keys: OF_VERSION,
+    order: "",
+};
+
 pub(crate) const CHUNK_ROWS: Lookup = Lookup {
     columns: "t.ordinal, t.part, t.section, t.start_char, t.end_char, t.hash",
     from: "chunks t",

@@ -94,6 +94,9 @@ pub trait Store: Playbook + Send + Sync {
     /// Writes pages, all or none; outcomes in the order of `writes`. Pages whose live version has
     /// the same text, kind and derivation are left alone, and if that is all of them no write
     /// transaction is opened. A page may come twice: the later one wins.
+    ///
+    /// A text that has the same hash and is damaged in the store is not left alone: its version gets the text back, and
+    /// the page gets a version more, so that the feed and the index follow.
     fn write_pages(
         &self,
         ws: &WorkspaceId,
@@ -197,9 +200,9 @@ pub trait Store: Playbook + Send + Sync {
     /// The bare text of versions, in the order asked for; for snippets.
     fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>>;
 
-    /// Puts the text of a version back as it was written, over bytes that the disk damaged; whether there is such a
-    /// version with a text of this length. Nothing else changes: the caller knows the text by its hash.
-    fn repair_text(&self, ws: &WorkspaceId, at: PageVersion, text: &str) -> Result<bool>;
+    /// The SHA-256 of the stored text of versions, in the order asked for; none where there is no text or it can't be
+    /// read. It is computed from the text as it is now. PostgreSQL computes it where the text is.
+    fn text_hashes(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<Hash>>>;
 
     /// All versions of a page, oldest first; empty for an unknown page.
     fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>>;

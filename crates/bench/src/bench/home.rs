@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use gbrain_brain::import::{ImportOptions, ImportSummary, import};
+use gbrain_brain::import::{ImportOptions, ImportSummary, StoredTexts, import};
 use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind};
 use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
@@ -55,6 +55,7 @@ impl Home {
             threads: None,
             allow_empty: false,
             halt: None,
+            stored: StoredTexts::Check,
         };
         self.brain.ensure_source(&options.source, now())?;
         Ok(import(&self.brain, paths, &options, now(), &|_| ())?)

@@ -19,6 +19,7 @@ use gbrain_bench::campaign::replay::options;
 use gbrain_bench::campaign::served::Served;
 use gbrain_brain::Brain;
 use gbrain_brain::capture::Door;
+use gbrain_core::defect::reports_panic;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, Request, Trust};
 use gbrain_core::stats::{Resampling, paired_bootstrap};
@@ -195,7 +196,7 @@ impl<'a> Bench<'a> {
 fn end(server: Served) -> Result<()> {
     let output = server.stop()?;
     ensure!(output.code == Some(0), "the server ended with {:?}", output.code);
-    ensure!(!output.stderr.contains("panicked"), "the server panicked");
+    ensure!(!reports_panic(&output.stderr), "the server panicked");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use gbrain_core::defect::reports_panic;
 use gbrain_store::{Location, OpenMode, Store};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -323,8 +324,8 @@ impl Drop for Running {
 impl Output {
     /// What is wrong with a process that should have done its work whole.
     pub fn complaint(&self) -> Option<String> {
-        let said = |word: &str| self.stderr.contains(word);
-        if self.code == Some(0) && !said("error:") && !said("panicked") {
+        let is_quiet = !self.stderr.contains("error:") && !reports_panic(&self.stderr);
+        if self.code == Some(0) && is_quiet {
             return None;
         }
         let code = self.code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use anyhow::Result;
+use gbrain_core::defect::reports_panic;
 
 use super::process::Output;
 
@@ -33,7 +34,7 @@ impl Violations {
 
     /// Adds what somebody would have to look at in the log of a process, however it ended.
     pub fn calm(&self, what: &str, log: &str) {
-        let is_alarm = |line: &&str| line.contains(" ERROR ") || line.contains("panicked");
+        let is_alarm = |line: &&str| line.contains(" ERROR ") || reports_panic(line);
         log.lines().filter(is_alarm).for_each(|line| self.add(format!("{what} said: {line}")));
     }
 

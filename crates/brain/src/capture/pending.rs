@@ -10,17 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use gbrain_core::capture::{CaptureFailure, FailureReason};
+use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::private;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::atomic::remove_stale;
+use crate::atomic::{TemporaryKind, TemporaryNames, remove_stale};
 
 const PREFIX: &str = "capture-pending-";
 /// A file that has no lock yet.
 const UNLOCKED: &str = "new-";
+/// How long the name of a process is: that of an event.
+const NAME: usize = 16;
 /// Every count is written over the one before, so all have one length.
 const LINE: usize = 256;
 /// More than a queue holds; a damaged file must not make failures without end.
@@ -100,7 +102,8 @@ fn create_locked(dir: &Path, name: &str) -> std::io::Result<(File, PathBuf)> {
 /// files go.
 pub(super) fn collect_lost(dir: &Path, keep: impl Fn(&WorkspaceId, &[CaptureFailure]) -> bool) {
     // A process that was killed before it locked its file had nothing pending.
-    remove_stale(dir, &format!("{UNLOCKED}{PREFIX}"), "");
+    let (prefix, kind) = (format!("{UNLOCKED}{PREFIX}"), TemporaryKind::File);
+    remove_stale(dir, &TemporaryNames { kind, prefix: &prefix, random: NAME, suffix: "" });
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -127,7 +130,7 @@ fn lost(path: &Path, file: &File, name: &str) -> Option<(WorkspaceId, Vec<Captur
     let workspace = WorkspaceId::new(value["workspace"].as_str()?).ok()?;
     let reason = FailureReason::from_name(value["reason"].as_str()?)?;
     let at = file.metadata().ok()?.modified().ok()?;
-    let at = Timestamp::try_from(at).ok()?;
+    let at = moment(at);
     let failures = (0..value["pending"].as_u64()?.min(MOST)).map(|n| CaptureFailure {
         event_id: Hash::of(format!("{name} {n}").as_bytes()).short(),
         at,
@@ -201,6 +204,20 @@ mod tests {
         collect_lost(dir.path(), |_, _| false);
         assert_eq!(files(dir.path()), 1);
         assert_eq!(collected(dir.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_never_locked_goes_and_what_is_named_alike_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = Hash::of(b"a process").short();
+        for rest in [name.as_str(), "notes.txt"] {
+            let path = dir.path().join(format!("{UNLOCKED}{PREFIX}{rest}"));
+            let file = File::create(path).unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+        assert_eq!(collected(dir.path()), []);
+        assert!(dir.path().join(format!("{UNLOCKED}{PREFIX}notes.txt")).exists());
+        assert_eq!(files(dir.path()), 1);
     }
 
     #[test]

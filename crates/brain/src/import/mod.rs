@@ -10,7 +10,7 @@
 mod collect;
 mod destination;
 mod read;
-mod repair;
+mod recheck;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -34,6 +34,9 @@ pub use watch::watch;
 const BATCH_FILES: usize = 512;
 const BATCH_BYTES: u64 = 16 << 20;
 
+/// What the owner is told of a file that had not changed and was written.
+const DAMAGED: &str = "its stored text was damaged and was written again from the file; `gbrain doctor --deep` looks for more damage";
+
 /// What to import, and how.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
@@ -45,6 +48,18 @@ pub struct ImportOptions {
     pub allow_empty: bool,
     /// Asked between batches, and while indexing: whether to stop here. What is written stays.
     pub halt: Option<Halt>,
+    /// Whether the store must still have the texts of files that it knows.
+    pub stored: StoredTexts,
+}
+
+/// What is done about the stored text of a file that has not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StoredTexts {
+    /// The store hashes it, and a damaged one is written again.
+    #[default]
+    Check,
+    /// Nothing: it was checked a moment ago.
+    Trust,
 }
 
 /// Says whether an import must stop.
@@ -190,8 +205,9 @@ impl Run<'_> {
             scope.spawn(move || {
                 let sender = sender;
                 for batch in batches {
+                    let ImportOptions { source, stored, .. } = self.options;
                     let outcomes =
-                        pool.install(|| read::read_all(batch, &self.options.source, self.digests));
+                        pool.install(|| read::read_all(batch, source, self.digests, *stored));
                     if sender.send(outcomes).is_err() {
                         return;
                     }
@@ -199,8 +215,10 @@ impl Run<'_> {
             });
             for (batch, mut outcomes) in batches.iter().zip(receiver) {
                 self.options.refuse_if_halted()?;
-                let digest_of = |job: &FileJob| self.digests.get(job.slug.as_str()).cloned();
-                repair::repair(self.brain, &self.options.source, batch, &mut outcomes, &digest_of)?;
+                let ImportOptions { source, stored, .. } = self.options;
+                if *stored == StoredTexts::Check {
+                    recheck::recheck(self.brain, source, batch, &mut outcomes, self.digests)?;
+                }
                 self.write(batch, &outcomes, reached)?;
                 done += batch.len();
                 (self.progress)(ImportProgress::Done(done));
@@ -317,11 +335,12 @@ impl ImportSummary {
         match kind {
             WriteKind::Added | WriteKind::Restored => self.added += 1,
             WriteKind::Changed => self.changed += 1,
-            WriteKind::Unchanged => self.unchanged += 1,
+            // Its author was warned when it was written.
+            WriteKind::Unchanged => return self.unchanged += 1,
         }
-        for warning in &parsed.page.warnings {
-            self.warnings
-                .push(ImportFailure { path: parsed.path.clone(), reason: warning.clone() });
+        let damaged = parsed.is_known.then(|| DAMAGED.to_owned());
+        for reason in damaged.into_iter().chain(parsed.page.warnings.iter().cloned()) {
+            self.warnings.push(ImportFailure { path: parsed.path.clone(), reason });
         }
     }
 }
@@ -334,10 +353,6 @@ impl Reached {
         for outcome in outcomes {
             match outcome {
                 Outcome::Unchanged => next.summary.unchanged += 1,
-                Outcome::Repaired(told) => {
-                    next.summary.changed += 1;
-                    next.summary.warnings.push(told.clone());
-                }
                 Outcome::Failed(failure) => next.summary.failed.push(failure.clone()),
                 Outcome::Parsed(page) => {
                     written.next().into_iter().for_each(|of| next.summary.count(page, of.kind));

@@ -123,8 +123,7 @@ impl Pool {
         let next = self.candidates.len();
         let place = *self.places.entry(entry.id).or_insert(next);
         if place == next {
-            let (key, title) = (entry.key.clone(), entry.title.clone());
-            let candidate = Candidate::new(entry.id, key, title, entry.kind);
+            let candidate = Candidate::new(entry.id, entry.key.clone(), &entry.title, entry.kind);
             let effective_date = entry.effective_date;
             let has_words = self.has_words;
             self.candidates.push(Candidate { effective_date, has_words, ..candidate });

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use gbrain_brain::import::{ImportOptions, ImportSummary, import};
+use gbrain_brain::import::{ImportOptions, ImportSummary, StoredTexts, import};
 use gbrain_brain::{Brain, IndexKind, built_in_models};
 use gbrain_core::page::{MAX_ALIASES, MAX_LINKS};
 
@@ -11,7 +11,13 @@ use super::{NOW, empty_brain};
 
 fn options() -> ImportOptions {
     let source = gbrain_core::id::SourceId::default();
-    ImportOptions { source, threads: None, allow_empty: false, halt: None }
+    ImportOptions {
+        source,
+        threads: None,
+        allow_empty: false,
+        halt: None,
+        stored: StoredTexts::Check,
+    }
 }
 
 fn import_of(brain: &Brain, paths: &[&Path]) -> ImportSummary {

@@ -194,8 +194,10 @@ pub(crate) fn run(args: &DemoArgs, terminal: &Terminal) -> Result<Exit, CliError
     write_corpus(&corpus)?;
     let home = dir.join("home");
     write_config(&home)?;
-    terminal.line(format!("A fictional brain of {} files, in {}\n", CORPUS.len(), dir.display()));
-    terminal.line(format!("{}\n", bold(&format!("$ export GBRAIN_HOME={}", home.display()))));
+    terminal.line(format!("A fictional brain of {} files, in {}", CORPUS.len(), dir.display()));
+    terminal.line("");
+    terminal.line(bold(&format!("$ export GBRAIN_HOME={}", home.display())));
+    terminal.line("");
     for (at, Step { title, words, exit }) in STEPS.iter().enumerate() {
         let words: Vec<String> = words.iter().map(|word| resolve(word, &dir)).collect();
         terminal.line(dim(&format!("# {}. {title}", at + 1)));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use gbrain_brain::import::{
-    ImportFailure, ImportOptions, ImportProgress, ImportSummary, import, watch,
+    ImportFailure, ImportOptions, ImportProgress, ImportSummary, StoredTexts, import, watch,
 };
 use gbrain_brain::{Brain, wire};
 use gbrain_core::clock::moment;
@@ -55,8 +55,13 @@ pub(crate) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
     let brain = context.brain_to_fill()?;
     let source = SourceId::new(&args.source)?;
     brain.ensure_source(&source, context.now)?;
-    let options =
-        ImportOptions { source, threads: args.threads, allow_empty: args.allow_empty, halt: None };
+    let options = ImportOptions {
+        source,
+        threads: args.threads,
+        allow_empty: args.allow_empty,
+        halt: None,
+        stored: StoredTexts::Check,
+    };
     let summary = import_once(context.terminal, &brain, args, &options)?;
     report(context.terminal, &summary);
     if args.watch {
@@ -131,6 +136,8 @@ fn keep_watching(
     ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
         .map_err(|error| CliError::usage(format!("interrupts can't be handled: {error}")))?;
     let ready = || terminal.remark("watching; interrupt to stop");
+    // The import before has checked what is stored, and a change of one file is no reason to check everything again.
+    let options = &ImportOptions { stored: StoredTexts::Trust, ..options.clone() };
     watch(&args.paths, &stop, ready, || {
         match import_once(terminal, brain, args, options) {
             Ok(summary) if summary.is_empty() => {}

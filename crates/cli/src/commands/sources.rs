@@ -10,6 +10,9 @@ use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::terminal::table;
 
+/// The longest name of a source, in characters.
+const MAX_NAME: usize = 200;
+
 /// Arguments of `sources`.
 #[derive(Debug, Args)]
 #[command(
@@ -60,6 +63,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, Cli
                 store.set_source_trust(workspace, &id, trust, context.now)?;
             } else {
                 let name = name.as_deref().unwrap_or(id.as_str());
+                refuse_long(name)?;
                 store.add_source(workspace, &id, name, trust, context.now)?;
             }
             say(context, &id, if known { Change::Changed } else { Change::Added });
@@ -73,6 +77,16 @@ pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, Cli
         }
     }
     Ok(Exit::Pass)
+}
+
+/// Every list of sources repeats the name. The API has the same limit.
+fn refuse_long(name: &str) -> Result<(), CliError> {
+    match name.chars().count() {
+        length if length > MAX_NAME => Err(CliError::usage(format!(
+            "the name of a source has {length} characters, at most {MAX_NAME}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn say(context: &Context<'_>, id: &SourceId, outcome: Change) {

@@ -45,7 +45,8 @@ pub(crate) fn run(context: &Context<'_>, _: &StatsArgs) -> Result<Exit, CliError
     ));
     let is_odd = if vectors.is_settled() { "" } else { "; see `gbrain reembed --status`" };
     let held = vectors.held.as_deref().unwrap_or("no model");
-    terminal.line(format!("vectors of {held}{is_odd}\n"));
+    terminal.line(format!("vectors of {held}{is_odd}"));
+    terminal.line("");
     terminal.out(table(
         &["source", "pages", "deleted", "chunks", "bytes"],
         stats.sources.iter().map(|source| {

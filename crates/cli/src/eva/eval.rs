@@ -1,9 +1,11 @@
 //! `eva eval`: a prompt against its cases.
 
+use std::time::SystemTime;
+
 use clap::Args;
+use gbrain_core::clock::moment;
 use gbrain_core::format::prompts::{CaseBody, EvalBody, PROMPTS_VERSION};
 use gbrain_prompts::{Choice, Command, EvalReport, Prompt, evaluate};
-use jiff::Timestamp;
 
 use super::{Context, variable};
 use crate::error::{CliError, Exit};
@@ -45,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<Exit, CliErr
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let report = evaluate(&library, &prompt, &choice, &Timestamp::now, &progress)?;
+    let report = evaluate(&library, &prompt, &choice, &|| moment(SystemTime::now()), &progress)?;
     bar.finish_and_clear();
     tell(context, &prompt, &report);
     Ok(if report.row.all_passed() { Exit::Pass } else { Exit::Fail })

@@ -8,7 +8,7 @@ use gbrain_prompts::{follow, tail};
 
 use super::Context;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{field, table};
 
 /// How often a log is looked at while it is followed.
 const EVERY: Duration = Duration::from_millis(200);
@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Exit, CliErro
 fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
     let text = match row(line) {
         Some(_) if context.terminal.is_json() => line.to_owned(),
-        Some((_, row)) => text(&row),
+        Some((_, row)) => field(&text(&row)),
         None if line.is_empty() => return Ok(()),
         None => {
             warn(context, 1);

@@ -9,7 +9,7 @@ use gbrain_prompts::{Moved, Prompt, promote};
 use super::show::{next, not_counted, rests_on};
 use super::{Context, warn_of_lines, who};
 use crate::error::{CliError, Exit};
-use crate::terminal::red;
+use crate::terminal::{field, red};
 
 /// Arguments of `promote`.
 #[derive(Debug, Args)]
@@ -69,8 +69,9 @@ fn tell(context: &Context<'_>, prompt: &Prompt, moved: &Moved) {
             }
         }
         None => {
-            let line = |unmet: &Unmet| format!("  {unmet}: {}\n", unmet.remedy(&prompt.id));
-            let list: String = moved.gate.unmet.iter().map(|unmet| red(&line(unmet))).collect();
+            let line = |unmet: &Unmet| field(&format!("  {unmet}: {}", unmet.remedy(&prompt.id)));
+            let lines = moved.gate.unmet.iter().map(|unmet| red(&line(unmet)) + "\n");
+            let list: String = lines.collect();
             context.terminal.remark(format!(
                 "{} stays {}: {}",
                 prompt.id,

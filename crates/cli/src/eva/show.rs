@@ -9,7 +9,7 @@ use gbrain_prompts::Standing;
 
 use super::{Context, warn_of_lines};
 use crate::error::{CliError, Exit};
-use crate::terminal::bold;
+use crate::terminal::{bold, field};
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
@@ -86,7 +86,7 @@ fn text(body: &ShowBody<'_>) -> String {
     if let Some(stale) = &body.stale {
         say("stale", format!("{stale}: `eva demote {}` and collect new evidence", body.id));
     }
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| field(line) + "\n").collect()
 }
 
 fn input(input: &InputBody<'_>) -> String {

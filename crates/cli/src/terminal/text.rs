@@ -5,6 +5,9 @@
 //! terminal every such character is shown as `\u001b`, which is also how JSON writes it. A file or a pipe gets the
 //! exact bytes.
 //!
+//! A title, a name or a query stands on one line of ours: on a terminal its line ends and tabs are shown as `\n`, `\r`
+//! and `\t` ([`field`]), so that it can't write lines that look like ours. The text of a page keeps its lines.
+//!
 //! Our own styles are marked by a number that is random in every process, so that no text can contain one.
 
 use std::fmt::Write as _;
@@ -39,6 +42,10 @@ impl TextStyle {
 /// The letter behind the mark that ends a style, and its escape sequence.
 const RESET: (char, &str) = ('0', "\u{1b}[0m");
 
+/// The letters behind the marks round a field.
+const FIELD: char = 'f';
+const FIELD_END: char = 'e';
+
 /// What begins a mark. Without randomness there are no marks, and so no styles.
 static MARK: LazyLock<Option<String>> = LazyLock::new(|| {
     let mut bytes = [0; 16];
@@ -52,6 +59,21 @@ pub(super) fn styled(style: TextStyle, text: &str) -> String {
         Some(mark) => format!("{mark}{}{text}{mark}{}", style.code().0, RESET.0),
         None => text.to_owned(),
     }
+}
+
+/// Text that stands on one line, such as a title, for [`Destination::render`]. Styles may be round it and in it.
+pub(super) fn field(text: &str) -> String {
+    match &*MARK {
+        Some(mark) => format!("{mark}{FIELD}{text}{mark}{FIELD_END}"),
+        None => escape(text, LineEnds::Escaped),
+    }
+}
+
+/// Whether line ends and tabs of a text are layout or a part of what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEnds {
+    Kept,
+    Escaped,
 }
 
 /// What is at the other end of stdout or stderr.
@@ -72,38 +94,54 @@ impl Destination {
     }
 
     /// Text as it is written: marks become colours or nothing, and the rest is escaped on a terminal.
-    pub(super) fn render(self, text: &str) -> String {
-        let Some(mark) = &*MARK else { return self.external(text) };
+    pub(super) fn render(self, text: &str, line_ends: LineEnds) -> String {
+        let Some(mark) = &*MARK else { return self.external(text, line_ends) };
         let mut parts = text.split(mark.as_str());
-        let mut out = self.external(parts.next().unwrap_or_default());
+        let mut out = self.external(parts.next().unwrap_or_default(), line_ends);
+        let mut inside = line_ends;
         for part in parts {
             let mut chars = part.chars();
-            let letter = chars.next();
-            let sequence = TextStyle::ALL.iter().map(|style| style.code()).chain([RESET]);
-            let known = sequence.into_iter().find(|(known, _)| Some(*known) == letter);
-            if let Some((_, sequence)) = known.filter(|_| self.has_colours) {
-                out.push_str(sequence);
+            match chars.next() {
+                Some(FIELD) => inside = LineEnds::Escaped,
+                Some(FIELD_END) => inside = line_ends,
+                letter => out.push_str(self.sequence(letter)),
             }
-            out.push_str(&self.external(chars.as_str()));
+            out.push_str(&self.external(chars.as_str(), inside));
         }
         out
     }
 
-    fn external(self, text: &str) -> String {
-        if self.is_terminal { escape(text) } else { text.to_owned() }
+    /// The escape sequence of a style's letter; nothing without colours.
+    fn sequence(self, letter: Option<char>) -> &'static str {
+        let mut known = TextStyle::ALL.iter().map(|style| style.code()).chain([RESET]);
+        let found = known.find(|(known, _)| Some(*known) == letter);
+        found.filter(|_| self.has_colours).map_or("", |(_, sequence)| sequence)
+    }
+
+    fn external(self, text: &str, line_ends: LineEnds) -> String {
+        if self.is_terminal { escape(text, line_ends) } else { text.to_owned() }
+    }
+
+    /// A cell of a table, which stands on one line of a terminal.
+    pub(super) fn cell(self, text: String) -> String {
+        if self.is_terminal { escape(&text, LineEnds::Escaped) } else { text }
     }
 }
 
-/// Text whose control characters and bidirectional controls are visible. Line ends and tabs stay.
-fn escape(text: &str) -> String {
+/// Text whose control characters and bidirectional controls are visible.
+fn escape(text: &str, line_ends: LineEnds) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let is_line_end = c == '\r' && chars.peek() == Some(&'\n');
-        if is_unsafe(c) && !is_line_end {
-            write!(out, "\\u{:04x}", u32::from(c)).expect("writing to a string succeeds");
-        } else {
-            out.push(c);
+        match (c, line_ends) {
+            ('\n', LineEnds::Escaped) => out.push_str("\\n"),
+            ('\r', LineEnds::Escaped) => out.push_str("\\r"),
+            ('\t', LineEnds::Escaped) => out.push_str("\\t"),
+            (c, _) if is_unsafe(c) && !is_line_end => {
+                write!(out, "\\u{:04x}", u32::from(c)).expect("writing to a string succeeds");
+            }
+            (c, _) => out.push(c),
         }
     }
     out
@@ -178,7 +216,7 @@ fn whole(bytes: &[u8]) -> usize {
 fn escape_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        out.push_str(&escape(chunk.valid()));
+        out.push_str(&escape(chunk.valid(), LineEnds::Kept));
         for byte in chunk.invalid() {
             write!(out, "\\x{byte:02x}").expect("writing to a string succeeds");
         }
@@ -197,17 +235,17 @@ mod tests {
     #[test]
     fn a_terminal_obeys_nothing_and_a_pipe_gets_everything() {
         assert_eq!(
-            TERMINAL.render(HOSTILE),
+            TERMINAL.render(HOSTILE, LineEnds::Kept),
             "a\\u001b]52;c;aGk=\\u0007b\\u001b[2Jc\\u009b31md\\u202ee\\u000df\\u007f\\u0008"
         );
-        assert_eq!(PIPE.render(HOSTILE), HOSTILE);
+        assert_eq!(PIPE.render(HOSTILE, LineEnds::Kept), HOSTILE);
     }
 
     #[test]
     fn text_that_people_write_stays() {
         for text in ["größe\tx\r\nnext\n", "שלום عربى", "👩‍👩‍👧 می‌خواهم", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "\u{fe0f}\u{301}"]
         {
-            assert_eq!(TERMINAL.render(text), text);
+            assert_eq!(TERMINAL.render(text, LineEnds::Kept), text);
         }
     }
 
@@ -216,7 +254,7 @@ mod tests {
         let controls = ('\0'..='\u{9f}').filter(|c| c.is_control() && !matches!(c, '\n' | '\t'));
         let bidi = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
         for c in controls.chain(bidi.chars()) {
-            let shown = TERMINAL.render(&format!("a{c}b"));
+            let shown = TERMINAL.render(&format!("a{c}b"), LineEnds::Kept);
             assert_eq!(shown, format!("a\\u{:04x}b", u32::from(c)));
         }
     }
@@ -224,20 +262,41 @@ mod tests {
     #[test]
     fn our_styles_are_colours_and_external_ones_are_not() {
         let text = format!("{} \u{1b}[31mred", styled(TextStyle::Bold, "a\u{1b}[0mb"));
-        assert_eq!(TERMINAL.render(&text), "\u{1b}[1ma\\u001b[0mb\u{1b}[0m \\u001b[31mred");
-        assert_eq!(PIPE.render(&text), "a\u{1b}[0mb \u{1b}[31mred");
+        assert_eq!(
+            TERMINAL.render(&text, LineEnds::Kept),
+            "\u{1b}[1ma\\u001b[0mb\u{1b}[0m \\u001b[31mred"
+        );
+        assert_eq!(PIPE.render(&text, LineEnds::Kept), "a\u{1b}[0mb \u{1b}[31mred");
         let no_colours = Destination { has_colours: false, ..TERMINAL };
-        assert_eq!(no_colours.render(&text), "a\\u001b[0mb \\u001b[31mred");
+        assert_eq!(no_colours.render(&text, LineEnds::Kept), "a\\u001b[0mb \\u001b[31mred");
         for style in TextStyle::ALL {
-            assert_eq!(PIPE.render(&styled(style, "x")), "x");
-            assert!(TERMINAL.render(&styled(style, "x")).ends_with("mx\u{1b}[0m"));
+            assert_eq!(PIPE.render(&styled(style, "x"), LineEnds::Kept), "x");
+            assert!(TERMINAL.render(&styled(style, "x"), LineEnds::Kept).ends_with("mx\u{1b}[0m"));
         }
+    }
+
+    #[test]
+    fn a_field_stands_on_one_line_of_a_terminal() {
+        let hostile = "boat\ndefault::b  Fake\r\nerror:\tx\r\u{1b}[0m";
+        let shown = "boat\\ndefault::b  Fake\\r\\nerror:\\tx\\r\\u001b[0m";
+        assert_eq!(TERMINAL.render(hostile, LineEnds::Escaped), shown);
+        let text = format!("1.\t{}\n", field(hostile));
+        assert_eq!(TERMINAL.render(&text, LineEnds::Kept), format!("1.\t{shown}\n"));
+        assert_eq!(PIPE.render(&text, LineEnds::Kept), format!("1.\t{hostile}\n"));
+        // Styles round a field and in it.
+        let bold = styled(TextStyle::Bold, &field("a\nb"));
+        assert_eq!(TERMINAL.render(&bold, LineEnds::Kept), "\u{1b}[1ma\\nb\u{1b}[0m");
+        let inside = format!("{}\n", field(&format!("a\n{}\nc", styled(TextStyle::Bold, "b\n"))));
+        let shown = "a\\n\u{1b}[1mb\\n\u{1b}[0m\\nc\n";
+        assert_eq!(TERMINAL.render(&inside, LineEnds::Kept), shown);
+        assert_eq!(TERMINAL.cell("a\nb".to_owned()), "a\\nb");
+        assert_eq!(PIPE.cell("a\nb".to_owned()), "a\nb");
     }
 
     #[test]
     fn json_stays_json() {
         let value = serde_json::json!({ "title": HOSTILE });
-        let shown = TERMINAL.render(&value.to_string());
+        let shown = TERMINAL.render(&value.to_string(), LineEnds::Kept);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 
@@ -259,7 +318,7 @@ mod tests {
         for size in 1..bytes.len() {
             assert_eq!(streamed(&bytes, size, PIPE), bytes);
             let shown = String::from_utf8(streamed(&bytes, size, TERMINAL)).unwrap();
-            assert_eq!(shown, TERMINAL.render(&text), "{size}");
+            assert_eq!(shown, TERMINAL.render(&text, LineEnds::Kept), "{size}");
         }
         bytes.extend(b"\x9b31m \xff \xe2\x80");
         for size in 1..bytes.len() {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use gbrain_core::defect::reports_panic;
 use serde_json::{Value, json};
 
 use crate::support::{Home, Ran};
@@ -76,7 +77,7 @@ impl Bench {
         for (command, _) in COMMANDS.iter().filter(|(_, of)| *of == reads) {
             let ran = self.run(command, name);
             let told = format!("{command}, {name}\n{}\n{}", ran.stdout, ran.stderr);
-            assert!(!ran.stderr.contains("panicked"), "{told}");
+            assert!(!reports_panic(&ran.stderr), "{told}");
             assert!(ran.stderr.len() < 2500, "{told}");
             let value: Value = serde_json::from_str(&ran.stdout).expect(&told);
             let message = if command.contains("verify") {

@@ -121,6 +121,79 @@ fn a_terminal_shows_external_text_and_a_pipe_gets_it() {
     }
 }
 
+/// A title whose second and third line look like lines of ours.
+const LINES: &str = "boat\ndefault::b  Fake page\r\nerror:\tthe disk is full";
+/// The same as it is shown.
+const ONE_LINE: &str = "boat\\ndefault::b  Fake page\\r\\nerror:\\tthe disk is full";
+/// The same in YAML.
+const LINES_IN_YAML: &str = "boat\\ndefault::b  Fake page\\r\\nerror:\\tthe disk is full";
+
+/// The lines of a terminal that begin like lines of ours and are not.
+fn forged(shown: &str) -> Vec<&str> {
+    let is_forged = |line: &&str| line.starts_with("default::b") || line.starts_with("error:");
+    shown.lines().map(|line| line.trim_start_matches('\u{1b}').trim()).filter(is_forged).collect()
+}
+
+#[test]
+fn a_title_can_not_write_lines_that_look_like_ours() {
+    for home in Home::both() {
+        let page = format!(
+            "---\ntitle: \"{LINES_IN_YAML}\"\ntype: \"{LINES_IN_YAML}\"\ntags: [\"{LINES_IN_YAML}\"]\n---\n\
+             a boat\n\nerror: of the page itself\n"
+        );
+        assert_eq!(home.put("notes/lines", &page).code, Some(0));
+        home.ok(&["sources", "add", "lines", "--name", LINES]);
+        home.ok(&["events", "emit", "deploy.finished", "--document", LINES]);
+        home.ok(&["queries", "add", LINES, "--expected", "notes/lines"]);
+        let printing: &[&[&str]] = &[
+            &["search", "boat"],
+            &["query", "boat"],
+            &["query", "boat", "--explain"],
+            &["search", "boat", "--tag", "other", "--why-not", "notes/lines"],
+            &["list"],
+            &["history", "notes/lines"],
+            &["sources", "list"],
+            &["events", "list"],
+            &["queries", "list"],
+            &["stats"],
+        ];
+        for words in printing {
+            let shown = text(&on_terminal(OnTerminal::Stdout, &home.command(words)).stdout);
+            assert!(shown.contains(ONE_LINE), "{words:?}: {shown}");
+            assert_eq!(forged(&shown), [""; 0], "{words:?}: {shown}");
+        }
+        // A pipe gets the title, and a page on a terminal keeps its lines.
+        assert!(home.ok(&["search", "boat"]).contains(LINES));
+        let shown =
+            text(&on_terminal(OnTerminal::Stdout, &home.command(&["get", "notes/lines"])).stdout);
+        assert!(shown.contains("a boat\r\n\r\nerror: of the page itself\r\n"), "{shown:?}");
+    }
+}
+
+#[test]
+fn a_warning_can_not_write_lines_that_look_like_ours() {
+    let home = Home::sqlite();
+    home.put("notes/a", "a boat");
+    let dir = home.path().join(LINES);
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("bad.md"), b"\xff\xfe\x00").unwrap();
+    let told: &[&[&str]] = &[
+        &["search", "boat", "--type", LINES],
+        &["search", "boat", "--tag", LINES],
+        &["import", dir.to_str().unwrap()],
+        &["get", LINES],
+        &["config", "get", LINES],
+    ];
+    for words in told {
+        let shown = on_terminal(OnTerminal::Stderr, &home.command(words));
+        let shown = text(&shown.stderr);
+        assert!(shown.contains("Fake page\\r\\n"), "{words:?}: {shown}");
+        let ours = |line: &&str| !line.starts_with("error: ");
+        let forged: Vec<_> = forged(&shown).into_iter().filter(ours).collect();
+        assert_eq!(forged, [""; 0], "{words:?}: {shown}");
+    }
+}
+
 /// Every other command that can print: none of them may let a terminal obey, whatever is in the brain.
 #[test]
 fn no_command_lets_a_terminal_obey() {

@@ -56,6 +56,39 @@ fn chained_windows_neither_repeat_nor_miss() {
 }
 
 #[test]
+fn names_of_private_pages_stay_behind() {
+    for home in Home::both().map(capturing) {
+        for (slug, visibility, text) in [
+            ("clients/jane.doe@example.com-merger", "private", "Jane signs the merger in May."),
+            ("diary/may", "private", "Dreamt of the merger all night."),
+            ("clients/john.roe@example.com-sale", "world", "John sells boats after a merger."),
+            ("notes/merger", "world", "A merger joins two harbours."),
+        ] {
+            let page = format!("---\nvisibility: {visibility}\n---\n\n{text}\n");
+            assert_eq!(home.put(slug, &page).code, Some(0));
+        }
+        home.ok(&["query", "merger"]);
+        let text = home.ok(&["eval", "export"]);
+        let row: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        let slugs: Vec<&str> = row["retrieved"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|page| page["slug"].as_str().unwrap())
+            .collect();
+        assert_eq!(slugs.len(), 4, "{text}");
+        let count = |slug: &str| slugs.iter().filter(|one| **one == slug).count();
+        assert_eq!(count("[REDACTED]"), 2, "{text}");
+        assert_eq!(count("clients/[REDACTED]-sale"), 1, "{text}");
+        assert_eq!(count("notes/merger"), 1, "{text}");
+        for secret in ["-merger", "diary", "jane", "john"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert_eq!(text.matches("\"key_hash\"").count(), 3, "{text}");
+    }
+}
+
+#[test]
 fn what_a_limit_leaves_is_told() {
     let home = capturing(Home::sqlite());
     asked(&home);

@@ -143,6 +143,12 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
+/// Older than a file that a running process may have made.
+fn make_old(path: &Path) {
+    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::open(path).unwrap().set_modified(hour_ago).unwrap();
+}
+
 /// Runs a command that is killed by its first byte to a file.
 #[track_caller]
 fn kill_at_first_write(command: &Command) {
@@ -198,8 +204,53 @@ fn a_prompt_whose_maker_was_killed_is_removed_by_the_next() {
     // Young ones may be of a process that runs.
     library.eva(&["new", "second"], 0);
     assert!(prompts.join(left).is_dir());
-    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::open(prompts.join(left)).unwrap().set_modified(hour_ago).unwrap();
+    make_old(&prompts.join(left));
     library.eva(&["new", "third"], 0);
     assert_eq!(names(&prompts), ["greet", "second", "third"]);
+}
+
+#[test]
+fn a_new_prompt_removes_nothing_of_the_user() {
+    let library = Library::new();
+    let prompts = library.path("prompts");
+    let users = [".gbrain-new-ideas", ".gbrain-new-my-new", ".new-abc123", ".new-ideas"];
+    for name in users {
+        library.write(&format!("prompts/{name}/notes.md"), "mine");
+        make_old(&prompts.join(name));
+    }
+    library.write("prompts/.gbrain-new-abc123", "a file, and no directory");
+    make_old(&prompts.join(".gbrain-new-abc123"));
+    library.eva(&["new", "first"], 0);
+    let mut expected = vec![".gbrain-new-abc123", "first", "greet"];
+    expected.extend(users);
+    expected.sort();
+    assert_eq!(names(&prompts), expected);
+    assert!(users.iter().all(|name| library.read(&format!("prompts/{name}/notes.md")) == "mine"));
+}
+
+#[test]
+fn what_a_killed_publish_left_is_removed_by_the_next() {
+    let home = demo_home(Home::sqlite());
+    let config = r#"{"eval":{"capture":true,"synthetic":true}}"#;
+    fs::write(home.path().join("config.json"), config).unwrap();
+    home.ok(&["query", "charge floor"]);
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("captured.ndjson"), home.ok(&["eval", "export"])).unwrap();
+    fs::write(at(".gbrain-notes.tmp"), "the user's").unwrap();
+    make_old(&at(".gbrain-notes.tmp"));
+    let words = "bench publish --from captured.ndjson --why first --to one.ndjson".split(' ');
+    let words: Vec<&str> = words.collect();
+    let publish = || {
+        let mut publish = home.command(&words);
+        publish.current_dir(dir.path());
+        publish
+    };
+    kill_at_first_write(&publish());
+    // What a kill leaves where a file must have a name before it is whole.
+    fs::write(at(".gbrain-k1lled.tmp"), "half of it").unwrap();
+    make_old(&at(".gbrain-k1lled.tmp"));
+    let ran = Ran::of(publish().output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(names(dir.path()), [".gbrain-notes.tmp", "captured.ndjson", "one.ndjson"]);
 }

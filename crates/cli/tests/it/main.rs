@@ -1,6 +1,7 @@
 //! The real binary, as a user runs it.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![expect(clippy::disallowed_methods, reason = "the clock of a test is right")]
 
 mod alerts;
 mod answers;
@@ -17,9 +18,11 @@ mod conforms;
 mod contradictions;
 mod cross_modal;
 mod damaged_index;
+mod damaged_texts;
 mod doctor;
 mod escapes;
 mod export;
+mod far_clock;
 mod faults;
 mod forged;
 mod fuzz;
@@ -32,6 +35,7 @@ mod latency;
 mod lies;
 mod limits;
 mod load_served;
+mod long_names;
 mod lost_captures;
 mod manual;
 mod mcp;

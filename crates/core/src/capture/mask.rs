@@ -3,6 +3,11 @@
 //! A private page that a capture names is shown as a marker, with the keyed hash of its name beside it, as a name that
 //! scrubbing changed: a replay on this brain still compares it, and nobody else can tell which page it is. What was
 //! asked is left as it is: its owner asked it, and scrubbing has been over it.
+//!
+//! A name that scrubbing changed still shows the rest of it. It is private if its hash is that of a private page. Where
+//! there is no hash, or one of another key, it is taken for private if a private page may have had that name.
+
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
@@ -18,6 +23,8 @@ pub struct PrivateNames {
     pages: FxHashSet<PageKey>,
     slugs: FxHashSet<String>,
     identity: Option<IdentityKey>,
+    /// Of the pages, by the key. Only rows with scrubbed names need them.
+    hashes: OnceLock<FxHashSet<String>>,
 }
 
 impl PrivateNames {
@@ -25,7 +32,7 @@ impl PrivateNames {
     pub fn new(pages: impl IntoIterator<Item = PageKey>, identity: Option<IdentityKey>) -> Self {
         let pages: FxHashSet<PageKey> = pages.into_iter().collect();
         let slugs = pages.iter().map(|key| key.slug.as_str().to_owned()).collect();
-        Self { pages, slugs, identity }
+        Self { pages, slugs, identity, hashes: OnceLock::new() }
     }
 
     /// Takes the names out of a capture; whether there were any. A capture that names none is not touched.
@@ -33,8 +40,10 @@ impl PrivateNames {
         let fields = &mut row.fields;
         let slugs: Vec<String> = serde_json::from_str(&fields.retrieved_slugs).unwrap_or_default();
         // A ranking of the scrubbed text may have pages that the list has not.
-        let may_name = slugs.iter().any(|slug| self.slugs.contains(slug))
-            || fields.extra.contains(r#""scrubbed_retrieved""#);
+        let may_name = [r#""scrubbed_retrieved""#, r#""key_hash""#]
+            .iter()
+            .any(|name| fields.extra.contains(name))
+            || slugs.iter().any(|slug| self.has_slug(slug));
         if self.pages.is_empty() || !may_name {
             return false;
         }
@@ -44,7 +53,7 @@ impl PrivateNames {
         };
         let is_by_slug = !extra.get("retrieved").is_some_and(Value::is_array);
         let is_changed = self.mask_pages(&mut extra);
-        if is_by_slug && slugs.iter().any(|slug| self.slugs.contains(slug)) {
+        if is_by_slug && slugs.iter().any(|slug| self.has_slug(slug)) {
             self.mask_slugs(&mut fields.retrieved_slugs, slugs);
             return true;
         }
@@ -75,26 +84,65 @@ impl PrivateNames {
         is_changed
     }
 
+    /// `identity` is none for a row of another key.
     fn mask_page(&self, page: &mut Map<String, Value>, identity: Option<&IdentityKey>) -> bool {
         let text = |name: &str| page.get(name).and_then(Value::as_str);
         let (Some(source), Some(slug)) = (text("source_id"), text("slug")) else { return false };
         let key = PageKey::parse(&format!("{source}::{slug}"), &crate::id::SourceId::default());
-        let Some(key) = key.ok().filter(|key| self.pages.contains(key)) else { return false };
-        page.insert("slug".to_owned(), MARKER.into());
-        if let Some(identity) = identity {
-            page.insert("key_hash".to_owned(), identity.page_hash(&key).into());
+        let key = key.ok().filter(|key| self.pages.contains(key));
+        let is_private = match (text("key_hash"), identity) {
+            (Some(hash), Some(identity)) => self.hashes(identity).contains(hash),
+            _ => key.is_some() || self.may_be_private(source, slug),
+        };
+        if is_private {
+            page.insert("slug".to_owned(), MARKER.into());
+            if let (Some(key), Some(identity)) = (key, identity) {
+                page.entry("key_hash").or_insert_with(|| identity.page_hash(&key).into());
+            }
         }
-        true
+        is_private
+    }
+
+    fn hashes(&self, identity: &IdentityKey) -> &FxHashSet<String> {
+        self.hashes.get_or_init(|| self.pages.iter().map(|key| identity.page_hash(key)).collect())
+    }
+
+    /// Whether this is what scrubbing may have made of the name of a private page.
+    fn may_be_private(&self, source: &str, slug: &str) -> bool {
+        let is_scrubbed = slug.contains(MARKER) || source.contains(MARKER);
+        let is_of = |key: &PageKey| {
+            may_become(key.slug.as_str(), slug) && may_become(key.source.as_str(), source)
+        };
+        is_scrubbed && self.pages.iter().any(is_of)
+    }
+
+    /// Whether a private page of any source has this slug, or may have had it before scrubbing.
+    fn has_slug(&self, slug: &str) -> bool {
+        let may_have_been = || self.slugs.iter().any(|private| may_become(private, slug));
+        self.slugs.contains(slug) || slug.contains(MARKER) && may_have_been()
     }
 
     /// The slugs of a row that does not say whose they are.
     fn mask_slugs(&self, field: &mut String, slugs: Vec<String>) {
-        let shown = slugs.into_iter().map(|slug| match self.slugs.contains(&slug) {
+        let shown = slugs.into_iter().map(|slug| match self.has_slug(&slug) {
             true => MARKER.to_owned(),
             false => slug,
         });
         *field = Value::from(shown.collect::<Vec<String>>()).to_string();
     }
+}
+
+/// Whether scrubbing may turn a name into this one: a marker stands for any text.
+fn may_become(name: &str, scrubbed: &str) -> bool {
+    let Some((first, rest)) = scrubbed.split_once(MARKER) else { return name == scrubbed };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split(MARKER).collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(last)
 }
 
 fn distinct_slugs(extra: &Map<String, Value>) -> String {
@@ -161,6 +209,57 @@ mod tests {
             (extra["limit"].as_i64(), extra["identity_key_id"].as_str()),
             (Some(5), Some(identity.id().as_str()))
         );
+    }
+
+    #[test]
+    fn a_private_page_whose_name_was_scrubbed_is_known_by_its_hash() {
+        let (identity, other) = (IdentityKey::new([7; 32]), IdentityKey::new([8; 32]));
+        let private = key("clients/jane.doe@example.com-merger");
+        let public = key("clients/john.doe@example.com-merger");
+        let names = PrivateNames::new([private.clone()], Some(identity));
+        let shown = "clients/[REDACTED]-merger";
+        let check = |hash: Option<String>, key_id: Option<String>, expected: bool| {
+            let mut page = serde_json::json!({ "source_id": "default", "slug": shown });
+            if let Some(hash) = &hash {
+                page["key_hash"] = hash.as_str().into();
+            }
+            let extra = serde_json::json!({ "retrieved": [page], "identity_key_id": key_id });
+            let mut row = row(&format!("[\"{shown}\"]"), &extra.to_string());
+            assert_eq!(names.mask(&mut row), expected, "{extra}");
+            let after: Value = serde_json::from_str(&row.fields.extra).unwrap();
+            let slug = if expected { MARKER } else { shown };
+            assert_eq!(after["retrieved"][0]["slug"], slug, "{extra}");
+            assert_eq!(row.fields.retrieved_slugs, format!("[\"{slug}\"]"));
+            assert_eq!(after["retrieved"][0]["key_hash"].as_str(), hash.as_deref());
+        };
+        let own = Some(identity.id());
+        check(Some(identity.page_hash(&private)), own.clone(), true);
+        check(Some(identity.page_hash(&public)), own, false);
+        // It can't be told, so it is not told.
+        check(Some(other.page_hash(&public)), Some(other.id()), true);
+        check(None, None, true);
+        // A row that has slugs only.
+        let mut by_slug = row(&format!("[\"{shown}\",\"clients/[REDACTED]-sale\"]"), "{}");
+        assert!(names.mask(&mut by_slug));
+        let expected = r#"["[REDACTED]","clients/[REDACTED]-sale"]"#;
+        assert_eq!(by_slug.fields.retrieved_slugs, expected);
+    }
+
+    #[test]
+    fn a_marker_stands_for_any_text() {
+        let check = |name: &str, scrubbed: &str, expected: bool| {
+            assert_eq!(may_become(name, scrubbed), expected, "{name} {scrubbed}");
+        };
+        check("a/jane-b", "a/[REDACTED]-b", true);
+        check("a/jane-b", "[REDACTED]", true);
+        check("a/jane-b", "a/[REDACTED]-c", false);
+        check("a/jane-b", "b/[REDACTED]-b", false);
+        check("a/jane-and-joe-b", "a/[REDACTED]-and-[REDACTED]-b", true);
+        check("a/jane-or-joe-b", "a/[REDACTED]-and-[REDACTED]-b", false);
+        // What stood before the marker does not stand behind it too.
+        check("a-b", "a-b[REDACTED]-b", false);
+        check("a/jane-b", "a/jane-b", true);
+        check("a/jane-b", "a/jane", false);
     }
 
     #[test]

@@ -19,6 +19,9 @@ const RUN_CHARS: usize = 1600;
 /// The longest heading that counts as one, in bytes.
 const LONGEST_HEADING: usize = 500;
 
+/// The number of no section.
+const NO_SECTION: usize = usize::MAX;
+
 /// How a piece may be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -48,37 +51,49 @@ pub(super) struct Piece {
     pub(super) section: usize,
 }
 
-/// The headings met so far: every section's path.
+/// The headings met so far. A section knows its own heading and the section that it is in: with whole paths a page of
+/// short headings below long ones would take hundreds of times its size.
 #[derive(Default)]
 pub(super) struct Headings {
-    open: Vec<(u8, String)>,
-    paths: Vec<String>,
+    /// The open headings, each with its level and its section.
+    open: Vec<(u8, usize)>,
+    sections: Vec<Section>,
+    /// The section that a part starts with; none before the first heading.
+    current: Option<usize>,
+}
+
+struct Section {
+    text: String,
+    above: Option<usize>,
 }
 
 impl Headings {
     fn enter(&mut self, level: u8, text: String) {
         self.open.retain(|(above, _)| *above < level);
-        self.open.push((level, text));
-        self.record();
+        let above = self.open.last().map(|(_, section)| *section);
+        self.sections.push(Section { text, above });
+        self.open.push((level, self.sections.len() - 1));
+        self.current = Some(self.sections.len() - 1);
     }
 
     /// A new part keeps the page's own heading and drops the sections.
     fn restart(&mut self) {
         self.open.retain(|(level, _)| *level == 1);
-        self.record();
+        self.current = self.open.last().map(|(_, section)| *section);
     }
 
-    fn record(&mut self) {
-        let texts: Vec<&str> = self.open.iter().map(|(_, text)| text.as_str()).collect();
-        self.paths.push(texts.join(" > "));
-    }
-
+    /// The number of the open section, for [`Headings::path`].
     fn current(&self) -> usize {
-        self.paths.len().saturating_sub(1)
+        self.current.unwrap_or(NO_SECTION)
     }
 
+    /// The headings above a section and its own, outermost first.
     pub(super) fn path(&self, section: usize) -> String {
-        self.paths.get(section).cloned().unwrap_or_default()
+        let first = self.sections.get(section);
+        let sections = std::iter::successors(first, |section| self.sections.get(section.above?));
+        let mut texts: Vec<&str> = sections.map(|section| section.text.as_str()).collect();
+        texts.reverse();
+        texts.join(" > ")
     }
 }
 
@@ -141,7 +156,7 @@ pub(super) fn of_turns(content: &str, span: &Span, turns: &[Range<usize>]) -> Ve
         kind,
         tokens: tokens(&content[range.clone()]),
         range,
-        section: usize::MAX,
+        section: NO_SECTION,
     };
     opening.chain(turns).map(piece).collect()
 }
@@ -278,6 +293,25 @@ mod tests {
         ] {
             assert_eq!(tokens(text), count, "{text}");
         }
+    }
+
+    #[test]
+    fn a_section_keeps_its_own_heading_only() {
+        let long = "h".repeat(LONGEST_HEADING - 10);
+        let mut headings = Headings::default();
+        assert_eq!(headings.path(headings.current()), "");
+        (1..=5).for_each(|level| headings.enter(level, long.clone()));
+        for _ in 0..10_000 {
+            headings.enter(6, "x".to_owned());
+        }
+        assert_eq!(headings.path(headings.current()), format!("{} > x", [&*long; 5].join(" > ")));
+        let kept: usize = headings.sections.iter().map(|section| section.text.len()).sum();
+        assert_eq!(kept, 5 * long.len() + 10_000);
+        headings.restart();
+        assert_eq!(headings.path(headings.current()), long);
+        headings.enter(1, "other".to_owned());
+        headings.enter(3, "part".to_owned());
+        assert_eq!(headings.path(headings.current()), "other > part");
     }
 
     #[test]

@@ -13,7 +13,10 @@ mod paired;
 
 pub use comparable::{Incomparable, incomparable};
 pub use decision::is_about_judgements;
-pub use paired::{ALPHA, Against, CompareOptions, Comparison, Delta, Move, ROUNDS, Test, compare};
+pub use paired::{
+    ALPHA, Against, CompareError, CompareOptions, Comparison, Delta, Move, ROUNDS, Test, compare,
+    compare_metered,
+};
 
 use crate::named;
 

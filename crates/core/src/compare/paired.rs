@@ -2,9 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::format::meter::{Meter, MeterError};
 use crate::named;
 use crate::stats::{
-    Interval, bounded_mean, holm, mcnemar, mean, paired_permutation, smallest_paired_drop,
+    Interval, bounded_mean, holm, mcnemar, mean, paired_permutation_until,
+    smallest_paired_drop_until,
 };
 
 use super::decision::{level, primary};
@@ -15,6 +17,11 @@ pub const ALPHA: f64 = 0.05;
 /// Random signs drawn by the permutation test where not all are counted.
 pub const ROUNDS: u32 = 10_000;
 const SEED: u64 = 42;
+
+/// What two rows that meet take, beside a list of labels or moves.
+const PAIR_BYTES: usize = 144;
+/// What a query that moved takes, here and where it is written, beside its texts.
+const MOVE_BYTES: usize = 600;
 
 /// How to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,26 +184,58 @@ impl Comparison {
     }
 }
 
+/// Why there is no comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompareError {
+    /// The results can't be compared.
+    Incomparable(Vec<Incomparable>),
+    /// It was stopped, or would take too much memory.
+    Interrupted(MeterError),
+}
+
+impl From<MeterError> for CompareError {
+    fn from(error: MeterError) -> Self {
+        Self::Interrupted(error)
+    }
+}
+
 /// Compares results with the reference. What can't be compared, or was not forced, is an error.
 pub fn compare(
     reference: &Measured,
     others: &[Measured],
     options: &CompareOptions,
 ) -> Result<Comparison, Vec<Incomparable>> {
-    let reasons: Vec<Vec<Incomparable>> =
-        others.iter().map(|other| incomparable(reference, other)).collect();
+    let compared = compare_metered(reference, others, options, &mut Meter::unlimited());
+    compared.map_err(|error| match error {
+        CompareError::Incomparable(reasons) => reasons,
+        CompareError::Interrupted(_) => unreachable!("a meter without limits never interrupts"),
+    })
+}
+
+/// The same within limits.
+pub fn compare_metered(
+    reference: &Measured,
+    others: &[Measured],
+    options: &CompareOptions,
+    meter: &mut Meter<'_>,
+) -> Result<Comparison, CompareError> {
+    let mut reasons: Vec<Vec<Incomparable>> = Vec::with_capacity(others.len());
+    for other in others {
+        meter.pass((reference.rows.len() + other.rows.len()) * PAIR_BYTES)?;
+        reasons.push(incomparable(reference, other));
+    }
     let stands = |reason: &&Incomparable| !options.is_forced || !reason.can_be_forced();
     let standing: Vec<Incomparable> = reasons.iter().flatten().filter(stands).cloned().collect();
     if !standing.is_empty() {
-        return Err(standing);
+        return Err(CompareError::Incomparable(standing));
     }
-    let primary = primary(reference, others, &options.primary).map_err(|reason| vec![reason])?;
+    let primary = primary(reference, others, &options.primary)
+        .map_err(|reason| CompareError::Incomparable(vec![reason]))?;
     let deciding = Deciding { level: level(primary.len() * others.len()), measures: &primary };
-    let mut against: Vec<Against> = others
-        .iter()
-        .zip(reasons)
-        .map(|(other, forced)| Against { forced, ..pair(reference, other, &deciding) })
-        .collect();
+    let mut against: Vec<Against> = Vec::with_capacity(others.len());
+    for (other, forced) in others.iter().zip(reasons) {
+        against.push(Against { forced, ..pair(reference, other, &deciding, meter)? });
+    }
     adjust(&mut against);
     let notes = [reference]
         .into_iter()
@@ -212,35 +251,61 @@ struct Deciding<'a> {
     measures: &'a [String],
 }
 
-fn pair(reference: &Measured, other: &Measured, deciding: &Deciding<'_>) -> Against {
-    let by_key = |rows: &'_ [Row]| -> FxHashMap<String, usize> {
-        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect()
-    };
+fn pair(
+    reference: &Measured,
+    other: &Measured,
+    deciding: &Deciding<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Against, MeterError> {
     let (of_reference, of_other) = (by_key(&reference.rows), by_key(&other.rows));
     let rows: Vec<(&Row, &Row)> = reference
         .rows
         .iter()
-        .filter_map(|row| Some((row, &other.rows[*of_other.get(&row.key)?])))
+        .filter_map(|row| Some((row, &other.rows[*of_other.get(row.key.as_str())?])))
         .collect();
-    let only = |rows: &[Row], known: &FxHashMap<String, usize>| -> Vec<String> {
-        rows.iter().filter(|row| !known.contains_key(&row.key)).map(|r| r.label.clone()).collect()
-    };
     let columns = shared_columns(reference, other);
-    Against {
-        name: other.name.clone(),
-        deltas: columns.iter().map(|columns| delta(&rows, columns, deciding)).collect(),
-        shared: rows.len(),
-        only_reference: only(&reference.rows, &of_other),
-        only_this: only(&other.rows, &of_reference),
-        unanswered: rows
-            .iter()
-            .filter(|(a, b)| a.is_answered && !b.is_answered)
-            .map(|(row, _)| row.label.clone())
-            .collect(),
-        unshared_measures: unshared(reference, other),
-        moves: moves(&rows, &columns),
-        forced: Vec::new(),
+    let mut deltas = Vec::with_capacity(columns.len());
+    for column in &columns {
+        deltas.push(delta(&rows, column, deciding, meter)?);
     }
+    Ok(Against {
+        name: other.name.clone(),
+        deltas,
+        shared: rows.len(),
+        only_reference: labels(
+            &reference.rows,
+            |row| !of_other.contains_key(row.key.as_str()),
+            meter,
+        )?,
+        only_this: labels(&other.rows, |row| !of_reference.contains_key(row.key.as_str()), meter)?,
+        unanswered: labels(
+            rows.iter().filter(|(a, b)| a.is_answered && !b.is_answered).map(|(row, _)| *row),
+            |_| true,
+            meter,
+        )?,
+        unshared_measures: unshared(reference, other),
+        moves: moves(&rows, &columns, meter)?,
+        forced: Vec::new(),
+    })
+}
+
+fn by_key(rows: &[Row]) -> FxHashMap<&str, usize> {
+    rows.iter().enumerate().map(|(at, row)| (row.key.as_str(), at)).collect()
+}
+
+/// The labels of those rows that are wanted.
+fn labels<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    is_wanted: impl Fn(&Row) -> bool,
+    meter: &mut Meter<'_>,
+) -> Result<Vec<String>, MeterError> {
+    let mut labels = Vec::new();
+    for row in rows.into_iter().filter(|row| is_wanted(row)) {
+        // The label here, and where the report is written.
+        meter.hold(3 * (size_of::<String>() + row.label.len()))?;
+        labels.push(row.label.clone());
+    }
+    Ok(labels)
 }
 
 /// A measure with its place in both results.
@@ -275,18 +340,25 @@ fn unshared(reference: &Measured, other: &Measured) -> Vec<String> {
     [missing(reference, other), missing(other, reference)].concat()
 }
 
-fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>, deciding: &Deciding<'_>) -> Delta {
+fn delta(
+    rows: &[(&Row, &Row)],
+    shared: &Shared<'_>,
+    deciding: &Deciding<'_>,
+    meter: &Meter<'_>,
+) -> Result<Delta, MeterError> {
+    meter.check()?;
+    let is_stopped = || meter.is_stopped();
     let decides = deciding.measures.contains(&shared.column.measure);
     let pairs = rows.iter().filter_map(|pair| shared.values(*pair));
     let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let differences: Vec<f64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
-    let (test, p) = tested(shared.column.role, &differences);
+    let (test, p) = tested(shared.column.role, &differences, &is_stopped);
     let higher = differences.iter().filter(|d| **d > 0.0).count();
     let lower = differences.iter().filter(|d| **d < 0.0).count();
     let (better, worse) =
         if shared.column.role == Role::Timing { (lower, higher) } else { (higher, lower) };
-    let smallest_drop = || smallest_paired_drop(&before, &after, deciding.level);
-    Delta {
+    let smallest_drop = || smallest_paired_drop_until(&before, &after, deciding.level, &is_stopped);
+    let delta = Delta {
         column: shared.column.clone(),
         decides,
         n: differences.len(),
@@ -301,7 +373,10 @@ fn delta(rows: &[(&Row, &Row)], shared: &Shared<'_>, deciding: &Deciding<'_>) ->
         smallest_drop: decides.then(smallest_drop).flatten(),
         better_worse_same: [better, worse, differences.len() - higher - lower],
         large_falls: large_falls(&differences),
-    }
+    };
+    // What was stopped on the way is no difference.
+    meter.check()?;
+    Ok(delta)
 }
 
 fn large_falls(differences: &[f64]) -> usize {
@@ -310,11 +385,14 @@ fn large_falls(differences: &[f64]) -> usize {
     differences.iter().filter(is_large).count()
 }
 
-fn tested(role: Role, differences: &[f64]) -> (Test, Option<f64>) {
+fn tested(role: Role, differences: &[f64], is_stopped: &dyn Fn() -> bool) -> (Test, Option<f64>) {
     let some = |p: f64| (!differences.is_empty()).then_some(p);
     match role {
         Role::Timing => (Test::None, None),
-        Role::Quality => (Test::Permutation, some(paired_permutation(differences, ROUNDS, SEED))),
+        Role::Quality => {
+            let p = paired_permutation_until(differences, ROUNDS, SEED, is_stopped);
+            (Test::Permutation, p.and_then(some))
+        }
         Role::Binary => {
             let lost = differences.iter().filter(|d| **d < 0.0).count() as u64;
             let won = differences.iter().filter(|d| **d > 0.0).count() as u64;
@@ -351,11 +429,16 @@ fn adjust(against: &mut [Against]) {
 }
 
 /// Queries that moved, each by the measure that moved most; a drop counts before any gain.
-fn moves(rows: &[(&Row, &Row)], columns: &[Shared<'_>]) -> Vec<Move> {
+fn moves(
+    rows: &[(&Row, &Row)],
+    columns: &[Shared<'_>],
+    meter: &mut Meter<'_>,
+) -> Result<Vec<Move>, MeterError> {
     let quality: Vec<&Shared<'_>> =
         columns.iter().filter(|shared| shared.column.role != Role::Timing).collect();
     let mut moves: Vec<(f64, Move)> = Vec::new();
     for pair in rows {
+        meter.check()?;
         let changes = quality.iter().filter_map(|shared| {
             let (before, after) = shared.values(*pair)?;
             Some((after - before, shared, before, after))
@@ -365,12 +448,15 @@ fn moves(rows: &[(&Row, &Row)], columns: &[Shared<'_>]) -> Vec<Move> {
         let lowest = lowest.min_by(|a, b| a.0.total_cmp(&b.0));
         let highest = || changes.iter().max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((change, shared, before, after)) = lowest.or_else(highest) {
-            let (key, label) = (pair.0.key.clone(), pair.0.label.clone());
+            let Row { key, label, .. } = pair.0;
+            let texts = key.len() + label.len() + shared.column.measure.len();
+            meter.hold(MOVE_BYTES + 4 * texts)?;
+            let (key, label) = (key.clone(), label.clone());
             let measure = shared.column.measure.clone();
             moves.push((*change, Move { key, label, measure, before: *before, after: *after }));
         }
     }
     // Sorting is stable: equal drops keep the order of the file.
     moves.sort_by(|a, b| a.0.total_cmp(&b.0));
-    moves.into_iter().map(|(_, one)| one).collect()
+    Ok(moves.into_iter().map(|(_, one)| one).collect())
 }

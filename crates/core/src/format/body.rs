@@ -91,6 +91,39 @@ where
     Ok(read.into_iter().map(|Object(read)| read).collect())
 }
 
+/// The same of at most so many: a list of more is not read to its end.
+pub fn objects_at_most<'de, T, D>(deserializer: D, most: usize) -> Result<Vec<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_seq(FewVisitor { most, read: PhantomData })
+}
+
+struct FewVisitor<T> {
+    most: usize,
+    read: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for FewVisitor<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a sequence of at most {} objects", self.most)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Object(one)) = list.next_element()? {
+            if all.len() == self.most {
+                return Err(A::Error::custom(format!("at most {} objects are taken", self.most)));
+            }
+            all.push(one);
+        }
+        Ok(all)
+    }
+}
+
 fn with_whole_numbers<T: DeserializeOwned>(mut value: Value) -> serde_json::Result<T> {
     make_whole(&mut value);
     Object::deserialize(value).map(|Object(read)| read)

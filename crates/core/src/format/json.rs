@@ -1,17 +1,24 @@
 //! A JSON document in little memory, for documents that others send.
 //!
 //! A value takes 32 bytes and a field 56, and a text without escapes is borrowed from the document;
-//! `serde_json::Value` takes 72 for a value and some 400 for the smallest object. As there, the last of
-//! fields with the same name counts, in the place of the first.
+//! `serde_json::Value` takes 72 for a value and some 400 for the smallest object. The bytes are scanned
+//! first for how many values each long list has, because a list that grows while it is read takes twice
+//! its size. As in a `Value`, the last of fields with the same name counts, in the place of the first.
+
+mod lengths;
+mod typed;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use lengths::Lengths;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Number, Value};
+
+pub use typed::TypedError;
 
 /// Any value of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,13 +40,17 @@ pub enum Json<'a> {
 /// Fields with names, each once, in the order of the document.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Object<'a> {
-    fields: Vec<(Cow<'a, str>, Json<'a>)>,
+    fields: Vec<Field<'a>>,
 }
 
 impl<'a> Json<'a> {
     /// Reads a whole document.
     pub fn read(text: &'a str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
+        let lengths = Lengths::of(text.as_bytes());
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let json = JsonSeed(Some(&lengths)).deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(json)
     }
 
     /// The field of an object.
@@ -60,6 +71,23 @@ impl<'a> Json<'a> {
         match self {
             Self::Array(items) => Some(items),
             _ => None,
+        }
+    }
+
+    /// A text.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// How many values there are, with those inside.
+    pub fn count(&self) -> usize {
+        1 + match self {
+            Self::Array(items) => items.iter().map(Self::count).sum(),
+            Self::Object(object) => object.iter().map(|(_, value)| value.count()).sum(),
+            _ => 0,
         }
     }
 
@@ -129,41 +157,60 @@ impl<'a> Object<'a> {
         self.fields.iter().map(|(name, _)| name.as_ref())
     }
 
+    /// How many fields there are.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
     /// Whether there is no field.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    fn of(fields: Vec<(Cow<'a, str>, Json<'a>)>) -> Self {
-        let mut fields = if is_unique(&fields) { fields } else { last_of_each(fields) };
+    fn of(mut fields: Vec<Field<'a>>) -> Self {
+        keep_last_of_each(&mut fields);
         fields.shrink_to_fit();
         Self { fields }
     }
 }
 
-fn is_unique(fields: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+type Field<'a> = (Cow<'a, str>, Json<'a>);
+
+/// Leaves one field of each name: the last value, in the place of the first.
+fn keep_last_of_each(fields: &mut Vec<Field<'_>>) {
     const FEW: usize = 16;
     if fields.len() <= FEW {
         let is_new = |at: usize| fields[..at].iter().all(|(name, _)| *name != fields[at].0);
-        return (1..fields.len()).all(is_new);
-    }
-    let mut seen = HashSet::with_capacity(fields.len());
-    fields.iter().all(|(name, _)| seen.insert(name.as_ref()))
-}
-
-fn last_of_each<'a>(fields: Vec<(Cow<'a, str>, Json<'a>)>) -> Vec<(Cow<'a, str>, Json<'a>)> {
-    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
-    let mut unique: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
-    for (name, value) in fields {
-        match places.get(&name) {
-            Some(&at) => unique[at].1 = value,
-            None => {
-                places.insert(name.clone(), unique.len());
-                unique.push((name, value));
-            }
+        if (1..fields.len()).all(is_new) {
+            return;
         }
     }
-    unique
+    // Numbers of fields take less memory than a set of their names.
+    let mut by_name: Vec<u32> = (0..fields.len() as u32).collect();
+    by_name.sort_unstable_by(|a, b| {
+        fields[*a as usize].0.cmp(&fields[*b as usize].0).then_with(|| a.cmp(b))
+    });
+    let mut first = 0;
+    let mut repeats = Vec::new();
+    for at in 1..by_name.len() {
+        let (one, next) = (by_name[first] as usize, by_name[at] as usize);
+        if fields[one].0 == fields[next].0 {
+            fields[one].1 = std::mem::replace(&mut fields[next].1, Json::Null);
+            repeats.push(next as u32);
+        } else {
+            first = at;
+        }
+    }
+    if repeats.is_empty() {
+        return;
+    }
+    drop(by_name);
+    repeats.sort_unstable();
+    let (mut at, mut repeats) = (0, repeats.into_iter().peekable());
+    fields.retain(|_| {
+        at += 1;
+        repeats.next_if_eq(&(at - 1)).is_none()
+    });
 }
 
 /// Adds to a list that may become long. The usual doubling would leave half of a long one empty.
@@ -177,60 +224,77 @@ fn push<T>(items: &mut Vec<T>, item: T) {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Json<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor(PhantomData))
+        JsonSeed(None).deserialize(deserializer)
     }
 }
 
-struct JsonVisitor<'a>(PhantomData<&'a ()>);
+/// Reads a value of a document, whose long lists may be known.
+#[derive(Clone, Copy)]
+struct JsonSeed<'l>(Option<&'l Lengths>);
 
-impl<'de: 'a, 'a> Visitor<'de> for JsonVisitor<'a> {
-    type Value = Json<'a>;
+impl JsonSeed<'_> {
+    /// Room for the values of the list or object that begins here.
+    fn list<T>(self) -> Vec<T> {
+        Vec::with_capacity(self.0.map_or(0, Lengths::of_next))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for JsonSeed<'_> {
+    type Value = Json<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for JsonSeed<'_> {
+    type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any valid JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Json<'a>, E> {
+    fn visit_unit<E>(self) -> Result<Json<'de>, E> {
         Ok(Json::Null)
     }
 
-    fn visit_bool<E>(self, yes: bool) -> Result<Json<'a>, E> {
+    fn visit_bool<E>(self, yes: bool) -> Result<Json<'de>, E> {
         Ok(Json::Bool(yes))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Json<'a>, E> {
+    fn visit_i64<E>(self, number: i64) -> Result<Json<'de>, E> {
         Ok(Json::Number(number.into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Json<'a>, E> {
+    fn visit_u64<E>(self, number: u64) -> Result<Json<'de>, E> {
         Ok(Json::Number(number.into()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Json<'a>, E> {
+    fn visit_f64<E>(self, number: f64) -> Result<Json<'de>, E> {
         Ok(Number::from_f64(number).map_or(Json::Null, Json::Number))
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'a>, E> {
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'de>, E> {
         Ok(Json::String(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Json<'a>, E> {
+    fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
         Ok(Json::String(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json<'a>, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = list.next_element()? {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json<'de>, A::Error> {
+        let mut items = self.list();
+        while let Some(item) = list.next_element_seed(self)? {
             push(&mut items, item);
         }
         items.shrink_to_fit();
         Ok(Json::Array(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'a>, A::Error> {
-        let mut fields = Vec::new();
-        while let Some((Name(name), value)) = map.next_entry()? {
-            push(&mut fields, (name, value));
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
+        let mut fields = self.list();
+        while let Some(Name(name)) = map.next_key()? {
+            push(&mut fields, (name, map.next_value_seed(self)?));
         }
         Ok(Json::Object(Object::of(fields)))
     }
@@ -241,7 +305,7 @@ struct Name<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_str(JsonVisitor(PhantomData))? {
+        match deserializer.deserialize_str(JsonSeed(None))? {
             Json::String(name) => Ok(Self(name)),
             _ => Err(D::Error::custom("the name of a field is a text")),
         }
@@ -296,6 +360,24 @@ mod tests {
             let (json, value) = (Json::read(broken), serde_json::from_str::<Value>(broken));
             assert_eq!(json.unwrap_err().to_string(), value.unwrap_err().to_string(), "{broken}");
         }
+    }
+
+    #[test]
+    fn of_repeated_fields_the_last_counts_in_the_place_of_the_first() {
+        let few = r#"{"a":1,"b":2,"a":3,"c":4,"b":5,"a":6}"#;
+        assert_eq!(Json::read(few).unwrap().to_string(), r#"{"a":6,"b":5,"c":4}"#);
+        let many: String = (0..1000).map(|n| format!("\"k{}\":{n},", n * 7 % 300)).collect();
+        let many = format!("{{{many}\"z\":0}}");
+        let value: Value = serde_json::from_str(&many).unwrap();
+        assert_eq!(Json::read(&many).unwrap().to_string(), value.to_string());
+    }
+
+    #[test]
+    fn long_lists_get_the_room_that_they_need_at_once() {
+        let long = format!("[{}0]", "[],{\"a\":[1,2]},".repeat(5000));
+        let Json::Array(items) = Json::read(&long).unwrap() else { panic!("a list") };
+        assert_eq!((items.len(), items.capacity()), (10_001, 10_001));
+        assert_eq!(Json::Array(items).to_string(), long);
     }
 
     #[test]

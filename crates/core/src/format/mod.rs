@@ -22,6 +22,7 @@ pub mod incident;
 pub mod json;
 pub mod links;
 pub mod logs;
+pub mod meter;
 pub mod page;
 pub mod pages;
 pub mod plain;

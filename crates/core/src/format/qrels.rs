@@ -76,15 +76,12 @@ pub struct SegmentKeys {
     pub tags: Option<Vec<String>>,
 }
 
-/// An entry of the older list.
+/// An entry of the older list, without its grades, which are read apart, and without remarks.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LegacyEntry {
     pub(crate) id: Option<String>,
     pub(crate) query: String,
     pub(crate) relevant: Vec<String>,
-    pub(crate) grades: Option<Map<String, Value>>,
-    #[serde(flatten)]
-    pub(crate) rest: Map<String, Value>,
 }
 
 /// A line of BEIR's `queries.jsonl`.

@@ -1,8 +1,10 @@
 //! How much memory reading a document may take, known before anything is read.
 //!
-//! Two bytes of JSON can become a hundred in memory. A scan of the bytes counts values and depth without
-//! keeping anything; what a document would take is its bytes, as often as its reader copies them, and
-//! a price for each value. A document that would take more than [`allowance`] is refused.
+//! Two bytes of JSON can become a hundred in memory. A scan of the bytes counts values, objects and depth
+//! without keeping anything; what a document would take is its bytes, as often as its reader copies them,
+//! and a price for each value and each object. A document that would take more than [`allowance`] is
+//! refused. What depends on more than these counts is counted while it is made, by a
+//! [`Meter`](super::meter::Meter).
 
 /// How deep values may lie in each other. The reader's own limit is 128.
 pub const MAX_DEPTH: usize = 64;
@@ -22,24 +24,28 @@ pub struct ReadingCost {
     pub copies: usize,
     /// Bytes for each value.
     pub per_value: usize,
+    /// Bytes for each object, beside those for it as a value.
+    pub per_object: usize,
 }
 
 impl ReadingCost {
     /// A document that is read into the fields of a struct.
-    pub const TYPED: Self = Self { copies: 3, per_value: 128 };
+    pub const TYPED: Self = Self { copies: 3, per_value: 128, per_object: 0 };
     /// A document that is read into a [`Json`](super::json::Json).
-    pub const JSON: Self = Self { copies: 3, per_value: 56 };
+    pub const JSON: Self = Self { copies: 3, per_value: 56, per_object: 0 };
     /// A document that is read into a `serde_json::Value`, by a reader that tries several shapes.
-    pub const VALUE: Self = Self { copies: 5, per_value: 512 };
+    pub const VALUE: Self = Self { copies: 5, per_value: 512, per_object: 0 };
 
     /// What reading a document takes, or why it is refused.
     pub fn of(self, shape: Shape) -> Result<usize, ShapeError> {
-        let Shape { bytes, values, depth } = shape;
+        let Shape { bytes, values, objects, depth } = shape;
         if depth > MAX_DEPTH {
             return Err(ShapeError::TooDeep);
         }
-        let copied = bytes.saturating_mul(self.copies);
-        let memory = values.saturating_mul(self.per_value).saturating_add(copied);
+        let memory = bytes
+            .saturating_mul(self.copies)
+            .saturating_add(values.saturating_mul(self.per_value))
+            .saturating_add(objects.saturating_mul(self.per_object));
         if memory > allowance(bytes) {
             return Err(ShapeError::TooDense { values, bytes });
         }
@@ -65,21 +71,27 @@ pub enum ShapeError {
     },
 }
 
-/// What a scan of a document's bytes counts. Bytes that are no JSON are counted in the same way.
+/// What a scan of a document's bytes counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Its length.
     pub bytes: usize,
-    /// No fewer than the values in it: scalars, lists and objects.
+    /// No fewer than the values in it: scalars, lists and objects. Of a text that is no JSON, its lines.
     pub values: usize,
+    /// How many of the values are objects.
+    pub objects: usize,
     /// How deep lists and objects lie in each other.
     pub depth: usize,
 }
 
 impl Shape {
-    /// Scans a document, or documents on lines of their own.
+    /// Scans a document, documents on lines of their own, or a text of lines.
     pub fn of(document: &[u8]) -> Self {
-        let (mut values, mut depth, mut deepest) = (1, 0_usize, 0);
+        if is_json(document) { Self::of_json(document) } else { Self::of_lines(document) }
+    }
+
+    fn of_json(document: &[u8]) -> Self {
+        let (mut values, mut objects, mut depth, mut deepest) = (1, 0, 0_usize, 0);
         let mut rest = document.iter();
         while let Some(byte) = rest.next() {
             match byte {
@@ -87,6 +99,7 @@ impl Shape {
                 b',' => values += 1,
                 b'[' | b'{' => {
                     values += 1;
+                    objects += usize::from(*byte == b'{');
                     depth += 1;
                     deepest = deepest.max(depth);
                 }
@@ -95,12 +108,24 @@ impl Shape {
                 _ => {}
             }
         }
-        Self { bytes: document.len(), values, depth: deepest }
+        Self { bytes: document.len(), values, objects, depth: deepest }
+    }
+
+    /// A quote means nothing here: it must not hide the lines after it.
+    fn of_lines(document: &[u8]) -> Self {
+        let values = 1 + memchr::memchr_iter(b'\n', document).count();
+        Self { bytes: document.len(), values, objects: 0, depth: 0 }
     }
 }
 
+/// Whether bytes begin like a list or an object of JSON, as the readers of several formats judge it.
+pub(crate) fn is_json(document: &[u8]) -> bool {
+    let text = document.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    text.trim_start_matches('\u{feff}').trim_start().starts_with(['[', '{'])
+}
+
 /// Goes to the end of a text whose opening quote was read.
-fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
+pub(super) fn skip_text(rest: &mut std::slice::Iter<'_, u8>) {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_slice()) {
         match rest.nth(at) {
             // The byte after a backslash ends nothing.
@@ -117,20 +142,28 @@ mod tests {
 
     #[test]
     fn values_and_depth_are_counted() {
-        let check = |document: &str, values: usize, depth: usize| {
-            let expected = Shape { bytes: document.len(), values, depth };
+        let check = |document: &str, values: usize, objects: usize, depth: usize| {
+            let expected = Shape { bytes: document.len(), values, objects, depth };
             assert_eq!(Shape::of(document.as_bytes()), expected, "{document}");
         };
-        check("", 1, 0);
-        check("7", 1, 0);
-        check("[]", 2, 1);
-        check("[1,2]", 3, 1);
-        check(r#"{"a":{"b":[1]}}"#, 4, 3);
-        check(r#"{"a,[{\"":"]],\\","b":1}"#, 3, 1);
-        check(r#""never ends, [[["#, 1, 0);
-        check("\"a\\", 1, 0);
-        check("{}\n{}\n", 5, 1);
-        check("]]]][", 2, 1);
+        check("", 1, 0, 0);
+        check("7", 1, 0, 0);
+        check("[]", 2, 0, 1);
+        check("[1,2]", 3, 0, 1);
+        check(r#"{"a":{"b":[1]}}"#, 4, 2, 3);
+        check(r#"{"a,[{\"":"]],\\","b":1}"#, 3, 1, 1);
+        check(" [\"never ends, [[[", 2, 0, 1);
+        check("[\"a\\", 2, 0, 1);
+        check("{}\n{}\n", 5, 2, 1);
+        check("\u{feff}\n[]]]]][", 4, 0, 1);
+    }
+
+    #[test]
+    fn lines_are_counted_whatever_they_hold() {
+        let values = |text: &str| Shape::of(text.as_bytes()).values;
+        assert_eq!(values("q 0 \"d 1\nq 0 e 1\nq 0 f 1\n"), 4);
+        assert_eq!(values("q 0 a,b,[c],{d 1\n"), 2);
+        assert_eq!(Shape::of(b"q [[[[").depth, 0);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 
 use crate::page::slug;
 
+/// The longest slug, title or source that a link is read to point to, in bytes.
+const LONGEST_TARGET: usize = 512;
+
 /// A link in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
@@ -80,7 +83,8 @@ pub(crate) fn target_of_value(value: &str) -> Option<String> {
     } else {
         path.to_owned()
     };
-    if path.is_empty() || path.len() > 512 || path.chars().any(char::is_control) {
+    let is_long = path.len() > LONGEST_TARGET || source.is_some_and(|s| s.len() > LONGEST_TARGET);
+    if path.is_empty() || is_long || path.chars().any(char::is_control) {
         return None;
     }
     Some(match source {
@@ -209,7 +213,8 @@ fn target_of_address(address: &str, from: &str) -> Option<String> {
         !extension.is_empty() && matches!(*name, "index" | "_index" | "readme")
     });
     let stem = directory.map_or(stem, |(directory, _)| directory);
-    let fits = !stem.is_empty() && stem.len() <= 512 && !stem.chars().any(char::is_control);
+    let fits =
+        !stem.is_empty() && stem.len() <= LONGEST_TARGET && !stem.chars().any(char::is_control);
     (fits && !stem.split('/').any(|segment| segment == "..")).then(|| stem.to_owned())
 }
 

@@ -15,6 +15,24 @@ use super::{DateOrigin, PageError};
 use crate::format::json::{Json, Object};
 use crate::yaml::{Node, Value};
 
+/// What the head of a chat may say. Its other keys are the author's own.
+const HEAD_KEYS: [&str; 11] = [
+    "title",
+    "type",
+    "tags",
+    "tag",
+    "aliases",
+    "alias",
+    "visibility",
+    "event_date",
+    "date",
+    "published",
+    "takes",
+];
+
+/// The most values that the head of a chat has under these keys.
+const MAX_HEAD_VALUES: usize = 5_000;
+
 /// A chat as text, with the bytes of each turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transcript {
@@ -36,8 +54,9 @@ pub(crate) fn from_turns<'a>(turns: impl Iterator<Item = (&'a str, &'a str)>) ->
         time: None,
         text: text.trim().replace("\r\n", "\n").replace('\0', " "),
     };
-    let turns: Vec<Turn> = turns.map(turn).collect();
-    let (content, turns) = render("", &turns);
+    let mut rendered = Rendered::new("");
+    turns.map(turn).for_each(|turn| rendered.add(&turn));
+    let Rendered { content, turns } = rendered;
     let head = Frontmatter { title: Some(String::new()), ..Frontmatter::default() };
     Transcript { head, content, turns }
 }
@@ -73,12 +92,14 @@ pub(crate) fn from_json_lines(text: &str, title: &str) -> Result<Transcript, Pag
             .map_err(|error| PageError::Json { line: at + 1, reason: json_reason(&error) })?;
         values.push(value);
     }
-    let head = match values.first() {
-        Some(Json::Object(first)) if turn_text(first).is_none() => first.clone(),
-        _ => Object::default(),
-    };
-    let turns = if head.is_empty() { &values[..] } else { &values[1..] };
-    transcript(&head, turns, title)
+    match values.split_first() {
+        Some((Json::Object(head), turns)) if turn_text(head).is_none() => {
+            // An object without any field is a turn without text.
+            let turns = if head.is_empty() { &values[..] } else { turns };
+            transcript(head, turns, title)
+        }
+        _ => transcript(&Object::default(), &values, title),
+    }
 }
 
 /// The turns of a Markdown chat: each starts with a line `**Name** (time): text` or `**Name**: text`.
@@ -125,46 +146,76 @@ fn transcript(
     values: &[Json<'_>],
     title: &str,
 ) -> Result<Transcript, PageError> {
-    let mut head = frontmatter::interpret(&node_of(&Json::Object(head.clone())), None)?;
-    // A chat's head has no lines to cite, so it states no relations.
-    head.relations.clear();
-    let mut turns = Vec::with_capacity(values.len());
+    let mut head = frontmatter::interpret(&head_node(head)?, None)?;
+    let title = head.title.clone().unwrap_or_else(|| title.to_owned());
+    let mut rendered = Rendered::new(&title);
+    let mut first_day = None;
     for (at, value) in values.iter().enumerate() {
         match turn(value) {
-            Some(turn) => turns.push(turn),
+            Some(turn) => {
+                first_day = first_day.or_else(|| date::day(turn.time.as_deref()?));
+                rendered.add(&turn);
+            }
             None => head.warn(format!("turn {} has no text; left out", at + 1)),
         }
     }
-    if turns.is_empty() {
+    if rendered.turns.is_empty() {
         return Err(PageError::NoTurns);
     }
     if head.dates.is_empty()
-        && let Some(day) = turns.iter().find_map(|turn| date::day(turn.time.as_deref()?))
+        && let Some(day) = first_day
         && date::is_plausible(day)
     {
         head.dates.push((day, DateOrigin::Date));
     }
-    let title = head.title.clone().unwrap_or_else(|| title.to_owned());
-    let (content, turns) = render(&title, &turns);
+    let Rendered { content, turns } = rendered;
     Ok(Transcript { head, content, turns })
 }
 
-fn render(title: &str, turns: &[Turn]) -> (String, Vec<Range<usize>>) {
-    let title: Vec<&str> = title.split_whitespace().collect();
-    let mut content =
-        if title.is_empty() { String::new() } else { format!("# {}\n", title.join(" ")) };
-    let mut ranges = Vec::with_capacity(turns.len());
-    for Turn { speaker, time, text } in turns {
-        content.push('\n');
-        let start = content.len();
-        match time {
-            Some(time) => content.push_str(&format!("**{speaker}** ({time}): {text}")),
-            None => content.push_str(&format!("**{speaker}**: {text}")),
-        }
-        ranges.push(start..content.len());
-        content.push('\n');
+/// What the head of a chat says, for the reader of frontmatter. A head has no lines to cite, so it states no
+/// relations: their keys are the author's own.
+fn head_node(head: &Object<'_>) -> Result<Node, PageError> {
+    let known = || head.iter().filter(|(key, _)| HEAD_KEYS.contains(key));
+    let values: usize = known().map(|(_, value)| value.count()).sum();
+    if values > MAX_HEAD_VALUES {
+        let what = "values in the head of a chat";
+        return Err(PageError::TooMany { what, limit: MAX_HEAD_VALUES });
     }
-    (content, ranges)
+    let entries = known().map(|(key, value)| (text_node(key), node_of(value)));
+    Ok(Node { line: 0, value: Value::Map(entries.collect()) })
+}
+
+/// A chat as text, to which turns are added one by one.
+struct Rendered {
+    content: String,
+    turns: Vec<Range<usize>>,
+}
+
+impl Rendered {
+    fn new(title: &str) -> Self {
+        let title: Vec<&str> = title.split_whitespace().collect();
+        let content =
+            if title.is_empty() { String::new() } else { format!("# {}\n", title.join(" ")) };
+        Self { content, turns: Vec::new() }
+    }
+
+    fn add(&mut self, turn: &Turn) {
+        let Turn { speaker, time, text } = turn;
+        self.content.push('\n');
+        let start = self.content.len();
+        for part in ["**", speaker, "**"] {
+            self.content.push_str(part);
+        }
+        if let Some(time) = time {
+            for part in [" (", time, ")"] {
+                self.content.push_str(part);
+            }
+        }
+        self.content.push_str(": ");
+        self.content.push_str(text);
+        self.turns.push(start..self.content.len());
+        self.content.push('\n');
+    }
 }
 
 fn turn(value: &Json<'_>) -> Option<Turn> {
@@ -184,23 +235,38 @@ fn turn(value: &Json<'_>) -> Option<Turn> {
 }
 
 fn turn_text(fields: &Object<'_>) -> Option<String> {
-    let text = flat(field(fields, &["text", "content", "message", "body"])?).replace("\r\n", "\n");
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let mut text = String::new();
+    add_flat(field(fields, &["text", "content", "message", "body"])?, &mut text);
+    if text.contains("\r\n") {
+        text = text.replace("\r\n", "\n");
+    }
+    text.truncate(text.trim_end().len());
+    text.drain(..text.len() - text.trim_start().len());
+    (!text.is_empty()).then_some(text)
 }
 
-/// The text of a string, or of the text parts of a list.
-fn flat(value: &Json<'_>) -> String {
+/// Adds the text of a string, or of the text parts of a list with a blank line between them.
+fn add_flat(value: &Json<'_>, text: &mut String) {
     match value {
-        Json::String(text) => text.clone().into_owned(),
+        Json::String(more) => text.push_str(more),
         Json::Array(parts) => {
-            let parts: Vec<_> = parts.iter().map(flat).filter(|part| !part.is_empty()).collect();
-            parts.join("\n\n")
+            let start = text.len();
+            for part in parts {
+                let before = text.len();
+                let gap = if before > start { "\n\n" } else { "" };
+                text.push_str(gap);
+                add_flat(part, text);
+                if text.len() == before + gap.len() {
+                    text.truncate(before);
+                }
+            }
         }
         Json::Object(part) => {
-            field(part, &["text", "content", "parts"]).map(flat).unwrap_or_default()
+            if let Some(value) = field(part, &["text", "content", "parts"]) {
+                add_flat(value, text);
+            }
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) => String::new(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 
@@ -292,6 +358,28 @@ mod tests {
         for empty in ["[]", "{}", "3", r#"{"turns": []}"#, r#"[{"role": "user"}]"#] {
             assert_eq!(from_json(empty, "f"), Err(PageError::NoTurns), "{empty}");
         }
+    }
+
+    #[test]
+    fn a_head_is_read_by_its_known_keys() {
+        let own: String = (0..9000).map(|n| format!("\"key{n}\":[{n},{n}],")).collect();
+        let chat = |tags: usize| {
+            let tags: String = (0..tags).map(|n| format!("\"t{n}\",")).collect();
+            format!("{{{own}\"tags\":[{tags}\"z\"],\"turns\":[{{\"text\":\"hi\"}}]}}")
+        };
+        assert_eq!(from_json(&chat(2), "f").unwrap().head.tags, ["t0", "t1", "z"]);
+        let many = from_json(&chat(6000), "f").unwrap_err().to_string();
+        assert!(many.contains("more than 5000 values in the head of a chat"), "{many}");
+    }
+
+    #[test]
+    fn parts_of_a_turn_are_joined() {
+        let text = r#"[{"text":["a",["",null],{"text":"b"},[],["c","d"],{"x":1}]},
+            {"text":[["",[]],"\r\n e\r\nf "]},{"text":[" "]}]"#;
+        check(
+            &from_json(text, "f").unwrap(),
+            &["**unknown**: a\n\nb\n\nc\n\nd", "**unknown**: e\nf"],
+        );
     }
 
     #[test]

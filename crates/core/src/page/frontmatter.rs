@@ -9,6 +9,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use super::date::{self, Edge};
+use super::limit::quoted;
 use super::{DateOrigin, PageError, Take, Visibility};
 use crate::link::{self, Direction, LinkType};
 use crate::unique::unique_by;
@@ -163,7 +164,10 @@ impl Frontmatter {
         match date::day(&text) {
             Some(day) if date::is_plausible(day) => self.dates.push((day, origin)),
             Some(day) => self.warn(format!("{key}: {day} is not between 1990 and 2100; ignored")),
-            None => self.warn(format!("{key}: {text:?} is not a day such as 2021-06-15; ignored")),
+            None => self.warn(format!(
+                "{key}: {:?} is not a day such as 2021-06-15; ignored",
+                quoted(&text)
+            )),
         }
     }
 
@@ -202,7 +206,8 @@ impl Frontmatter {
             Ok(weight) if (0.0..=1.0).contains(&weight) => weight,
             _ => {
                 self.warn(format!(
-                    "takes: weight {text:?} is not between 0 and 1; read as {UNSAID}"
+                    "takes: weight {:?} is not between 0 and 1; read as {UNSAID}",
+                    quoted(&text)
                 ));
                 UNSAID
             }
@@ -263,7 +268,7 @@ fn visibility(node: Option<&Node>) -> Result<Visibility, PageError> {
         Some("world" | "public") => Ok(Visibility::World),
         other => Err(PageError::Visibility {
             line: node.line + 1,
-            value: other.unwrap_or_default().to_owned(),
+            value: quoted(other.unwrap_or_default()).into_owned(),
         }),
     }
 }

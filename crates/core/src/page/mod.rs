@@ -8,6 +8,7 @@ pub(crate) mod block;
 mod chat;
 pub(crate) mod date;
 pub(crate) mod frontmatter;
+mod limit;
 pub(crate) mod offset;
 mod parse;
 pub(crate) mod sentence;
@@ -16,10 +17,11 @@ pub(crate) mod timeline;
 
 use jiff::civil::Date;
 
-pub use self::parse::{
-    Format, MAX_ALIASES, MAX_BYTES, MAX_LINKS, MAX_TAGS, MAX_TAKES, PageError, PageInput,
-    chat_page, parse,
+pub use self::limit::{
+    MAX_ALIAS, MAX_ALIASES, MAX_LINKS, MAX_TAG, MAX_TAG_BYTES, MAX_TAGS, MAX_TAKES, MAX_TITLE,
+    MAX_TYPE, cut_alias, cut_tags, cut_title, cut_type,
 };
+pub use self::parse::{Format, MAX_BYTES, PageError, PageInput, chat_page, parse};
 pub use self::slug::slug_of_path;
 
 use crate::chunk::Chunk;
@@ -91,7 +93,7 @@ pub struct Page {
     pub key: PageKey,
     /// What kind of text it is.
     pub kind: PageKind,
-    /// Frontmatter title, else the first H1, else the humanised file name.
+    /// Frontmatter title, else the first H1, else the humanised file name; at most [`MAX_TITLE`] characters.
     pub title: String,
     /// Frontmatter type, else inferred from the first path segment (`people/` is `person`), else
     /// `chat` for transcripts and `note` for the rest.

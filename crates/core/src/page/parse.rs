@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use super::block::{self, BlockKind};
 use super::frontmatter::{self, Fence, Frontmatter};
+use super::limit::cut_title;
 use super::offset::Offsets;
 use super::timeline::{self, Split};
 use super::{DateOrigin, Page, PageKind, chat, date, slug};
@@ -16,15 +17,6 @@ use crate::link::{self, Link, LinkType, Links};
 
 /// The largest text of a page, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
-/// The most other names of a page. Whoever asks by name looks at all of them.
-pub const MAX_ALIASES: usize = 1_000;
-/// The most tags of a page.
-pub const MAX_TAGS: usize = 1_000;
-/// The most dated claims of a page.
-pub const MAX_TAKES: usize = 10_000;
-/// The most edges of a page. Whoever walks the graph resolves all of them.
-pub const MAX_LINKS: usize = 10_000;
-
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -100,6 +92,24 @@ pub enum PageError {
         /// What there is too much of.
         what: &'static str,
         /// How much a page may have.
+        limit: usize,
+    },
+    /// One of its names is longer than we keep.
+    #[error("the {what} {start:?} has more than {limit} characters; shorten it")]
+    TooLong {
+        /// Which name.
+        what: &'static str,
+        /// How it begins.
+        start: String,
+        /// How many characters it may have.
+        limit: usize,
+    },
+    /// Its tags are larger than we keep.
+    #[error("its tags have {bytes} bytes, more than the limit of {limit}; leave some out")]
+    TagsTooLarge {
+        /// Their size.
+        bytes: usize,
+        /// The largest size.
         limit: usize,
     },
     /// Its frontmatter is larger than we read.
@@ -279,20 +289,6 @@ fn json_chat(input: &PageInput<'_>, transcript: chat::Transcript) -> Result<Page
     assemble(input, PageKind::Chat, head, text)
 }
 
-impl Frontmatter {
-    fn refuse_excess(&self) -> Result<(), PageError> {
-        let counts = [
-            ("aliases", self.aliases.len(), MAX_ALIASES),
-            ("tags", self.tags.len(), MAX_TAGS),
-            ("takes", self.takes.len(), MAX_TAKES),
-        ];
-        match counts.into_iter().find(|(_, count, limit)| count > limit) {
-            Some((what, _, limit)) => Err(PageError::TooMany { what, limit }),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A text with the bytes of its parts.
 struct Text<'a> {
     content: &'a str,
@@ -326,6 +322,7 @@ fn assemble(
     }
     let title = head.title.take().or_else(|| first_heading(content, spans));
     let title = title.unwrap_or_else(|| file_title(input));
+    let title = cut_title(&title).into_owned();
     let (effective_date, date_origin) = effective_date(input, &head.dates);
     Ok(Page {
         key: input.key.clone(),

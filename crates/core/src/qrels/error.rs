@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::format::meter::MeterError;
+
 /// Where in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -23,6 +25,9 @@ impl fmt::Display for Place {
 /// Why qrels could not be read. Every message names the place and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum QrelsError {
+    /// Reading ended early.
+    #[error(transparent)]
+    Interrupted(MeterError),
     /// Nothing but blanks.
     #[error("the qrels file is empty; judge at least one query")]
     Empty,

@@ -4,62 +4,112 @@
 //! the default source in the older ones (`relevant_slugs`, `first_relevant_slug`). The federated
 //! keys win where both stand.
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::legacy::graded;
-use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
+use super::entries::{self, Source, Top, unknown_keys};
+use super::legacy::{graded, grades_of};
+use super::{
+    JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled, with_room_for,
+};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
 
+/// The keys of an entry.
+const KEYS: [&str; 13] = [
+    "query_id",
+    "query",
+    "relevant",
+    "expected_top1",
+    "relevant_slugs",
+    "first_relevant_slug",
+    "grades",
+    "embedding_dim",
+    "label",
+    "source",
+    "intent",
+    "mode",
+    "tags",
+];
+
+/// What a relevant page takes while an entry is read: as it stands there, and as it is judged.
+const PAGE_BYTES: usize = 200;
+
 /// Whether an object is meant as the gate's: it has a version, or entries in its spelling.
-pub(super) fn is_gate(object: &Object<'_>) -> bool {
-    let entries = object.get("queries").and_then(Json::as_array);
+pub(super) fn is_gate<'a>(
+    source: Source<'a>,
+    top: &Top<'a>,
+    meter: &mut Meter<'_>,
+) -> Result<bool, QrelsError> {
+    if top.schema_version.is_some() {
+        return Ok(true);
+    }
     let is_gate_entry = |entry: &Json<'_>| {
         let relevant = entry.get("relevant").and_then(Json::as_array);
         entry.get("relevant_slugs").is_some()
             || relevant.is_some_and(|refs| matches!(refs.first(), Some(Json::Object(_))))
     };
-    object.contains_key("schema_version")
-        || entries.is_some_and(|entries| entries.iter().any(is_gate_entry))
+    let mut is_gate = false;
+    let read = source.for_each(top.queries, meter, |_, entry, _| {
+        is_gate |= is_gate_entry(entry);
+        Ok(())
+    });
+    match read {
+        // What is no list of entries is told by the reader of the older shape.
+        Err(QrelsError::NoQueries) => Ok(false),
+        read => read.map(|()| is_gate),
+    }
 }
 
-pub(super) fn parse(mut object: Object<'_>) -> Result<Qrels, QrelsError> {
-    let version = object.remove("schema_version");
-    if version != Some(Json::Number(1.into())) {
-        let found = version.map_or("missing".to_owned(), |version| version.to_string());
+pub(super) fn parse<'a>(
+    source: Source<'a>,
+    top: Top<'a>,
+    meter: &mut Meter<'_>,
+) -> Result<Qrels, QrelsError> {
+    let version = top.schema_version.map(RawValue::get);
+    if version != Some("1") {
+        let found = version.unwrap_or("missing").to_owned();
         return Err(QrelsError::SchemaVersion { found });
     }
-    let Some(Json::Array(entries)) = object.remove("queries") else {
-        return Err(QrelsError::NoQueries);
-    };
-    let mut lints = unknown_keys("the file", object.keys());
-    let mut queries = Vec::with_capacity(entries.len());
-    for (at, entry) in entries.into_iter().enumerate() {
-        // One at a time: all of them as values would take many times the memory of the file.
-        queries.push(query(at, entry.to_value(), &mut lints)?);
-    }
-    let queries = settled(queries, &mut lints)?;
+    // A key of the older shape.
+    let unknown =
+        top.version.iter().map(|_| "version").chain(top.unknown.iter().map(String::as_str));
+    let mut lints = unknown_keys("the file", unknown);
+    let mut queries = with_room_for(source.count(top.queries));
+    source.for_each(top.queries, meter, |at, entry, meter| {
+        let before = lints.len();
+        let query = query(at, entry, &mut lints, meter)?;
+        entries::add(&mut queries, query, lints.len() - before, meter)
+    })?;
+    let queries = settled(queries, &mut lints, meter)?;
     Ok(Qrels { queries, shape: Shape::Gate, lints })
 }
 
-/// Keys that mean nothing, but for remarks (`_description`).
-pub(super) fn unknown_keys<'a>(place: &str, keys: impl Iterator<Item = &'a str>) -> Vec<Lint> {
-    let unknown = keys.filter(|key| !key.starts_with('_'));
-    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.to_owned() }).collect()
-}
-
-fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
+fn query(
+    at: usize,
+    entry: &Json<'_>,
+    lints: &mut Vec<Lint>,
+    meter: &mut Meter<'_>,
+) -> Result<JudgedQuery, QrelsError> {
     let place = Place::Entry(at);
-    check_pages(&entry, place)?;
-    let entry: GateEntry = serde_json::from_value(entry)
-        .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
+    let Json::Object(object) = entry else {
+        return Err(QrelsError::malformed(place, format!("invalid type: {entry} is no object")));
+    };
+    check_pages(object, place)?;
+    let length = |key: &str| object.get(key).and_then(Json::as_array).map_or(0, <[_]>::len);
+    let pages = length("relevant") + length("relevant_slugs") + length("tags");
+    entries::pass_pages(meter, object, pages * PAGE_BYTES)?;
+    let grades = grades_of(object, place)?;
+    let names: Vec<&str> = KEYS.into_iter().filter(|key| *key != "grades").collect();
+    let entry: GateEntry =
+        object.typed(&names).map_err(|error| QrelsError::malformed(place, error.to_string()))?;
     if entry.query.trim().is_empty() {
         return Err(QrelsError::BlankQuery { place });
     }
     let id = entry.query_id.unwrap_or_else(|| format!("entry-{at}"));
     let mut bare = Vec::new();
     let relevant: Vec<String> = match (entry.relevant, entry.relevant_slugs) {
-        (Some(refs), _) => refs.iter().map(name).collect(),
+        (Some(refs), _) => refs.into_iter().map(|page| name(&page)).collect(),
         (None, slugs) => {
             let slugs = slugs.unwrap_or_default();
             bare = bare_of(&slugs);
@@ -76,8 +126,9 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
     if let Some(doc) = expected_top1.as_ref().filter(|doc| !relevant.contains(doc)) {
         lints.push(Lint::TopNotRelevant { query: id.clone(), doc: doc.clone() });
     }
-    lints.extend(unknown_keys(&format!("query `{id}`"), entry.rest.keys().map(String::as_str)));
-    let judgements = graded(place, &id, relevant, entry.grades, lints)?;
+    let unknown = object.keys().filter(|key| !KEYS.contains(key));
+    lints.extend(unknown_keys(&format!("query `{id}`"), unknown));
+    let judgements = graded(place, &id, relevant, grades, lints)?;
     Ok(JudgedQuery {
         id,
         text: Some(entry.query),
@@ -94,16 +145,16 @@ const GRADE_KEYS: [&str; 4] = ["grade", "relevance", "rel", "score"];
 
 /// Refuses a page of the explicit shape without its source, because a hit from the wrong source would
 /// count, and one with a grade, because a page graded 0 would count as relevant.
-fn check_pages(entry: &Value, place: Place) -> Result<(), QrelsError> {
-    let relevant = entry.get("relevant").and_then(Value::as_array).into_iter().flatten();
-    let pages = relevant.chain(entry.get("expected_top1")).filter_map(Value::as_object);
+fn check_pages(entry: &Object<'_>, place: Place) -> Result<(), QrelsError> {
+    let relevant = entry.get("relevant").and_then(Json::as_array).into_iter().flatten();
+    let pages = relevant.chain(entry.get("expected_top1")).filter_map(Json::as_object);
     for page in pages {
-        let source = page.get("source_id").and_then(Value::as_str).unwrap_or_default();
+        let source = page.get("source_id").and_then(Json::as_str).unwrap_or_default();
         if source.trim().is_empty() {
-            let slug = page.get("slug").map(Value::to_string).unwrap_or_default();
+            let slug = page.get("slug").map(Json::to_string).unwrap_or_default();
             return Err(QrelsError::NoSource { place, slug });
         }
-        if let Some(key) = GRADE_KEYS.into_iter().find(|key| page.contains_key(*key)) {
+        if let Some(key) = GRADE_KEYS.into_iter().find(|key| page.contains_key(key)) {
             let why = format!(
                 "`{key}` inside a page of `relevant`, where every page is relevant; put grades into `grades`"
             );

@@ -1,33 +1,63 @@
 //! The older JSON: a bare list, or `{version, queries}`, of `{id?, query, relevant, grades?}`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 
-use super::gate::{bare_of, unknown_keys};
-use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled};
+use super::entries::{self, Source, Top, unknown_keys};
+use super::gate::bare_of;
+use super::{
+    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled, with_room_for,
+};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 use crate::format::qrels::LegacyEntry;
 
-pub(super) fn parse_object(mut object: Object<'_>) -> Result<Qrels, QrelsError> {
-    object.remove("version");
-    match object.remove("queries") {
-        Some(Json::Array(entries)) => parse(entries, unknown_keys("the file", object.keys())),
-        _ => Err(QrelsError::NoQueries),
-    }
+/// The keys of an entry.
+const KEYS: [&str; 4] = ["id", "query", "relevant", "grades"];
+
+/// What a relevant page takes while an entry is read: as it stands there, and as it is judged.
+const PAGE_BYTES: usize = 150;
+
+pub(super) fn parse_object<'a>(
+    source: Source<'a>,
+    top: Top<'a>,
+    meter: &mut Meter<'_>,
+) -> Result<Qrels, QrelsError> {
+    let lints = unknown_keys("the file", top.unknown.iter().map(String::as_str));
+    parse(source, top.queries, lints, meter)
 }
 
-pub(super) fn parse(entries: Vec<Json<'_>>, mut lints: Vec<Lint>) -> Result<Qrels, QrelsError> {
-    let mut queries = Vec::with_capacity(entries.len());
-    for (at, entry) in entries.into_iter().enumerate() {
-        queries.push(query(at, entry.to_value(), &mut lints)?);
-    }
-    let queries = settled(queries, &mut lints)?;
+pub(super) fn parse<'a>(
+    source: Source<'a>,
+    list: Option<&'a RawValue>,
+    mut lints: Vec<Lint>,
+    meter: &mut Meter<'_>,
+) -> Result<Qrels, QrelsError> {
+    let mut queries = with_room_for(source.count(list));
+    source.for_each(list, meter, |at, entry, meter| {
+        let before = lints.len();
+        let query = query(at, entry, &mut lints, meter)?;
+        entries::add(&mut queries, query, lints.len() - before, meter)
+    })?;
+    let queries = settled(queries, &mut lints, meter)?;
     Ok(Qrels { queries, shape: Shape::Legacy, lints })
 }
 
-fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, QrelsError> {
+fn query(
+    at: usize,
+    entry: &Json<'_>,
+    lints: &mut Vec<Lint>,
+    meter: &mut Meter<'_>,
+) -> Result<JudgedQuery, QrelsError> {
     let place = Place::Entry(at);
-    let LegacyEntry { id, query, relevant, grades, rest } = serde_json::from_value(entry)
+    let Json::Object(object) = entry else {
+        return Err(QrelsError::malformed(place, format!("invalid type: {entry} is no object")));
+    };
+    let pages = object.get("relevant").and_then(Json::as_array).map_or(0, <[_]>::len);
+    entries::pass_pages(meter, object, pages * PAGE_BYTES)?;
+    let grades = grades_of(object, place)?;
+    let LegacyEntry { id, query, relevant } = object
+        .typed(&["id", "query", "relevant"])
         .map_err(|error| QrelsError::malformed(place, error.to_string()))?;
     if query.trim().is_empty() {
         return Err(QrelsError::BlankQuery { place });
@@ -36,7 +66,8 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
         return Err(QrelsError::NoRelevant { place });
     }
     let id = id.unwrap_or_else(|| format!("entry-{at}"));
-    lints.extend(unknown_keys(&format!("query `{id}`"), rest.keys().map(String::as_str)));
+    let unknown = object.keys().filter(|key| !KEYS.contains(key));
+    lints.extend(unknown_keys(&format!("query `{id}`"), unknown));
     let bare = bare_of(&relevant);
     let relevant = relevant.iter().map(|slug| doc_id(None, slug).into_owned()).collect();
     let judgements = graded(place, &id, relevant, grades, lints)?;
@@ -51,20 +82,35 @@ fn query(at: usize, entry: Value, lints: &mut Vec<Lint>) -> Result<JudgedQuery, 
     })
 }
 
+/// The grades of an entry, if it has any.
+pub(super) fn grades_of<'j, 'a>(
+    entry: &'j Object<'a>,
+    place: Place,
+) -> Result<Option<&'j Object<'a>>, QrelsError> {
+    match entry.get("grades") {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Object(grades)) => Ok(Some(grades)),
+        Some(_) => Err(QrelsError::malformed(place, "invalid type: `grades` is no object")),
+    }
+}
+
 /// The judgements of listed pages: their grade where there is one, otherwise 1.
 pub(super) fn graded(
     place: Place,
     query: &str,
     relevant: Vec<String>,
-    grades: Option<Map<String, Value>>,
+    grades: Option<&Object<'_>>,
     lints: &mut Vec<Lint>,
 ) -> Result<Vec<Judgement>, QrelsError> {
-    let listed: FxHashSet<&str> = relevant.iter().map(String::as_str).collect();
+    let listed: FxHashSet<&str> = match grades {
+        Some(_) => relevant.iter().map(String::as_str).collect(),
+        None => FxHashSet::default(),
+    };
     let mut by_doc: FxHashMap<String, f64> = FxHashMap::default();
     let mut only_graded = Vec::new();
-    for (slug, grade) in grades.unwrap_or_default() {
-        let doc = doc_id(None, &slug).into_owned();
-        let grade = number(place, &doc, &grade)?;
+    for (slug, grade) in grades.into_iter().flat_map(Object::iter) {
+        let doc = doc_id(None, slug).into_owned();
+        let grade = number(place, &doc, grade)?;
         match by_doc.insert(doc.clone(), grade) {
             // A bare slug and its whole name are one page.
             Some(first) if first != grade => {
@@ -92,7 +138,7 @@ pub(super) fn graded(
     Ok(judgements)
 }
 
-fn number(place: Place, doc: &str, grade: &Value) -> Result<f64, QrelsError> {
+fn number(place: Place, doc: &str, grade: &Json<'_>) -> Result<f64, QrelsError> {
     if grade.is_number() {
         return super::whole_grade(&grade.to_string(), place, doc);
     }

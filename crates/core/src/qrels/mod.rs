@@ -9,6 +9,7 @@
 //! corpus asks [`Qrels::unknown_documents`], and a target says it as [`JudgedPages`].
 
 mod beir;
+mod entries;
 mod error;
 mod existence;
 mod gate;
@@ -21,10 +22,11 @@ mod write;
 
 use std::borrow::Cow;
 
+use entries::Source;
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::json::Json;
+use crate::format::meter::Meter;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};
@@ -96,23 +98,39 @@ impl JudgedQuery {
     pub fn relevant(&self) -> impl Iterator<Item = &str> {
         self.judgements.iter().filter(|j| j.grade > 0.0).map(|j| j.doc.as_str())
     }
+
+    /// About how many bytes of memory it takes.
+    pub(crate) fn memory(&self) -> usize {
+        const TEXT: usize = size_of::<String>() + 8;
+        let Self { id, text, judgements, expected_top1, bare, .. } = self;
+        let judged = judgements.iter().map(|one| size_of::<Judgement>() + 8 + one.doc.len());
+        let bare = bare.iter().map(|slug| TEXT + slug.len());
+        let texts = [Some(id), text.as_ref(), expected_top1.as_ref()].into_iter().flatten();
+        let texts = texts.map(|text| 8 + text.len());
+        size_of::<Self>() + judged.sum::<usize>() + bare.sum::<usize>() + texts.sum::<usize>()
+    }
 }
 
 impl Qrels {
     /// Reads any shape. A byte order mark and CRLF line ends are tolerated.
     pub fn parse(bytes: &[u8]) -> Result<Self, QrelsError> {
+        Self::parse_metered(bytes, &mut Meter::unlimited())
+    }
+
+    /// The same within limits.
+    pub fn parse_metered(bytes: &[u8], meter: &mut Meter<'_>) -> Result<Self, QrelsError> {
         let text = utf8(bytes)?;
         match text.trim_start().bytes().next() {
             None => Err(QrelsError::Empty),
-            Some(b'{' | b'[') => parse_json(text),
-            Some(_) => rows::parse(text),
+            Some(b'{' | b'[') => parse_json(text, meter),
+            Some(_) => rows::parse(text, meter),
         }
     }
 
     /// Qrels from queries in memory, under the rules of a file.
     pub fn new(queries: Vec<JudgedQuery>, shape: Shape) -> Result<Self, QrelsError> {
         let mut lints = Vec::new();
-        let queries = settled(queries, &mut lints)?;
+        let queries = settled(queries, &mut lints, &mut Meter::unlimited())?;
         Ok(Self { queries, shape, lints })
     }
 
@@ -163,24 +181,54 @@ pub(crate) fn doc_id<'a>(source: Option<&str>, slug: &'a str) -> Cow<'a, str> {
     }
 }
 
-fn parse_json(text: &str) -> Result<Qrels, QrelsError> {
-    let broken = |error: serde_json::Error| QrelsError::Json {
-        line: error.line(),
-        reason: error.to_string(),
-    };
-    match Json::read(text).map_err(broken)? {
-        Json::Array(entries) => legacy::parse(entries, Vec::new()),
-        Json::Object(object) if gate::is_gate(&object) => gate::parse(object),
-        Json::Object(object) => legacy::parse_object(object),
-        _ => Err(QrelsError::NoQueries),
+fn parse_json(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
+    let source = Source::new(text)?;
+    if text.trim_start().starts_with('[') {
+        let list = serde_json::from_str(text).ok();
+        return legacy::parse(source, list, Vec::new(), meter);
     }
+    let top = source.top(meter)?;
+    if gate::is_gate(source, &top, meter)? {
+        gate::parse(source, top, meter)
+    } else {
+        legacy::parse_object(source, top, meter)
+    }
+}
+
+/// For how many queries room is made before they are read: in a file without order there are far fewer
+/// than it seems.
+const MOST_RESERVED: usize = 1 << 16;
+
+/// A list for about so many queries. One that doubles as it grows takes up to three times what it holds.
+fn with_room_for(queries: usize) -> Vec<JudgedQuery> {
+    let mut list = Vec::new();
+    list.reserve_exact(queries.min(MOST_RESERVED));
+    list
+}
+
+/// Adds a query to a list, and counts the copy that is made when a long one grows.
+fn push(
+    queries: &mut Vec<JudgedQuery>,
+    query: JudgedQuery,
+    meter: &mut Meter<'_>,
+) -> Result<(), QrelsError> {
+    if queries.len() == queries.capacity() && queries.len() >= MOST_RESERVED {
+        let copy = queries.len() * size_of::<JudgedQuery>();
+        meter.pass(copy).map_err(QrelsError::Interrupted)?;
+        queries.reserve_exact(queries.len() / 4);
+    }
+    queries.push(query);
+    Ok(())
 }
 
 /// Checks what every shape promises: some query, unique ids, each document judged once.
 fn settled(
     mut queries: Vec<JudgedQuery>,
     lints: &mut Vec<Lint>,
+    meter: &mut Meter<'_>,
 ) -> Result<Vec<JudgedQuery>, QrelsError> {
+    /// What a judgement takes while those that repeat another are taken out.
+    const REPEATED_BYTES: usize = 240;
     if queries.is_empty() {
         return Err(QrelsError::NoQueries);
     }
@@ -197,6 +245,8 @@ fn settled(
     }
     for (at, again) in judged_again(&queries)? {
         let query = &mut queries[at];
+        let repeated = again.len() * (REPEATED_BYTES + query.id.len());
+        meter.hold(repeated).map_err(QrelsError::Interrupted)?;
         let mut place = 0..;
         let (twice, once) = std::mem::take(&mut query.judgements)
             .into_iter()

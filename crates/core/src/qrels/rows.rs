@@ -4,15 +4,20 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
+use super::{
+    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, push, settled, whole_grade,
+    with_room_for,
+};
 use crate::fields::Fields;
+use crate::format::meter::Meter;
 
 const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
 
-/// For how many queries room is made before they are read: in a file without order there are far fewer
-/// than it seems.
-const MOST_RESERVED: usize = 1 << 16;
+/// What a query takes beside its first judgement, in its list and where ids are compared.
+const QUERY_BYTES: usize = size_of::<JudgedQuery>() + 88;
+/// What a further judgement of a query takes beside the name of its document, while its list grows.
+const JUDGEMENT_BYTES: usize = 2 * size_of::<Judgement>() + 8;
 
 /// A row of either shape.
 struct Row<'a> {
@@ -21,7 +26,7 @@ struct Row<'a> {
     grade: &'a str,
 }
 
-pub(super) fn parse(text: &str) -> Result<Qrels, QrelsError> {
+pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
     let mut lines = lines(text).peekable();
     let Some((first, head)) = lines.peek().copied() else { return Err(QrelsError::Empty) };
     let mut lints = Vec::new();
@@ -34,18 +39,17 @@ pub(super) fn parse(text: &str) -> Result<Qrels, QrelsError> {
             _ => drop(lines.next()),
         }
     }
-    let mut queries = Gathered::default();
-    // A list that doubles as it grows takes up to three times what it holds.
-    queries.all.reserve_exact(runs_of_queries(text).min(MOST_RESERVED));
+    let all = with_room_for(runs_of_queries(text));
+    let mut queries = Gathered { all, ..Gathered::default() };
     for (line, text) in lines {
         let row = if shape == Shape::Beir { beir_row(text) } else { trec_row(text) };
         let place = Place::Line(line);
         let row = row.ok_or_else(|| {
             QrelsError::malformed(place, format!("`{}`: {EXPECTED}", shown(text)))
         })?;
-        queries.add(row, place)?;
+        queries.add(row, place, meter)?;
     }
-    let queries = settled(queries.all, &mut lints)?;
+    let queries = settled(queries.all, &mut lints, meter)?;
     Ok(Qrels { queries, shape, lints })
 }
 
@@ -58,29 +62,32 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    fn add(&mut self, row: Row<'a>, place: Place) -> Result<(), QrelsError> {
+    fn add(&mut self, row: Row<'a>, place: Place, meter: &mut Meter<'_>) -> Result<(), QrelsError> {
         let grade = whole_grade(row.grade, place, row.doc)?;
-        let at = self.place(row.query);
+        let known = self.all.len();
+        let at = self.place(row.query, meter)?;
+        let taken = if at == known {
+            QUERY_BYTES + row.query.len() + size_of::<Judgement>() + 8
+        } else {
+            JUDGEMENT_BYTES
+        };
+        meter.hold(taken + row.doc.len()).map_err(QrelsError::Interrupted)?;
         self.all[at].judgements.push(Judgement { doc: row.doc.to_owned(), grade });
         Ok(())
     }
 
-    fn place(&mut self, query: &'a str) -> usize {
+    fn place(&mut self, query: &'a str, meter: &mut Meter<'_>) -> Result<usize, QrelsError> {
         if let Some((_, at)) = self.last.filter(|(last, _)| *last == query) {
-            return at;
+            return Ok(at);
         }
         let next = self.all.len();
         let at = *self.places.entry(query).or_insert(next);
         if at == next {
-            let judgements = Vec::with_capacity(1);
-            self.all.push(JudgedQuery {
-                id: query.to_owned(),
-                judgements,
-                ..JudgedQuery::default()
-            });
+            let (id, judgements) = (query.to_owned(), Vec::with_capacity(1));
+            push(&mut self.all, JudgedQuery { id, judgements, ..JudgedQuery::default() }, meter)?;
         }
         self.last = Some((query, at));
-        at
+        Ok(at)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why a run could not be read.
 
+use crate::format::meter::MeterError;
+
 /// Why a run could not be read. Every message names the place and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {
@@ -47,4 +49,7 @@ pub enum RunError {
         /// What is wrong.
         reason: String,
     },
+    /// Reading ended early.
+    #[error(transparent)]
+    Interrupted(MeterError),
 }

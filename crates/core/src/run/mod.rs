@@ -17,10 +17,15 @@ mod write;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::format::meter::Meter;
 
 pub use error::RunError;
 pub use write::trec_run;
+
+/// What a query of a run takes: its slot, its place and its lines, while their lists grow.
+const QUERY_BYTES: usize = 250;
 
 /// A retrieved document.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,10 +68,19 @@ impl<'a> Run<'a> {
     /// Reads TREC lines, or NDJSON rows if the first byte that says something is `{`. A byte order
     /// mark and CRLF line ends are tolerated. A file without rows is a run without queries.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, RunError> {
+        Self::parse_metered(bytes, &mut Meter::unlimited())
+    }
+
+    /// The same within limits.
+    pub fn parse_metered(bytes: &'a [u8], meter: &mut Meter<'_>) -> Result<Self, RunError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| RunError::NotUtf8 { byte: error.valid_up_to() })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if text.trim_start().starts_with('{') { ndjson::parse(text) } else { trec::parse(text) }
+        if text.trim_start().starts_with('{') {
+            ndjson::parse(text, meter)
+        } else {
+            trec::parse(text, meter)
+        }
     }
 
     /// A run without queries, to be filled by [`Run::push`].
@@ -85,13 +99,17 @@ impl<'a> Run<'a> {
         if self.places.insert(query.clone(), self.slots.len()).is_some() {
             return Err(RunError::DuplicateQuery { query: query.into_owned() });
         }
-        let mut seen = rustc_hash::FxHashSet::default();
-        for hit in ranking {
-            if seen.insert(hit.doc.clone()) {
-                self.hits.push(hit);
-            } else {
-                self.repeated += 1;
-            }
+        self.hits.extend(ranking);
+        let repeats = repeats(&self.hits[start..]);
+        if !repeats.is_empty() {
+            self.repeated += repeats.len();
+            let (mut at, mut repeats) = (start, repeats.into_iter().peekable());
+            let mut tail = self.hits.split_off(start);
+            tail.retain(|_| {
+                at += 1;
+                repeats.next_if_eq(&(at - 1 - start)).is_none()
+            });
+            self.hits.append(&mut tail);
         }
         self.slots.push(Slot { query, hits: start..self.hits.len() });
         Ok(())
@@ -122,6 +140,20 @@ impl<'a> Run<'a> {
     pub fn hits(&self) -> usize {
         self.hits.len()
     }
+
+    /// About how many bytes of memory it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let owned = |text: &Cow<'_, str>| if let Cow::Owned(text) = text { text.len() } else { 0 };
+        let hits = self.hits.iter().map(|hit| size_of::<RunHit<'_>>() + owned(&hit.doc));
+        hits.sum::<usize>() + self.slots.len() * QUERY_BYTES
+    }
+}
+
+/// The places of hits whose document is already higher in the ranking.
+fn repeats(hits: &[RunHit<'_>]) -> Vec<usize> {
+    let mut seen = FxHashSet::with_capacity_and_hasher(hits.len(), rustc_hash::FxBuildHasher);
+    let places = hits.iter().enumerate();
+    places.filter(|(_, hit)| !seen.insert(hit.doc.as_ref())).map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]

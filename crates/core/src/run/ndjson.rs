@@ -1,36 +1,78 @@
 //! Our own rows: `{"query_id", "retrieved": [{"source_id", "slug", "score"?}]}`, one a line.
 //!
-//! Rows marked by `_kind` are about the file and are passed over.
+//! Rows marked by `_kind` are about the file and are passed over. Rows are read straight from their text:
+//! keys that mean nothing here take no memory.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::{OrderedBy, Run, RunError, RunHit};
-use crate::format::{RUN_VERSION, Retrieved, RunRow, in_line};
+use crate::format::meter::Meter;
+use crate::format::{RUN_VERSION, in_line};
 use crate::qrels::doc_id;
 
-pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
+/// What a hit takes while its row is read, and after that in the run.
+const HIT_IN_ROW: usize = 112;
+const HIT_IN_RUN: usize = 96;
+
+pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>, RunError> {
     let mut run = Run::new(OrderedBy::Position);
+    let mut held = 0;
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line_number = at + 1;
-        let Some(RunRow { query_id, retrieved, .. }) =
+        let Some(Row { query_id, retrieved: Hits(hits), .. }) =
             row(line).map_err(|reason| RunError::Row { line: line_number, reason })?
         else {
             continue;
         };
-        let hits = retrieved.into_iter().map(|hit| read(hit, line_number));
-        run.push(query_id, hits.collect::<Result<Vec<_>, _>>()?)?;
+        if let Some(score) = hits.iter().find_map(|hit| hit.score.filter(|s| !s.is_finite())) {
+            return Err(RunError::Score { line: line_number, score: score.to_string() });
+        }
+        let docs: usize = hits.iter().map(|hit| hit.doc.len()).sum();
+        held += super::QUERY_BYTES + query_id.len() + docs + hits.len() * HIT_IN_RUN;
+        meter.pass(held + hits.len() * HIT_IN_ROW).map_err(RunError::Interrupted)?;
+        run.push(query_id, hits)?;
     }
     Ok(run)
 }
 
-fn row(line: &str) -> Result<Option<RunRow>, String> {
-    let value: Value = serde_json::from_str(line).map_err(|error| in_line(&error))?;
-    if value.get("_kind").is_some() {
-        return Ok(None);
+/// A row as it is read; [`crate::format::RunRow`] is the row as it is written.
+#[derive(Deserialize)]
+struct Row<'a> {
+    #[serde(default = "version")]
+    schema_version: u32,
+    #[serde(borrow)]
+    query_id: Cow<'a, str>,
+    #[serde(borrow)]
+    retrieved: Hits<'a>,
+}
+
+fn version() -> u32 {
+    RUN_VERSION
+}
+
+/// A row that may be a remark.
+#[derive(Deserialize)]
+struct Remark {
+    #[serde(default, rename = "_kind", deserialize_with = "is_there")]
+    is_remark: bool,
+}
+
+fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| true)
+}
+
+fn row(line: &str) -> Result<Option<Row<'_>>, String> {
+    if line.contains("_kind") {
+        let remark: Remark = serde_json::from_str(line).map_err(|error| in_line(&error))?;
+        if remark.is_remark {
+            return Ok(None);
+        }
     }
-    let row: RunRow = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let row: Row<'_> = serde_json::from_str(line).map_err(|error| in_line(&error))?;
     if row.schema_version != RUN_VERSION {
         let found = row.schema_version;
         return Err(format!("schema_version is {found}; this program reads {RUN_VERSION}"));
@@ -38,13 +80,43 @@ fn row(line: &str) -> Result<Option<RunRow>, String> {
     Ok(Some(row))
 }
 
-fn read(hit: Retrieved, line: usize) -> Result<RunHit<'static>, RunError> {
-    let Retrieved { source_id, slug, score } = hit;
-    let score = match score {
-        Some(score) if !score.is_finite() => {
-            return Err(RunError::Score { line, score: score.to_string() });
+/// A page of a row as it is read.
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(borrow)]
+    source_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    slug: Cow<'a, str>,
+    score: Option<f64>,
+}
+
+/// Pages as hits of a run: a list of both would take twice the memory.
+struct Hits<'a>(Vec<RunHit<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Hits<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(HitsVisitor)
+    }
+}
+
+struct HitsVisitor;
+
+impl<'de> Visitor<'de> for HitsVisitor {
+    type Value = Hits<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Hits<'de>, A::Error> {
+        let mut hits = Vec::new();
+        while let Some(Page { source_id, slug, score }) = list.next_element()? {
+            let doc = match source_id {
+                None if slug.contains("::") => slug,
+                source => Cow::Owned(doc_id(source.as_deref(), &slug).into_owned()),
+            };
+            hits.push(RunHit { doc, score });
         }
-        score => score,
-    };
-    Ok(RunHit { doc: Cow::Owned(doc_id(source_id.as_deref(), &slug).into_owned()), score })
+        Ok(Hits(hits))
+    }
 }

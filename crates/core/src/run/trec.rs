@@ -10,8 +10,9 @@ use std::hash::Hasher as _;
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::number::parse_score;
-use super::{OrderedBy, Run, RunError, RunHit, Slot};
+use super::{OrderedBy, QUERY_BYTES, Run, RunError, RunHit, Slot};
 use crate::fields::Fields;
+use crate::format::meter::Meter;
 
 /// Lines of one query that stand together.
 struct Stretch {
@@ -19,18 +20,29 @@ struct Stretch {
     start: usize,
 }
 
-pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
+/// What lines of one query that stand together take.
+const STRETCH_BYTES: usize = 64;
+/// After how many of them the memory is counted again.
+const COUNT_EVERY: usize = 1024;
+
+pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>, RunError> {
     let mut run = Run::new(OrderedBy::Score);
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut fields = Fields::new(text);
     let mut last = "";
-    // A line has about this many bytes; pages that are not written to cost nothing.
-    run.hits.reserve(text.len() / 32);
+    let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let hits = lines * size_of::<RunHit<'_>>();
+    meter.pass(hits).map_err(RunError::Interrupted)?;
+    run.hits.reserve_exact(lines);
     while fields.line() {
         if last.is_empty() || !fields.skip_prefix(last) {
             last = fields.field();
             let slot = slot_of(&mut run, last);
             stretches.push(Stretch { slot, start: run.hits.len() });
+            if stretches.len().is_multiple_of(COUNT_EVERY) {
+                let memory = hits + memory_of_stretches(&run, &stretches);
+                meter.pass(memory).map_err(RunError::Interrupted)?;
+            }
         }
         let iteration = fields.field();
         let (doc, rank, score) = (fields.field(), fields.field(), fields.field());
@@ -46,9 +58,18 @@ pub(super) fn parse(text: &str) -> Result<Run<'_>, RunError> {
         run.hits.push(RunHit { doc: Cow::Borrowed(doc), score: Some(score) });
         fields.skip_line();
     }
+    if stretches.len() > run.slots.len() {
+        // The hits are copied once, to bring those of a query together.
+        let memory = 2 * hits + memory_of_stretches(&run, &stretches);
+        meter.pass(memory).map_err(RunError::Interrupted)?;
+    }
     gather(&mut run, &stretches);
     settle(&mut run)?;
     Ok(run)
+}
+
+fn memory_of_stretches(run: &Run<'_>, stretches: &[Stretch]) -> usize {
+    run.slots.len() * QUERY_BYTES + stretches.len() * STRETCH_BYTES
 }
 
 fn slot_of<'a>(run: &mut Run<'a>, query: &'a str) -> usize {

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use crate::id::{PageId, PageKey};
-use crate::page::PageKind;
+use crate::page::{PageKind, cut_title};
 use crate::ranking::{Arm, EXPANSION, Edge, TraceStep};
 
 /// Where a page stands before scores are compared.
@@ -71,11 +71,12 @@ pub struct Candidate {
 
 impl Candidate {
     /// A page that no arm has said anything of yet.
-    pub fn new(page: PageId, key: PageKey, title: String, kind: PageKind) -> Self {
+    pub fn new(page: PageId, key: PageKey, title: &str, kind: PageKind) -> Self {
         Self {
             page,
             key,
-            title,
+            // An index may hold titles from before they had a limit.
+            title: cut_title(title).into_owned(),
             kind,
             effective_date: None,
             backlinks: 0,

@@ -94,7 +94,7 @@ mod tests {
     fn candidate(slug: &str, scores: &[(Arm, f64)]) -> Candidate {
         let key = PageKey::new(SourceId::default(), Slug::new(slug).unwrap());
         let kind = if slug == "chat" { PageKind::Chat } else { PageKind::Markdown };
-        let mut candidate = Candidate::new(PageId(1), key, String::new(), kind);
+        let mut candidate = Candidate::new(PageId(1), key, "", kind);
         for (arm, score) in scores {
             candidate.enter(*arm, None, *score, String::new);
         }

@@ -29,6 +29,9 @@ pub use interval::Interval;
 pub use mcnemar::mcnemar;
 pub use mean::{deviation, mean, weighted_mean};
 pub use percentile::percentile;
-pub use permutation::{EXACT, fewest_changes, paired_permutation};
-pub use power::{POWER, smallest_drop_below, smallest_drop_surely_below, smallest_paired_drop};
+pub use permutation::{EXACT, fewest_changes, paired_permutation, paired_permutation_until};
+pub use power::{
+    POWER, smallest_drop_below, smallest_drop_surely_below, smallest_paired_drop,
+    smallest_paired_drop_until,
+};
 pub use wilson::wilson;

@@ -17,8 +17,18 @@ pub const EXACT: usize = 24;
 /// mean is at least as far from zero, the observed one among them. Where that can't be counted, `rounds`
 /// assignments are drawn, the same ones for the same seed. Without a difference, 1.
 pub fn paired_permutation(differences: &[f64], rounds: u32, seed: u64) -> f64 {
+    paired_permutation_until(differences, rounds, seed, &|| false).unwrap_or(1.0)
+}
+
+/// The same, unless it is stopped between two rounds.
+pub fn paired_permutation_until(
+    differences: &[f64],
+    rounds: u32,
+    seed: u64,
+    is_stopped: &dyn Fn() -> bool,
+) -> Option<f64> {
     let moved: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
-    exact_p(&moved, EXACT, 20_000).unwrap_or_else(|| drawn(&moved, rounds, seed))
+    exact_p(&moved, EXACT, 20_000).or_else(|| drawn(&moved, rounds, seed, is_stopped))
 }
 
 /// The exact p-value of differences none of which is 0; none when there are more than `most` of them, of
@@ -127,14 +137,25 @@ fn sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
-fn drawn(moved: &[f64], rounds: u32, seed: u64) -> f64 {
+/// Rounds of so many differences together are drawn between two questions whether to stop.
+const TOSSES_AT_ONCE: usize = 1 << 20;
+
+fn drawn(moved: &[f64], rounds: u32, seed: u64, is_stopped: &dyn Fn() -> bool) -> Option<f64> {
     let bar = bar(moved);
     let mut coins = Coins::new(seed);
-    let far = (0..rounds).filter(|_| {
+    let mut is_far = || {
         let sum: f64 = moved.iter().map(|d| if coins.toss() { *d } else { -*d }).sum();
         sum.abs() >= bar
-    });
-    (far.count() as f64 + 1.0) / (f64::from(rounds) + 1.0)
+    };
+    let at_once = (TOSSES_AT_ONCE / moved.len().max(1)).max(1) as u32;
+    let mut far = 0;
+    for round in 0..rounds {
+        if round % at_once == 0 && is_stopped() {
+            return None;
+        }
+        far += u32::from(is_far());
+    }
+    Some((f64::from(far) + 1.0) / (f64::from(rounds) + 1.0))
 }
 
 /// Coin tosses, 64 from each random number.
@@ -189,9 +210,25 @@ mod tests {
             assert!((found - expected).abs() < 1e-12, "{differences:?}: {found} {expected}");
             let by_size = by_size(differences, 1000).unwrap();
             assert!((by_size - expected).abs() < 1e-12, "{differences:?}: {by_size}");
-            let (drawn, exact) = (drawn(differences, 100_000, 7), expected);
+            let (drawn, exact) = (drawn(differences, 100_000, 7, &|| false).unwrap(), expected);
             assert!((drawn - exact).abs() < 0.006, "{differences:?}: {drawn} {exact}");
         }
+    }
+
+    #[test]
+    fn drawing_stops_when_it_is_told_to() {
+        let differences: Vec<f64> = (0..2000).map(|n| f64::from(n % 97) - 50.5).collect();
+        let calls = std::cell::Cell::new(0);
+        let stop_after = |most: u32| {
+            calls.set(0);
+            paired_permutation_until(&differences, 10_000, 7, &|| {
+                calls.set(calls.get() + 1);
+                calls.get() > most
+            })
+        };
+        assert_eq!((stop_after(3), calls.get()), (None, 4));
+        assert_eq!(stop_after(u32::MAX), Some(paired_permutation(&differences, 10_000, 7)));
+        assert!(calls.get() >= 15, "{}", calls.get());
     }
 
     #[test]

@@ -71,6 +71,16 @@ pub fn smallest_drop_surely_below(values: &[f64], floor: f64, confidence: f64) -
 /// finds at `alpha`. Queries that are not lost, and those that have nothing to lose, move as they do here, up
 /// or down by chance.
 pub fn smallest_paired_drop(before: &[f64], after: &[f64], alpha: f64) -> Option<f64> {
+    smallest_paired_drop_until(before, after, alpha, &|| false)
+}
+
+/// The same; none too when it is stopped between two draws.
+pub fn smallest_paired_drop_until(
+    before: &[f64],
+    after: &[f64],
+    alpha: f64,
+    is_stopped: &dyn Fn() -> bool,
+) -> Option<f64> {
     if before.len() != after.len() || !(alpha > 0.0 && alpha < 1.0) {
         return None;
     }
@@ -89,6 +99,9 @@ pub fn smallest_paired_drop(before: &[f64], after: &[f64], alpha: f64) -> Option
     let mut losses = Losses::none(order.len());
     let test = SignTest::new(alpha);
     for _ in 0..(400_000 / before.len()).clamp(50, DRAWS / 2) {
+        if is_stopped() {
+            return None;
+        }
         rng.shuffle(&mut order);
         let mut moves: Vec<f64> =
             noise.iter().map(|size| if coins.toss() { *size } else { -*size }).collect();

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use super::cron::Cron;
 use crate::capture::CLOCK_SKEW;
+use crate::clock::moment_of_milliseconds;
 use crate::named;
 
 /// What makes a suite run.
@@ -116,7 +117,7 @@ const WRONG_CLOCK: SignedDuration = SignedDuration::from_hours(24);
 /// for it would skip runs, so that the trigger is due and its cursor comes back. A scheduled time that was fired before
 /// has the same key and is not run again.
 pub fn timed(trigger: &Trigger, cursor: i64, now: Timestamp) -> Option<Due> {
-    let last = Timestamp::from_millisecond(cursor).ok()?;
+    let last = moment_of_milliseconds(cursor);
     let ahead = last.duration_since(now);
     let is_ahead = match trigger {
         Trigger::Every(interval) => last > interval.after(now) || ahead > WRONG_CLOCK,

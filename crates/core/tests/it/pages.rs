@@ -5,7 +5,8 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
 use gbrain_core::page::{
-    self, DateOrigin, Format, Page, PageError, PageInput, PageKind, Visibility,
+    self, DateOrigin, Format, MAX_ALIAS, MAX_TAG, MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, Page,
+    PageError, PageInput, PageKind, Visibility,
 };
 use jiff::civil::date;
 
@@ -185,4 +186,64 @@ fn the_strongest_evidence_is_kept() {
         ]
     );
     assert_eq!(page.links[1].since, Some(date(2021, 1, 1)));
+}
+
+#[test]
+fn names_that_are_too_long_are_refused() {
+    let head = |head: &str| try_parse("a.md", &format!("---\n{head}\n---\n# Heading\n\nbody"));
+    let chat = |head: &str| {
+        try_parse("a.json", &format!(r#"{{{head}, "turns": [{{"speaker": "A", "text": "x"}}]}}"#))
+    };
+    for (what, limit) in
+        [("title", MAX_TITLE), ("type", MAX_TYPE), ("tag", MAX_TAG), ("alias", MAX_ALIAS)]
+    {
+        let (longest, longer) = ("ä".repeat(limit), "ä".repeat(limit + 1));
+        head(&format!("{what}: {longest}")).unwrap();
+        chat(&format!(r#""{what}": "{longest}""#)).unwrap();
+        for page in [head(&format!("{what}: {longer}")), chat(&format!(r#""{what}": "{longer}""#))]
+        {
+            let error = page.unwrap_err();
+            assert!(matches!(error, PageError::TooLong { .. }), "{what}: {error:?}");
+            let message = error.to_string();
+            assert!(message.contains(&format!("the {what} ")), "{message}");
+            assert!(message.contains(&format!("more than {limit} characters")), "{message}");
+            assert!(message.len() < 400, "{message}");
+        }
+    }
+    let tags = |count: usize| {
+        let tags: Vec<String> = (0..count).map(|n| format!("{n:0>100}")).collect();
+        format!("tags: [{}]", tags.join(", "))
+    };
+    assert_eq!(head(&tags(MAX_TAG_BYTES / 100)).unwrap().tags.len(), MAX_TAG_BYTES / 100);
+    let error = head(&tags(MAX_TAG_BYTES / 100 + 1)).unwrap_err();
+    assert!(matches!(error, PageError::TagsTooLarge { .. }), "{error:?}");
+}
+
+#[test]
+fn a_heading_without_end_is_a_title_that_is_cut() {
+    let longest = "ä".repeat(MAX_TITLE);
+    assert_eq!(parse("a.md", &format!("# {longest}\n\nbody")).title, longest);
+    let page = parse("a.md", &format!("# {}\n\nbody", "ä".repeat(1 << 20)));
+    assert_eq!(page.title, format!("{}…", "ä".repeat(MAX_TITLE - 1)));
+    assert!(page.content.len() > 2 << 20, "its text is whole");
+}
+
+#[test]
+fn what_is_repeated_of_a_page_is_bounded() {
+    let long = "x".repeat(100_000);
+    let page = parse(
+        "a.md",
+        &format!(
+            "---\nworks_at: \"{long}::acme\"\ndate: {long}\ntakes: [{{claim: c, weight: {long}}}]\n---\nbody"
+        ),
+    );
+    assert_eq!(page.links, [], "no source has such a name");
+    assert_eq!(page.warnings.len(), 3, "{}", page.warnings.len());
+    assert!(page.warnings.iter().all(|warning| warning.len() < 400), "{:?}", page.warnings);
+    let error = try_parse("a.md", &format!("---\nvisibility: {long}\n---\nbody")).unwrap_err();
+    assert!(error.to_string().len() < 400, "{error}");
+    let headings: Vec<String> =
+        (1..=6).map(|n| format!("{} {}", "#".repeat(n), "h".repeat(480))).collect();
+    let page = parse("a.md", &format!("{}\n\nbody", headings.join("\n")));
+    assert!(page.chunks.iter().all(|chunk| chunk.section.len() < 3_100));
 }

@@ -36,24 +36,28 @@ impl View for DiskView {
     }
 
     fn held(&self) -> Result<Held> {
-        let mut held = Held::default();
-        let mut counted = Statistics::default();
-        for segment in &self.segments {
-            segment.count(&mut held, &mut counted).map_err(|e| self.error(e))?;
-        }
-        if counted != self.payload.statistics {
-            return Err(self.damaged(RecordError { what: "count of chunks and tokens" }));
-        }
-        Ok(held)
+        self.reading(|| {
+            let mut held = Held::default();
+            let mut counted = Statistics::default();
+            for segment in &self.segments {
+                segment.count(&mut held, &mut counted).map_err(|e| self.error(e))?;
+            }
+            if counted != self.payload.statistics {
+                return Err(self.damaged(RecordError { what: "count of chunks and tokens" }));
+            }
+            Ok(held)
+        })
     }
 
     fn words(&self, query: &WordsQuery, filter: &Filter, k: usize) -> Result<Vec<ChunkHit>> {
-        if k == 0 {
-            return Ok(Vec::new());
-        }
-        let prepared = self.prepare(query, filter.trust)?;
-        let winners = self.best_pages(&prepared, filter, k).map_err(|e| self.error(e))?;
-        winners.iter().map(|w| self.hit(&prepared, w.segment, w.doc, w.points)).collect()
+        self.reading(|| {
+            if k == 0 {
+                return Ok(Vec::new());
+            }
+            let prepared = self.prepare(query, filter.trust)?;
+            let winners = self.best_pages(&prepared, filter, k).map_err(|e| self.error(e))?;
+            winners.iter().map(|w| self.hit(&prepared, w.segment, w.doc, w.points)).collect()
+        })
     }
 
     fn page_words(
@@ -63,24 +67,26 @@ impl View for DiskView {
         pages: &[PageId],
         max: usize,
     ) -> Result<Vec<PageWords>> {
-        let prepared = self.prepare(query, filter.trust)?;
-        let mut asked = Vec::with_capacity(pages.len());
-        for (at, page) in pages.iter().enumerate() {
-            if let Some((placed, entry)) = self.visible(*page, filter.trust)?
-                && admits_page(filter, &entry)
-            {
-                asked.push(AskedPage::new(at, placed, prepared.lists.len()));
+        self.reading(|| {
+            let prepared = self.prepare(query, filter.trust)?;
+            let mut asked = Vec::with_capacity(pages.len());
+            for (at, page) in pages.iter().enumerate() {
+                if let Some((placed, entry)) = self.visible(*page, filter.trust)?
+                    && admits_page(filter, &entry)
+                {
+                    asked.push(AskedPage::new(at, placed, prepared.lists.len()));
+                }
             }
-        }
-        // Lists are read forward, once for all pages.
-        asked.sort_by_key(|asked| (asked.placed.segment, asked.placed.documents.start));
-        self.score_pages(&prepared, filter, &mut asked).map_err(|e| self.error(e))?;
-        let mut words = vec![PageWords::default(); pages.len()];
-        for asked in asked {
-            let at = asked.at;
-            words[at] = self.words_of(&prepared, asked, max)?;
-        }
-        Ok(words)
+            // Lists are read forward, once for all pages.
+            asked.sort_by_key(|asked| (asked.placed.segment, asked.placed.documents.start));
+            self.score_pages(&prepared, filter, &mut asked).map_err(|e| self.error(e))?;
+            let mut words = vec![PageWords::default(); pages.len()];
+            for asked in asked {
+                let at = asked.at;
+                words[at] = self.words_of(&prepared, asked, max)?;
+            }
+            Ok(words)
+        })
     }
 
     fn chunks(&self, trust: Trust) -> u64 {
@@ -98,10 +104,12 @@ impl View for DiskView {
         depth: usize,
         k: usize,
     ) -> Result<Vec<VectorHit>> {
-        if k == 0 {
-            return Ok(Vec::new());
-        }
-        self.nearest(query, filter, depth, k)
+        self.reading(|| {
+            if k == 0 {
+                return Ok(Vec::new());
+            }
+            self.nearest(query, filter, depth, k)
+        })
     }
 
     fn page_vectors(
@@ -110,76 +118,90 @@ impl View for DiskView {
         filter: &Filter,
         pages: &[PageId],
     ) -> Result<Vec<Option<ChunkHit>>> {
-        pages.iter().map(|page| self.nearest_of(query, filter, *page)).collect()
+        self.reading(|| pages.iter().map(|page| self.nearest_of(query, filter, *page)).collect())
     }
 
     fn vectors_fit(&self, stored: &StoredPage) -> Result<Option<bool>> {
-        let Some(model) = &self.model else { return Ok(None) };
-        let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
-        let sidecar = self.sidecar(model.as_ref(), placed.segment)?;
-        let rows = page_rows(model.as_ref(), stored, Urgency::Work)?;
-        let codes = sidecar.codes().map_err(|e| self.unreadable(e))?;
-        for (row, doc) in rows.iter().zip(placed.documents) {
-            let values = row.values.iter().map(|value| *value as u8);
-            let held = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
-            if codes.inverse_length(doc) != row.inverse_length || !values.eq(held.iter().copied()) {
-                return Ok(Some(false));
+        self.reading(|| {
+            let Some(model) = &self.model else { return Ok(None) };
+            let Some(placed) = self.place_of(stored.id)? else { return Ok(None) };
+            let sidecar = self.sidecar(model.as_ref(), placed.segment)?;
+            let rows = page_rows(model.as_ref(), stored, Urgency::Work)?;
+            let codes = sidecar.codes().map_err(|e| self.unreadable(e))?;
+            for (row, doc) in rows.iter().zip(placed.documents) {
+                let values = row.values.iter().map(|value| *value as u8);
+                let held = sidecar.row(doc).map_err(|e| self.unreadable(e))?;
+                if codes.inverse_length(doc) != row.inverse_length
+                    || !values.eq(held.iter().copied())
+                {
+                    return Ok(Some(false));
+                }
             }
-        }
-        Ok(Some(true))
+            Ok(Some(true))
+        })
     }
 
     fn read(&self, hit: &ChunkHit) -> Result<Passage> {
-        let (segment, doc) = place_of_handle(hit.handle);
-        self.passage_at(segment, doc)
+        self.reading(|| {
+            let (segment, doc) = place_of_handle(hit.handle);
+            self.passage_at(segment, doc)
+        })
     }
 
     fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
-        let Some((placed, entry)) = self.visible(page, trust)? else { return Ok(None) };
-        if ordinal >= entry.chunk_count {
-            return Ok(None);
-        }
-        self.passage_at(placed.segment, placed.documents.start + ordinal).map(Some)
+        self.reading(|| {
+            let Some((placed, entry)) = self.visible(page, trust)? else { return Ok(None) };
+            if ordinal >= entry.chunk_count {
+                return Ok(None);
+            }
+            self.passage_at(placed.segment, placed.documents.start + ordinal).map(Some)
+        })
     }
 
     fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
-        Ok(self.visible(page, trust)?.map(|(_, entry)| entry))
+        self.reading(|| Ok(self.visible(page, trust)?.map(|(_, entry)| entry)))
     }
 
     fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
-        let mut entries = self.entries_named(&own_name(key))?.into_iter();
-        Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
+        self.reading(|| {
+            let mut entries = self.entries_named(&own_name(key))?.into_iter();
+            Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
+        })
     }
 
     fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>> {
-        let entries = self.entries_named(name_key)?.into_iter();
-        let mut named: Vec<_> = entries
-            .filter(|entry| admits_page(filter, entry))
-            .filter_map(|entry| Some(Named { how: entry.named_by(name_key)?, entry }))
-            .collect();
-        named.sort_by(Named::order);
-        Ok(named)
+        self.reading(|| {
+            let entries = self.entries_named(name_key)?.into_iter();
+            let mut named: Vec<_> = entries
+                .filter(|entry| admits_page(filter, entry))
+                .filter_map(|entry| Some(Named { how: entry.named_by(name_key)?, entry }))
+                .collect();
+            named.sort_by(Named::order);
+            Ok(named)
+        })
     }
 
     fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
-        match self.visible(page, trust)? {
+        self.reading(|| match self.visible(page, trust)? {
             Some((placed, _)) => self.links_at(placed.segment, placed.documents.start),
             None => Ok(Vec::new()),
-        }
+        })
     }
 
     fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
-        let mut pages = Vec::new();
-        for (segment, doc) in self.pages_linking_to(target_key, trust)? {
-            pages.push((self.entry_at(segment, doc)?, self.links_at(segment, doc)?));
-        }
-        pages.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
-        let links = pages.into_iter().flat_map(|(_, links)| links);
-        Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).collect())
+        self.reading(|| {
+            let mut pages = Vec::new();
+            for (segment, doc) in self.pages_linking_to(target_key, trust)? {
+                pages.push((self.entry_at(segment, doc)?, self.links_at(segment, doc)?));
+            }
+            pages.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
+            let links = pages.into_iter().flat_map(|(_, links)| links);
+            Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).collect())
+        })
     }
 
     fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
-        self.counted(target_key, trust, || self.count_backlinks(target_key, trust))
+        self.reading(|| self.counted(target_key, trust, || self.count_backlinks(target_key, trust)))
     }
 }
 

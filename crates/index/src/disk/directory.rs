@@ -35,11 +35,19 @@ struct Inner {
     dir: PathBuf,
     /// The files that are open: whoever opens one again reads what the others have read already.
     open: Mutex<HashMap<PathBuf, Weak<IndexFile>>>,
+    /// The first write that the file system refused since the last was taken.
+    refusal: Mutex<Option<io::Error>>,
 }
 
 impl IndexDirectory {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { inner: Arc::new(Inner { dir: dir.to_owned(), open: Mutex::default() }) }
+        let (open, refusal) = (Mutex::default(), Mutex::default());
+        Self { inner: Arc::new(Inner { dir: dir.to_owned(), open, refusal }) }
+    }
+
+    /// Why a write failed, as the file system said it. tantivy tells it in many ways, in some without the cause.
+    pub(super) fn take_refusal(&self) -> Option<io::Error> {
+        self.inner.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Opens a file, or gives the one that is open if it has not changed since.
@@ -66,6 +74,22 @@ impl IndexDirectory {
 
     fn path(&self, name: &Path) -> PathBuf {
         self.inner.dir.join(name)
+    }
+}
+
+impl Inner {
+    /// Keeps why a write failed. A directory that is gone is damage, and a file that is there already is no refusal.
+    fn note<T>(&self, written: io::Result<T>) -> io::Result<T> {
+        written.inspect_err(|error| {
+            if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) {
+                let copy = match error.raw_os_error() {
+                    Some(code) => io::Error::from_raw_os_error(code),
+                    None => io::Error::new(error.kind(), error.to_string()),
+                };
+                let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                refusal.get_or_insert(copy);
+            }
+        })
     }
 }
 
@@ -126,12 +150,12 @@ impl Directory for IndexDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = private_file().create_new(true).open(self.path(path));
+        let file = self.inner.note(private_file().create_new(true).open(self.path(path)));
         let file = file.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(SyncedFile(file))))
+        Ok(BufWriter::new(Box::new(SyncedFile { file, directory: self.inner.clone() })))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
@@ -139,11 +163,11 @@ impl Directory for IndexDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        replace_file(&self.path(path), data)
+        self.inner.note(replace_file(&self.path(path), data))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        File::open(&self.inner.dir)?.sync_data()
+        self.inner.note(File::open(&self.inner.dir).and_then(|dir| dir.sync_data()))
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
@@ -171,7 +195,7 @@ impl Directory for IndexDirectory {
 }
 
 /// Whether the file system refuses to be written to, and not for lack of room.
-pub(super) fn is_read_only(error: &io::Error) -> bool {
+fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
@@ -182,11 +206,14 @@ impl fmt::Debug for IndexDirectory {
 }
 
 /// A file that is synced when it ends.
-struct SyncedFile(File);
+struct SyncedFile {
+    file: File,
+    directory: Arc<Inner>,
+}
 
 impl Write for SyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.directory.note(self.file.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -196,7 +223,7 @@ impl Write for SyncedFile {
 
 impl TerminatingWrite for SyncedFile {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        self.0.sync_data()
+        self.directory.note(self.file.sync_data())
     }
 }
 

@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -74,6 +74,8 @@ enum Content {
         resident: OnceLock<OwnedBytes>,
         /// Bytes that were read.
         read: AtomicUsize,
+        /// Whether a thread reads the whole file; the others read what they need meanwhile.
+        is_promoted: AtomicBool,
     },
 }
 
@@ -128,7 +130,12 @@ impl IndexFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let content = match length <= SMALL {
             true => Content::Memory(OwnedBytes::new(read_exactly(&file, 0..length)?)),
-            false => Content::Disk { file, resident: OnceLock::new(), read: AtomicUsize::new(0) },
+            false => Content::Disk {
+                file,
+                resident: OnceLock::new(),
+                read: AtomicUsize::new(0),
+                is_promoted: AtomicBool::new(false),
+            },
         };
         Ok(Self { name, length, stamp, content })
     }
@@ -166,14 +173,16 @@ impl IndexFile {
 
     /// Reads a range that is not in memory, or all of the file if that is worth it now.
     fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        let Content::Disk { file, resident, read } = &self.content else {
+        let Content::Disk { file, resident, read, is_promoted } = &self.content else {
             return Err(io::Error::other("a file in memory is not read again"));
         };
         let total = read.fetch_add(range.len(), Ordering::Relaxed) + range.len();
-        if total > WORTH_KEEPING * self.length && self.may_be_resident() {
-            let all = OwnedBytes::new(read_exactly(file, 0..self.length)?);
-            self.check_unchanged(file)?;
-            return Ok(resident.get_or_init(|| all).slice(range));
+        let is_worth_keeping = total > WORTH_KEEPING * self.length && self.may_be_resident();
+        if is_worth_keeping && !is_promoted.swap(true, Ordering::AcqRel) {
+            let all = read_exactly(file, 0..self.length)
+                .and_then(|all| self.check_unchanged(file).map(|()| all))
+                .inspect_err(|_| is_promoted.store(false, Ordering::Release))?;
+            return Ok(resident.get_or_init(|| OwnedBytes::new(all)).slice(range));
         }
         let bytes = read_exactly(file, range)?;
         self.check_unchanged(file)?;

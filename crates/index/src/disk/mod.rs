@@ -30,7 +30,6 @@ mod window;
 mod writer;
 
 use std::cell::Cell;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,9 +37,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gbrain_core::hash::Hash;
-use tantivy::directory::error::OpenReadError;
+use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::index::IndexSettings;
-use tantivy::{IndexReader, ReloadPolicy, TantivyError};
+use tantivy::{IndexMeta, IndexReader, ReloadPolicy, TantivyError};
 
 use crate::contract::{Index, View, Writer};
 use crate::error::{IndexError, Result};
@@ -56,6 +55,8 @@ use view::DiskView;
 use writer::DiskWriter;
 
 const META: &str = "meta.json";
+/// What is wrong with an index whose opening panics.
+const CONTRADICTION: &str = "it contradicts its segments";
 /// Small blocks, as a search reads single passages from all over the store.
 const STORE_BLOCK_BYTES: usize = 8192;
 /// Blocks of the store that a segment keeps unpacked: eight megabytes.
@@ -115,7 +116,7 @@ impl DiskIndex {
     }
 
     fn open_existing(dir: &Path, store: &str, models: Models) -> Result<Self> {
-        without_panic(dir, || {
+        without_panic(dir, CONTRADICTION, || {
             let directory = IndexDirectory::new(dir);
             let index = tantivy::Index::open(directory.clone()).map_err(|e| corrupt(dir, e))?;
             if index.schema() != schema().0 {
@@ -130,9 +131,10 @@ impl DiskIndex {
         let settings =
             IndexSettings { docstore_blocksize: STORE_BLOCK_BYTES, ..IndexSettings::default() };
         let index = tantivy::Index::create(directory.clone(), schema().0, settings)
-            .map_err(|e| corrupt(dir, e))?;
+            .map_err(|e| write_failed(dir, &directory, e))?;
         let model = models.wanted().map(|model| model.id().to_owned());
-        writer::commit_nothing(&index, store, model).map_err(|e| corrupt(dir, e))?;
+        writer::commit_nothing(&index, store, model)
+            .map_err(|e| write_failed(dir, &directory, e))?;
         Self::of(dir, store, models, directory, index)
     }
 
@@ -178,7 +180,7 @@ impl Index for DiskIndex {
             }
             return Ok(view.clone());
         }
-        let view = Arc::new(without_panic(&self.shared.dir, || self.shared.read())?);
+        let view = Arc::new(without_panic(&self.shared.dir, CONTRADICTION, || self.shared.read())?);
         *latest = Some((stamp, view.clone()));
         Ok(view)
     }
@@ -202,13 +204,7 @@ impl Index for DiskIndex {
                 Ok(()) => {}
                 // A commit names files that a segment need not have; one that it needs is missed when it is opened.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) if integrity::is_damage(&error) => {
-                    damaged.push(error.to_string());
-                    // Whoever needs its vectors next makes them again.
-                    if name.extension() == Some(OsStr::new(vectors::EXTENSION)) {
-                        fs::remove_file(self.shared.dir.join(&name)).map_err(|e| self.shared.io(e))?;
-                    }
-                }
+                Err(error) if integrity::is_damage(&error) => damaged.push(error.to_string()),
                 Err(error) => return Err(self.shared.io(error)),
             }
         }
@@ -336,6 +332,10 @@ impl Shared {
     fn error(&self, error: TantivyError) -> IndexError {
         corrupt(&self.dir, error)
     }
+
+    fn write_failed(&self, error: TantivyError) -> IndexError {
+        write_failed(&self.dir, &self.files, error)
+    }
 }
 
 /// Compares the files of the last commit with their checksums. Files of a commit that was replaced meanwhile are gone.
@@ -351,7 +351,11 @@ fn check_files(
             return Ok(open);
         }
         let now = index.load_metas().map_err(|e| corrupt(dir, e))?;
-        if now.opstamp == commit.opstamp && now.segments.len() == commit.segments.len() {
+        let names = |meta: &IndexMeta| {
+            let segments = meta.segments.iter().map(|s| (s.id(), s.delete_opstamp()));
+            segments.collect::<Vec<_>>()
+        };
+        if now.opstamp == commit.opstamp && names(&now) == names(&commit) {
             return Err(integrity::damaged(dir, META, "it names a file that is not there"));
         }
     }
@@ -369,11 +373,11 @@ pub fn is_reading_files() -> bool {
 
 /// Runs what reads the files of an index. tantivy panics on some of what checksums do not cover, such as a `meta.json`
 /// that contradicts its segments: that is damage too.
-fn without_panic<T>(dir: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+fn without_panic<T>(dir: &Path, what: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = READING.replace(true);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
     READING.set(outer);
-    caught.unwrap_or_else(|_| Err(integrity::damaged(dir, META, "it contradicts its segments")))
+    caught.unwrap_or_else(|_| Err(integrity::damaged(dir, META, what)))
 }
 
 /// The commit that a file of deletions belongs to: `SEGMENT.OPSTAMP.del`.
@@ -390,18 +394,65 @@ fn read_payload(dir: &Path, payload: Option<&str>, store: &str) -> Result<Payloa
     })
 }
 
-/// What tantivy said, as ours: the file system's refusals apart from damage.
+/// Why a write failed: the file system's refusal if there was one, whatever tantivy made of it.
+fn write_failed(dir: &Path, files: &IndexDirectory, error: TantivyError) -> IndexError {
+    match files.take_refusal() {
+        Some(source) => IndexError::Io { dir: dir.to_owned(), source },
+        None => corrupt(dir, error),
+    }
+}
+
+/// What tantivy said, as ours: the file system's refusals and other writers apart from damage. A file or directory that
+/// is gone is damage.
 fn corrupt(dir: &Path, error: TantivyError) -> IndexError {
     let refusal = match &error {
-        TantivyError::IoError(io) => Some(io),
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(io_error),
+        TantivyError::LockFailure(LockError::LockBusy, _) => {
+            return IndexError::Busy { waited: Duration::ZERO };
+        }
+        TantivyError::IoError(io) | TantivyError::LockFailure(LockError::IoError(io), _) => {
+            Some(io)
+        }
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(io_error),
         _ => None,
     };
-    match refusal.filter(|io| !integrity::is_damage(io)) {
+    let is_damage =
+        |io: &io::Error| io.kind() == io::ErrorKind::NotFound || integrity::is_damage(io);
+    match refusal.filter(|io| !is_damage(io)) {
         Some(io) => {
             let source = io::Error::new(io.kind(), io.to_string());
             IndexError::Io { dir: dir.to_owned(), source }
         }
         None => IndexError::Corrupt { dir: dir.to_owned(), source: Box::new(error) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(error: TantivyError, expected: &str) {
+        let error = corrupt(Path::new("index"), error);
+        let kind = match &error {
+            IndexError::Busy { .. } => "busy",
+            IndexError::Corrupt { .. } => "damage",
+            IndexError::Io { .. } => "refusal",
+            _ => "another",
+        };
+        assert_eq!(kind, expected, "{error:?}");
+    }
+
+    #[test]
+    fn a_file_system_that_refuses_is_no_damage() {
+        let io = |kind: io::ErrorKind| Arc::new(io::Error::from(kind));
+        let write = |kind| OpenWriteError::IoError { io_error: io(kind), filepath: "a".into() };
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::PermissionDenied] {
+            check(TantivyError::IoError(io(kind)), "refusal");
+            check(TantivyError::OpenWriteError(write(kind)), "refusal");
+            check(TantivyError::LockFailure(LockError::IoError(io(kind)), None), "refusal");
+        }
+        check(TantivyError::LockFailure(LockError::LockBusy, None), "busy");
+        check(TantivyError::OpenWriteError(write(io::ErrorKind::NotFound)), "damage");
+        check(TantivyError::IoError(io(io::ErrorKind::UnexpectedEof)), "damage");
     }
 }

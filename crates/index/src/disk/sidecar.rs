@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use gbrain_core::hash::Hasher;
+use tantivy::directory::{FileHandle as _, OwnedBytes};
 use tantivy::{DocId, HasLen as _};
 
 use super::file::IndexFile;
@@ -28,13 +29,13 @@ pub(super) struct Sidecar {
     source: Source,
     places: Places,
     /// Lengths and codes.
-    scanned: OnceLock<Vec<u8>>,
+    scanned: OnceLock<OwnedBytes>,
 }
 
 enum Source {
     File(Arc<IndexFile>),
     /// Made for one view alone.
-    Memory(Vec<u8>),
+    Memory(OwnedBytes),
 }
 
 struct Places {
@@ -90,7 +91,7 @@ impl Sidecar {
     /// Vectors that were written to memory.
     pub(super) fn in_memory(bytes: Vec<u8>, documents: usize, dims: usize) -> Option<Self> {
         let length = bytes.len();
-        Self::of(Source::Memory(bytes), length, documents, dims).ok().flatten()
+        Self::of(Source::Memory(OwnedBytes::new(bytes)), length, documents, dims).ok().flatten()
     }
 
     fn of(
@@ -110,7 +111,7 @@ impl Sidecar {
         let scanned = match self.scanned.get() {
             Some(scanned) => scanned,
             None => {
-                let read = self.source.bytes(self.places.scanned())?.into_owned();
+                let read = self.source.slice(self.places.scanned())?;
                 self.scanned.get_or_init(|| read)
             }
         };
@@ -126,6 +127,17 @@ impl Sidecar {
 }
 
 impl Source {
+    /// Some bytes that stay in memory; not copied where they are there already.
+    fn slice(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        match self {
+            Self::File(file) => file.read_bytes(range),
+            Self::Memory(bytes) => match range.end <= bytes.len() {
+                true => Ok(bytes.slice(range)),
+                false => Err(io::ErrorKind::UnexpectedEof.into()),
+            },
+        }
+    }
+
     fn bytes(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
         match self {
             Self::File(file) => file.bytes(range),

@@ -21,7 +21,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, IndexMeta, Searcher};
 
 use super::Shared;
-use super::directory::{is_read_only, private_file, unfinished_name};
+use super::directory::{private_file, unfinished_name};
 use super::integrity::is_damage;
 use super::lock::WriterLock;
 use super::pending::Waiting;
@@ -133,17 +133,15 @@ impl DiskView {
             if let Some(sidecar) = self.shared.open_vectors(model, &name, documents)? {
                 return Ok(sidecar);
             }
-            match WriterLock::acquire(&self.shared.dir, Duration::ZERO) {
-                Ok(lock) => return self.heal(model, segment, &lock),
+            let lock = WriterLock::acquire(&self.shared.dir, Duration::ZERO);
+            match lock.and_then(|lock| self.heal(model, segment, &lock)) {
                 Err(IndexError::Busy { .. }) if started.elapsed() < MAKING_WAIT => {
                     thread::sleep(MAKING_PAUSE);
                 }
                 Err(IndexError::Busy { .. }) => return self.embed_segment(model, segment),
-                // Nobody can write them here.
-                Err(IndexError::Io { source, .. }) if is_read_only(&source) => {
-                    return self.embed_segment(model, segment);
-                }
-                Err(error) => return Err(error),
+                // Nobody can write them here, or there is no room for them.
+                Err(IndexError::Io { .. }) => return self.embed_segment(model, segment),
+                healed => return healed,
             }
         }
     }

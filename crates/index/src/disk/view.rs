@@ -19,7 +19,7 @@ use super::schema::Fields;
 use super::segment::Segment;
 use super::sidecar::Sidecar;
 use super::vectors::open_all;
-use super::{Shared, corrupt};
+use super::{Shared, corrupt, without_panic};
 use crate::contract::{ChunkHit, Corpus, View as _, WordsQuery};
 use crate::entry::{LinkEntry, PageEntry, Passage};
 use crate::error::{IndexError, Result};
@@ -296,8 +296,18 @@ impl DiskView {
     fn note(&self, error: IndexError) -> IndexError {
         if matches!(error, IndexError::Corrupt { .. }) {
             self.is_damaged.store(true, Ordering::Relaxed);
+            // Whoever opens the index next compares every file, whatever is remembered of them.
+            let mut verified = self.shared.verified();
+            verified.forget();
+            verified.save(&self.shared.dir);
         }
         error
+    }
+
+    /// Runs what reads the files, and notes damage. tantivy panics on some of it.
+    pub(super) fn reading<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        let what = "a file contradicts itself";
+        without_panic(&self.shared.dir, what, read).map_err(|error| self.note(error))
     }
 
     pub(super) fn was_damaged(&self) -> bool {

@@ -8,7 +8,7 @@ use gbrain_core::page::{StoredPage, Visibility};
 use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::FxHashMap;
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy, UserOperation};
-use tantivy::{IndexWriter, Term};
+use tantivy::{IndexWriter, TantivyError, Term};
 
 use super::Shared;
 use super::document::{PageDocuments, documents_of};
@@ -19,7 +19,7 @@ use super::settle::due;
 use super::vectors::Known;
 use super::view::DiskView;
 use crate::contract::{Corpus, Writer};
-use crate::error::Result;
+use crate::error::{IndexError, Result};
 use crate::statistics::{Statistics, Totals};
 use crate::vectors::{Row, page_rows};
 
@@ -75,6 +75,8 @@ impl DiskWriter {
                 true => (1, CATCH_UP_BYTES),
                 false => (BULK_THREADS, BULK_BYTES),
             };
+            // A refusal that an earlier writer met is not the reason of this one's failure.
+            drop(self.shared.files.take_refusal());
             let writer =
                 open(&self.shared.index, threads, bytes).map_err(|e| self.shared.error(e))?;
             self.writer = Some(writer);
@@ -114,8 +116,22 @@ impl DiskWriter {
         self.changed.insert(stored.id, Some((visibility, totals)));
         let adds: Vec<_> = documents.into_iter().map(UserOperation::Add).collect();
         let written = self.writer(chunks)?.run(adds);
-        written.map_err(|e| self.shared.error(e))?;
+        written.map_err(|e| self.fail(e))?;
         Ok(())
+    }
+
+    /// The reason why writing failed. What was written since the last commit is removed: it takes room that the store may
+    /// need.
+    fn fail(&mut self, error: TantivyError) -> IndexError {
+        // Its threads have ended then, and the refusal that one of them met is known.
+        self.writer = None;
+        let failure = self.shared.write_failed(error);
+        // A new writer knows the files of the last commit, and no others.
+        if let Ok(writer) = open(&self.shared.index, 1, CATCH_UP_BYTES) {
+            // What can't be removed now is removed after the next commit.
+            let _ = writer.garbage_collect_files().wait();
+        }
+        failure
     }
 
     fn write(&mut self, upserts: &[StoredPage], removals: &[PageId]) -> Result<()> {
@@ -153,10 +169,9 @@ impl DiskWriter {
 
     fn commit_payload(&mut self, payload: Payload) -> Result<()> {
         let text = payload.write(&self.shared.store);
-        let shared = self.shared.clone();
-        let writer = self.writer(0)?;
-        commit(writer, &text).map_err(|e| shared.error(e))?;
-        shared.remember_commit()?;
+        let committed = commit(self.writer(0)?, &text);
+        committed.map_err(|e| self.fail(e))?;
+        self.shared.remember_commit()?;
         self.committed = payload;
         self.changed.clear();
         self.before = None;
@@ -238,7 +253,8 @@ impl Writer for DiskWriter {
             // As long as anybody holds what describes a segment, its files are not removed.
             drop(segments);
             let before = shared.read()?;
-            self.writer(0)?.merge(&due).wait().map_err(|e| shared.error(e))?;
+            let merged = self.writer(0)?.merge(&due).wait();
+            merged.map_err(|e| self.fail(e))?;
             shared.remember_commit()?;
             let pages = before.first_documents(&due)?;
             self.write_vectors(&Known { before: Some((&before, pages)), ..Known::default() })?;

@@ -18,7 +18,7 @@ mod shortlist;
 use std::borrow::Cow;
 
 use gbrain_core::chunk;
-use gbrain_core::page::StoredPage;
+use gbrain_core::page::{StoredPage, cut_title};
 use gbrain_embed::{Embedder, Passage, Urgency};
 
 use crate::error::Result;
@@ -30,6 +30,9 @@ pub use query::VectorQuery;
 pub(crate) use row::Row;
 pub(crate) use shortlist::{Place, Shortlist};
 
+/// How many passages are embedded at once. Each begins with a copy of the page's title and of its section.
+const BATCH: usize = 960;
+
 /// The rows of a page's chunks, in their order.
 pub(crate) fn page_rows(
     model: &dyn Embedder,
@@ -38,14 +41,20 @@ pub(crate) fn page_rows(
 ) -> Result<Vec<Row>> {
     let page = &stored.page;
     let texts = chunk::texts(&page.content, &page.chunks);
-    let chunks = page.chunks.iter().zip(texts);
-    let passages: Vec<Cow<'_, str>> =
-        chunks.map(|(chunk, text)| passage_text(&page.title, &chunk.section, text)).collect();
     let key = page.key.to_string();
-    let passages: Vec<Passage<'_>> =
-        passages.iter().map(|text| Passage { text, page: &key }).collect();
-    let vectors = model.embed_passages(&passages, urgency)?;
-    Ok(vectors.iter().map(|vector| Row::of(vector)).collect())
+    let mut rows = Vec::with_capacity(page.chunks.len());
+    for (chunks, texts) in page.chunks.chunks(BATCH).zip(texts.chunks(BATCH)) {
+        let passages: Vec<Cow<'_, str>> = chunks
+            .iter()
+            .zip(texts)
+            .map(|(chunk, text)| passage_text(&page.title, &chunk.section, text))
+            .collect();
+        let passages: Vec<Passage<'_>> =
+            passages.iter().map(|text| Passage { text, page: &key }).collect();
+        let vectors = model.embed_passages(&passages, urgency)?;
+        rows.extend(vectors.iter().map(|vector| Row::of(vector)));
+    }
+    Ok(rows)
 }
 
 /// What is embedded of a passage: the title and the headings above it say what it is about.
@@ -53,8 +62,10 @@ pub(crate) fn passage_text<'a>(title: &str, section: &str, text: &'a str) -> Cow
     if title.is_empty() && section.is_empty() {
         return Cow::Borrowed(text);
     }
+    // An index may hold titles from before they had a limit.
+    let title = cut_title(title);
     let mut whole = String::with_capacity(title.len() + section.len() + text.len() + 2);
-    for part in [title, section, text] {
+    for part in [&title, section, text] {
         if !part.is_empty() {
             if !whole.is_empty() {
                 whole.push('\n');
@@ -63,4 +74,26 @@ pub(crate) fn passage_text<'a>(title: &str, section: &str, text: &'a str) -> Cow
         }
     }
     Cow::Owned(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use gbrain_core::page::MAX_TITLE;
+
+    use super::*;
+
+    #[test]
+    fn a_passage_begins_with_its_title_and_its_section() {
+        assert_eq!(passage_text("", "", "text"), "text");
+        assert_eq!(passage_text("Title", "", "text"), "Title\ntext");
+        assert_eq!(passage_text("Title", "A > B", "text"), "Title\nA > B\ntext");
+        let longest = "ä".repeat(MAX_TITLE);
+        assert_eq!(passage_text(&longest, "", "text"), format!("{longest}\ntext"));
+    }
+
+    #[test]
+    fn a_title_without_end_is_not_in_front_of_every_passage() {
+        let passage = passage_text(&"ä".repeat(1 << 20), "", "text");
+        assert_eq!(passage, format!("{}…\ntext", "ä".repeat(MAX_TITLE - 1)));
+    }
 }

@@ -1,7 +1,7 @@
 //! Bodies: bounded in size, in how long they take, and in the memory that reading them takes.
 //!
-//! The memory of all bodies comes from one budget. Bytes are counted as they arrive; what reading a
-//! document takes is computed from its shape, off the reactor, and counted before it is read.
+//! The memory of all bodies comes from one budget. Bytes are counted as they arrive; what is read from them
+//! is counted by the request that reads it ([`CallMemory`](super::memory::CallMemory)).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_LENGTH;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::shape::{ReadingCost, Shape, ShapeError};
+use gbrain_core::format::shape::ShapeError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::places::Place;
@@ -30,13 +30,6 @@ pub(crate) struct BodyMemory {
     pub(super) before_reading: Arc<std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>>,
 }
 
-/// Memory that is counted until this is dropped.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Counted {
-    _kib: Option<OwnedSemaphorePermit>,
-}
-
 impl BodyMemory {
     pub(crate) fn new() -> Self {
         Self {
@@ -46,32 +39,20 @@ impl BodyMemory {
         }
     }
 
-    /// Counts what reading a document takes, or says why it is not read.
-    pub(crate) fn count(
-        &self,
-        document: &[u8],
-        cost: ReadingCost,
-        metrics: &Metrics,
-    ) -> Result<Counted, Fault> {
-        #[cfg(test)]
-        if let Some(hold) = self.before_reading.get() {
-            hold();
-        }
-        let memory = cost.of(Shape::of(document)).map_err(refused)?;
-        // The bytes themselves were counted as they arrived.
-        let kib = memory.saturating_sub(document.len()) >> 10;
-        if kib == 0 {
-            return Ok(Counted { _kib: None });
-        }
+    /// So many KiB of it, if there are as many.
+    pub(super) fn acquire(&self, kib: usize) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
-        match self.kib.clone().try_acquire_many_owned(kib) {
-            Ok(counted) => Ok(Counted { _kib: Some(counted) }),
-            Err(_) => Err(no_memory(metrics)),
-        }
+        self.kib.clone().try_acquire_many_owned(kib).ok()
+    }
+
+    /// How many KiB nobody has.
+    #[cfg(test)]
+    pub(crate) fn available(&self) -> usize {
+        self.kib.available_permits()
     }
 }
 
-fn refused(error: ShapeError) -> Fault {
+pub(super) fn refused(error: ShapeError) -> Fault {
     match error {
         ShapeError::TooDeep => Fault::usage(format!("the body can't be read: {error}")),
         ShapeError::TooDense { .. } => {
@@ -80,7 +61,7 @@ fn refused(error: ShapeError) -> Fault {
     }
 }
 
-fn no_memory(metrics: &Metrics) -> Fault {
+pub(super) fn no_memory(metrics: &Metrics) -> Fault {
     metrics.refused("memory");
     Fault::overloaded("bodies of other requests take all the memory there is for them")
 }
@@ -128,8 +109,8 @@ async fn read(body: Body, shared: &Shared) -> Result<Whole, Fault> {
         bytes.extend_from_slice(&piece);
         let kib = (bytes.len() >> 10) as u32;
         if kib > counted_kib {
-            let more = shared.memory.kib.clone().try_acquire_many_owned(kib - counted_kib);
-            held.push(more.map_err(|_| no_memory(shared.metrics()))?);
+            let more = shared.memory.acquire((kib - counted_kib) as usize);
+            held.push(more.ok_or_else(|| no_memory(shared.metrics()))?);
             counted_kib = kib;
         }
     }

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
+use super::memory::CallMemory;
 use super::reply::{JSON, Reply};
 use crate::house::House;
 use crate::lanes::{Lane, StopFlag};
@@ -30,6 +31,8 @@ pub(crate) struct Call<'a> {
     pub(crate) origin: Origin,
     /// Whether the caller still waits.
     pub(crate) stop: &'a StopFlag,
+    /// What the request takes.
+    pub(crate) memory: &'a CallMemory<'a>,
 }
 
 impl Call<'_> {

@@ -15,7 +15,7 @@ use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use http_body_util::BodyExt as _;
 
-use super::listen::Peer;
+use super::listen::{AllBusy, Peer};
 use super::reply::Refusal;
 use super::{Bounds, Shared};
 use crate::access::{Credentials, Denied};
@@ -53,9 +53,32 @@ pub(super) async fn enter(
     let peer = request.extensions().get::<Peer>().copied();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(id.clone());
-    let shown = shown(&shared, &request, peer);
-    let admitted = admit(&shared, shown, clock).await;
-    let (visitor, mut response) = match admitted {
+    let (visitor, response) = answer(&shared, request, next, clock).await;
+    let counted = shared.unsent.count(response, shared.metrics());
+    let mut response = counted.unwrap_or_else(|fault| Refusal::from(fault).into_response());
+    let seen =
+        Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
+    if let Some(event) = noted(&shared, &seen, &path, &response) {
+        write(shared.audit.clone(), event).await;
+    }
+    dress(&id.0, response.headers_mut());
+    response
+}
+
+/// Who asks, and what is answered.
+async fn answer(
+    shared: &Arc<Shared>,
+    mut request: Request,
+    next: Next,
+    clock: Instant,
+) -> (Option<Visitor>, Response) {
+    if request.extensions().get::<AllBusy>().is_some() {
+        let fault = Fault::unavailable("all connections are busy: try again later");
+        return (None, Refusal::from(fault).into_response());
+    }
+    let peer = request.extensions().get::<Peer>().copied();
+    let shown = shown(shared, &request, peer);
+    match admit(shared, shown, clock).await {
         Ok(visitor) => {
             if let Some(visitor) = &visitor {
                 request.extensions_mut().insert(visitor.clone());
@@ -68,14 +91,7 @@ pub(super) async fn enter(
             }
             (None, refusal.into_response())
         }
-    };
-    let seen =
-        Seen { id: &id.0, peer, method: &method, visitor: visitor.as_ref(), took: clock.elapsed() };
-    if let Some(event) = noted(&shared, &seen, &path, &response) {
-        write(shared.audit.clone(), event).await;
     }
-    dress(&id.0, response.headers_mut());
-    response
 }
 
 /// Reads a body and forgets it. Whoever still sends when the connection is closed sees that it broke,

@@ -17,6 +17,7 @@ use gbrain_store::JobInfo;
 
 use super::endpoint::{Call, Origin};
 use super::enter::Action;
+use super::memory::CallMemory;
 use super::reply::Refusal;
 use super::{Shared, in_time, visitor};
 use crate::jobs::RUNS;
@@ -130,6 +131,7 @@ impl Watching {
     /// The job now, for somebody who may still see it.
     async fn look(&self) -> Result<JobInfo, Refusal> {
         let (house, keeper) = (self.shared.house.clone(), self.shared.keeper.clone());
+        let budget = self.shared.memory.clone();
         let (who, id, kinds) = (self.who.clone(), self.id, self.kinds);
         let look = move |stop: &StopFlag| {
             let still =
@@ -147,6 +149,7 @@ impl Watching {
                 caller,
                 origin: Origin::default(),
                 stop,
+                memory: &CallMemory::new(&budget, house.metrics(), 0),
             };
             find(&call, id, kinds)
         };

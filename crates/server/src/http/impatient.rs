@@ -98,6 +98,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        // A flush comes when everything before it was written.
+        if let (Poll::Ready(Ok(())), Some(place)) = (&flushed, &self.place) {
+            place.is_flushed();
+        }
         self.judged(context, flushed)
     }
 

@@ -11,9 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use axum::response::IntoResponse as _;
 use bytes::Bytes;
-use gbrain_core::fault::Fault;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,7 +21,7 @@ use tower::ServiceExt as _;
 
 use super::impatient::Impatient;
 use super::places::{Place, PlaceLimits, Places, RESERVED};
-use super::reply::Refusal;
+use super::unsent::Unsent;
 
 /// How connections are held.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +43,10 @@ pub struct Connections {
 /// The address of whoever is on the other end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// What a request carries that came on a reserved connection and asks for more than health.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AllBusy;
 
 /// Accepts connections until `shutdown` resolves, then lets begun requests end.
 pub(crate) async fn listen(
@@ -150,33 +152,29 @@ impl tower::Service<Request<Incoming>> for Answering {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         self.place.begin();
         let is_health = matches!(request.uri().path(), "/v1/health" | "/v1/ready");
-        if self.place.is_reserved && !is_health {
-            return Box::pin(async { Ok(all_busy()) });
-        }
+        let is_refused = self.place.is_reserved && !is_health;
         let is_closed = request.body().is_end_stream() && !self.place.is_whole();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(self.peer));
         request.extensions_mut().insert(self.place.clone());
+        if is_refused {
+            request.extensions_mut().insert(AllBusy);
+        }
         let (place, app) = (self.place.clone(), self.app.clone());
         Box::pin(async move {
             if is_closed {
                 // The connection was given to somebody else and ends at any moment.
                 std::future::pending::<()>().await;
             }
-            let response = app.oneshot(request).await?;
-            place.answer();
+            let mut response = app.oneshot(request).await?;
+            place.answer(response.extensions_mut().remove::<Unsent>());
             Ok(response.map(|body| Body::new(LastOf { body, place })))
         })
     }
 }
 
-/// What is answered on a reserved connection, but for health checks.
-fn all_busy() -> axum::response::Response {
-    let fault = Fault::unavailable("all connections are busy: try again later");
-    Refusal::from(fault).into_response()
-}
-
-/// A body after which the connection waits for the next request.
+/// A body after which the connection waits for the next request. When it is dropped, all of it is in the
+/// buffer of the connection, and is written from there.
 struct LastOf {
     body: Body,
     place: Arc<Place>,
@@ -184,7 +182,7 @@ struct LastOf {
 
 impl Drop for LastOf {
     fn drop(&mut self) {
-        self.place.end();
+        self.place.body_is_buffered();
     }
 }
 

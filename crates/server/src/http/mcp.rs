@@ -10,12 +10,15 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::shape::ReadingCost;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Shared;
-use super::body::{self, Whole};
+use super::body::{self, BodyMemory, Whole};
 use super::enter::Action;
+use super::memory::CallMemory;
 use super::reply::Refusal;
+use crate::house::House;
 use crate::mcp::{Context, HttpService, http_service};
 
 /// What answers, made once.
@@ -26,6 +29,7 @@ pub(super) fn service(shared: &Shared) -> HttpService {
         audit: shared.audit.clone(),
         patience: shared.bounds.patience,
         max_message: shared.bounds.body,
+        memory: shared.memory.clone(),
     })
 }
 
@@ -54,11 +58,10 @@ async fn answer_off_reactor(
     head: Parts,
     whole: Whole,
 ) -> Response {
-    let (memory, house) = (shared.memory.clone(), shared.house.clone());
+    let (budget, house) = (shared.memory.clone(), shared.house.clone());
     let mut task = AbortOnDrop(shared.messages.spawn(async move {
         let Whole { bytes, held } = whole;
-        let counted = memory.count(&bytes, ReadingCost::VALUE, house.metrics());
-        let _counted = match counted {
+        let _counted = match count(&budget, &house, &bytes) {
             Ok(counted) => counted,
             Err(fault) => return Refusal::from(fault).into_response(),
         };
@@ -77,6 +80,17 @@ async fn answer_off_reactor(
     answered.unwrap_or_else(|_| {
         Refusal::from(Fault::internal("answering a message ended in a panic")).into_response()
     })
+}
+
+/// Counts what reading a message takes.
+fn count(
+    budget: &BodyMemory,
+    house: &House,
+    message: &[u8],
+) -> Result<Option<OwnedSemaphorePermit>, Fault> {
+    let memory = CallMemory::new(budget, house.metrics(), message.len());
+    memory.read_body(message, ReadingCost::VALUE)?;
+    Ok(memory.into_permit())
 }
 
 /// A task that ends with whoever waits for it.

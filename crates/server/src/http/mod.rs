@@ -12,12 +12,14 @@ mod guard;
 mod impatient;
 mod listen;
 mod mcp;
+mod memory;
 mod openapi;
 mod places;
 mod reply;
 mod routes;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -42,10 +44,12 @@ pub(crate) use body::BodyMemory;
 pub(crate) use endpoint::{Call, NoParameters, Origin};
 pub(crate) use enter::RequestId;
 pub(crate) use listen::Peer;
+pub(crate) use memory::{CallMemory, Reserved};
 pub(crate) use reply::{NDJSON, Reply, is_inside, masked};
 
 pub use guard::Guard;
 pub use listen::Connections;
+pub(crate) use places::RESERVED;
 
 use crate::access::Gatekeeper;
 use crate::audit::Audit;
@@ -61,6 +65,7 @@ use enter::{Action, Target};
 use events::Listeners;
 use listen::listen;
 use reply::Refusal;
+use unsent::UnsentMemory;
 
 /// How much and how long.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +111,7 @@ pub(crate) struct Shared {
     listeners: Listeners,
     denials: Limits<Option<IpAddr>>,
     memory: BodyMemory,
+    unsent: UnsentMemory,
     /// Where messages of the Model Context Protocol are read and answered: its reader works on the
     /// thread that polls it, and must not keep the reactor from others.
     messages: Handle,
@@ -139,6 +145,7 @@ impl Shared {
             listeners: Listeners::default(),
             denials: Limits::default(),
             memory: BodyMemory::new(),
+            unsent: UnsentMemory::new(),
             messages,
             readiness: tokio::sync::Mutex::default(),
         }
@@ -345,15 +352,16 @@ async fn answer_at(
     let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
     let Whole { bytes: body, held } = body::whole(request, shared).await?;
     let input = Input { parameters, body, content_type };
-    let (house, memory) = (shared.house.clone(), shared.memory.clone());
+    let (house, budget) = (shared.house.clone(), shared.memory.clone());
     let lane = endpoint.lane;
     let job = move |stop: &StopFlag| {
         let _held = held;
-        let cost = endpoint.reading_cost;
-        let counted = cost.map(|cost| memory.count(&input.body, cost, house.metrics()));
-        let _counted = counted.transpose()?;
+        let memory = CallMemory::new(&budget, house.metrics(), input.body.len());
+        if let Some(cost) = endpoint.reading_cost {
+            memory.read_body(&input.body, cost)?;
+        }
         let now = moment(std::time::SystemTime::now());
-        let call = Call { house: &house, who: &who, now, caller, origin, stop };
+        let call = Call { house: &house, who: &who, now, caller, origin, stop, memory: &memory };
         (endpoint.call)(&call, input)
     };
     in_time(shared, lane, job).await?.map_err(Refusal::from)

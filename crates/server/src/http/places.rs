@@ -1,7 +1,7 @@
 //! Places for connections: who may have one, and who loses it when somebody new comes.
 //!
-//! A connection is *open* until a whole request was read from it, and again when that was answered; it
-//! is *busy* in between. When all places are taken, or all that one address may have, the one that
+//! A connection is *open* until a whole request was read from it, and again when the last byte of the answer
+//! was handed to the operating system; it is *busy* in between. When all places are taken, or all that one address may have, the one that
 //! has been open for longest is closed: whoever sends nothing, or sends slowly, keeps nobody out. A busy
 //! one is never closed for another. When all are busy, a newcomer gets one of a few reserved places, where
 //! only health checks are answered.
@@ -9,12 +9,14 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::unsent::Unsent;
+
 /// Places beside the others, for health checks while all the others are busy.
-pub(super) const RESERVED: usize = 32;
+pub(crate) const RESERVED: usize = 32;
 
 /// How many places there are.
 #[derive(Debug, Clone, Copy)]
@@ -42,16 +44,30 @@ pub(crate) struct Place {
     has_begun: AtomicBool,
     /// Whether a request was answered before all of it was read.
     is_answered_early: AtomicBool,
+    /// Whether a whole request was read whose answer is not all in the buffer of the connection.
+    is_answering: AtomicBool,
+    /// Whether all of an answer is in that buffer, and some of it may not be written yet.
+    is_buffered: AtomicBool,
+    unsent: Mutex<UnsentAnswers>,
     /// When it was last busy, as a number that only rises.
     since: AtomicU64,
     clock: Arc<AtomicU64>,
     closed: Notify,
 }
 
+/// The memory of the answers of a connection. A caller that sends its next request before it has taken the
+/// answer to the last one has two.
+#[derive(Debug, Default)]
+struct UnsentAnswers {
+    made: Option<Unsent>,
+    buffered: Vec<Unsent>,
+}
+
 impl Place {
     /// A whole request was read: from now on it is not closed for another. False when it already was.
     pub(crate) fn is_whole(&self) -> bool {
         let changed = self.state.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire);
+        self.is_answering.store(true, Ordering::Release);
         changed != Err(CLOSED)
     }
 
@@ -59,12 +75,38 @@ impl Place {
     pub(super) fn begin(&self) {
         self.has_begun.store(true, Ordering::Relaxed);
         self.is_answered_early.store(false, Ordering::Relaxed);
+        self.is_answering.store(false, Ordering::Release);
     }
 
     /// There is an answer, whether or not all of the request was read.
-    pub(super) fn answer(&self) {
-        let is_early = self.state.load(Ordering::Acquire) == OPEN;
+    pub(super) fn answer(&self, unsent: Option<Unsent>) {
+        let is_early = !self.is_answering.load(Ordering::Acquire);
         self.is_answered_early.store(is_early, Ordering::Relaxed);
+        self.unsent().made = unsent;
+    }
+
+    fn unsent(&self) -> MutexGuard<'_, UnsentAnswers> {
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of the answer is in the buffer of the connection.
+    pub(super) fn body_is_buffered(&self) {
+        let mut unsent = self.unsent();
+        let made = unsent.made.take();
+        unsent.buffered.extend(made);
+        self.is_answering.store(false, Ordering::Release);
+        self.is_buffered.store(true, Ordering::Release);
+    }
+
+    /// Nothing is left in the buffer of the connection.
+    pub(super) fn is_flushed(&self) {
+        if !self.is_buffered.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        self.unsent().buffered.clear();
+        if !self.is_answering.load(Ordering::Acquire) {
+            self.end();
+        }
     }
 
     /// Whether the other end may still be sending what nobody reads.
@@ -77,7 +119,7 @@ impl Place {
     }
 
     /// The request was answered.
-    pub(super) fn end(&self) {
+    fn end(&self) {
         self.since.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let _ = self.state.compare_exchange(BUSY, OPEN, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -151,6 +193,9 @@ impl Places {
             state: AtomicU8::new(OPEN),
             has_begun: AtomicBool::new(false),
             is_answered_early: AtomicBool::new(false),
+            is_answering: AtomicBool::new(false),
+            is_buffered: AtomicBool::new(false),
+            unsent: Mutex::default(),
             since: AtomicU64::new(number),
             clock: self.clock.clone(),
             closed: Notify::new(),
@@ -245,6 +290,32 @@ mod tests {
         // It was answered, and waits for its next request: those without any go first.
         let _more = places.take(address(2)).unwrap();
         assert_eq!(held.iter().map(is_closed).collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    #[test]
+    fn a_connection_is_busy_until_its_answer_was_written() {
+        let places = places(1, 1);
+        let taken = places.take(address(1)).unwrap();
+        let is_busy = || taken.place.state.load(Ordering::Acquire) == BUSY;
+        taken.place.begin();
+        assert!(taken.place.is_whole());
+        taken.place.is_flushed();
+        taken.place.answer(None);
+        assert!(is_busy(), "it is not answered yet");
+        taken.place.body_is_buffered();
+        assert!(is_busy(), "its answer is not written yet");
+        // The next request comes before the answer to this one was taken.
+        taken.place.begin();
+        assert!(taken.place.is_whole());
+        taken.place.is_flushed();
+        assert!(is_busy(), "the next one is not answered yet");
+        taken.place.answer(None);
+        taken.place.body_is_buffered();
+        taken.place.begin();
+        taken.place.is_flushed();
+        assert!(!is_busy(), "nothing more was read than a head");
+        taken.place.answer(None);
+        assert!(taken.place.is_answered_early());
     }
 
     #[test]

@@ -11,7 +11,6 @@ use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::serving::{self, HealthBody};
-use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::format::{self, Answer};
 use gbrain_store::StoreError;
 use schemars::JsonSchema as _;
@@ -89,7 +88,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         endpoint::<serving::JobBody>(GET, "/v1/runs/{id}", "show_run", "Show a run.").asks(jobs::show_run),
         endpoint::<Value>(GET, "/v1/runs/{id}/result", "run_result", "What came of a run: the report that the command prints, with what was asked.").scope(Scope::Admin).asks(jobs::run_result),
         endpoint::<serving::CancelledBody>(POST, "/v1/runs/{id}/cancel", "cancel_run", "Cancel a run.").asks(jobs::cancel_run),
-        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).reading_cost(ReadingCost::JSON).takes(compare::compare),
+        endpoint::<CompareReport<'_>>(POST, "/v1/compare", "compare", "Compare results, query by query. Those of runs are for admin.").scope(Scope::Read).lane(Lane::Read).reading_cost(compare::BODY_COST).takes(compare::compare),
 
         endpoint::<serving::QueuedBody>(POST, "/v1/jobs", "start_job", "Start an import of pages, or make the index again.").accepted().takes(jobs::start_job),
         endpoint::<serving::JobsBody>(GET, "/v1/jobs", "list_jobs", "List jobs, newest first.").asks(jobs::list_jobs),

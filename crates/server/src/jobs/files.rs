@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gbrain_brain::import::{
-    Destination, Halt, ImportOptions, ImportProgress, Reached, import_from,
+    Destination, Halt, ImportOptions, ImportProgress, Reached, StoredTexts, import_from,
 };
 use gbrain_brain::wire;
 use gbrain_core::clock::moment;
@@ -39,7 +39,8 @@ pub(super) fn import_files(held: &Held<'_>) -> Result<Done, Fault> {
     door.brain().ensure_source(&source, moment(std::time::SystemTime::now()))?;
     let going = held.going.clone();
     let halt = Some(Halt(Arc::new(move || going.is_halted())));
-    let options = ImportOptions { source, threads: None, allow_empty, halt };
+    let options =
+        ImportOptions { source, threads: None, allow_empty, halt, stored: StoredTexts::Check };
     let total = AtomicU64::new(0);
     let on_progress = |progress: ImportProgress| match progress {
         ImportProgress::Found(files) => total.store(files as u64, Ordering::Relaxed),

@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
+use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::suite::Suite;
@@ -83,7 +84,7 @@ fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
         scrubber,
         stop,
         progress: &progress,
-        clock: Timestamp::now,
+        clock: || moment(SystemTime::now()),
     };
     Ok(conductor.run(suite, order)?)
 }

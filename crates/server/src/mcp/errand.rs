@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::handler::Context;
 use super::tools::Entry;
 use crate::audit::Event;
-use crate::http::{Call, Origin, Peer, Reply, RequestId, is_inside};
+use crate::http::{Call, CallMemory, Origin, Peer, Reply, RequestId, is_inside};
 use crate::lanes::{Lane, StopFlag};
 use crate::telemetry::metrics::Outcome;
 use crate::visitor::Visitor;
@@ -58,7 +58,8 @@ pub(super) fn run(
         (context.house.as_ref(), &sender.who, moment(std::time::SystemTime::now()));
     let request_id = sender.request_id.as_deref().unwrap_or_default().to_owned();
     let origin = Origin { request_id, traceparent: sender.traceparent.clone() };
-    let call = Call { house, who, now, caller: sender.caller, origin, stop };
+    let memory = CallMemory::new(&context.memory, house.metrics(), text_bytes(&arguments));
+    let call = Call { house, who, now, caller: sender.caller, origin, stop, memory: &memory };
     let done = entry.run(&call, arguments).and_then(said);
     let outcome = match &done {
         Ok(_) => Outcome::Ok,
@@ -70,6 +71,11 @@ pub(super) fn run(
         note(context, sender, entry, page.as_deref(), &done);
     }
     done
+}
+
+/// How large the texts are that a tool is given. The message itself was counted by whoever read it.
+fn text_bytes(arguments: &JsonObject) -> usize {
+    arguments.values().filter_map(Value::as_str).map(str::len).sum()
 }
 
 /// The answer of a tool.

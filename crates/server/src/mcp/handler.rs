@@ -21,6 +21,7 @@ use super::errand::{self, Said, Sender};
 use super::{address, caller, outcome, prompts, resources, tools};
 use crate::audit::Audit;
 use crate::house::House;
+use crate::http::BodyMemory;
 use crate::lanes::{Lane, Lanes, Refused, StopFlag};
 use crate::visitor::Visitor;
 
@@ -37,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) patience: Duration,
     /// The largest message that is read, in bytes.
     pub(crate) max_message: usize,
+    /// The memory that requests share.
+    pub(crate) memory: BodyMemory,
 }
 
 /// Where a handler learns who asks.

@@ -20,6 +20,7 @@ use super::transport::serve;
 use super::{Context, http_service};
 use crate::audit::Audit;
 use crate::house::House;
+use crate::http::BodyMemory;
 use crate::lanes::{LaneSizes, Lanes};
 use crate::visitor::Visitor;
 
@@ -36,7 +37,8 @@ impl Server {
         let patience = Duration::from_secs(30);
         let lanes = Lanes::new(LaneSizes { readers: 2, writers: 1, waiting: 16, patience });
         let audit = Audit { dir: dir.path().join("audit") };
-        let context = Context { house, lanes, audit, patience, max_message: 1 << 20 };
+        let (max_message, memory) = (1 << 20, BodyMemory::new());
+        let context = Context { house, lanes, audit, patience, max_message, memory };
         let server = Self { dir, context };
         server.put("people/ada", "---\ntitle: Ada\ntype: person\n---\nAda paints boats.");
         server.put("people/ghost", "---\nvisibility: private\n---\nNobody knows the ghost.");

@@ -17,8 +17,9 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, Transport, stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
 
-use super::dense::WithoutDenseLines;
+use super::dense::{WithoutDenseLines, refusal};
 use super::handler::{Context, Entrance, Handler};
 use crate::visitor::Visitor;
 
@@ -101,11 +102,12 @@ pub(crate) async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let input = WithoutDenseLines::new(input);
+    let input = WithoutDenseLines::new(input, context.max_message);
     let lines =
         AsyncRwTransport::new_server(input, output).with_max_line_length(context.max_message);
     let has_begun = Arc::new(AtomicBool::new(false));
-    let transport = Patient { lines, has_begun: has_begun.clone() };
+    let answers = JoinSet::new();
+    let transport = Patient { lines, has_begun: has_begun.clone(), answers };
     let handler = Handler::new(context, Entrance::Fixed(visitor));
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
@@ -138,10 +140,13 @@ pub(crate) async fn serve(
 }
 
 /// Messages on streams. Only a request can begin a conversation, so whatever else comes before that
-/// is passed over: the cancellation of a probe that took too long is no reason to hang up.
+/// is passed over: the cancellation of a probe that took too long is no reason to hang up. A request that is
+/// not read is answered here.
 struct Patient<T> {
     lines: T,
     has_begun: Arc<AtomicBool>,
+    /// Answers to requests that were not read, on their way: receiving may be given up at any moment.
+    answers: JoinSet<()>,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
@@ -156,7 +161,16 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message = self.lines.receive().await?;
+            let message = match refusal(self.lines.receive().await?) {
+                Ok(message) => message,
+                Err(answer) => {
+                    let sending = self.lines.send(answer);
+                    while self.answers.try_join_next().is_some() {}
+                    // A client that has gone hears nothing.
+                    self.answers.spawn(async { drop(sending.await) });
+                    continue;
+                }
+            };
             let is_request = matches!(message, JsonRpcMessage::Request(_));
             if is_request || self.has_begun.load(Ordering::Acquire) {
                 return Some(message);
@@ -165,6 +179,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     }
 
     async fn close(&mut self) -> Result<(), T::Error> {
+        while self.answers.join_next().await.is_some() {}
         self.lines.close().await
     }
 }

@@ -9,18 +9,20 @@ use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::baseline::PublishBody;
+use gbrain_core::format::meter::Meter;
 use gbrain_core::format::serving::{
     DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
 };
-use gbrain_core::format::shape::{ReadingCost, allowance};
+use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::qrels::Qrels;
+use gbrain_core::qrels::{Qrels, QrelsError};
 use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
 use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::bounds::{at_most, within};
+use super::limits::CallLimits;
 use crate::house::House;
 use crate::http::{Call, NDJSON, NoParameters, Reply};
 use crate::jobs::{Rows, refuse_trusted};
@@ -29,11 +31,8 @@ use crate::moment::Moment;
 /// The most rows that are read from captures at once.
 pub(crate) const MOST_ROWS: u32 = 100_000;
 
-/// What reading judgements takes for each of their values, or for each line.
-pub(crate) const QRELS_COST: ReadingCost = ReadingCost { copies: 2, per_value: 110 };
-
-/// What a judged query takes beside its judgements, where each line may be of another.
-const JUDGED_QUERY_BYTES: usize = 232;
+/// What the body of judgements takes. The reader counts what it makes of it.
+pub(crate) const QRELS_COST: ReadingCost = ReadingCost { copies: 2, per_value: 0, per_object: 0 };
 
 /// What names of documents look like.
 pub(crate) const NAME_PATTERN: &str = r"^[A-Za-z0-9][A-Za-z0-9._-]*$";
@@ -191,9 +190,10 @@ fn delete(call: &Call<'_>, kind: DocumentKind, name: String) -> Result<Reply, Fa
 /// Stores judgements of any shape that `eval --qrels` reads.
 pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Reply, Fault> {
     let name = checked(input.name)?;
-    check_queries(text)?;
     let (queries, judgements) = {
-        let qrels = parse_qrels(text)?;
+        let limits = CallLimits::new(call);
+        let (reserve, is_stopped) = (|bytes| limits.reserve(bytes), || limits.is_stopped());
+        let qrels = parse_qrels(text, &limits, &mut Meter::new(&reserve, &is_stopped))?;
         (qrels.queries.len(), qrels.judgements())
     };
     call.check_stop()?;
@@ -208,27 +208,6 @@ pub(crate) fn put_qrels(call: &Call<'_>, input: Name, text: &str) -> Result<Repl
     })
 }
 
-/// Refuses lines of so many queries that reading them takes more memory than one body may.
-fn check_queries(text: &str) -> Result<(), Fault> {
-    if text.trim_start().starts_with(['{', '[']) {
-        return Ok(());
-    }
-    let (mut queries, mut last) = (0_usize, "");
-    for line in text.lines() {
-        let query = line.split_whitespace().next().unwrap_or_default();
-        queries += usize::from(query != last);
-        last = query;
-    }
-    if queries.saturating_mul(JUDGED_QUERY_BYTES) > allowance(text.len()) {
-        return Err(Fault::too_large(format!(
-            "{queries} queries in {} bytes are more than can be read in the memory for one body",
-            text.len()
-        ))
-        .hint("send them in parts"));
-    }
-    Ok(())
-}
-
 /// A stored baseline, verified.
 pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Baseline, Fault> {
     let signature = SignatureCheck::required(house.baseline_key());
@@ -239,7 +218,20 @@ pub(crate) fn baseline(house: &House, ws: &WorkspaceId, name: &str) -> Result<Ba
 
 /// Stored judgements.
 pub(crate) fn qrels(house: &House, ws: &WorkspaceId, name: &str) -> Result<Qrels, Fault> {
-    parse_qrels(&text(house, ws, DocumentKind::Qrels, name)?)
+    let text = text(house, ws, DocumentKind::Qrels, name)?;
+    Qrels::parse(text.as_bytes()).map_err(|error| unreadable(&error))
+}
+
+/// The same for a call that reads them as it reads its body.
+pub(crate) fn qrels_for_call(
+    call: &Call<'_>,
+    name: &str,
+    limits: &CallLimits<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Qrels, Fault> {
+    let text = text(call.house, &call.who.workspace, DocumentKind::Qrels, name)?;
+    let _stored = call.memory.add_document(text.len())?;
+    parse_qrels(&text, limits, meter)
 }
 
 /// What was captured over the wire, newest first.
@@ -282,11 +274,16 @@ fn parse_baseline(text: &str, signature: SignatureCheck) -> Result<Baseline, Fau
     Ok(read_baseline(input)?)
 }
 
-fn parse_qrels(text: &str) -> Result<Qrels, Fault> {
-    Qrels::parse(text.as_bytes()).map_err(|error| {
-        Fault::of("input", &error)
-            .hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
+fn parse_qrels(text: &str, limits: &CallLimits<'_>, meter: &mut Meter<'_>) -> Result<Qrels, Fault> {
+    Qrels::parse_metered(text.as_bytes(), meter).map_err(|error| match error {
+        QrelsError::Interrupted(interrupted) => limits.fault(&error, Some(interrupted)),
+        error => unreadable(&error),
     })
+}
+
+fn unreadable(error: &QrelsError) -> Fault {
+    Fault::of("input", error)
+        .hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
 }
 
 fn text(house: &House, ws: &WorkspaceId, kind: DocumentKind, name: &str) -> Result<String, Fault> {

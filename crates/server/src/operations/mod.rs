@@ -14,6 +14,7 @@ pub(crate) mod feedback;
 pub(crate) mod incidents;
 pub(crate) mod jobs;
 pub(crate) mod labels;
+pub(crate) mod limits;
 pub(crate) mod pages;
 pub(crate) mod probe;
 pub(crate) mod sources;

@@ -170,7 +170,11 @@ pub(crate) fn history(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
 pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Reply, Fault> {
     let key = named(&input.page)?;
     let format = text.format.unwrap_or(TextFormat::Markdown).into();
+    // Of the body its text stays, while a chat is read from it.
+    call.memory.shrink_to(text.content.len());
+    let reading = call.memory.reserve(reading_cost(&text.content, format)?)?;
     let page = parsed(&key, &text.content, format)?;
+    drop(reading);
     call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
     let (store, ws) = (call.house.store(), &call.who.workspace);
@@ -182,7 +186,7 @@ pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Re
 /// A text as a page that a caller over a wire may write, unless the page of that name is private: the store
 /// refuses that in the transaction that writes.
 pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Page, Fault> {
-    check_content(content, format)?;
+    reading_cost(content, format)?;
     let file_name = key.slug.as_str().rsplit('/').next();
     let input = PageInput { key: key.clone(), file_name, content, format };
     let page = parse(input).map_err(|error| Fault::of("page", &error))?;
@@ -193,14 +197,17 @@ pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Pag
     Ok(page)
 }
 
-/// Refuses a chat whose document would take too much memory to read.
-fn check_content(content: &str, format: Format) -> Result<(), Fault> {
+/// What reading a chat takes beside its text: the document, and a turn for each of its objects.
+const CHAT_COST: ReadingCost = ReadingCost { copies: 3, per_value: 56, per_object: 120 };
+
+/// What reading a text takes, if it is a document; an error where that is too much.
+fn reading_cost(content: &str, format: Format) -> Result<usize, Fault> {
     match format {
         Format::ChatJson | Format::ChatJsonl => {
-            let cost = ReadingCost::JSON.of(Shape::of(content.as_bytes()));
-            cost.map(drop).map_err(|error| Fault::too_large(format!("the content: {error}")))
+            let cost = CHAT_COST.of(Shape::of(content.as_bytes()));
+            cost.map_err(|error| Fault::too_large(format!("the content: {error}")))
         }
-        _ => Ok(()),
+        _ => Ok(0),
     }
 }
 

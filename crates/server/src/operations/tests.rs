@@ -21,7 +21,7 @@ use super::jobs::{
 use super::pages::{PageName, PageText};
 use super::{ask, documents, pages};
 use crate::house::House;
-use crate::http::{Call, NoParameters, Origin, Reply};
+use crate::http::{BodyMemory, Call, CallMemory, NoParameters, Origin, Reply};
 use crate::lanes::StopFlag;
 use crate::visitor::Visitor;
 
@@ -55,7 +55,10 @@ impl Site {
     ) -> Result<Value, Fault> {
         let who = Visitor::local(WorkspaceId::default(), scope, "test");
         let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
-        let reply = ask(&Call { house: &self.house, who: &who, now, caller, origin, stop })?;
+        let budget = BodyMemory::new();
+        let memory = &CallMemory::new(&budget, self.house.metrics(), 1 << 20);
+        let reply =
+            ask(&Call { house: &self.house, who: &who, now, caller, origin, stop, memory })?;
         match reply {
             Reply::Json(bytes) | Reply::Accepted(bytes) => {
                 Ok(serde_json::from_slice(&bytes).unwrap())

@@ -312,10 +312,12 @@ pub(super) fn narrow<'a>(
     (sql, params)
 }
 
-/// The first millisecond that is not before a moment: rows have whole ones.
+/// The first millisecond that is not before a moment: rows have whole ones. None is after the last that can be read.
 pub(super) fn reached(moment: Timestamp) -> i64 {
     let (whole, rest) = (moment.as_second() * 1000, moment.subsec_nanosecond());
-    whole + i64::from(rest.div_euclid(1_000_000)) + i64::from(rest.rem_euclid(1_000_000) > 0)
+    let first =
+        whole + i64::from(rest.div_euclid(1_000_000)) + i64::from(rest.rem_euclid(1_000_000) > 0);
+    first.min(Timestamp::MAX.as_millisecond())
 }
 
 /// The columns of [`CAPTURES`] after the number and the time.
@@ -386,5 +388,6 @@ mod tests {
         check(-1_000_001, -1);
         check(-1_999_999_999, -1999);
         check(-2_000_000_000, -2000);
+        check(Timestamp::MAX.as_nanosecond(), Timestamp::MAX.as_millisecond());
     }
 }

@@ -248,11 +248,16 @@ fn check_rendered(session: &mut dyn Session, ws: &WorkspaceId, texts: &mut [Text
 }
 
 /// Where each character starts, and the end.
-fn byte_offsets(content: &str) -> Vec<usize> {
+pub(super) fn byte_offsets(content: &str) -> Vec<usize> {
     content.char_indices().map(|(at, _)| at).chain([content.len()]).collect()
 }
 
-fn slice<'t>(content: &'t str, offsets: &[usize], start: u32, end: u32) -> Option<&'t str> {
+pub(super) fn slice<'t>(
+    content: &'t str,
+    offsets: &[usize],
+    start: u32,
+    end: u32,
+) -> Option<&'t str> {
     content.get(*offsets.get(start as usize)?..*offsets.get(end as usize)?)
 }
 

@@ -4,6 +4,7 @@
 //! same attempt, and changes nothing otherwise. The number of an attempt is never used again, so an
 //! attempt that is given back is given as one more that is allowed.
 
+use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::fault::Fault;
 use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use super::jobs::{self, emptied};
 use super::{counters, workspaces};
 use crate::driver::{Session, Value, collect, first};
 use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
-use crate::{Result, StoreError, row};
+use crate::{Result, StoreError};
 
 /// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
 const CLAIMABLE: &str = "state IN ('queued', 'running') \
@@ -50,7 +51,7 @@ const CLOSE_EXHAUSTED: &str = concat!(
 
 /// The time by which leases run out.
 pub(super) fn clock(session: &mut dyn Session, sql: &str) -> Result<Timestamp> {
-    let time = first(session, sql, &[], |row| row::timestamp(row.int(0)?))?;
+    let time = first(session, sql, &[], |row| Ok(moment_of_milliseconds(row.int(0)?)))?;
     time.ok_or_else(|| StoreError::corrupt("the database has no time"))
 }
 

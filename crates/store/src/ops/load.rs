@@ -58,6 +58,6 @@ pub(super) fn texts(
     Ok(found)
 }
 
-fn key_values(versions: &[PageVersion]) -> Vec<Value<'static>> {
+pub(super) fn key_values(versions: &[PageVersion]) -> Vec<Value<'static>> {
     versions.iter().flat_map(|at| [at.id.0.into(), at.version.into()]).collect()
 }

@@ -31,6 +31,7 @@ mod spend;
 mod stats;
 mod suite_runs;
 mod suites;
+mod texts;
 mod tokens;
 mod workspaces;
 mod write;
@@ -60,6 +61,8 @@ use crate::spend::{BudgetState, Charge, ChargeId, NewCharge, Settlement, SpendLi
 use crate::store::Store;
 use crate::token::{NewToken, Token};
 use crate::types::*;
+
+use texts::BeforeWrite;
 
 pub(crate) use workspaces::insert_workspace;
 
@@ -137,12 +140,11 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
         write::refuse_nul(writes)?;
-        let unchanged = self.read(Scope::Workspace(ws), |session| {
-            write::if_unchanged(session, ws, writes, writer)
-        })?;
-        match unchanged {
-            Some(outcomes) => Ok(outcomes),
-            None => self.write(ws, |session| write::pages(session, ws, writes, writer, now)),
+        match texts::before_write(self, ws, writes, writer)? {
+            BeforeWrite::Unchanged(outcomes) => Ok(outcomes),
+            BeforeWrite::Write(damaged) => {
+                self.write(ws, |session| write::pages(session, ws, writes, &damaged, writer, now))
+            }
         }
     }
 
@@ -208,9 +210,8 @@ impl<D: Driver> Store for D {
         self.read(Scope::Workspace(ws), |session| load::texts(session, ws, versions))
     }
 
-    fn repair_text(&self, ws: &WorkspaceId, at: PageVersion, text: &str) -> Result<bool> {
-        write::refuse_nul_in(text, || "the text".to_owned())?;
-        self.write(ws, |session| write::repair_text(session, ws, at, text))
+    fn text_hashes(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<Hash>>> {
+        texts::hashes(self, ws, versions)
     }
 
     fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>> {
@@ -453,16 +454,16 @@ impl<D: Driver> Store for D {
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
         write::refuse_nul(writes)?;
-        let unchanged = self.read(Scope::Workspace(ws), |session| {
-            write::if_unchanged(session, ws, writes, writer)
-        })?;
-        if let Some(outcomes) = unchanged {
-            self.write_beside(ws, |session| leases::step(session, ws, step, &outcomes, now))?;
-            return Ok(outcomes);
-        }
+        let damaged = match texts::before_write(self, ws, writes, writer)? {
+            BeforeWrite::Unchanged(outcomes) => {
+                self.write_beside(ws, |session| leases::step(session, ws, step, &outcomes, now))?;
+                return Ok(outcomes);
+            }
+            BeforeWrite::Write(damaged) => damaged,
+        };
         self.write(ws, |session| {
             leases::require(session, ws, step)?;
-            let outcomes = write::pages(session, ws, writes, writer, now)?;
+            let outcomes = write::pages(session, ws, writes, &damaged, writer, now)?;
             // Last, so that the worker's beats do not wait for its own pages.
             leases::step(session, ws, step, &outcomes, now)?;
             Ok(outcomes)

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use gbrain_core::id::{PageKey, WorkspaceId};
-use gbrain_core::page::Page;
+use gbrain_core::page::{DERIVE_VERSION, Page};
 use gbrain_core::request::Trust as Caller;
 use jiff::Timestamp;
 
-use super::{load, sources, workspaces};
+use super::{load, sources, texts, workspaces};
 use crate::driver::{Session, Value};
 use crate::plan::{self, Current, NewVersion, WritePlan};
 use crate::schema::{ALIASES, CHUNKS, CURRENT, LINKS, PAGES, TAKES, VERSIONS};
@@ -18,8 +18,10 @@ use crate::{Result, StoreError, row};
 const BATCH_BYTES: usize = 16 << 20;
 
 const MOVE: &str = "UPDATE pages SET origin = $3 WHERE workspace_id = $1 AND page_id = $2";
-const REPAIR: &str = "UPDATE page_versions SET content = $4 WHERE workspace_id = $1 \
-     AND page_id = $2 AND version = $3 AND content IS NOT NULL AND content_bytes = $5";
+/// Every version that was written with this text gets it back.
+const REPAIR: &str = "UPDATE page_versions SET content = $3 WHERE workspace_id = $1 \
+     AND page_id = $2 AND content_hash = $4 AND derive_version = $5 AND content IS NOT NULL \
+     AND content_bytes = $6";
 const DELETED_VERSIONS: &str = "INSERT INTO page_versions (workspace_id, page_id, version, \
      generation, op, kind, page_type, title, tags, content_hash, derive_version, effective_date, \
      date_origin, visibility, chunk_count, content_bytes, created_at) \
@@ -33,24 +35,37 @@ const DELETED_PAGES: &str = "UPDATE pages SET version = c.version, generation = 
      AND c.generation > $2 AND c.generation <= $3 AND pages.workspace_id = c.workspace_id \
      AND pages.page_id = c.page_id";
 
-/// The outcomes, if there is nothing to write.
-pub(super) fn if_unchanged(
+/// What writes would come to if no stored text were damaged.
+pub(super) struct WritePreview<'a> {
+    /// The outcomes, if there is nothing to write.
+    pub(super) unchanged: Option<Vec<WriteOutcome>>,
+    /// The versions that writes repeat, with the text that they must have.
+    pub(super) same: Vec<(PageVersion, &'a str)>,
+}
+
+pub(super) fn preview<'a>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
-    writes: &[PageWrite<'_>],
+    writes: &[PageWrite<'a>],
     writer: Caller,
-) -> Result<Option<Vec<WriteOutcome>>> {
+) -> Result<WritePreview<'a>> {
     let ledger = workspaces::ledger(session, ws)?;
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
     refuse_hidden(writes, &found, writer)?;
+    let same = writes.iter().zip(&found).filter_map(|(write, found)| {
+        let current = found.as_ref().filter(|found| plan::says_the_same(found, write.page))?;
+        Some((current.at(), write.page.content.as_str()))
+    });
+    let same = same.collect();
     let plan = plan::plan_writes(ledger, found, writes);
-    Ok(plan.is_empty().then_some(plan.outcomes))
+    Ok(WritePreview { unchanged: plan.is_empty().then_some(plan.outcomes), same })
 }
 
 pub(super) fn pages(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
+    damaged: &[PageVersion],
     writer: Caller,
     now: Timestamp,
 ) -> Result<Vec<WriteOutcome>> {
@@ -59,8 +74,11 @@ pub(super) fn pages(
     for source in wanted {
         sources::require(session, ws, source)?;
     }
-    let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
+    let mut found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
     refuse_hidden(writes, &found, writer)?;
+    for current in found.iter_mut().flatten() {
+        current.is_damaged = damaged.contains(&current.at());
+    }
     let plan = plan::plan_writes(ledger, found, writes);
     apply(session, ws, &plan, now)?;
     Ok(plan.outcomes)
@@ -146,19 +164,14 @@ pub(super) fn restore(
         .pop()
         .flatten()
         .ok_or_else(|| StoreError::corrupt(format!("{key} has no text to restore")))?;
+    if !texts::is_sound(&last.page) {
+        return Err(StoreError::corrupt(format!(
+            "the last text of {key} has not its hash any more"
+        )));
+    }
     let plan = plan::plan_restore(ledger, &found, &last, derive_version);
     apply(session, ws, &plan, now)?;
     Ok(plan.outcomes[0])
-}
-
-pub(super) fn repair_text(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    at: PageVersion,
-    text: &str,
-) -> Result<bool> {
-    let params = [ws.into(), at.id.0.into(), at.version.into(), text.into(), text.len().into()];
-    Ok(session.execute(REPAIR, &params)? == 1)
 }
 
 /// What is known of pages, in the order of `keys`.
@@ -185,6 +198,12 @@ fn apply(
 ) -> Result<()> {
     for (id, origin) in &plan.moved {
         session.execute(MOVE, &[ws.into(), id.0.into(), (*origin).into()])?;
+    }
+    for (id, page) in &plan.repaired {
+        let (text, length) = (page.content.as_str().into(), page.content.len().into());
+        let hash = (&page.content_hash).into();
+        let params = [ws.into(), id.0.into(), text, hash, DERIVE_VERSION.into(), length];
+        session.execute(REPAIR, &params)?;
     }
     if plan.versions.is_empty() {
         return Ok(());

@@ -1,8 +1,9 @@
 //! SQLite: one file in WAL mode, one writer at a time per file, readers that never wait.
 //!
 //! Promises: a returned write has been synced to disk; two processes may open, write and read at
-//! once; opening a database whose schema is current takes no write lock; nothing is written to a file that was removed
-//! or replaced while it was open. A file in a directory that can't be written to is read.
+//! once; opening a database in WAL mode whose schema is current takes no write lock; nothing is written to a file that was removed
+//! or replaced while it was open. A file in a directory that can't be written to is read, also while another user writes
+//! to it: a read that the other's write runs into fails, and the next one sees what was written.
 
 mod open;
 mod session;
@@ -18,7 +19,7 @@ use rusqlite::Connection;
 use crate::driver::{Driver, Scope, Session};
 use crate::types::{Engine, Finding, Invariant};
 use crate::{Result, StoreError};
-use open::{Access, FileId};
+use open::{Access, FileId, Opened, Reader};
 use session::SqliteSession;
 
 /// Idle readers that are kept.
@@ -33,40 +34,44 @@ const SCRUB_TRIES: usize = 10;
 pub struct SqliteStore {
     path: PathBuf,
     identity: String,
-    access: Access,
+    is_writable: bool,
     /// The file as it was when it was opened.
     file: Option<FileId>,
     /// Opened by the first write. Taken out while in use, so that a panic cannot leave a
     /// transaction open behind it.
     writer: Mutex<Option<Connection>>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Mutex<Vec<Reader>>,
 }
 
 impl SqliteStore {
     /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
     pub fn open(path: &Path, now: Timestamp) -> Result<Self> {
-        let (connection, identity, access) = open::open(path, now)?;
-        open::make_reader(&connection)?;
+        Self::of(path, open::open(path, now)?)
+    }
+
+    fn of(path: &Path, opened: Opened) -> Result<Self> {
+        let Opened { reader, identity, is_writable } = opened;
+        open::make_reader(&reader.connection)?;
         Ok(Self {
             path: path.to_owned(),
             identity,
-            access,
+            is_writable,
             file: FileId::of(path),
             writer: Mutex::new(None),
-            readers: Mutex::new(vec![connection]),
+            readers: Mutex::new(vec![reader]),
         })
     }
 
     /// Runs a job on the writer's connection, alone in this process.
     fn with_writer<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
-        if self.access != Access::ReadWrite {
+        if !self.is_writable {
             return Err(StoreError::ReadOnly);
         }
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_file()?;
         let mut connection = match slot.take() {
             Some(connection) => connection,
-            None => open::connect(&self.path, self.access)?,
+            None => open::connect(&self.path, Access::ReadWrite)?,
         };
         let result = job(&mut connection);
         if connection.is_autocommit() {
@@ -84,22 +89,56 @@ impl SqliteStore {
         }
     }
 
+    /// Fails if the write-ahead log was removed. It is made when the file is first read, and is there until the last
+    /// connection goes.
+    fn check_log(&self, session: &SqliteSession<'_>) -> Result<()> {
+        let log = open::log_path(&self.path);
+        if log.exists() || !open::is_wal(session.connection())? {
+            return Ok(());
+        }
+        Err(StoreError::FileGone { path: log })
+    }
+
     fn with_reader<T>(&self, job: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle {
-            Some(connection) => connection,
+        let reader = match self.idle_reader() {
+            Some(reader) => reader,
             None => {
-                let connection = open::connect(&self.path, self.access)?;
-                open::make_reader(&connection)?;
-                connection
+                let reader = self.open_reader()?;
+                open::make_reader(&reader.connection)?;
+                reader
             }
         };
-        let result = job(&connection);
+        let result = self.read_whole(&reader, job);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        if connection.is_autocommit() && readers.len() < KEPT_READERS {
-            readers.push(connection);
+        if reader.connection.is_autocommit() && readers.len() < KEPT_READERS {
+            readers.push(reader);
         }
         result
+    }
+
+    /// A connection that was kept. One that opened the file as immutable is closed once the file can change.
+    fn idle_reader(&self) -> Option<Reader> {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        readers.retain(|reader| reader.is_current(&self.path));
+        readers.pop()
+    }
+
+    fn open_reader(&self) -> Result<Reader> {
+        match self.is_writable {
+            true => Reader::of_writable(&self.path),
+            false => Reader::of_read_only(&self.path),
+        }
+    }
+
+    /// Runs a job that reads. What a reader without locks gives of a file that was written to meanwhile may be pages of
+    /// two states, an error of such pages included: nobody gets that.
+    fn read_whole<T>(
+        &self,
+        reader: &Reader,
+        job: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        let result = job(&reader.connection);
+        if reader.has_read_whole(&self.path) { result } else { Err(StoreError::Changed) }
     }
 }
 
@@ -154,9 +193,11 @@ impl Driver for SqliteStore {
     ) -> Result<T> {
         // A reader keeps what it has read, for the next one. Rows that are seen once are not worth
         // that, so they get a connection that keeps little and goes away.
-        let connection = open::connect(&self.path, self.access)?;
-        open::make_scanner(&connection)?;
-        in_transaction(&connection, "BEGIN DEFERRED", |session| job(session))
+        let reader = self.open_reader()?;
+        open::make_scanner(&reader.connection)?;
+        self.read_whole(&reader, |connection| {
+            in_transaction(connection, "BEGIN DEFERRED", |session| job(session))
+        })
     }
 
     fn write<T>(
@@ -166,11 +207,7 @@ impl Driver for SqliteStore {
     ) -> Result<T> {
         self.with_writer(|connection| {
             in_transaction(connection, "BEGIN IMMEDIATE", |session| {
-                // The log is made when the file is first read, and is there until the last connection goes.
-                let log = open::log_path(&self.path);
-                if !log.exists() {
-                    return Err(StoreError::FileGone { path: log });
-                }
+                self.check_log(session)?;
                 let value = job(session)?;
                 self.check_file()?;
                 Ok(value)
@@ -234,4 +271,86 @@ fn in_transaction<T>(
         let _ = connection.execute_batch("ROLLBACK");
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database of one number, with so many rows that they are on many pages of the file.
+    fn numbers(path: &Path) {
+        let store = SqliteStore::open(path, Timestamp::UNIX_EPOCH).unwrap();
+        let sql = "CREATE TABLE numbers (n INTEGER, filler TEXT); \
+             WITH RECURSIVE row (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM row WHERE at < 2000) \
+             INSERT INTO numbers SELECT 1, hex(zeroblob(200)) FROM row;";
+        store.with_writer(|connection| Ok(connection.execute_batch(sql)?)).unwrap();
+    }
+
+    /// Another user's process: writes a number everywhere, and moves the log into the file.
+    fn write_number(path: &Path, number: i64) -> SqliteStore {
+        let store = SqliteStore::open(path, Timestamp::UNIX_EPOCH).unwrap();
+        let sql = format!("UPDATE numbers SET n = {number}; PRAGMA wal_checkpoint(PASSIVE)");
+        store.with_writer(|connection| Ok(connection.execute_batch(&sql)?)).unwrap();
+        store
+    }
+
+    /// The least and the greatest number.
+    fn range(connection: &Connection) -> Result<(i64, i64)> {
+        let sql = "SELECT min(n), max(n) FROM numbers";
+        Ok(connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
+    }
+
+    fn read_only(path: &Path) -> SqliteStore {
+        SqliteStore::of(path, open::open_to_read(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_reader_without_rights_sees_what_others_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("brain.db");
+        numbers(&path);
+        let store = read_only(&path);
+        assert_eq!(store.with_reader(range).unwrap(), (1, 1));
+        // One that came, wrote and went between two reads.
+        drop(write_number(&path, 2));
+        assert_eq!(store.with_reader(range).unwrap(), (2, 2));
+        assert_eq!(store.structure().unwrap(), []);
+        // One that is still there, with a log.
+        let writer = write_number(&path, 3);
+        assert_eq!(store.with_reader(range).unwrap(), (3, 3));
+        writer.with_writer(|other| Ok(other.execute_batch("UPDATE numbers SET n = 4")?)).unwrap();
+        assert_eq!(store.with_reader(range).unwrap(), (4, 4));
+        drop(writer);
+        assert_eq!(store.with_reader(range).unwrap(), (4, 4));
+        assert!(matches!(store.with_writer(|_| Ok(())), Err(StoreError::ReadOnly)));
+    }
+
+    #[test]
+    fn a_read_that_a_write_runs_into_fails_and_the_next_one_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("brain.db");
+        numbers(&path);
+        let store = read_only(&path);
+        let torn = store.with_reader(|connection| {
+            let first: i64 = connection.query_row("SELECT n FROM numbers", [], |row| row.get(0))?;
+            drop(write_number(&path, 2));
+            Ok((first, range(connection)?))
+        });
+        assert!(matches!(torn, Err(StoreError::Changed)), "{torn:?}");
+        assert_eq!(store.with_reader(range).unwrap(), (2, 2));
+        let scanned = store.scan(Scope::Directory, |_| {
+            drop(write_number(&path, 3));
+            Ok(())
+        });
+        assert!(matches!(scanned, Err(StoreError::Changed)), "{scanned:?}");
+        // A writer that has not come to the file yet is no reason to fail.
+        let reading = store.with_reader(|connection| {
+            let other = SqliteStore::open(&path, Timestamp::UNIX_EPOCH)?;
+            other.with_writer(|other| Ok(other.execute_batch("UPDATE numbers SET n = 4")?))?;
+            Ok((range(connection)?, other))
+        });
+        let (seen, _other) = reading.unwrap();
+        assert_eq!(seen, (3, 3));
+        assert_eq!(store.with_reader(range).unwrap(), (4, 4));
+    }
 }

@@ -26,14 +26,15 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Statements kept prepared per connection: all that the operations use.
 const STATEMENTS: usize = 128;
 
-/// What may be done with a file.
+/// How a connection uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     ReadWrite,
-    /// Its directory can't be written to. A log is beside the file, so somebody may be writing: what the log's
+    /// Its directory can't be written to. A log is beside the file, so another process may be writing: what the log's
     /// readers share is there too.
     ReadOnly,
-    /// Its directory can't be written to, and there is no log: nobody has it open for writing.
+    /// Its directory can't be written to, and there is no log: no process has it open for writing. SQLite then takes no
+    /// locks and believes that the file never changes, so a reader checks that itself: see [`FileState`].
     Immutable,
 }
 
@@ -51,50 +52,151 @@ impl FileId {
     }
 }
 
+/// What shows that a file was written to. A writer in WAL mode changes the log first and the file later, so a file whose
+/// state is the same after a read was read whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileState {
+    file: FileId,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl FileState {
+    fn of(path: &Path) -> Option<Self> {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Self {
+            file: FileId { device: meta.dev(), inode: meta.ino() },
+            bytes: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+        })
+    }
+}
+
+/// A connection that reads.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) connection: Connection,
+    /// The file as it was before it was opened as one that does not change; none where SQLite takes locks.
+    immutable: Option<FileState>,
+}
+
+impl Reader {
+    /// A reader of a file that this process may write to.
+    pub(super) fn of_writable(path: &Path) -> Result<Self> {
+        Ok(Self { connection: connect(path, Access::ReadWrite)?, immutable: None })
+    }
+
+    /// A reader of a file that this process can't write to.
+    pub(super) fn of_read_only(path: &Path) -> Result<Self> {
+        // Before the log is looked for: what is written between the two is noticed.
+        let state = FileState::of(path);
+        if has_log(path) {
+            match connect(path, Access::ReadOnly).and_then(is_readable) {
+                // The last writer took the log away in the meantime.
+                Err(error) if is_refusal(&error) && !has_log(path) => {}
+                opened => return Ok(Self { connection: opened?, immutable: None }),
+            }
+        }
+        Ok(Self { connection: connect(path, Access::Immutable)?, immutable: state })
+    }
+
+    /// Whether another read may use it: a file that was opened as one that does not change must not have changed, and
+    /// no writer may have come.
+    pub(super) fn is_current(&self, path: &Path) -> bool {
+        self.immutable.is_none() || (self.has_read_whole(path) && !has_log(path))
+    }
+
+    /// Whether what was read since it was opened is of one state of the file.
+    pub(super) fn has_read_whole(&self, path: &Path) -> bool {
+        self.immutable.is_none_or(|before| FileState::of(path) == Some(before))
+    }
+}
+
+/// Fails if SQLite can't share what the readers of a log share.
+fn is_readable(connection: Connection) -> Result<Connection> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
 /// The write-ahead log of a database.
 pub(super) fn log_path(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
+/// Whether a writer may be at work, or ended in the middle of it: a write-ahead log or a rollback journal is there.
+fn has_log(path: &Path) -> bool {
+    log_path(path).exists() || beside(path, "-journal").exists()
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
+    name.push(suffix);
     PathBuf::from(name)
 }
 
-/// A connection to a database whose schema is current, the store's identity, and what may be done with it. A file in a
-/// directory that can't be written to is opened for reading.
-pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Connection, String, Access)> {
+/// What opening a database gives: a reader, the store's identity, and whether it can be written to.
+pub(super) struct Opened {
+    pub(super) reader: Reader,
+    pub(super) identity: String,
+    pub(super) is_writable: bool,
+}
+
+/// Opens a database and brings its schema up to date. A file in a directory that can't be written to is opened for
+/// reading.
+pub(super) fn open(path: &Path, now: Timestamp) -> Result<Opened> {
     create_file(path)?;
-    match open_for(path, Access::ReadWrite, now) {
-        Ok((connection, identity)) => Ok((connection, identity, Access::ReadWrite)),
-        Err(error) if is_refusal(&error) && !is_writable_beside(path) => {
-            let access = match log_path(path).exists() {
-                true => Access::ReadOnly,
-                false => Access::Immutable,
-            };
-            let (connection, identity) = open_for(path, access, now)?;
-            Ok((connection, identity, access))
-        }
-        Err(error) => Err(error),
+    match open_to_write(path, now) {
+        Err(error) if is_refusal(&error) && !is_writable(path) => open_to_read(path),
+        opened => opened,
     }
 }
 
 fn is_refusal(error: &StoreError) -> bool {
-    matches!(error, StoreError::File { .. } | StoreError::Down { .. } | StoreError::ReadOnly)
+    matches!(error, StoreError::File { .. } | StoreError::Files { .. } | StoreError::ReadOnly)
 }
 
-/// Whether files can be made beside a file, as SQLite must to write or to share it.
-fn is_writable_beside(path: &Path) -> bool {
+/// Whether a file can be written to, and files made beside it, as SQLite must to write or to share it.
+fn is_writable(path: &Path) -> bool {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+    let can_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    can_write(dir) && can_write(path)
 }
 
-fn open_for(path: &Path, access: Access, now: Timestamp) -> Result<(Connection, String)> {
-    let connection = connect(path, access)?;
-    if schema_of(&connection, path)? < known_schema() {
-        switch_to_wal(&connection)?;
-        in_transaction(&connection, "BEGIN IMMEDIATE", |session| migrate(session, path, now))?;
+fn open_to_write(path: &Path, now: Timestamp) -> Result<Opened> {
+    let reader = Reader::of_writable(path)?;
+    let connection = &reader.connection;
+    let schema = schema_of(connection, path)?;
+    // A copy that was made by `VACUUM INTO` has a rollback journal, whatever its schema.
+    if !is_wal(connection)? {
+        switch_to_wal(connection)?;
     }
+    if schema < known_schema() {
+        in_transaction(connection, "BEGIN IMMEDIATE", |session| migrate(session, path, now))?;
+    }
+    let identity = identity_of(connection)?;
+    Ok(Opened { reader, identity, is_writable: true })
+}
+
+/// Opens a database that this process can't write to.
+pub(super) fn open_to_read(path: &Path) -> Result<Opened> {
+    let reader = Reader::of_read_only(path)?;
+    if schema_of(&reader.connection, path)? < known_schema() {
+        return Err(StoreError::ReadOnly);
+    }
+    let identity = identity_of(&reader.connection)?;
+    Ok(Opened { reader, identity, is_writable: false })
+}
+
+fn identity_of(connection: &Connection) -> Result<String> {
     let sql = "SELECT value FROM meta WHERE key = 'store_id'";
-    let identity = connection.query_row(sql, [], |row| row.get(0))?;
-    Ok((connection, identity))
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+}
+
+/// Whether a database has a write-ahead log.
+pub(super) fn is_wal(connection: &Connection) -> Result<bool> {
+    let sql = "PRAGMA journal_mode";
+    let mode: String = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(mode == "wal")
 }
 
 /// A connection with our settings.
@@ -269,7 +371,7 @@ mod tests {
     fn a_writer_comes_soon_after_the_one_before_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("brain.db");
-        let (first, ..) = open(&path, Timestamp::UNIX_EPOCH).unwrap();
+        let first = open(&path, Timestamp::UNIX_EPOCH).unwrap().reader.connection;
         let late = (0..5).map(|_| {
             first.execute_batch("BEGIN IMMEDIATE").unwrap();
             std::thread::scope(|scope| {

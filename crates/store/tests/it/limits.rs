@@ -1,8 +1,8 @@
 //! What the store takes and refuses: Unicode, big pages, rows that break a constraint.
 
 use gbrain_core::link::{DetectedBy, Direction, Link, LinkType};
-use gbrain_core::page::Page;
-use gbrain_store::{PageWrite, StoreError};
+use gbrain_core::page::{MAX_TAG_BYTES, MAX_TITLE, MAX_TYPE, Page};
+use gbrain_store::{PageFilter, PageWrite, StoreError};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -10,6 +10,7 @@ use crate::fixture::*;
 on_both_engines! {
     unicode_names_and_texts,
     ten_megabytes,
+    long_names_of_stored_pages_are_cut,
     nul_is_refused,
     broken_rows_are_refused_whole,
     raw_rows_are_checked,
@@ -36,6 +37,31 @@ fn ten_megabytes(db: &Database) {
     assert!(store.page(&ws(), &big.key).unwrap().unwrap().page == big);
     let batch = store.changes(&ws(), Default::default(), 10, 1 << 20).unwrap();
     assert_eq!((batch.upserts.len(), batch.upto.0, batch.head.0), (1, 1, 3));
+    assert_sound(&*store);
+}
+
+/// Pages that were stored before there were limits.
+fn long_names_of_stored_pages_are_cut(db: &Database) {
+    let store = db.open();
+    let mut page = full("a", "text");
+    page.title = "ä".repeat(100_000);
+    page.page_type = "t".repeat(100_000);
+    page.tags = (0..1_000).map(|n| format!("{n:0>1000}")).collect();
+    write(&*store, &[&page], 1);
+    let title = format!("{}…", "ä".repeat(MAX_TITLE - 1));
+    let is_bounded = |page_type: &str, tags: &[String]| {
+        page_type.chars().count() == MAX_TYPE
+            && tags.iter().map(String::len).sum::<usize>() <= MAX_TAG_BYTES
+    };
+    let stored = store.page(&ws(), &page.key).unwrap().unwrap().page;
+    assert_eq!(stored.title, title);
+    assert!(is_bounded(&stored.page_type, &stored.tags));
+    let batch = store.changes(&ws(), Default::default(), 10, 1 << 20).unwrap();
+    assert_eq!(batch.upserts[0].page.title, title);
+    let listed = store.list(&ws(), &PageFilter::default(), None, 10).unwrap();
+    assert_eq!(listed[0].title, title);
+    assert!(is_bounded(&listed[0].page_type, &listed[0].tags));
+    assert_eq!(store.history(&ws(), &page.key).unwrap()[0].title, title);
     assert_sound(&*store);
 }
 

@@ -189,6 +189,53 @@ fn other_files_are_refused() {
     open(&Location::Sqlite(path), OpenMode::Use, at(0)).unwrap();
 }
 
+/// A copy of a database that holds page `a`.
+fn copied(copy: impl Fn(&rusqlite::Connection, &std::path::Path)) -> tempfile::TempDir {
+    let db = Database::sqlite();
+    write(&*db.open(), &[&plain("a", "one")], 1);
+    let Location::Sqlite(path) = db.location() else { unreachable!() };
+    let dir = tempfile::tempdir().unwrap();
+    copy(&rusqlite::Connection::open(path).unwrap(), &dir.path().join("brain.db"));
+    dir
+}
+
+fn journal_mode(path: &std::path::Path) -> String {
+    let raw = rusqlite::Connection::open(path).unwrap();
+    raw.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_copy_can_be_written_to_however_it_was_made() {
+    let vacuumed = copied(|raw, to| {
+        raw.execute("VACUUM INTO ?1", [to.to_str().unwrap()]).unwrap();
+    });
+    // Page by page, as `.backup` copies: the file keeps its mode, and there is no log.
+    let paged = copied(|raw, to| {
+        raw.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        std::fs::copy(raw.path().unwrap(), to).unwrap();
+    });
+    let with_journal = copied(|raw, to| {
+        std::fs::copy(raw.path().unwrap(), to).unwrap();
+        let copy = rusqlite::Connection::open(to).unwrap();
+        copy.query_row("PRAGMA journal_mode = PERSIST", [], |_| Ok(())).unwrap();
+    });
+    let copies = [(vacuumed, "delete"), (paged, "wal"), (with_journal, "delete")];
+    for (at, (dir, mode)) in copies.iter().enumerate() {
+        let path = dir.path().join("brain.db");
+        assert_eq!(journal_mode(&path), *mode, "copy {at}");
+        for second in [2, 3] {
+            let store =
+                open(&Location::Sqlite(path.clone()), OpenMode::Use, crate::fixture::at(second));
+            let store = store.unwrap();
+            assert!(store.page(&ws(), &key("a")).unwrap().is_some(), "copy {at}");
+            write(&*store, &[&plain("b", &format!("two {second}"))], second);
+            assert_eq!(store.head(&ws()).unwrap().pages, 2);
+            assert_sound(&*store);
+        }
+        assert_eq!(journal_mode(&path), "wal", "copy {at}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn files_are_private() {

@@ -11,6 +11,8 @@ on_both_engines! {
     a_page_comes_back_as_it_was,
     unchanged_pages_are_left_alone,
     an_unchanged_batch_opens_no_write_transaction,
+    a_damaged_text_is_written_again,
+    a_damaged_text_is_not_restored,
     a_page_may_come_twice_in_a_batch,
     origins_follow_the_last_write,
     deletion_and_restoration,
@@ -68,6 +70,54 @@ fn an_unchanged_batch_opens_no_write_transaction(db: &Database) {
     let gone = store.delete_pages(&ws(), &[key("nowhere")], at(3)).unwrap();
     assert_eq!(gone, [DeleteOutcome::Unknown]);
     other.batch("ROLLBACK").unwrap();
+}
+
+fn a_damaged_text_is_written_again(db: &Database) {
+    let store = db.open();
+    let (a, b, chat) = (plain("a", "one"), plain("b", "two"), full("chat", "three"));
+    let first = write(&*store, &[&a, &b, &chat], 1);
+    let versions: Vec<_> = first.iter().map(|of| PageVersion { id: of.id, version: 1 }).collect();
+    let missing = PageVersion { id: first[0].id, version: 9 };
+    let hashes = store.text_hashes(&ws(), &[versions[1], missing, versions[0]]).unwrap();
+    assert_eq!(hashes, [Some(b.content_hash), None, Some(a.content_hash)]);
+    let head = store.head(&ws()).unwrap();
+    for (page, damaged) in [(1, "0ne"), (3, "thr€€")] {
+        db.raw(&format!("UPDATE page_versions SET content = '{damaged}' WHERE page_id = {page}"))
+            .unwrap();
+    }
+    assert_eq!(store.check(&ws()).unwrap().len(), 2);
+    // The same text twice is written once.
+    let again = write(&*store, &[&a, &b, &chat, &a], 2);
+    let kinds: Vec<_> = again.iter().map(|of| (of.kind, of.version)).collect();
+    let (changed, unchanged) = (WriteKind::Changed, WriteKind::Unchanged);
+    assert_eq!(kinds, [(changed, 2), (unchanged, 1), (changed, 2), (unchanged, 2)]);
+    for page in [&a, &chat] {
+        let history = store.history(&ws(), &page.key).unwrap();
+        assert_eq!(history.len(), 2);
+        for version in [1, 2] {
+            let stored = store.page_at_version(&ws(), &page.key, version).unwrap().unwrap();
+            assert_eq!(stored.page.content, page.content);
+        }
+    }
+    let after = store.head(&ws()).unwrap();
+    assert_eq!((after.root, after.pages, after.chunks), (head.root, head.pages, head.chunks));
+    assert_eq!(after.generation, Generation(head.generation.0 + 2), "the feed tells of it");
+    assert_sound(&*store);
+    let third = write(&*store, &[&a, &b, &chat], 3);
+    assert!(third.iter().all(|of| of.kind == unchanged));
+}
+
+fn a_damaged_text_is_not_restored(db: &Database) {
+    let store = db.open();
+    let (note, chat) = (plain("note", "one"), full("chat", "two"));
+    write(&*store, &[&note, &chat], 1);
+    store.delete_pages(&ws(), &[note.key.clone(), chat.key.clone()], at(2)).unwrap();
+    db.raw("UPDATE page_versions SET content = 'xxx' WHERE content IS NOT NULL").unwrap();
+    for page in [&note, &chat] {
+        let error = store.restore_page(&ws(), &page.key, at(3)).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        assert_eq!(write(&*store, &[page], 4)[0].kind, WriteKind::Restored);
+    }
 }
 
 fn a_page_may_come_twice_in_a_batch(db: &Database) {

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::report::FindingKind;
 use super::subject::{Subject, TIMEOUT, address};
 use crate::campaign::process::Running;
+use crate::campaign::served::Served;
 use crate::campaign::tree;
 
 /// Past this a brain has not recovered.
@@ -107,28 +108,36 @@ impl Subject {
 
     /// A server that can't answer questions does not stay ready.
     pub(super) fn check_readiness(&mut self) {
-        if !self.is_failing() {
+        if self.failure().is_none() {
             return;
         }
         std::thread::sleep(READINESS_AGE);
         let ready = self.call("GET", "/v1/ready", None, TIMEOUT).map(|answer| answer.status);
-        if ready == Some(200) && self.is_failing() {
-            self.row.add(FindingKind::FalseGreen, "/v1/ready is 200 while questions are 5xx");
+        if ready == Some(200)
+            && let Some(failure) = self.failure()
+        {
+            let what = format!("/v1/ready is 200 while questions are 5xx: {failure}");
+            self.row.add(FindingKind::FalseGreen, what);
         }
     }
 
-    fn is_failing(&mut self) -> bool {
+    /// The answer to a question, if the server failed to answer it, with the last line of its log.
+    fn failure(&mut self) -> Option<String> {
         let body = json!({ "query": QUESTIONS[0] });
         let answer = self.call("POST", "/v1/query", Some(&body), TIMEOUT);
-        answer.is_some_and(|answer| answer.status >= 500)
+        let answer = answer.filter(|answer| answer.status >= 500)?;
+        let log = self.server().and_then(Served::log).unwrap_or_default();
+        let last = log.lines().last().unwrap_or_default();
+        Some(format!("{}, {last}", answer.text()))
     }
 
     /// Waits until everything is right again, and notes how long that took since then.
     pub(super) fn recover(&mut self, since: Instant) -> Result<()> {
-        while !self.is_right()? {
+        while let Some(wrong) = self.wrong()? {
             if since.elapsed() > RECOVERY_LIMIT {
                 let seconds = RECOVERY_LIMIT.as_secs();
-                self.row.add(FindingKind::Unrecovered, format!("not right after {seconds} s"));
+                let what = format!("not right after {seconds} s: {wrong}");
+                self.row.add(FindingKind::Unrecovered, what);
                 self.stop()?;
                 return self.start();
             }
@@ -138,22 +147,32 @@ impl Subject {
         Ok(())
     }
 
-    /// Ready, a page that was written before is found, and so is one that is written now.
-    fn is_right(&mut self) -> Result<bool> {
+    /// What keeps everything from being right: ready, a page that was written before is found, and so is one that is
+    /// written now.
+    fn wrong(&mut self) -> Result<Option<String>> {
         self.restart_if_ended()?;
         let ready = self.call("GET", "/v1/ready", None, TIMEOUT);
-        if ready.is_none_or(|answer| answer.status != 200) {
-            return Ok(false);
+        if ready.as_ref().is_none_or(|answer| answer.status != 200) {
+            let said = ready.map_or("no answer".to_owned(), |answer| answer.text());
+            return Ok(Some(format!("not ready: {said}")));
         }
         let certain = self.writes.certain();
-        let Some((slug, text)) = self.rng.choice(certain) else { return Ok(false) };
+        let Some((slug, text)) = self.rng.choice(certain) else {
+            return Ok(Some("no page is certain".to_owned()));
+        };
         let (slug, text) = (slug.to_owned(), text.to_owned());
-        if !self.finds(&slug, &text) || !self.write(TIMEOUT) {
-            return Ok(false);
+        if !self.finds(&slug, &text) {
+            return Ok(Some(format!("{slug} is not found")));
         }
-        let Some((slug, text)) = self.writes.last() else { return Ok(false) };
+        if !self.write(TIMEOUT) {
+            return Ok(Some("a write is not acknowledged".to_owned()));
+        }
+        let Some((slug, text)) = self.writes.last() else {
+            return Ok(Some("the last write is not certain".to_owned()));
+        };
         let (slug, text) = (slug.to_owned(), text.to_owned());
-        Ok(self.finds(&slug, &text))
+        let is_found = self.finds(&slug, &text);
+        Ok((!is_found).then(|| format!("{slug}, which was just written, is not found")))
     }
 
     /// A server that ended by itself is a finding, and is started again.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
+use gbrain_core::defect::reports_panic;
 use serde_json::{Value, json};
 
 use super::fault::Fault;
@@ -26,8 +27,6 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 const SERVER_TIMEOUT: &str = "5";
 /// The directory of private pages. No request names it, so no answer may.
 const VAULT: &str = "vault/";
-/// What Rust writes when a thread panics. The word alone is in messages of others too.
-const PANIC: &str = " panicked at ";
 const PRIVATE_PAGES: usize = 6;
 /// MiB of the small file system: several times what a brain takes.
 const DISK_MIB: u64 = 96;
@@ -154,7 +153,7 @@ impl Subject {
         self.read_log()?;
         let Some(server) = self.server.take() else { return Ok(()) };
         let output = server.stop()?;
-        if output.stderr[self.log_read.min(output.stderr.len())..].contains(PANIC) {
+        if reports_panic(&output.stderr[self.log_read.min(output.stderr.len())..]) {
             self.row.add(FindingKind::Panic, last_panic(&output.stderr));
         }
         Ok(())
@@ -170,7 +169,7 @@ impl Subject {
         let Some(server) = &self.server else { return Ok(()) };
         let log = server.log()?;
         let news = log.get(self.log_read..).unwrap_or_default();
-        for line in news.lines().filter(|line| line.contains(PANIC)) {
+        for line in news.lines().filter(|line| reports_panic(line)) {
             self.row.add(FindingKind::Panic, line);
         }
         self.log_read = log.len();
@@ -185,7 +184,7 @@ impl Subject {
     /// Runs a command; a panic or a signal is a finding.
     pub(super) fn run(&mut self, args: &[&str], input: &str) -> Result<Output> {
         let output = Running::start(self.command(args), input)?.wait()?;
-        if output.stderr.contains(PANIC) || output.code.is_none() {
+        if reports_panic(&output.stderr) || output.code.is_none() {
             let what = format!("gbrain {args:?} ended with {:?}: {}", output.code, output.stderr);
             self.row.add(FindingKind::Panic, what);
         }
@@ -283,7 +282,7 @@ fn start_cluster() -> Result<Cluster> {
 }
 
 fn last_panic(log: &str) -> String {
-    log.lines().rfind(|line| line.contains(PANIC)).unwrap_or_default().to_owned()
+    log.lines().rfind(|line| reports_panic(line)).unwrap_or_default().to_owned()
 }
 
 /// The address of a page: its name is one part of the path.

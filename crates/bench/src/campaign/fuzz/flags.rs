@@ -7,6 +7,7 @@ use gbrain_core::baseline::BaselineKey;
 use gbrain_core::config::{self, model_parts};
 use gbrain_core::contradiction::date::mentions;
 use gbrain_core::duration::{duration, typed};
+use gbrain_core::fault::Fault;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::identity::IdentityKey;
@@ -23,7 +24,7 @@ use gbrain_store::Location;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::promises::{Broken, SECRET, check_words, require};
+use super::promises::{Broken, SECRET, require};
 use super::settings::check_schedule;
 
 /// How many lines of a file are tried.
@@ -57,6 +58,11 @@ fn check_word(line: &str) -> Result<(), Broken> {
     check_names(line)?;
     check_keys(line)?;
     check_days(line)
+}
+
+/// A refusal quotes what was typed; a fault shows it without the password of an address.
+fn check_words(words: &str) -> Result<(), Broken> {
+    super::promises::check_words(&Fault::usage(words).message)
 }
 
 /// What is read is written so that it reads back.

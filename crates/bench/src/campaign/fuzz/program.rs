@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use gbrain_core::defect::reports_panic;
 use serde_json::Value;
 
 use super::promises::{Broken, SECRET, require};
@@ -98,7 +99,7 @@ impl Site {
         check_output(&said)?;
         let refused = said.code != Some(0);
         require(!refused || said.stderr.len() > 12, || format!("refused with {:?}", said.stderr))?;
-        let told = [&said.stdout, &said.stderr].iter().any(|text| text.contains(&password()));
+        let told = [&said.stdout, &said.stderr].iter().any(|text| shows_password(text));
         require(!told, || format!("a password is told: {} {}", said.stdout, said.stderr))
     }
 
@@ -132,8 +133,9 @@ impl Site {
     }
 }
 
-fn password() -> String {
-    format!(":{SECRET}@")
+/// Whether a text has the password, in a URL or as a parameter.
+fn shows_password(text: &str) -> bool {
+    [format!(":{SECRET}@"), format!("password={SECRET}")].iter().any(|form| text.contains(form))
 }
 
 /// No answer, or one whose status tells of nothing that went wrong inside.
@@ -159,6 +161,17 @@ fn check_private(answer: &[u8]) -> Result<(), Broken> {
 fn check_output(output: &Output) -> Result<(), Broken> {
     let is_ended = matches!(output.code, Some(0..=2));
     require(is_ended, || format!("it ended with {:?}: {}", output.code, output.stderr))?;
-    let is_defect = output.stderr.contains("a defect of this program");
-    require(!is_defect, || output.stderr.clone())
+    require(!reports_panic(&output.stderr), || output.stderr.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_seen_in_a_url_and_as_a_parameter() {
+        assert!(shows_password(&format!("postgres://ada:{SECRET}@db.example/brain")));
+        assert!(shows_password(&format!("host=h user=ada password={SECRET} dbname=brain")));
+        assert!(!shows_password("postgres://ada@db.example/brain (password not shown)"));
+    }
 }

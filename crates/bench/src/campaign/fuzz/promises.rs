@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use gbrain_brain::import::{ImportOptions, import};
+use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_brain::{Brain, BrainError, BrainOptions, IndexKind};
 use gbrain_core::chunk::{self, MAX_CHARS};
 use gbrain_core::hash::Hash;
@@ -74,8 +74,13 @@ impl Brains {
             disk.ensure_source(&source, now)?;
             let dir =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/demo").join(source.as_str());
-            let options =
-                ImportOptions { source, threads: Some(1), allow_empty: false, halt: None };
+            let options = ImportOptions {
+                source,
+                threads: Some(1),
+                allow_empty: false,
+                halt: None,
+                stored: StoredTexts::Check,
+            };
             import(&disk, &[dir], &options, now, &|_| ())?;
         }
         Ok(Self { disk, memory, home })

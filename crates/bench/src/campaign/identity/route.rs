@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use fastrand::Rng;
 use gbrain_brain::IndexKind;
-use gbrain_brain::import::{ImportOptions, import};
+use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_core::id::SourceId;
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -174,8 +174,13 @@ impl Importer for Place {
         let brain = self.open(IndexKind::Disk)?;
         let source = SourceId::new(source)?;
         brain.ensure_source(&source, Timestamp::now())?;
-        let options =
-            ImportOptions { source, threads: Some(threads), allow_empty: false, halt: None };
+        let options = ImportOptions {
+            source,
+            threads: Some(threads),
+            allow_empty: false,
+            halt: None,
+            stored: StoredTexts::Check,
+        };
         let summary = import(&brain, &[dir.to_owned()], &options, Timestamp::now(), &|_| ())?;
         if let Some(failure) = summary.failed.first() {
             bail!("{}: {}", failure.path.display(), failure.reason);

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use fastrand::Rng;
+use gbrain_core::defect::reports_panic;
 use serde_json::Value;
 
 use super::scene::Scene;
@@ -247,7 +248,7 @@ impl Attempt {
         } else {
             2
         };
-        let is_broken = output.stderr.contains("panicked")
+        let is_broken = reports_panic(&output.stderr)
             || output.code.is_none_or(|code| !(0..=most).contains(&code));
         let is_zero = output.code == Some(0);
         match self.allowed {

@@ -13,14 +13,15 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 7] = [
+const VOLATILE: [&str; 8] = [
     "served",
     "corpus",
     "generation",
     // Covers when a baseline was published; its rows are compared themselves.
     "rows_hash",
     "request_id",
-    // How many rows took more than twice the captured time.
+    // Ratios of times, and how many rows took more than twice the captured time.
+    "latency",
     "rows_over_2x_latency",
     "uptime_seconds",
 ];

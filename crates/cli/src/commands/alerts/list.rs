@@ -14,7 +14,7 @@ use crate::channels::alert_tools;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
-use crate::terminal::table;
+use crate::terminal::{field, table};
 
 /// Messages that are looked through for what keeps them.
 const LOOKED_AT: usize = 1_000;
@@ -185,7 +185,7 @@ fn as_text(alert: &AlertBody) -> String {
     if alert.silenced {
         lines.push("silenced".to_owned());
     }
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| field(line) + "\n").collect()
 }
 
 /// A figure as a person reads it: a number has four decimals at most.

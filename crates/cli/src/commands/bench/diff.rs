@@ -13,6 +13,7 @@ use super::read_checked;
 use crate::commands::Context;
 use crate::commands::baseline_key::KeyArgs;
 use crate::error::{CliError, Exit};
+use crate::terminal::field;
 
 /// Arguments of `bench diff`.
 #[derive(Debug, Args)]
@@ -152,5 +153,5 @@ fn as_text(a: &Baseline, b: &Baseline, diff: &Diff<'_>) -> String {
         let new = after.iter().filter(|page| !before.contains(page));
         lines.extend(new.map(|page| format!("    + {page}")));
     }
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| field(line) + "\n").collect()
 }

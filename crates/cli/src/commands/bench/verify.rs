@@ -47,7 +47,8 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
             Err(error) => {
                 is_unreadable = true;
                 let error = CliError::from(error);
-                context.terminal.warn(error.to_text().trim_end().trim_start_matches("error: "));
+                let text = error.to_text();
+                context.terminal.warn_text(text.trim_end().trim_start_matches("error: "));
                 let named = format!("{}: ", path.display());
                 (Tampering::Unreadable, error.message.trim_start_matches(&named).to_owned())
             }

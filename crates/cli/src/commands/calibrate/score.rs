@@ -1,12 +1,14 @@
 //! `gbrain calibrate score`.
 
+use std::time::SystemTime;
+
 use clap::Args;
 use gbrain_core::calibrate::CalibrationStatus;
+use gbrain_core::clock::moment;
 use gbrain_core::money::Usd;
 use gbrain_core::report::text;
 use gbrain_eval::calibrate::{CalibrateError, Scoring, info};
 use gbrain_eval::suite::{Reranker, Scorer};
-use jiff::Timestamp;
 
 use super::{Bench, reason};
 use crate::asking::{AskingArgs, Paid, interrupted, usd};
@@ -62,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &ScoreArgs) -> Result<Exit, CliEr
         concurrency: CALLS,
         stop: &stop,
         progress: &progress,
-        clock: Timestamp::now,
+        clock: || moment(SystemTime::now()),
     };
     let made = scoring.run(args.force.as_deref());
     bar.finish_and_clear();

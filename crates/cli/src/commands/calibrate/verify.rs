@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use clap::Args;
 use gbrain_brain::{Brain, IndexKind};
@@ -14,7 +15,6 @@ use gbrain_eval::calibrate::{CalibrateError, Trial, info, record, trial_settings
 use gbrain_eval::suite::local;
 use gbrain_eval::target::Ask;
 use gbrain_store::RerankThreshold;
-use jiff::Timestamp;
 
 use super::Bench;
 use crate::asking::{Asks, assistants, interrupted};
@@ -54,8 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Exit, CliE
         let target = book.open(&args.target, &brain, None, &stop)?;
         tried(context, &bench, target.as_ref(), &found, None, &stop)?
     };
-    let kept =
-        info(&record(store.as_ref(), workspace, id, &trial, moment(std::time::SystemTime::now()))?);
+    let kept = info(&record(store.as_ref(), workspace, id, &trial, moment(SystemTime::now()))?);
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {
@@ -107,7 +106,7 @@ fn tried(
         generation,
         stop,
         progress: &progress,
-        clock: Timestamp::now,
+        clock: || moment(SystemTime::now()),
     };
     let found = trial.run();
     bar.finish_and_clear();

@@ -4,6 +4,7 @@ use gbrain_core::format::doctor::{CheckRow, DoctorBody, Wellness as Status};
 use serde_json::{Map, Value};
 
 use crate::error::{CliError, Exit};
+use crate::terminal::field;
 
 /// One check.
 #[derive(Debug)]
@@ -72,9 +73,9 @@ pub(super) fn report(findings: &[Finding]) -> DoctorBody<'_> {
 pub(super) fn as_text(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { check, status, message, remedy, details: _ } in findings {
-        text += &format!("{:<8}{check}: {message}\n", status.name());
+        text += &format!("{:<8}{check}: {}\n", status.name(), field(message));
         if let Some(remedy) = remedy {
-            text += &format!("        -> {remedy}\n");
+            text += &format!("        -> {}\n", field(remedy));
         }
     }
     text

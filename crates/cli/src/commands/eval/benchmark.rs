@@ -222,7 +222,7 @@ fn report(context: &Context<'_>, args: &BenchmarkArgs, ran: &Ran) {
     let text = text::benchmark(&ran.result, &ran.labelled.facts);
     match &args.output {
         Some(_) => context.terminal.out(text),
-        None => context.terminal.remark(text),
+        None => context.terminal.remark_text(&text),
     }
 }
 

@@ -278,7 +278,7 @@ fn report(context: &Context<'_>, args: &GateArgs, parts: &GateParts<'_>) -> Resu
         // Where stdout is one JSON document, annotations go to the other stream.
         let queries = queries(args);
         if context.terminal.is_json() {
-            context.terminal.remark(github::gate(parts, queries).trim_end());
+            context.terminal.remark_text(github::gate(parts, queries).trim_end());
         } else {
             context.terminal.out(github::gate(parts, queries));
         }

@@ -6,7 +6,7 @@ use gbrain_brain::Answered;
 use gbrain_core::ranking::{Edge, Hit, PassageHit, Ranking, TraceStep};
 use gbrain_core::request::Request;
 
-use crate::terminal::{bold, dim, matched, table};
+use crate::terminal::{bold, dim, field, matched, table};
 
 /// The whole answer.
 pub(super) fn answer(answered: &Answered) -> String {
@@ -19,10 +19,10 @@ pub(super) fn answer(answered: &Answered) -> String {
         text.push_str("nothing found\n");
     }
     if let Some(why_not) = &ranking.why_not {
-        let _ = writeln!(text, "why not {}: {}", why_not.key, why_not.verdict);
+        let _ = writeln!(text, "why not {}: {}", why_not.key, field(&why_not.verdict));
         text.push_str(&trace(&why_not.trace));
     }
-    let _ = writeln!(text, "{}", dim(&footer(request, ranking, answered)));
+    let _ = writeln!(text, "{}", dim(&field(&footer(request, ranking, answered))));
     text
 }
 
@@ -57,17 +57,20 @@ fn one_hit(hit: &Hit) -> String {
         text,
         "{:>2}. {}  {}",
         hit.rank,
-        bold(&hit.title),
-        dim(&format!("{} · {}{date} · {} {:.3}", hit.key, hit.page_type, hit.evidence, hit.score)),
+        bold(&field(&hit.title)),
+        dim(&field(&format!(
+            "{} · {}{date} · {} {:.3}",
+            hit.key, hit.page_type, hit.evidence, hit.score
+        ))),
     );
     for edge in &hit.edges {
-        let _ = writeln!(text, "      {}", one_edge(edge));
+        let _ = writeln!(text, "      {}", field(&one_edge(edge)));
     }
     for passage in &hit.passages {
-        let _ = writeln!(text, "      {}", one_passage(passage));
+        let _ = writeln!(text, "      {}", field(&one_passage(passage)));
     }
     for duplicate in &hit.duplicates {
-        let _ = writeln!(text, "      {}", dim(&format!("same text as {duplicate}")));
+        let _ = writeln!(text, "      {}", dim(&field(&format!("same text as {duplicate}"))));
     }
     text.push_str(&trace(&hit.trace));
     text

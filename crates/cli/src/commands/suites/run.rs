@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
@@ -15,7 +16,6 @@ use gbrain_eval::alert::Raised;
 use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
-use jiff::Timestamp;
 
 use super::SuiteSource;
 use super::file::{Meant, meant, tell_drift};
@@ -81,7 +81,7 @@ pub(super) fn run(
         generation: None,
     };
     let run = conducted(context, args, &store, source, &meant, &suite, &order)?;
-    let now = moment(std::time::SystemTime::now());
+    let now = moment(SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = look_at_run(context, store.as_ref(), source, &meant.workspace);
     let ran = SuiteRan { id, alerts: changed(&looked), run };
@@ -149,7 +149,7 @@ fn conducted(
         scrubber: &scrubber,
         stop: &stop,
         progress: &progress,
-        clock: Timestamp::now,
+        clock: || moment(SystemTime::now()),
     };
     let body = conductor.run(suite, order)?;
     bar.finish_and_clear();
@@ -182,7 +182,7 @@ fn report(
     }
     // Where stdout is one JSON document, annotations go to the other stream.
     match context.terminal.is_json() {
-        true => context.terminal.remark(github::suite(body).trim_end()),
+        true => context.terminal.remark_text(github::suite(body).trim_end()),
         false => context.terminal.out(github::suite(body)),
     }
     match &context.home.step_summary {

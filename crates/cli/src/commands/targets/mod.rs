@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::targets::{Described, all, named, with_target};
-use crate::terminal::table;
+use crate::terminal::{field, table};
 
 /// Arguments of `targets`.
 #[derive(Debug, Args)]
@@ -184,7 +184,7 @@ fn shown(answer: &TargetAnswer) -> String {
         false => table(&head, answer.results.iter().enumerate().map(row)),
     };
     for (name, value) in remarks(answer) {
-        shown.push_str(&format!("{name}: {value}\n"));
+        shown.push_str(&format!("{name}: {}\n", field(&value)));
     }
     shown
 }

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use gbrain_bench::campaign::served::Served;
+use gbrain_core::defect::reports_panic;
 use serde_json::{Value, json};
 
 use super::peer::Role;
@@ -168,7 +169,7 @@ fn statuses_say_what_is_wrong() {
     assert_eq!((status, body["result"]["tools"].as_array().map(Vec::len)), (200, Some(10)));
     let output = served.stop().unwrap();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+    assert!(!reports_panic(&output.stderr), "{}", output.stderr);
 }
 
 #[test]

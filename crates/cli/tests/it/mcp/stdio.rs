@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use gbrain_core::defect::reports_panic;
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, exported};
@@ -93,7 +94,7 @@ fn wait(child: &mut Child) -> Option<i32> {
 #[track_caller]
 fn answers(ran: &Ran) -> Vec<Value> {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert!(!reports_panic(&ran.stderr), "{}", ran.stderr);
     assert!(!ran.stderr.contains(MARK), "{}", ran.stderr);
     assert!(ran.stderr.len() < 64 << 10, "{} bytes of log", ran.stderr.len());
     let answers: Vec<Value> =
@@ -212,7 +213,7 @@ fn check_end(mut child: Child) {
     let mut log = String::new();
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert_eq!(code, Some(0), "{log}");
-    assert!(!log.contains("panicked"), "{log}");
+    assert!(!reports_panic(&log), "{log}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use gbrain_bench::campaign::process::Running;
 use gbrain_bench::providers::Fault;
+use gbrain_core::defect::reports_panic;
 use serde_json::json;
 
 use super::*;
@@ -98,7 +99,7 @@ fn an_autopilot_that_is_told_to_end_lets_go() {
         running.terminate().unwrap();
         let ended = running.wait().unwrap();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        assert!(ended.took < PATIENCE && !ended.stderr.contains("panicked"), "{}", ended.stderr);
+        assert!(ended.took < PATIENCE && !reports_panic(&ended.stderr), "{}", ended.stderr);
         assert_eq!(known(&staged.home), [""; 0], "what was stopped is no outcome");
         assert_eq!(staged.home.json(&["jobs", "show", "1"])["state"], "queued");
         is_stuck.store(false, Ordering::SeqCst);

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use gbrain_bench::campaign::process::Output;
 use gbrain_bench::campaign::served::Served;
+use gbrain_core::defect::reports_panic;
 use serde_json::Value;
 
 use crate::support::Home;
@@ -65,7 +66,7 @@ impl Server {
     pub(crate) fn stop(self) -> Output {
         let output = self.0.stop().unwrap();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
-        assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
+        assert!(!reports_panic(&output.stderr), "{}", output.stderr);
         output
     }
 }

@@ -91,7 +91,8 @@ fn a_lost_index_is_made_again_while_the_server_answers() {
         }
         let log = server.stop().stderr;
         assert!(log.contains("a damaged index was replaced"), "{log}");
-        assert!(home.ok(&["reindex", "--verify"]).contains("agree"), "{log}");
+        let verified = home.ok(&["reindex", "--verify"]);
+        assert!(verified.starts_with("clean: "), "{verified}\n{log}");
     }
 }
 
@@ -118,6 +119,23 @@ fn readiness_says_that_an_index_cannot_be_made_again() {
     fs::remove_file(&index).unwrap();
     until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
     until("caught up", || behind(&server.send(&question())) == json!(0));
+    server.stop();
+}
+
+#[test]
+fn a_server_that_cannot_make_its_first_index_is_not_ready_until_it_can() {
+    let home = demo_home(Home::sqlite());
+    let index = home.path().join("index");
+    fs::remove_dir_all(&index).unwrap();
+    fs::write(&index, "").unwrap();
+    let server = Server::start(&home, &[]);
+    assert_eq!(server.send(&question()).status, 500);
+    assert_eq!(server.send(&Call::get("/v1/ready")).status, 503);
+    fs::remove_file(&index).unwrap();
+    // No question is needed: a load balancer sends none to a server that is not ready.
+    until("ready again", || server.send(&Call::get("/v1/ready")).status == 200);
+    let reply = server.send(&question());
+    assert_eq!((reply.status, behind(&reply)), (200, json!(0)), "{}", reply.text());
     server.stop();
 }
 

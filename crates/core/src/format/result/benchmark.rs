@@ -6,13 +6,19 @@
 use std::collections::BTreeMap;
 
 use super::check::{check_mean, check_unique, is_measure};
-use super::{ResultError, number, text};
+use super::table::{Places, hold_row, hold_table, places};
+use super::{MAX_COLUMNS, ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 
 const IDS: [&str; 3] = ["question_id", "query_id", "id"];
 const LABELS: [&str; 2] = ["question", "query"];
 const LISTS: [&str; 4] = ["per_question", "questions", "results", "rows"];
+/// The most different keys that all rows of a file have together.
+const MAX_KEYS: usize = 10_000;
+/// The most conditions that a file states.
+const MAX_CONDITIONS: usize = 100;
 /// Numbers that say what was measured, not how well.
 const NOT_MEASURES: [&str; 9] = [
     "schema_version",
@@ -36,9 +42,13 @@ const CONDITIONS: [&str; 8] = [
     "granularity",
 ];
 
-pub(super) fn document(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+pub(super) fn document(
+    name: &str,
+    object: &Object<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     match LISTS.iter().find_map(|list| object.get(list)?.as_array()) {
-        Some(list) => rows(name, list, object),
+        Some(list) => rows(name, list, object, meter),
         None => {
             let keys: Vec<String> = object.keys().take(5).map(|key| format!("`{key}`")).collect();
             let found = format!("a JSON object of {}", keys.join(", "));
@@ -51,17 +61,14 @@ pub(super) fn rows(
     name: &str,
     objects: &[Json<'_>],
     about: &Object<'_>,
+    meter: &mut Meter<'_>,
 ) -> Result<Measured, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let is_remark = |row: &&Json<'_>| row.get("_kind").is_some() || row.get("kind").is_some();
-    let mut conditions = conditions(about);
-    if let Some(label) = about.get("label").and_then(Json::as_object) {
-        conditions.extend(self::conditions(label));
-    }
-    for remark in objects.iter().filter(is_remark).filter_map(Json::as_object) {
-        conditions.extend(self::conditions(remark));
-    }
+    let label = about.get("label").and_then(Json::as_object);
+    let remarks = objects.iter().filter(is_remark).filter_map(Json::as_object);
+    let conditions = conditions(name, [about].into_iter().chain(label).chain(remarks))?;
     let questions: Vec<&Json<'_>> = objects.iter().filter(|row| !is_remark(row)).collect();
     if questions
         .iter()
@@ -69,44 +76,73 @@ pub(super) fn rows(
     {
         return Err(unknown("captures or a baseline, which are not measured yet"));
     }
-    let columns = columns(&questions);
+    let columns = columns(name, &questions, meter)?;
     if columns.is_empty() {
         return Err(unknown("rows without a measure"));
     }
     let kind = Kind::Benchmark;
+    hold_table(meter, name, questions.len(), columns.len())?;
     let ids = questions.iter().map(|row| IDS.iter().find_map(|id| row.get(id)));
     check_unique(name, kind, "question_id", ids)?;
-    let rows = questions
-        .iter()
-        .map(|row| self::row(row, &columns))
-        .collect::<Option<Vec<Row>>>()
-        .ok_or_else(|| unknown("rows without `question_id` or `query_id`"))?;
+    let places = places(columns.iter().map(|column| column.measure.as_str()));
+    let mut rows = Vec::with_capacity(questions.len());
+    for question in &questions {
+        let row = self::row(question, &places);
+        let row = row.ok_or_else(|| unknown("rows without `question_id` or `query_id`"))?;
+        hold_row(meter, name, &row)?;
+        rows.push(row);
+    }
     let (name, notes) = (name.to_owned(), Vec::new());
     let measured = Measured { name, kind, conditions, notes, columns, rows };
     // Errors and questions without an answer are in no mean of a benchmark's own summary.
     let is_whole = measured.rows.iter().all(|row| row.is_answered);
     if let Some(summary) = about.get("summary").and_then(Json::as_object).filter(|_| is_whole) {
         for (measure, mean) in summary.iter().filter(|(name, _)| is_measure(name)) {
-            check_mean(&measured, measure, Some(mean))?;
+            check_mean(&measured, measure, Some(mean), meter)?;
         }
     }
     Ok(measured)
 }
 
-fn conditions(about: &Object<'_>) -> Vec<(String, String)> {
-    let one = |name: &&str| Some(((*name).to_owned(), text(about.get(name))?));
-    CONDITIONS.iter().filter_map(one).collect()
+/// What a file states about how it was measured, each once.
+fn conditions<'j, 'a: 'j>(
+    name: &str,
+    parts: impl Iterator<Item = &'j Object<'a>>,
+) -> Result<Vec<(String, String)>, ResultError> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for part in parts {
+        for condition in CONDITIONS {
+            let Some(value) = text(part.get(condition)) else { continue };
+            let one = (condition.to_owned(), value);
+            if all.contains(&one) {
+                continue;
+            }
+            if all.len() == MAX_CONDITIONS {
+                let reason = format!("it states more than {MAX_CONDITIONS} conditions");
+                let (name, kind) = (name.to_owned(), Kind::Benchmark);
+                return Err(ResultError::Malformed { name, kind, reason });
+            }
+            all.push(one);
+        }
+    }
+    Ok(all)
 }
 
-fn row(object: &Json<'_>, columns: &[Column]) -> Option<Row> {
+fn row(object: &Json<'_>, places: &Places<'_>) -> Option<Row> {
     let key = IDS.iter().find_map(|id| text(object.get(id)))?;
     let label = LABELS.iter().find_map(|label| text(object.get(label)));
-    let value = |column: &Column| {
-        let name = column.measure.as_str();
-        number(object.get(name)).or_else(|| number(object.get("scores")?.get(name)))
-    };
     let is_answered = object.get("error").is_none_or(Json::is_null);
-    let values = columns.iter().map(value).collect();
+    let mut values = vec![None; places.len()];
+    let own = object.as_object();
+    let nested = object.get("scores").and_then(Json::as_object);
+    // What stands in the row itself counts before what stands in its scores.
+    for fields in [own, nested].into_iter().flatten() {
+        for (name, value) in fields.iter() {
+            if let Some(&at) = places.get(name) {
+                values[at] = values[at].or_else(|| number(Some(value)));
+            }
+        }
+    }
     Some(Row {
         label: label.unwrap_or_else(|| key.clone()),
         key,
@@ -117,23 +153,33 @@ fn row(object: &Json<'_>, columns: &[Column]) -> Option<Row> {
 }
 
 /// What is measured, by the values that all rows have; in the order of their names.
-fn columns(rows: &[&Json<'_>]) -> Vec<Column> {
+fn columns(name: &str, rows: &[&Json<'_>], meter: &Meter<'_>) -> Result<Vec<Column>, ResultError> {
+    let too_many =
+        |what, found, most| Err(ResultError::TooMany { name: name.to_owned(), what, found, most });
     let mut roles: BTreeMap<&str, Option<Role>> = BTreeMap::new();
     for object in rows.iter().filter_map(|row| row.as_object()) {
+        meter.check().map_err(|source| ResultError::interrupted(name, source))?;
         let nested = object.get("scores").and_then(Json::as_object);
-        for (name, value) in nested.into_iter().flat_map(Object::iter) {
-            note(&mut roles, name, role(value, true));
-        }
-        for (name, value) in object.iter().filter(|(name, _)| !NOT_MEASURES.contains(name)) {
-            if !value.is_null() {
-                // A measure out of its range is an error, and not a number of something else.
-                note(&mut roles, name, role(value, is_measure(name)));
+        let nested =
+            nested.into_iter().flat_map(Object::iter).map(|(key, value)| (key, role(value, true)));
+        let own =
+            object.iter().filter(|(key, value)| !NOT_MEASURES.contains(key) && !value.is_null());
+        // A measure out of its range is an error, and not a number of something else.
+        let own = own.map(|(key, value)| (key, role(value, is_measure(key))));
+        for (key, role) in nested.chain(own) {
+            note(&mut roles, key, role);
+            if roles.len() > MAX_KEYS {
+                return too_many("different keys", roles.len(), MAX_KEYS);
             }
         }
     }
     let column =
         |(name, role): (&str, Option<Role>)| Some(Column { measure: name.to_owned(), role: role? });
-    roles.into_iter().filter_map(column).collect()
+    let columns: Vec<Column> = roles.into_iter().filter_map(column).collect();
+    match columns.len() {
+        found if found > MAX_COLUMNS => too_many("measures", found, MAX_COLUMNS),
+        _ => Ok(columns),
+    }
 }
 
 fn note<'a>(roles: &mut BTreeMap<&'a str, Option<Role>>, name: &'a str, role: Option<Role>) {

@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use super::{ResultError, number};
 use crate::compare::{Kind, Measured, Role};
 use crate::format::json::Json;
+use crate::format::meter::Meter;
 use crate::measure::Measure;
 
 /// How far a mean may be from that of the rows: half of the fourth printed digit.
@@ -19,8 +20,9 @@ fn malformed(name: &str, kind: Kind, reason: String) -> ResultError {
 }
 
 /// Refuses a value that its measure can't have.
-pub(super) fn check_values(measured: &Measured) -> Result<(), ResultError> {
+pub(super) fn check_values(measured: &Measured, meter: &Meter<'_>) -> Result<(), ResultError> {
     for row in &measured.rows {
+        meter.check().map_err(|source| ResultError::interrupted(&measured.name, source))?;
         for (column, value) in measured.columns.iter().zip(&row.values) {
             let Some(value) = value else { continue };
             let (range, least, most) = match column.role {
@@ -77,12 +79,15 @@ pub(super) fn check_mean(
     measured: &Measured,
     measure: &str,
     stated: Option<&Json<'_>>,
+    meter: &Meter<'_>,
 ) -> Result<(), ResultError> {
+    meter.check().map_err(|source| ResultError::interrupted(&measured.name, source))?;
     let Some(at) = measured.columns.iter().position(|column| column.measure == measure) else {
         return Ok(());
     };
-    let values: Vec<f64> = measured.rows.iter().filter_map(|row| row.values[at]).collect();
-    let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    let values = || measured.rows.iter().filter_map(|row| row.values[at]);
+    let count = values().count();
+    let mean = (count > 0).then(|| values().sum::<f64>() / count as f64);
     let stated = match stated {
         None => return Ok(()),
         Some(stated) => number(Some(stated)),

@@ -2,15 +2,20 @@
 
 use super::check::{check_mean, check_type, check_unique};
 use super::replay::{check_means, check_rows, columns, rows};
+use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 
 const JUDGED: [(&str, Role); 3] = [
     ("recall_at_k", Role::Quality),
     ("first_relevant_hit", Role::Binary),
     ("expected_top1_hit", Role::Binary),
 ];
+
+/// The most columns: of a replay, and of judged queries.
+const COLUMNS: usize = 4 + JUDGED.len();
 
 /// The means of a summary, by the column they are the means of.
 const JUDGED_MEANS: [(&str, &str); 3] = [
@@ -19,7 +24,11 @@ const JUDGED_MEANS: [(&str, &str); 3] = [
     ("expected_top1_hit", "expected_top1_hit_rate"),
 ];
 
-pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+pub(super) fn read(
+    name: &str,
+    object: &Object<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     let part =
         |key: &str| object.get(key).filter(|part| part.get("ran") == Some(&Json::Bool(true)));
     let (regression, correctness) = (part("regression_gate"), part("correctness_gate"));
@@ -28,6 +37,8 @@ pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultEr
         let (name, kind) = (name.to_owned(), Kind::Gate);
         return Err(ResultError::NoRows { name, kind, flag: "a gbrain that prints `results`" });
     }
+    let rows_of = |part: Option<&[Json<'_>]>| part.map_or(0, <[_]>::len);
+    hold_table(meter, name, rows_of(replayed) + rows_of(judged), COLUMNS)?;
     let mut measured = Measured {
         name: name.to_owned(),
         kind: Kind::Gate,
@@ -40,16 +51,17 @@ pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultEr
         check_rows(name, Kind::Gate, replayed)?;
         measured.columns = columns("", false);
         measured.rows = rows(replayed, false);
-        check_means(&measured, regression.and_then(|part| part.get("summary")))?;
+        check_means(&measured, regression.and_then(|part| part.get("summary")), meter)?;
     }
     if let Some(judged) = judged {
         check_judged(name, judged)?;
         add_judged(&mut measured, judged);
         let summary = correctness.and_then(|part| part.get("summary"));
         for (measure, mean) in JUDGED_MEANS {
-            check_mean(&measured, measure, summary.and_then(|summary| summary.get(mean)))?;
+            check_mean(&measured, measure, summary.and_then(|summary| summary.get(mean)), meter)?;
         }
     }
+    hold_texts(meter, &measured)?;
     let k = correctness.and_then(|part| text(part.get("summary")?.get("k")));
     let pipeline = correctness.and_then(|part| text(part.get("pipeline")));
     let conditions = [("k", k), ("pipeline", pipeline)];

@@ -10,14 +10,20 @@ mod check;
 mod gate;
 mod replay;
 mod scores;
+mod table;
 
 use super::NO_JUDGED_HIT;
 use super::json::{Json, Object};
+use super::meter::{Meter, MeterError};
 use crate::compare::{Column, Kind, Measured, Role, Row};
-use crate::measure::{Measure, Missing, evaluate};
+use crate::measure::{Evaluation, Measure, Missing, evaluate};
 use crate::qrels::Qrels;
 use crate::run::{Run, RunError};
 use rustc_hash::FxHashMap;
+use table::{hold_table, hold_texts};
+
+/// The most measures that one file has.
+pub const MAX_COLUMNS: usize = 1_000;
 
 /// Why a file can't be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -68,6 +74,38 @@ pub enum ResultError {
         /// What is wrong with it.
         reason: String,
     },
+    /// More measures, or more different keys, than are read.
+    #[error("`{name}` has {found} {what}, at most {most} are read")]
+    TooMany {
+        /// The file.
+        name: String,
+        /// What there are too many of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many are read.
+        most: usize,
+    },
+    /// A table that is not made.
+    #[error("`{name}` has {rows} rows and {columns} measures")]
+    Table {
+        /// The file.
+        name: String,
+        /// How many rows it has.
+        rows: usize,
+        /// How many measures it has.
+        columns: usize,
+        /// Why it is not made.
+        source: MeterError,
+    },
+    /// Reading it ended early.
+    #[error("`{name}` was not read to its end")]
+    Interrupted {
+        /// The file.
+        name: String,
+        /// Why.
+        source: MeterError,
+    },
     /// A version that this program does not know.
     #[error("`{name}` is {kind} output of schema_version {found}; this program reads 1")]
     Version {
@@ -78,6 +116,22 @@ pub enum ResultError {
         /// Its version.
         found: String,
     },
+}
+
+impl ResultError {
+    /// Reading ended early.
+    fn interrupted(name: &str, source: MeterError) -> Self {
+        Self::Interrupted { name: name.to_owned(), source }
+    }
+
+    /// Why reading ended early, if it did.
+    pub fn meter_error(&self) -> Option<MeterError> {
+        match self {
+            Self::Table { source, .. } | Self::Interrupted { source, .. } => Some(*source),
+            Self::Run { source: RunError::Interrupted(source), .. } => Some(*source),
+            _ => None,
+        }
+    }
 }
 
 /// What runs are measured against.
@@ -94,12 +148,29 @@ pub struct Judge<'a> {
 /// A file whose values no run can have, whose queries repeat or whose means are not those of its rows
 /// is refused.
 pub fn read(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
-    let measured = read_any(name, bytes, judge)?;
-    check::check_values(&measured)?;
+    read_metered(name, bytes, judge, &mut Meter::unlimited())
+}
+
+/// The same within limits. The meter counts what is made of the document; the document itself, as a
+/// [`Json`], is its caller's to count.
+pub fn read_metered(
+    name: &str,
+    bytes: &[u8],
+    judge: Option<Judge<'_>>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
+    meter.check().map_err(|source| ResultError::interrupted(name, source))?;
+    let measured = read_any(name, bytes, judge, meter)?;
+    check::check_values(&measured, meter)?;
     Ok(measured)
 }
 
-fn read_any(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
+fn read_any(
+    name: &str,
+    bytes: &[u8],
+    judge: Option<Judge<'_>>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     let unknown =
         |found: &str| ResultError::Unknown { name: name.to_owned(), found: found.to_owned() };
     let text = std::str::from_utf8(bytes).map_err(|_| unknown("not text"))?;
@@ -108,30 +179,40 @@ fn read_any(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measur
         return Err(unknown("empty"));
     }
     if !text.starts_with(['{', '[']) {
-        return run(name, bytes, judge);
+        return run(name, bytes, judge, meter);
     }
-    match Json::read(text) {
-        Ok(Json::Object(object)) if is_run_row(&object) => run(name, bytes, judge),
-        Ok(Json::Object(object)) => document(name, &object),
-        Ok(Json::Array(rows)) => benchmark::rows(name, &rows, &Object::default()),
-        Ok(_) => Err(unknown("a JSON value")),
-        Err(_) => lines(name, bytes, text, judge),
+    let Ok(json) = Json::read(text) else { return lines(name, bytes, text, judge, meter) };
+    match json {
+        Json::Object(object) if is_run_row(&object) => {
+            // A run is read from its text: both at once would take twice the memory.
+            drop(object);
+            run(name, bytes, judge, meter)
+        }
+        Json::Object(object) => document(name, &object, meter),
+        Json::Array(rows) => benchmark::rows(name, &rows, &Object::default(), meter),
+        _ => Err(unknown("a JSON value")),
     }
 }
 
-fn document(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+fn document(
+    name: &str,
+    object: &Object<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     if object.contains_key("regression_gate") || object.contains_key("correctness_gate") {
-        return version(name, Kind::Gate, object).and_then(|()| gate::read(name, object));
+        return version(name, Kind::Gate, object).and_then(|()| gate::read(name, object, meter));
     }
     if object.get("summary").is_some_and(|summary| summary.get("rows_replayed").is_some()) {
-        return version(name, Kind::Replay, object).and_then(|()| replay::read(name, object));
+        return version(name, Kind::Replay, object)
+            .and_then(|()| replay::read(name, object, meter));
     }
     let has_counts =
         object.get("counts").is_some_and(|counts| counts.get("judged_queries").is_some());
     if has_counts || object.contains_key("per_query") {
-        return version(name, Kind::Scores, object).and_then(|()| scores::read(name, object));
+        return version(name, Kind::Scores, object)
+            .and_then(|()| scores::read(name, object, meter));
     }
-    benchmark::document(name, object)
+    benchmark::document(name, object, meter)
 }
 
 fn version(name: &str, kind: Kind, object: &Object<'_>) -> Result<(), ResultError> {
@@ -149,9 +230,11 @@ fn lines(
     bytes: &[u8],
     text: &str,
     judge: Option<Judge<'_>>,
+    meter: &mut Meter<'_>,
 ) -> Result<Measured, ResultError> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        meter.check().map_err(|source| ResultError::interrupted(name, source))?;
         match Json::read(line) {
             Ok(Json::Object(object)) => rows.push(Json::Object(object)),
             Ok(_) | Err(_) => {
@@ -161,9 +244,10 @@ fn lines(
         }
     }
     if rows.iter().any(|row| row.as_object().is_some_and(is_run_row)) {
-        return run(name, bytes, judge);
+        drop(rows);
+        return run(name, bytes, judge, meter);
     }
-    benchmark::rows(name, &rows, &Object::default())
+    benchmark::rows(name, &rows, &Object::default(), meter)
 }
 
 fn is_run_row(object: &Object<'_>) -> bool {
@@ -171,12 +255,21 @@ fn is_run_row(object: &Object<'_>) -> bool {
 }
 
 /// Judged queries that a run does not rank count 0, and are told.
-fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, ResultError> {
-    let run =
-        Run::parse(bytes).map_err(|source| ResultError::Run { name: name.to_owned(), source })?;
+fn run(
+    name: &str,
+    bytes: &[u8],
+    judge: Option<Judge<'_>>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
+    // A run that is not measured is read all the same: what is wrong with it comes first.
+    let run = Run::parse_metered(bytes, meter)
+        .map_err(|source| ResultError::Run { name: name.to_owned(), source })?;
     let Some(Judge { qrels, measures }) = judge else {
         return Err(ResultError::NoQrels { name: name.to_owned() });
     };
+    let evaluating = run.memory() + evaluation_memory(qrels, &run, measures.len());
+    meter.pass(evaluating).map_err(|source| ResultError::interrupted(name, source))?;
+    hold_table(meter, name, qrels.queries.len(), measures.len())?;
     let evaluation = evaluate(qrels, &run, measures, Missing::Zero);
     let texts: FxHashMap<&str, Option<&str>> =
         qrels.queries.iter().map(|query| (query.id.as_str(), query.text.as_deref())).collect();
@@ -196,6 +289,31 @@ fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, R
         measure: measure.to_string(),
         role: role(&measure.to_string()),
     };
+    let measured = Measured {
+        name: name.to_owned(),
+        kind: Kind::Run,
+        conditions: Vec::new(),
+        notes: notes(&evaluation),
+        columns: measures.iter().map(column).collect(),
+        rows: rows.collect(),
+    };
+    hold_texts(meter, &measured)?;
+    Ok(measured)
+}
+
+/// What evaluating a run takes beside the run and the table it becomes: the scores of every query, queries
+/// that only one side has, and a copy of judgements that name pages by bare slugs.
+fn evaluation_memory(qrels: &Qrels, run: &Run<'_>, measures: usize) -> usize {
+    let of_query = |query: &crate::qrels::JudgedQuery| {
+        let copied = if query.bare.is_empty() { 0 } else { query.memory() };
+        const SCORES: usize = 400;
+        SCORES + 8 * measures + 2 * query.id.len() + copied
+    };
+    let judged: usize = qrels.queries.iter().map(of_query).sum();
+    judged + run.rankings().map(|(query, _)| 48 + query.len()).sum::<usize>()
+}
+
+fn notes(evaluation: &Evaluation) -> Vec<String> {
     let mut notes = Vec::new();
     if evaluation.judged_hits == 0 {
         notes.push(NO_JUDGED_HIT.to_owned());
@@ -212,14 +330,7 @@ fn run(name: &str, bytes: &[u8], judge: Option<Judge<'_>>) -> Result<Measured, R
             evaluation.missing_in_qrels.len()
         ));
     }
-    Ok(Measured {
-        name: name.to_owned(),
-        kind: Kind::Run,
-        conditions: Vec::new(),
-        notes,
-        columns: measures.iter().map(column).collect(),
-        rows: rows.collect(),
-    })
+    notes
 }
 
 /// What a measure of rankings says, by its name.

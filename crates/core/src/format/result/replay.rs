@@ -1,9 +1,11 @@
 //! Rows of a replay: overlap with what was captured.
 
 use super::check::{check_mean, check_type, check_unique};
+use super::table::{hold_table, hold_texts};
 use super::{ResultError, number, number_repeats, text};
 use crate::compare::{Column, Kind, Measured, Role, Row};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 
 /// What a row of a replay holds: its key on the wire, its name here and what it says.
 const COLUMNS: [(&str, Role); 5] = [
@@ -22,11 +24,16 @@ const MEANS: [(&str, &str); 4] = [
     ("kendall_tau", "mean_kendall_tau"),
 ];
 
-pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+pub(super) fn read(
+    name: &str,
+    object: &Object<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     let Some(results) = object.get("results").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), Kind::Replay);
         return Err(ResultError::NoRows { name, kind, flag: "--verbose" });
     };
+    hold_table(meter, name, results.len(), COLUMNS.len())?;
     check_rows(name, Kind::Replay, results)?;
     let measured = Measured {
         name: name.to_owned(),
@@ -36,7 +43,8 @@ pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultEr
         columns: columns("", true),
         rows: rows(results, true),
     };
-    check_means(&measured, object.get("summary"))?;
+    hold_texts(meter, &measured)?;
+    check_means(&measured, object.get("summary"), meter)?;
     Ok(measured)
 }
 
@@ -54,9 +62,10 @@ pub(super) fn check_rows(name: &str, kind: Kind, results: &[Json<'_>]) -> Result
 pub(super) fn check_means(
     measured: &Measured,
     summary: Option<&Json<'_>>,
+    meter: &Meter<'_>,
 ) -> Result<(), ResultError> {
     for (measure, mean) in MEANS {
-        check_mean(measured, measure, summary.and_then(|summary| summary.get(mean)))?;
+        check_mean(measured, measure, summary.and_then(|summary| summary.get(mean)), meter)?;
     }
     Ok(())
 }

@@ -1,57 +1,74 @@
 //! Scores of a run.
 
 use super::check::{check_mean, check_type, check_unique};
-use super::{ResultError, number, role, text};
+use super::table::{Places, hold_row, hold_table, places};
+use super::{MAX_COLUMNS, ResultError, number, role, text};
 use crate::compare::{Column, Kind, Measured, Row};
 use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
 
 /// What says that two files of scores are about the same judgements.
 const CONDITIONS: [&str; 2] = ["judged_queries", "judgements"];
 
-pub(super) fn read(name: &str, object: &Object<'_>) -> Result<Measured, ResultError> {
+pub(super) fn read(
+    name: &str,
+    object: &Object<'_>,
+    meter: &mut Meter<'_>,
+) -> Result<Measured, ResultError> {
     let Some(queries) = object.get("per_query").and_then(Json::as_array) else {
         let (name, kind) = (name.to_owned(), Kind::Scores);
         return Err(ResultError::NoRows { name, kind, flag: "--per-query" });
     };
-    let names: Vec<String> = match object.get("summary").and_then(Json::as_object) {
-        Some(summary) => summary.keys().map(str::to_owned).collect(),
-        None => Vec::new(),
-    };
-    let kind = Kind::Scores;
-    check_unique(name, kind, "query_id", queries.iter().map(|query| query.get("query_id")))?;
-    for (query, measure) in queries.iter().flat_map(|query| names.iter().map(move |n| (query, n))) {
-        let score = query.get("scores").and_then(|scores| scores.get(measure));
-        check_type(name, kind, measure, score)?;
+    let summary = object.get("summary").and_then(Json::as_object);
+    let found = summary.map_or(0, Object::len);
+    if found > MAX_COLUMNS {
+        let (name, what, most) = (name.to_owned(), "measures", MAX_COLUMNS);
+        return Err(ResultError::TooMany { name, what, found, most });
     }
-    let row = |query: &Json<'_>| {
-        let id = text(query.get("query_id")).unwrap_or_default();
-        let score = |name: &String| number(query.get("scores").and_then(|scores| scores.get(name)));
-        Row {
-            key: id.clone(),
-            label: id,
-            against: None,
-            is_answered: true,
-            values: names.iter().map(score).collect(),
-        }
+    let means: Vec<(&str, &Json<'_>)> = summary.into_iter().flat_map(Object::iter).collect();
+    let kind = Kind::Scores;
+    hold_table(meter, name, queries.len(), means.len())?;
+    check_unique(name, kind, "query_id", queries.iter().map(|query| query.get("query_id")))?;
+    let places = places(means.iter().map(|(measure, _)| *measure));
+    let mut rows = Vec::with_capacity(queries.len());
+    for query in queries {
+        let row = self::row(name, query, &places)?;
+        hold_row(meter, name, &row)?;
+        rows.push(row);
+    }
+    let column = |(name, _): &(&str, _)| Column { measure: (*name).to_owned(), role: role(name) };
+    let measured = Measured {
+        name: name.to_owned(),
+        kind,
+        conditions: conditions(object),
+        notes: Vec::new(),
+        columns: means.iter().map(column).collect(),
+        rows,
     };
+    for (measure, mean) in means {
+        check_mean(&measured, measure, Some(mean), meter)?;
+    }
+    Ok(measured)
+}
+
+fn row(name: &str, query: &Json<'_>, places: &Places<'_>) -> Result<Row, ResultError> {
+    let id = text(query.get("query_id")).unwrap_or_default();
+    let mut values = vec![None; places.len()];
+    let scores = query.get("scores").and_then(Json::as_object);
+    for (measure, score) in scores.into_iter().flat_map(Object::iter) {
+        if let Some(&at) = places.get(measure) {
+            check_type(name, Kind::Scores, measure, Some(score))?;
+            values[at] = number(Some(score));
+        }
+    }
+    Ok(Row { key: id.clone(), label: id, against: None, is_answered: true, values })
+}
+
+fn conditions(object: &Object<'_>) -> Vec<(String, String)> {
     let counts = object.get("counts");
     let condition = |name: &str| Some((name.to_owned(), text(counts?.get(name))?));
     let mut conditions: Vec<(String, String)> =
         CONDITIONS.into_iter().filter_map(condition).collect();
     conditions.extend(text(object.get("qrels_hash")).map(|hash| ("qrels_hash".to_owned(), hash)));
-    let measured = Measured {
-        name: name.to_owned(),
-        kind,
-        conditions,
-        notes: Vec::new(),
-        rows: queries.iter().map(row).collect(),
-        columns: names
-            .iter()
-            .map(|name| Column { measure: name.clone(), role: role(name) })
-            .collect(),
-    };
-    for measure in &names {
-        check_mean(&measured, measure, object.get("summary").and_then(|all| all.get(measure)))?;
-    }
-    Ok(measured)
+    conditions
 }

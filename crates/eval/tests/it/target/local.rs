@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gbrain_brain::import::{ImportOptions, import};
+use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_brain::{Assistants, Brain, IndexKind, WorkspaceOptions, built_in_models};
 use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::request::{RetrievalMode, Trust};
@@ -42,7 +42,13 @@ impl Site {
         let source = SourceId::new("wiki").unwrap();
         brain.ensure_source(&source, now).unwrap();
         let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/demo/wiki");
-        let options = ImportOptions { source, threads: Some(1), allow_empty: false, halt: None };
+        let options = ImportOptions {
+            source,
+            threads: Some(1),
+            allow_empty: false,
+            halt: None,
+            stored: StoredTexts::Check,
+        };
         import(&brain, &[demo], &options, now, &|_| ()).unwrap();
         Self { brain, store, _dir: dir }
     }

@@ -8,7 +8,9 @@ use super::super::fault::Fault;
 use super::super::host::Launch;
 use super::super::subject::{Subject, TIMEOUT};
 
-const AHEAD: [&str; 5] = ["+1h", "+3d", "+400d", "+30y", "@9999-12-30 12:00:00"];
+/// The first is past the last moment that a timestamp can hold (9999-12-30 22:00 UTC), which the short form tries.
+const AHEAD: [&str; 6] =
+    ["@9999-12-31 12:00:00", "+1h", "+3d", "+400d", "+30y", "@9999-12-30 12:00:00"];
 const BEHIND: [&str; 4] = ["-1h", "-3d", "-400d", "-30y"];
 
 impl Subject {

@@ -1,0 +1,110 @@
+//! Counts the memory that reading a document takes while it is read, and stops when nobody waits.
+//!
+//! Readers of documents that others send say what they are about to allocate. Where that is more than the
+//! caller allows, or the caller has gone, reading ends with an error before the memory is taken. Amounts
+//! are estimates that include what a list needs while it grows.
+
+/// Memory is asked for in steps of this many bytes.
+const STEP: usize = 64 << 10;
+
+/// Why reading ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MeterError {
+    /// Nobody waits for the result.
+    #[error("the work was stopped because nobody waits for its result")]
+    Stopped,
+    /// It would take more memory than is allowed.
+    #[error("it takes more memory than may be used to read it")]
+    NoMemory,
+}
+
+/// Counts memory.
+pub struct Meter<'a> {
+    reserve: &'a dyn Fn(usize) -> bool,
+    is_stopped: &'a dyn Fn() -> bool,
+    /// Bytes that stay.
+    held: usize,
+    /// The most bytes at once that do not stay.
+    passing: usize,
+    reserved: usize,
+}
+
+impl<'a> Meter<'a> {
+    /// A meter that asks `reserve` for bytes, and `is_stopped` whether to go on.
+    pub fn new(reserve: &'a dyn Fn(usize) -> bool, is_stopped: &'a dyn Fn() -> bool) -> Self {
+        Self { reserve, is_stopped, held: 0, passing: 0, reserved: 0 }
+    }
+
+    /// A meter without limits, for documents of the user's own.
+    pub fn unlimited() -> Self {
+        Self::new(&|_| true, &|| false)
+    }
+
+    /// An error when nobody waits.
+    pub fn check(&self) -> Result<(), MeterError> {
+        if (self.is_stopped)() { Err(MeterError::Stopped) } else { Ok(()) }
+    }
+
+    /// Whether nobody waits.
+    pub fn is_stopped(&self) -> bool {
+        (self.is_stopped)()
+    }
+
+    /// Takes bytes that stay until all is done.
+    pub fn hold(&mut self, bytes: usize) -> Result<(), MeterError> {
+        self.held = self.held.saturating_add(bytes);
+        self.settle()
+    }
+
+    /// Takes bytes for one step. Steps come after each other, so the largest one counts.
+    pub fn pass(&mut self, bytes: usize) -> Result<(), MeterError> {
+        self.passing = self.passing.max(bytes);
+        self.settle()
+    }
+
+    fn settle(&mut self) -> Result<(), MeterError> {
+        self.check()?;
+        let needed = self.held.saturating_add(self.passing);
+        if needed > self.reserved {
+            let more = (needed - self.reserved).next_multiple_of(STEP);
+            if !(self.reserve)(more) {
+                return Err(MeterError::NoMemory);
+            }
+            self.reserved += more;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_stays_adds_up_and_the_largest_step_counts() {
+        let given = Cell::new(0);
+        let reserve = |bytes: usize| {
+            given.set(given.get() + bytes);
+            given.get() <= 10 * STEP
+        };
+        let mut meter = Meter::new(&reserve, &|| false);
+        meter.hold(1).unwrap();
+        meter.pass(STEP).unwrap();
+        meter.pass(2 * STEP - 1).unwrap();
+        meter.pass(STEP).unwrap();
+        assert_eq!(given.get(), 2 * STEP);
+        meter.hold(8 * STEP).unwrap();
+        assert_eq!(given.get(), 10 * STEP);
+        assert_eq!(meter.hold(1), Err(MeterError::NoMemory));
+        assert_eq!(Meter::unlimited().hold(usize::MAX / 2), Ok(()));
+    }
+
+    #[test]
+    fn nothing_is_read_when_nobody_waits() {
+        let mut meter = Meter::new(&|_| true, &|| true);
+        assert_eq!(meter.check(), Err(MeterError::Stopped));
+        assert_eq!(meter.hold(0), Err(MeterError::Stopped));
+    }
+}

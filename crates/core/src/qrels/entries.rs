@@ -1,0 +1,195 @@
+//! Entries of qrels as JSON, one after the other.
+//!
+//! A file may hold anything beside what is judged, and all of it as values would take many times its size.
+//! Only one entry at a time is read into a [`Json`].
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer as _, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{JudgedQuery, Lint, QrelsError};
+use crate::format::json::{Json, Object};
+use crate::format::meter::Meter;
+use crate::format::shape::Shape;
+
+/// What a value of an entry takes while the entry is read.
+const VALUE_BYTES: usize = 64;
+/// What a judged query takes where ids and texts are compared, beside itself.
+const COMPARED_BYTES: usize = 96;
+/// What a remark takes, with its texts.
+const LINT_BYTES: usize = 200;
+
+/// A file whose syntax was checked.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a>(pub(super) &'a str);
+
+/// The fields of the object that a file is.
+#[derive(Default)]
+pub(super) struct Top<'a> {
+    pub(super) schema_version: Option<&'a RawValue>,
+    pub(super) version: Option<&'a RawValue>,
+    pub(super) queries: Option<&'a RawValue>,
+    /// Names of other fields, but for remarks (`_description`).
+    pub(super) unknown: Vec<String>,
+}
+
+impl<'a> Source<'a> {
+    /// Checks the syntax of a file.
+    pub(super) fn new(text: &'a str) -> Result<Self, QrelsError> {
+        let broken = |error: serde_json::Error| QrelsError::Json {
+            line: error.line(),
+            reason: error.to_string(),
+        };
+        serde_json::from_str::<&RawValue>(text).map(|_| Self(text)).map_err(broken)
+    }
+
+    /// The fields of the object that it is.
+    pub(super) fn top(self, meter: &mut Meter<'_>) -> Result<Top<'a>, QrelsError> {
+        let mut interrupted = None;
+        let mut note = |top: &mut Top<'a>, name: &str| {
+            top.unknown.push(name.to_owned());
+            meter.hold(LINT_BYTES + 2 * name.len()).map_err(|error| interrupted = Some(error))
+        };
+        let visitor = TopVisitor { note: &mut note, top: Top::default() };
+        let read = serde_json::Deserializer::from_str(self.0).deserialize_map(visitor);
+        match interrupted {
+            Some(error) => Err(QrelsError::Interrupted(error)),
+            None => read.map_err(|error| self.broken(self.0, &error)),
+        }
+    }
+
+    /// Reads every entry of a list and gives it on. What is no list has none.
+    pub(super) fn for_each(
+        self,
+        list: Option<&'a RawValue>,
+        meter: &mut Meter<'_>,
+        mut each: impl FnMut(usize, &Json<'a>, &mut Meter<'_>) -> Result<(), QrelsError>,
+    ) -> Result<(), QrelsError> {
+        let Some(list) = list.map(RawValue::get).filter(|list| list.starts_with('[')) else {
+            return Err(QrelsError::NoQueries);
+        };
+        let mut failed = None;
+        let mut one = |at: usize, entry: &'a RawValue| {
+            let entry = entry.get();
+            let done = self.entry(entry, meter).and_then(|json| each(at, &json, meter));
+            done.map_err(|error| failed = Some(error))
+        };
+        let read = serde_json::Deserializer::from_str(list).deserialize_seq(ListVisitor(&mut one));
+        match failed {
+            Some(error) => Err(error),
+            None => read.map_err(|error| self.broken(list, &error)),
+        }
+    }
+
+    /// How many entries a list has.
+    pub(super) fn count(self, list: Option<&'a RawValue>) -> usize {
+        let mut count = 0;
+        let mut one = |at: usize, _: &'a RawValue| {
+            count = at + 1;
+            Ok(())
+        };
+        let mut list = serde_json::Deserializer::from_str(list.map_or("", RawValue::get));
+        // What can't be read is told when its entries are.
+        let _ = list.deserialize_seq(ListVisitor(&mut one));
+        count
+    }
+
+    fn entry(self, entry: &'a str, meter: &mut Meter<'_>) -> Result<Json<'a>, QrelsError> {
+        let Shape { values, .. } = Shape::of(entry.as_bytes());
+        meter.pass(values.saturating_mul(VALUE_BYTES)).map_err(QrelsError::Interrupted)?;
+        Json::read(entry).map_err(|error| self.broken(entry, &error))
+    }
+
+    /// An error of a part of the file, with its line in the file.
+    fn broken(self, part: &str, error: &serde_json::Error) -> QrelsError {
+        let start = part.as_ptr() as usize - self.0.as_ptr() as usize;
+        let before = memchr::memchr_iter(b'\n', &self.0.as_bytes()[..start]).count();
+        let message = error.to_string();
+        let reason = message.split_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+        QrelsError::Json { line: before + error.line(), reason: reason.to_owned() }
+    }
+}
+
+/// Counts what the pages of an entry take while it is read, and what its values take.
+pub(super) fn pass_pages(
+    meter: &mut Meter<'_>,
+    entry: &Object<'_>,
+    pages: usize,
+) -> Result<(), QrelsError> {
+    /// A grade is kept by its page, and told where the page is not listed.
+    const GRADE_BYTES: usize = 400;
+    let grades = entry.get("grades").and_then(Json::as_object).map_or(0, Object::len);
+    let values = entry.iter().map(|(_, value)| value.count() * VALUE_BYTES).sum::<usize>();
+    let step = values + pages + grades * GRADE_BYTES;
+    meter.pass(step).map_err(QrelsError::Interrupted)
+}
+
+/// Adds a judged query, and counts its memory and that of the remarks about it.
+pub(super) fn add(
+    queries: &mut Vec<JudgedQuery>,
+    query: JudgedQuery,
+    lints: usize,
+    meter: &mut Meter<'_>,
+) -> Result<(), QrelsError> {
+    let lints = lints * (LINT_BYTES + query.id.len());
+    let taken = query.memory() + COMPARED_BYTES + lints;
+    meter.hold(taken).map_err(QrelsError::Interrupted)?;
+    super::push(queries, query, meter)
+}
+
+/// Keys that mean nothing, but for remarks (`_description`).
+pub(super) fn unknown_keys<'a>(place: &str, keys: impl Iterator<Item = &'a str>) -> Vec<Lint> {
+    let unknown = keys.filter(|key| !key.starts_with('_'));
+    unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.to_owned() }).collect()
+}
+
+type Note<'n, 'a> = &'n mut dyn FnMut(&mut Top<'a>, &str) -> Result<(), ()>;
+
+struct TopVisitor<'n, 'a> {
+    note: Note<'n, 'a>,
+    top: Top<'a>,
+}
+
+impl<'de> Visitor<'de> for TopVisitor<'_, 'de> {
+    type Value = Top<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top<'de>, A::Error> {
+        let Self { note, mut top } = self;
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            let value: &'de RawValue = map.next_value()?;
+            match name.as_ref() {
+                "schema_version" => top.schema_version = Some(value),
+                "version" => top.version = Some(value),
+                "queries" => top.queries = Some(value),
+                name if name.starts_with('_') => {}
+                name => note(&mut top, name).map_err(|()| A::Error::custom("stopped"))?,
+            }
+        }
+        Ok(top)
+    }
+}
+
+struct ListVisitor<'n, 'a>(&'n mut dyn FnMut(usize, &'a RawValue) -> Result<(), ()>);
+
+impl<'de> Visitor<'de> for ListVisitor<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut at = 0;
+        while let Some(entry) = list.next_element::<&'de RawValue>()? {
+            (self.0)(at, entry).map_err(|()| A::Error::custom("stopped"))?;
+            at += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! The memory of one request.
+//!
+//! What it may take follows from the bytes of the documents that it reads: its body, and what was stored before
+//! and is read for it. What it takes is counted in the budget that all requests share, until it is over.
+
+use std::cell::{Cell, RefCell};
+
+use gbrain_core::fault::Fault;
+use gbrain_core::format::shape::{ReadingCost, Shape, allowance};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::body::{BodyMemory, no_memory, refused};
+use crate::telemetry::metrics::Metrics;
+
+/// What a request takes.
+pub(crate) struct CallMemory<'a> {
+    budget: &'a BodyMemory,
+    metrics: &'a Metrics,
+    /// Bytes of the body: they were counted as they arrived.
+    body: usize,
+    /// Bytes of all documents.
+    documents: Cell<usize>,
+    /// Bytes that are taken now, those of the body included.
+    taken: Cell<usize>,
+    permit: RefCell<Option<OwnedSemaphorePermit>>,
+}
+
+/// Bytes that are given back when this is dropped.
+#[must_use]
+pub(crate) struct Reserved<'m, 'a> {
+    memory: &'m CallMemory<'a>,
+    bytes: usize,
+}
+
+impl Drop for Reserved<'_, '_> {
+    fn drop(&mut self) {
+        self.memory.shrink_to(self.memory.taken.get().saturating_sub(self.bytes));
+    }
+}
+
+impl<'a> CallMemory<'a> {
+    /// The memory of a request with a body of so many bytes.
+    pub(crate) fn new(budget: &'a BodyMemory, metrics: &'a Metrics, body: usize) -> Self {
+        let (documents, taken) = (Cell::new(body), Cell::new(body));
+        Self { budget, metrics, body, documents, taken, permit: RefCell::default() }
+    }
+
+    /// Counts what reading the body takes, or says why it is not read.
+    pub(crate) fn read_body(&self, body: &[u8], cost: ReadingCost) -> Result<(), Fault> {
+        #[cfg(test)]
+        if let Some(hold) = self.budget.before_reading.get() {
+            hold();
+        }
+        let memory = cost.of(Shape::of(body)).map_err(refused)?;
+        self.take(memory.saturating_sub(body.len()))
+    }
+
+    /// Counts a document that was stored before, which may be as large as a body.
+    pub(crate) fn add_document(&self, bytes: usize) -> Result<Reserved<'_, 'a>, Fault> {
+        self.documents.set(self.documents.get().saturating_add(bytes));
+        self.reserve(bytes)
+    }
+
+    /// Takes bytes until the request is over.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), Fault> {
+        let taken = self.taken.get().saturating_add(bytes);
+        let most = allowance(self.documents.get());
+        if taken > most {
+            return Err(Fault::too_large(format!(
+                "reading {} bytes would take more than the {} MiB that may be used for them",
+                self.documents.get(),
+                most >> 20
+            ))
+            .hint("send it in parts"));
+        }
+        let mut permit = self.permit.borrow_mut();
+        let counted = permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let needed = kib(taken.saturating_sub(self.body)).saturating_sub(counted);
+        if needed > 0 {
+            let more = self.budget.acquire(needed).ok_or_else(|| no_memory(self.metrics))?;
+            match permit.as_mut() {
+                Some(permit) => permit.merge(more),
+                None => *permit = Some(more),
+            }
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
+
+    /// Takes bytes until what is returned is dropped.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<Reserved<'_, 'a>, Fault> {
+        self.take(bytes)?;
+        Ok(Reserved { memory: self, bytes })
+    }
+
+    /// What is counted for it in the budget, to be held elsewhere.
+    pub(super) fn into_permit(self) -> Option<OwnedSemaphorePermit> {
+        self.permit.into_inner()
+    }
+
+    /// Gives back all but so many bytes.
+    pub(crate) fn shrink_to(&self, bytes: usize) {
+        let taken = self.taken.get().min(bytes);
+        self.taken.set(taken);
+        let mut permit = self.permit.borrow_mut();
+        let needed = kib(taken.saturating_sub(self.body));
+        if let Some(held) = permit.as_mut() {
+            drop(held.split(held.num_permits().saturating_sub(needed)));
+        }
+    }
+}
+
+fn kib(bytes: usize) -> usize {
+    bytes >> 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::house::House;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn a_request_takes_what_its_documents_allow() {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::in_dir(dir.path());
+        let (budget, metrics) = (BodyMemory::new(), house.metrics());
+        let all = budget.available();
+        let memory = CallMemory::new(&budget, metrics, MIB);
+        memory.take(9 * MIB).unwrap();
+        let refused = memory.take(2 * MIB).unwrap_err();
+        assert_eq!((refused.kind, all - budget.available()), ("too_large", 9 << 10));
+        {
+            let stored = memory.add_document(MIB).unwrap();
+            let part = memory.reserve(4 * MIB).unwrap();
+            assert_eq!(all - budget.available(), 14 << 10);
+            drop((part, stored));
+        }
+        assert_eq!(all - budget.available(), 9 << 10);
+        memory.shrink_to(2 * MIB);
+        assert_eq!(all - budget.available(), 1 << 10);
+        drop(memory);
+        assert_eq!(budget.available(), all);
+    }
+
+    #[test]
+    fn requests_share_one_budget() {
+        let dir = tempfile::tempdir().unwrap();
+        let house = House::in_dir(dir.path());
+        let (budget, metrics) = (BodyMemory::new(), house.metrics());
+        let first = CallMemory::new(&budget, metrics, 15 * MIB);
+        let second = CallMemory::new(&budget, metrics, 15 * MIB);
+        first.take(130 * MIB).unwrap();
+        assert_eq!(second.take(130 * MIB).unwrap_err().kind, "overloaded");
+        drop(first);
+        second.take(130 * MIB).unwrap();
+    }
+}
