@@ -138,7 +138,7 @@ fn in_place_of(line: &[u8], reason: &str) -> Vec<u8> {
 /// The answer to what comes in the place of a request that was not read; the message itself otherwise.
 pub(super) fn refusal(
     message: RxJsonRpcMessage<RoleServer>,
-) -> Result<RxJsonRpcMessage<RoleServer>, TxJsonRpcMessage<RoleServer>> {
+) -> Result<RxJsonRpcMessage<RoleServer>, Box<TxJsonRpcMessage<RoleServer>>> {
     let JsonRpcMessage::Request(request) = &message else { return Ok(message) };
     let ClientRequest::CustomRequest(custom) = &request.request else { return Ok(message) };
     if custom.method != REFUSED {
@@ -146,7 +146,8 @@ pub(super) fn refusal(
     }
     let reason = custom.params.as_ref().and_then(|params| params.get("reason")?.as_str());
     let told = format!("the message can't be read: {}", reason.unwrap_or_default());
-    Err(JsonRpcMessage::error(ErrorData::invalid_request(told, None), Some(request.id.clone())))
+    let error = ErrorData::invalid_request(told, None);
+    Err(Box::new(JsonRpcMessage::error(error, Some(request.id.clone()))))
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
             let message = match refusal(self.lines.receive().await?) {
                 Ok(message) => message,
                 Err(answer) => {
-                    let sending = self.lines.send(answer);
+                    let sending = self.lines.send(*answer);
                     while self.answers.try_join_next().is_some() {}
                     // A client that has gone hears nothing.
                     self.answers.spawn(async { drop(sending.await) });
