@@ -232,7 +232,7 @@ fn watch(time: Duration, site: &Site, brain: &Gbrain, server: &mut Served) -> Re
 /// Waits until every answer is captured, and collects the rest: what the server counts, stores and
 /// gives must agree.
 fn settle(site: &Site, collector: &mut Collector<'_>, report: &mut Report) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     let begun = Instant::now();
     let (captures, failures) = loop {
         let text = client.get("metrics", "/metrics")?.map(|answer| answer.text());

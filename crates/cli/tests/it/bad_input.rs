@@ -212,7 +212,7 @@ fn judgements_that_cannot_be_read() {
     check("nul", &[0; 64], "line 1: ");
     check("garbage", b"\x1f\x8b\x08\x00\xff\xfe\x00garbage", "byte 1 is not UTF-8");
     check("long-line", &vec![b'x'; 5 << 20], "line 1: ");
-    check("deep", "[".repeat(100_000).as_bytes(), "recursion limit");
+    check("deep", "[".repeat(100_000).as_bytes(), "line 1 is not valid JSON: ");
     check("captures", rows().as_bytes(), "line 2 is not valid JSON: trailing characters");
     check("capture", format!("{}\n", row("x")).as_bytes(), "there is no query");
     check("run", b"q1 Q0 d 1 2.5 tag\n", "line 1: ");

@@ -13,20 +13,19 @@ pub(super) struct Reply {
 
 /// How an answer came about, times, and what docs/serving.md says to include private pages: the fingerprint of the
 /// whole corpus, and the number of the last change.
-const VOLATILE: [&str; 8] = [
+const VOLATILE: [&str; 6] = [
     "served",
     "corpus",
     "generation",
     // Covers when a baseline was published; its rows are compared themselves.
     "rows_hash",
     "request_id",
-    // Ratios of times, and how many rows took more than twice the captured time.
-    "latency",
-    "rows_over_2x_latency",
     "uptime_seconds",
 ];
 /// Ends of the names of times.
 const TIMES: [&str; 2] = ["_at", "_ms"];
+/// In the names of what is made of times: ratios, and counts of slow rows.
+const LATENCY: &str = "latency";
 /// Metrics whose values are measurements of the process.
 const MEASURED: [&str; 7] =
     ["_seconds", "_bytes", "process_", "memory", "cpu", "generation", "_created"];
@@ -100,6 +99,7 @@ fn mask(value: &mut Value) {
         Value::Object(fields) => {
             for (name, value) in fields.iter_mut() {
                 let is_volatile = VOLATILE.contains(&name.as_str())
+                    || name.contains(LATENCY)
                     || TIMES.iter().any(|end| name.ends_with(end));
                 if is_volatile { *value = Value::Null } else { mask(value) }
             }

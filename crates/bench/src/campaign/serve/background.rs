@@ -23,7 +23,7 @@ const GATES: usize = 5;
 
 /// Imports the same pages with new texts, again and again.
 pub(super) fn import(site: &Site, mut rng: Rng, imports: &mut Vec<Import>) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     while !site.is_over() {
         let (body, texts) = new_import(&mut rng, imports.len());
         let Some(id) = start(&mut client, "start import", "/v1/jobs", &body)? else { continue };
@@ -47,12 +47,12 @@ fn new_import(rng: &mut Rng, number: usize) -> (String, BTreeMap<String, Hash>) 
 
 /// Replays what was captured, and now and then freezes it and gates on it.
 pub(super) fn measure(site: &Site, mut rng: Rng, runs: &mut Vec<i64>) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    while !site.is_over() && site.questions() < ENOUGH {
+        site.rest(&mut rng, BETWEEN);
+    }
+    let mut client = Client::new(site);
     while !site.is_over() {
         site.rest(&mut rng, BETWEEN);
-        if site.questions() < ENOUGH {
-            continue;
-        }
         let is_gate = runs.len() % GATES == GATES - 1;
         let body = if is_gate {
             let frozen = json!({ "limit": 20 }).to_string();
@@ -114,7 +114,7 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub(super) fn new(site: &'a Site) -> Result<Self> {
-        Ok(Self { client: Client::connect(site)?, after: 0, rows: 0 })
+        Ok(Self { client: Client::new(site), after: 0, rows: 0 })
     }
 
     /// Collects until it is time to go home.

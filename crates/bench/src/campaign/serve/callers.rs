@@ -20,7 +20,7 @@ const THINKING: Duration = Duration::from_millis(40);
 
 /// Asks about pages that never change, and finds them.
 pub(super) fn ask(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     while !site.is_over() {
         let Some((slug, text)) = rng.choice(stable.pages()) else { return Ok(()) };
         let marker = tree::marker(text).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn ask(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
 
 /// Reads what there is to read.
 pub(super) fn read(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     while !site.is_over() {
         let Some((slug, text)) = rng.choice(stable.pages()) else { return Ok(()) };
         let page = address(slug);
@@ -72,7 +72,7 @@ pub(super) fn read(site: &Site, stable: &Tree, mut rng: Rng) -> Result<()> {
 
 /// Puts and deletes its own pages, and reads what it wrote.
 pub(super) fn write(site: &Site, name: &str, mut rng: Rng, ledger: &mut Ledger) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     let mut count = 0;
     while !site.is_over() {
         count += 1;
@@ -154,7 +154,7 @@ pub(super) fn converse(
     mut rng: Rng,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     let mut count = 0;
     while !site.is_over() {
         count += 1;
@@ -215,7 +215,7 @@ fn come(
     (number, count): (usize, usize),
     mut rng: Rng,
 ) -> Result<()> {
-    let mut client = Client::connect(site)?;
+    let mut client = Client::new(site);
     if count % 2 == 1 {
         for _ in 0..2 {
             client.ask("query of a crowd", "/v1/query", "which harbour has a lantern?")?;

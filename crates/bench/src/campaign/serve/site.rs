@@ -107,13 +107,22 @@ fn is_closed_connection(error: &anyhow::Error) -> bool {
 #[derive(Debug)]
 pub(super) struct Client<'a> {
     site: &'a Site,
-    caller: Caller,
+    /// Opened by the first request: the server soon closes a connection on which nothing is sent.
+    caller: Option<Caller>,
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn connect(site: &'a Site) -> Result<Self> {
-        let caller = Caller::connect(site.address).context("the server takes no caller")?;
-        Ok(Self { site, caller })
+    pub(super) fn new(site: &'a Site) -> Self {
+        Self { site, caller: None }
+    }
+
+    fn caller(&mut self) -> Result<&mut Caller> {
+        if self.caller.is_none() {
+            let caller =
+                Caller::connect(self.site.address).context("the server takes no caller")?;
+            self.caller = Some(caller);
+        }
+        self.caller.as_mut().context("there is no connection")
     }
 
     /// Sends a request. None if it was refused, as it may be while there is a burst; every other
@@ -140,7 +149,7 @@ impl<'a> Client<'a> {
     ) -> Result<Option<(Answer, f64)>> {
         let bursts = self.site.bursts.load(Ordering::Acquire);
         let begun = Instant::now();
-        let answer = self.caller.call(method, path, body.as_bytes()).context(what)?;
+        let answer = self.caller()?.call(method, path, body.as_bytes()).context(what)?;
         let millis = begun.elapsed().as_secs_f64() * 1e3;
         if answer.status == 429 {
             self.refuse(what, bursts, answer.retry_after.is_some());
@@ -159,7 +168,7 @@ impl<'a> Client<'a> {
     pub(super) fn get(&mut self, what: &'static str, path: &str) -> Result<Option<Answer>> {
         match self.call(what, ("GET", path, ""), 200) {
             Err(error) if is_closed_connection(&error) => {
-                self.caller = Self::connect(self.site)?.caller;
+                self.caller = None;
                 self.call(what, ("GET", path, ""), 200)
             }
             answer => answer,
