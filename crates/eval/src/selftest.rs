@@ -201,7 +201,8 @@ impl Test<'_> {
                 let scrubbed = scrubber.scrub_slug(&page.slug);
                 let source = page.source.as_deref();
                 let key = self.inputs.replay.identity.as_ref();
-                let hash = key.zip(source).map(|(key, source)| key.page_hash_of(source, &page.slug));
+                let hash =
+                    key.zip(source).map(|(key, source)| key.page_hash_of(source, &page.slug));
                 match hash.is_some_and(|hash| hashes.contains(hash.as_str())) {
                     // The name of a private page stays as it is when it is scrubbed.
                     true if scrubbed == page.slug => Retrieved { slug: other(MARKER), ..page },

@@ -206,7 +206,8 @@ impl Index for DiskIndex {
                     damaged.push(error.to_string());
                     // Whoever needs its vectors next makes them again.
                     if name.extension() == Some(OsStr::new(vectors::EXTENSION)) {
-                        fs::remove_file(self.shared.dir.join(&name)).map_err(|e| self.shared.io(e))?;
+                        fs::remove_file(self.shared.dir.join(&name))
+                            .map_err(|e| self.shared.io(e))?;
                     }
                 }
                 Err(error) => return Err(self.shared.io(error)),

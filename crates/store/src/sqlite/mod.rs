@@ -30,7 +30,7 @@ const SCRUB_TRIES: usize = 10;
 
 /// A store in a SQLite file.
 #[derive(Debug)]
-pub struct SqliteStore {
+pub(crate) struct SqliteStore {
     path: PathBuf,
     identity: String,
     access: Access,
@@ -44,7 +44,7 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
-    pub fn open(path: &Path, now: Timestamp) -> Result<Self> {
+    pub(crate) fn open(path: &Path, now: Timestamp) -> Result<Self> {
         let (connection, identity, access) = open::open(path, now)?;
         open::make_reader(&connection)?;
         Ok(Self {
