@@ -21,7 +21,7 @@ const SEED: u64 = 42;
 /// What two rows that meet take, beside a list of labels or moves.
 const PAIR_BYTES: usize = 144;
 /// What a query that moved takes, here and where it is written, beside its texts.
-const MOVE_BYTES: usize = 600;
+const MOVE_BYTES: usize = 400;
 
 /// How to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::format::meter::{Meter, MeterError};
 use crate::gate::Verdict;
 
 fn measured(name: &str, rows: &[(&str, f64, bool)]) -> Measured {
@@ -45,6 +46,50 @@ fn many(name: &str, value: impl Fn(usize) -> (f64, bool)) -> Measured {
         })
         .collect();
     measured(name, &rows)
+}
+
+#[test]
+fn a_comparison_stops_at_every_step() {
+    let a = many("a", |at| (at as f64 / 40.0, true));
+    let b = many("b", |at| ((at * at % 37) as f64 / 40.0, at % 3 == 0));
+    let others = [b, a.clone()];
+    let calls = std::cell::Cell::new(0);
+    let stopped_after = |most: usize| {
+        calls.set(0);
+        let is_stopped = || calls.replace(calls.get() + 1) >= most;
+        let mut meter = Meter::new(&|_| true, &is_stopped);
+        compare_metered(&a, &others, &CompareOptions::default(), &mut meter)
+    };
+    let found = stopped_after(usize::MAX).unwrap();
+    assert_eq!(found, plain(&a, &others).unwrap(), "asking changes nothing");
+    // Each pair, each measure of it before and after its tests, and each of its 40 rows.
+    let all = calls.get();
+    assert!(all >= 2 + 2 * 2 * 2 + 2 * 40, "it was asked {all} times only");
+    for most in [0, 1, 2, 3, 5, all / 3, all / 2, all - 41, all - 1] {
+        let stopped = stopped_after(most);
+        assert_eq!(stopped, Err(CompareError::Interrupted(MeterError::Stopped)), "{most}");
+        // A test that was stopped ends its measure.
+        assert!(calls.get() <= most + 3, "{} calls after {most}", calls.get() - most);
+    }
+}
+
+#[test]
+fn what_a_comparison_takes_is_counted() {
+    let a = many("a", |_| (1.0, true));
+    let b = many("b", |_| (0.5, false));
+    let taken = std::cell::Cell::new(0);
+    let reserve = |bytes| {
+        taken.set(taken.get() + bytes);
+        true
+    };
+    let mut meter = Meter::new(&reserve, &|| false);
+    let others = vec![b; 19];
+    compare_metered(&a, &others, &CompareOptions::default(), &mut meter).unwrap();
+    // Every query moved in every result.
+    assert!(taken.get() >= 19 * 40 * 400, "{}", taken.get());
+    let mut none = Meter::new(&|_| false, &|| false);
+    let refused = compare_metered(&a, &others, &CompareOptions::default(), &mut none);
+    assert_eq!(refused, Err(CompareError::Interrupted(MeterError::NoMemory)));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::format::shape::Shape;
 /// What a value of an entry takes while the entry is read.
 const VALUE_BYTES: usize = 64;
 /// What a judged query takes where ids and texts are compared, beside itself.
-const COMPARED_BYTES: usize = 96;
+const COMPARED_BYTES: usize = 144;
 /// What a remark takes, with its texts.
 const LINT_BYTES: usize = 200;
 
@@ -136,13 +136,33 @@ pub(super) fn add(
     let lints = lints * (LINT_BYTES + query.id.len());
     let taken = query.memory() + COMPARED_BYTES + lints;
     meter.hold(taken).map_err(QrelsError::Interrupted)?;
-    super::push(queries, query, meter)
+    queries.push(query);
+    Ok(())
 }
 
 /// Keys that mean nothing, but for remarks (`_description`).
 pub(super) fn unknown_keys<'a>(place: &str, keys: impl Iterator<Item = &'a str>) -> Vec<Lint> {
     let unknown = keys.filter(|key| !key.starts_with('_'));
     unknown.map(|key| Lint::UnknownKey { place: place.to_owned(), key: key.to_owned() }).collect()
+}
+
+/// Adds the same of an entry to the remarks.
+pub(super) fn add_unknown_keys(
+    lints: &mut Vec<Lint>,
+    query: &str,
+    entry: &Object<'_>,
+    known: &[&str],
+) {
+    let is_unknown = |key: &&str| !known.contains(key) && !key.starts_with('_');
+    let place = format!("query `{query}`");
+    let count = entry.keys().filter(is_unknown).count();
+    lints.reserve_exact(count);
+    lints.extend(
+        entry
+            .keys()
+            .filter(is_unknown)
+            .map(|key| Lint::UnknownKey { place: place.clone(), key: key.to_owned() }),
+    );
 }
 
 type Note<'n, 'a> = &'n mut dyn FnMut(&mut Top<'a>, &str) -> Result<(), ()>;

@@ -6,11 +6,9 @@
 
 use serde_json::value::RawValue;
 
-use super::entries::{self, Source, Top, unknown_keys};
+use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
 use super::legacy::{graded, grades_of};
-use super::{
-    JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled, with_room_for,
-};
+use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
 use crate::format::json::{Json, Object};
 use crate::format::meter::Meter;
 use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
@@ -75,7 +73,7 @@ pub(super) fn parse<'a>(
     let unknown =
         top.version.iter().map(|_| "version").chain(top.unknown.iter().map(String::as_str));
     let mut lints = unknown_keys("the file", unknown);
-    let mut queries = with_room_for(source.count(top.queries));
+    let mut queries = Vec::with_capacity(source.count(top.queries));
     source.for_each(top.queries, meter, |at, entry, meter| {
         let before = lints.len();
         let query = query(at, entry, &mut lints, meter)?;
@@ -126,8 +124,7 @@ fn query(
     if let Some(doc) = expected_top1.as_ref().filter(|doc| !relevant.contains(doc)) {
         lints.push(Lint::TopNotRelevant { query: id.clone(), doc: doc.clone() });
     }
-    let unknown = object.keys().filter(|key| !KEYS.contains(key));
-    lints.extend(unknown_keys(&format!("query `{id}`"), unknown));
+    add_unknown_keys(lints, &id, object, &KEYS);
     let judgements = graded(place, &id, relevant, grades, lints)?;
     Ok(JudgedQuery {
         id,

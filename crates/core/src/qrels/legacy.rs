@@ -3,11 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
-use super::entries::{self, Source, Top, unknown_keys};
+use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
 use super::gate::bare_of;
-use super::{
-    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled, with_room_for,
-};
+use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, doc_id, settled};
 use crate::format::json::{Json, Object};
 use crate::format::meter::Meter;
 use crate::format::qrels::LegacyEntry;
@@ -33,7 +31,7 @@ pub(super) fn parse<'a>(
     mut lints: Vec<Lint>,
     meter: &mut Meter<'_>,
 ) -> Result<Qrels, QrelsError> {
-    let mut queries = with_room_for(source.count(list));
+    let mut queries = Vec::with_capacity(source.count(list));
     source.for_each(list, meter, |at, entry, meter| {
         let before = lints.len();
         let query = query(at, entry, &mut lints, meter)?;
@@ -66,8 +64,7 @@ fn query(
         return Err(QrelsError::NoRelevant { place });
     }
     let id = id.unwrap_or_else(|| format!("entry-{at}"));
-    let unknown = object.keys().filter(|key| !KEYS.contains(key));
-    lints.extend(unknown_keys(&format!("query `{id}`"), unknown));
+    add_unknown_keys(lints, &id, object, &KEYS);
     let bare = bare_of(&relevant);
     let relevant = relevant.iter().map(|slug| doc_id(None, slug).into_owned()).collect();
     let judgements = graded(place, &id, relevant, grades, lints)?;

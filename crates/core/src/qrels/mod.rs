@@ -195,32 +195,6 @@ fn parse_json(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsError> {
     }
 }
 
-/// For how many queries room is made before they are read: in a file without order there are far fewer
-/// than it seems.
-const MOST_RESERVED: usize = 1 << 16;
-
-/// A list for about so many queries. One that doubles as it grows takes up to three times what it holds.
-fn with_room_for(queries: usize) -> Vec<JudgedQuery> {
-    let mut list = Vec::new();
-    list.reserve_exact(queries.min(MOST_RESERVED));
-    list
-}
-
-/// Adds a query to a list, and counts the copy that is made when a long one grows.
-fn push(
-    queries: &mut Vec<JudgedQuery>,
-    query: JudgedQuery,
-    meter: &mut Meter<'_>,
-) -> Result<(), QrelsError> {
-    if queries.len() == queries.capacity() && queries.len() >= MOST_RESERVED {
-        let copy = queries.len() * size_of::<JudgedQuery>();
-        meter.pass(copy).map_err(QrelsError::Interrupted)?;
-        queries.reserve_exact(queries.len() / 4);
-    }
-    queries.push(query);
-    Ok(())
-}
-
 /// Checks what every shape promises: some query, unique ids, each document judged once.
 fn settled(
     mut queries: Vec<JudgedQuery>,
@@ -232,8 +206,11 @@ fn settled(
     if queries.is_empty() {
         return Err(QrelsError::NoQueries);
     }
+    // Sets and lists that grow leave memory behind that is not given back at once.
     let mut ids: FxHashSet<&str> = FxHashSet::default();
+    ids.reserve(queries.len());
     let mut texts: FxHashMap<&str, &str> = FxHashMap::default();
+    texts.reserve(queries.iter().filter(|query| query.text.is_some()).count());
     for (at, query) in queries.iter().enumerate() {
         if !ids.insert(&query.id) {
             return Err(QrelsError::DuplicateQuery { at, id: query.id.clone() });
@@ -243,6 +220,7 @@ fn settled(
             lints.push(Lint::SameText { query: query.id.clone(), first: first.to_owned() });
         }
     }
+    drop((ids, texts));
     for (at, again) in judged_again(&queries)? {
         let query = &mut queries[at];
         let repeated = again.len() * (REPEATED_BYTES + query.id.len());

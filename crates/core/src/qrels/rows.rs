@@ -4,10 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, push, settled, whole_grade,
-    with_room_for,
-};
+use super::{JudgedQuery, Judgement, Lint, Place, Qrels, QrelsError, Shape, settled, whole_grade};
 use crate::fields::Fields;
 use crate::format::meter::Meter;
 
@@ -15,9 +12,9 @@ const EXPECTED: &str =
     "expected `query iteration document grade` (TREC) or `query-id<TAB>corpus-id<TAB>score` (BEIR)";
 
 /// What a query takes beside its first judgement, in its list and where ids are compared.
-const QUERY_BYTES: usize = size_of::<JudgedQuery>() + 88;
+const QUERY_BYTES: usize = size_of::<JudgedQuery>() + 96;
 /// What a further judgement of a query takes beside the name of its document, while its list grows.
-const JUDGEMENT_BYTES: usize = 2 * size_of::<Judgement>() + 8;
+const JUDGEMENT_BYTES: usize = 3 * size_of::<Judgement>() + 8;
 
 /// A row of either shape.
 struct Row<'a> {
@@ -39,8 +36,10 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
             _ => drop(lines.next()),
         }
     }
-    let all = with_room_for(runs_of_queries(text));
-    let mut queries = Gathered { all, ..Gathered::default() };
+    // In a file without order there are fewer: room that is not used takes no memory.
+    let runs = runs_of_queries(text);
+    let places = FxHashMap::with_capacity_and_hasher(runs, rustc_hash::FxBuildHasher);
+    let mut queries = Gathered { all: Vec::with_capacity(runs), places, last: None };
     for (line, text) in lines {
         let row = if shape == Shape::Beir { beir_row(text) } else { trec_row(text) };
         let place = Place::Line(line);
@@ -54,7 +53,6 @@ pub(super) fn parse(text: &str, meter: &mut Meter<'_>) -> Result<Qrels, QrelsErr
 }
 
 /// Queries in the order they first stand in.
-#[derive(Default)]
 struct Gathered<'a> {
     all: Vec<JudgedQuery>,
     places: FxHashMap<&'a str, usize>,
@@ -65,7 +63,7 @@ impl<'a> Gathered<'a> {
     fn add(&mut self, row: Row<'a>, place: Place, meter: &mut Meter<'_>) -> Result<(), QrelsError> {
         let grade = whole_grade(row.grade, place, row.doc)?;
         let known = self.all.len();
-        let at = self.place(row.query, meter)?;
+        let at = self.place(row.query);
         let taken = if at == known {
             QUERY_BYTES + row.query.len() + size_of::<Judgement>() + 8
         } else {
@@ -76,18 +74,18 @@ impl<'a> Gathered<'a> {
         Ok(())
     }
 
-    fn place(&mut self, query: &'a str, meter: &mut Meter<'_>) -> Result<usize, QrelsError> {
+    fn place(&mut self, query: &'a str) -> usize {
         if let Some((_, at)) = self.last.filter(|(last, _)| *last == query) {
-            return Ok(at);
+            return at;
         }
         let next = self.all.len();
         let at = *self.places.entry(query).or_insert(next);
         if at == next {
             let (id, judgements) = (query.to_owned(), Vec::with_capacity(1));
-            push(&mut self.all, JudgedQuery { id, judgements, ..JudgedQuery::default() }, meter)?;
+            self.all.push(JudgedQuery { id, judgements, ..JudgedQuery::default() });
         }
         self.last = Some((query, at));
-        Ok(at)
+        at
     }
 }
 

@@ -40,7 +40,7 @@ impl BodyMemory {
     }
 
     /// So many KiB of it, if there are as many.
-    pub(super) fn acquire(&self, kib: usize) -> Option<OwnedSemaphorePermit> {
+    pub(crate) fn acquire(&self, kib: usize) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
         self.kib.clone().try_acquire_many_owned(kib).ok()
     }

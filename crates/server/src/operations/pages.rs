@@ -200,6 +200,9 @@ pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Pag
 /// What reading a chat takes beside its text: the document, and a turn for each of its objects.
 const CHAT_COST: ReadingCost = ReadingCost { copies: 3, per_value: 56, per_object: 120 };
 
+/// What a value of frontmatter takes while it is read.
+const FRONTMATTER_VALUE_BYTES: usize = 350;
+
 /// What reading a text takes, if it is a document; an error where that is too much.
 fn reading_cost(content: &str, format: Format) -> Result<usize, Fault> {
     match format {
@@ -207,8 +210,22 @@ fn reading_cost(content: &str, format: Format) -> Result<usize, Fault> {
             let cost = CHAT_COST.of(Shape::of(content.as_bytes()));
             cost.map_err(|error| Fault::too_large(format!("the content: {error}")))
         }
+        Format::Markdown => Ok(frontmatter_values(content) * FRONTMATTER_VALUE_BYTES),
         _ => Ok(0),
     }
+}
+
+/// No fewer than the values of the frontmatter of a page.
+fn frontmatter_values(content: &str) -> usize {
+    let mut lines = content.trim_start_matches('\u{feff}').lines();
+    if lines.next().is_none_or(|first| first.trim_end() != "---") {
+        return 0;
+    }
+    let is_end = |line: &&str| matches!(line.trim_end(), "---" | "...");
+    let values_of = |line: &str| {
+        1 + line.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count()
+    };
+    lines.take_while(|line| !is_end(line)).map(values_of).sum()
 }
 
 /// Deletes a page; its history stays.

@@ -53,10 +53,20 @@ impl Site {
         scope: Scope,
         ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
     ) -> Result<Value, Fault> {
+        self.call_within(&BodyMemory::new(), stop, scope, ask)
+    }
+
+    /// The same of a caller who shares memory with others.
+    fn call_within(
+        &self,
+        budget: &BodyMemory,
+        stop: &StopFlag,
+        scope: Scope,
+        ask: impl FnOnce(&Call<'_>) -> Result<Reply, Fault>,
+    ) -> Result<Value, Fault> {
         let who = Visitor::local(WorkspaceId::default(), scope, "test");
         let (caller, origin, now) = (Caller::default(), Origin::default(), Timestamp::now());
-        let budget = BodyMemory::new();
-        let memory = &CallMemory::new(&budget, self.house.metrics(), 1 << 20);
+        let memory = &CallMemory::new(budget, self.house.metrics(), 1 << 20);
         let reply =
             ask(&Call { house: &self.house, who: &who, now, caller, origin, stop, memory })?;
         match reply {
@@ -271,4 +281,63 @@ fn nothing_is_done_for_a_caller_who_has_gone() {
     assert_eq!(listed.unwrap()["pages"].as_array().unwrap().len(), 1);
     let stored = site.call(Scope::Read, |call| documents::list_qrels(call, NoParameters {}));
     assert_eq!(stored.unwrap()["documents"], json!([]));
+}
+
+type Operation<'o> = Box<dyn Fn(&Call<'_>) -> Result<Reply, Fault> + 'o>;
+
+/// What is read from texts in a body, and from what was stored, is counted in the memory that requests share: it is
+/// refused while others have all of it, and given back when the request is over.
+#[test]
+fn what_is_read_is_counted_in_the_shared_memory() {
+    let site = Site::new();
+    let judged: String = (0..3_000).map(|at| format!("q{at} 0 d 1\n")).collect();
+    let stored = site.call(Scope::Write, |call| {
+        documents::put_qrels(call, read(json!({ "name": "judged" })), &judged)
+    });
+    assert_eq!(stored.unwrap()["queries"], 3_000);
+    let rows: Vec<Value> = (0..5_000).map(|at| json!({ "id": at, "a": 1, "b": 1 })).collect();
+    let text = Value::from(rows).to_string();
+    let run = "q1 0 d 1 1 t\n";
+    let turns: Vec<Value> = (0..5_000).map(|_| json!({ "text": "a" })).collect();
+    let chat = json!({ "format": "chat-json", "content": Value::from(turns).to_string() });
+    let of_texts = json!({ "results": [{ "body": text }, { "body": text }] });
+    let of_stored = json!({ "results": [{ "body": run }, { "body": run }], "qrels": "judged" });
+    let calls: [(&str, Operation<'_>); 3] = [
+        ("texts", Box::new(|call| compare(call, read(json!({})), read(of_texts.clone())))),
+        ("stored", Box::new(|call| compare(call, read(json!({})), read(of_stored.clone())))),
+        (
+            "chat",
+            Box::new(|call| {
+                pages::put(call, read::<PageName>(json!({ "page": "c" })), read(chat.clone()))
+            }),
+        ),
+    ];
+    let stop = StopFlag::default();
+    for (name, ask) in calls {
+        let budget = BodyMemory::new();
+        let all = budget.available();
+        let done = site.call_within(&budget, &stop, Scope::Write, &ask);
+        assert!(done.is_ok(), "{name}: {done:?}");
+        assert_eq!(budget.available(), all, "{name} keeps memory");
+        let others = budget.acquire(all - 256).unwrap();
+        let refused = site.call_within(&budget, &stop, Scope::Write, &ask).unwrap_err();
+        assert_eq!(refused.kind, "overloaded", "{name}: {refused:?}");
+        drop(others);
+    }
+}
+
+/// All results of a body share what its bytes allow.
+#[test]
+fn many_texts_share_one_allowance() {
+    let site = Site::new();
+    let rows: Vec<Value> = (0..2_500).map(|at| json!({ "id": at, "a": at % 2 })).collect();
+    let text = Value::from(rows).to_string();
+    let compare_of = |count: usize| {
+        let results = vec![json!({ "body": text }); count];
+        let body = json!({ "results": results });
+        site.call(Scope::Read, move |call| compare(call, read(json!({})), read(body)))
+    };
+    assert!(compare_of(2).is_ok());
+    assert_eq!(compare_of(20).unwrap_err().kind, "too_large");
+    assert_eq!(compare_of(2).unwrap()["comparisons"][0]["queries_shared"], 2_500);
 }

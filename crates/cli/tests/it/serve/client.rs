@@ -38,6 +38,14 @@ impl Server {
         peak_memory(self.0.pid(), work)
     }
 
+    /// How many files it may have open, and how many it may allow itself.
+    pub(crate) fn open_files_limit(&self) -> (String, String) {
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.0.pid())).unwrap();
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+        let mut words = line.split_whitespace().map(str::to_owned);
+        (words.next().unwrap(), words.next().unwrap())
+    }
+
     /// A connection that nothing was sent on.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.0.address()).unwrap();

@@ -34,7 +34,13 @@ fn weighed() -> Weighed {
     home.put("people/ada", "Ada paints boats.");
     let server = Server::start(&home, &["--jobs", "0"]);
     let question = json!({ "query": "who paints boats?" });
+    let rows = json!([{ "id": 1, "a": 1 }]);
+    let compare = json!({ "results": [{ "body": rows }, { "body": rows.to_string() }] });
+    let chat = json!({ "format": "chat-json", "content": "[{\"text\":\"a\"}]" });
     for call in [
+        Call::json("POST", "/v1/compare", &compare),
+        Call::json("PUT", "/v1/pages/chat", &chat),
+        Call::new("PUT", "/v1/qrels/small").body("text/plain", "q1 0 a 1\nq2 0 b 1\n"),
         Call::json("POST", "/v1/query", &question),
         Call::json("PUT", "/v1/pages/a", &json!({ "content": "a" })),
         Call::mcp("tools/call", &json!({ "name": "query", "arguments": question })),
@@ -167,6 +173,256 @@ fn judgements_take_bounded_memory() {
         (0..6980).map(|n| format!("{} 0 {} 1\n", 1_048_585 + n, 7_187_158 + n)).collect();
     assert_eq!(weighed.server.send(&put(&usual.into_bytes())).status, 200);
     weighed.server.stop();
+}
+
+/// As many lines or values as fit into 14 MiB, each made from its number.
+fn numbered(start: &str, piece: impl Fn(usize) -> String, end: &str) -> String {
+    let mut text = start.to_owned();
+    for at in 0.. {
+        let piece = piece(at);
+        if text.len() + piece.len() + end.len() > 14 * MIB {
+            break;
+        }
+        text += &piece;
+    }
+    text + end
+}
+
+/// A body, and how densely its values lie: about as densely as is allowed.
+struct Dense {
+    name: &'static str,
+    method: &'static str,
+    path: &'static str,
+    body: Vec<u8>,
+}
+
+/// Sends a body to a server of its own, because one that has answered keeps memory. It is read, whatever is
+/// made of it.
+#[track_caller]
+fn check_read(dense: &Dense) {
+    let weighed = weighed();
+    let Dense { name, method, path, body } = dense;
+    let call = Call::new(method, *path).body("application/json", body.clone());
+    let status = check(&weighed, name, &call, body.len());
+    assert!(matches!(status, 200 | 400 | 422), "{name}: {status}");
+    weighed.server.stop();
+}
+
+/// The same result twice, and a result beside one that is nothing.
+fn twice(result: &str) -> Vec<u8> {
+    format!("{{\"results\":[{{\"body\":{result}}},{{\"body\":{result}}}]}}").into_bytes()
+}
+
+fn alone(result: &str) -> Vec<u8> {
+    format!("{{\"results\":[{{\"body\":{result}}},{{\"body\":{{}}}}],\"qrels\":\"small\"}}")
+        .into_bytes()
+}
+
+fn half(start: &str, piece: impl Fn(usize) -> String, end: &str) -> String {
+    let whole = numbered(start, piece, "");
+    let cut = whole[..whole.len() / 2].rfind('\n').unwrap_or_default() + 1;
+    format!("{}{end}", &whole[..cut])
+}
+
+/// Results at about the density that is allowed: rows of each kind, and lists that mean nothing.
+#[test]
+fn results_near_the_limit_take_bounded_memory() {
+    let blanks = |count: usize| " ".repeat(count);
+    let post = |name, body| Dense { name, method: "POST", path: "/v1/compare", body };
+    let row = |at: usize| format!("{{\"id\":{at},\"a\":0.{}}}{},\n", at % 10, blanks(20));
+    let score = |at: usize| format!("{{\"query_id\":\"{at}\"}}{},\n", blanks(20));
+    let replayed = |at: usize| format!("{{\"query\":\"{at}\"}}{},\n", blanks(31));
+    let scores = "{\"schema_version\":1,\"summary\":{\"P@1\":null},\"counts\":{\"judged_queries\":1},\
+                  \"per_query\":[";
+    let replay = "{\"schema_version\":1,\"summary\":{\"rows_replayed\":1},\"results\":[";
+    let nothing = |_| format!("{{\"\":0}}{},", blanks(8));
+    let hit = |at: usize| format!("{{\"slug\":\"{at}\"}}{},", blanks(22));
+    let query = |at: usize| format!("{{\"query_id\":\"{at}\",\"retrieved\":[]}}{}\n", blanks(35));
+    let text = |text: &str| alone(&Value::from(text).to_string());
+    for dense in [
+        post("rows", twice(&half("[", row, "{\"id\":\"z\"}]"))),
+        post("scores", twice(&half(scores, score, "{\"query_id\":\"z\"}]}"))),
+        post("replays", twice(&half(replay, replayed, "{\"query\":\"z\"}]}"))),
+        post("a list in a row", alone(&numbered("[{\"id\":1,\"a\":1,\"x\":[", nothing, "0]}]"))),
+        post(
+            "a list in a run",
+            alone(&numbered("{\"query_id\":\"q\",\"retrieved\":[],\"x\":[", nothing, "0]}")),
+        ),
+        post(
+            "hits of a run",
+            alone(&numbered("{\"query_id\":\"q\",\"retrieved\":[", hit, "{\"slug\":\"z\"}]}")),
+        ),
+        post("queries of a run", text(&numbered("", query, ""))),
+        post("lines", text(&numbered("", |at| format!("q1 0 {at} 1 1 t\n"), ""))),
+        post(
+            "queries of lines",
+            text(&numbered("", |at| format!("{at} 0 d 1 1 t{}\n", blanks(36)), "")),
+        ),
+    ] {
+        check_read(&dense);
+    }
+}
+
+/// The same of judgements, chats and documents of fields.
+#[test]
+fn documents_near_the_limit_take_bounded_memory() {
+    let blanks = |count: usize| " ".repeat(count);
+    let qrels = |name, text: String| Dense {
+        name,
+        method: "PUT",
+        path: "/v1/qrels/x",
+        body: text.into_bytes(),
+    };
+    let chat = |name, format: &str, text: String| Dense {
+        name,
+        method: "PUT",
+        path: "/v1/pages/x",
+        body: json!({ "format": format, "content": text }).to_string().into_bytes(),
+    };
+    let legacy = |at| format!("{{\"query\":\"{at}\",\"relevant\":[\"b\"]}}{},", blanks(33));
+    let gate = |at| {
+        let page = "{\"source_id\":\"s\",\"slug\":\"b\"}";
+        format!("{{\"query\":\"{at}\",\"relevant\":[{page}]}}{},", blanks(8))
+    };
+    let one = "[{\"query\":\"a\",\"relevant\":[\"q\"],";
+    let name = |at| format!("\"{at}\"{},", blanks(33));
+    let nothing = |_| format!("{{\"\":0}}{},", blanks(10));
+    let turn = |_| format!("{{\"text\":\"a\"}}{},", blanks(22));
+    for dense in [
+        qrels("legacy", numbered("[", legacy, "{\"query\":\"z\",\"relevant\":[\"b\"]}]")),
+        qrels(
+            "gate",
+            numbered(
+                "{\"schema_version\":1,\"queries\":[",
+                gate,
+                "{\"query\":\"z\",\"relevant_slugs\":[\"b\"]}]}",
+            ),
+        ),
+        qrels("pages", numbered("[{\"query\":\"a\",\"relevant\":[", name, "\"z\"]}]")),
+        qrels(
+            "grades",
+            numbered(
+                &format!("{one}\"grades\":{{"),
+                |at| format!("\"{at}\":1{},", blanks(84)),
+                "\"z\":1}}]",
+            ),
+        ),
+        qrels("a list", numbered(&format!("{one}\"x\":["), nothing, "0]}]")),
+        qrels("keys", numbered(one, |at| format!("\"{at}\":0{},", blanks(26)), "\"z\":0}]")),
+        qrels("one query", numbered("", |at| format!("q 0 {at} 1   \n"), "")),
+        qrels("a quote", numbered("q 0 \"d 1\n", |at| format!("q 0 {at} 1   \n"), "")),
+        qrels("a line twice", numbered("", |_| format!("q 0 d 1{}\n", blanks(48)), "")),
+        qrels("queries", numbered("", |at| format!("{at} 0 d 1{}\n", blanks(39)), "")),
+        chat("turns", "chat-json", numbered("[", turn, "{\"text\":\"b\"}]")),
+        chat(
+            "a head",
+            "chat-json",
+            numbered(
+                "{",
+                |at| format!("\"{at}\":0{},", blanks(5)),
+                "\"turns\":[{\"text\":\"b\"}]}",
+            ),
+        ),
+        chat(
+            "parts of a turn",
+            "chat-json",
+            numbered("[{\"text\":[", |_| format!("\"a\"{},", blanks(12)), "\"b\"]}]"),
+        ),
+        Dense {
+            name: "sources",
+            method: "POST",
+            path: "/v1/query",
+            body: numbered(
+                "{\"query\":\"a\",\"sources\":[",
+                |_| format!("\"{}\",", "a".repeat(17)),
+                "\"a\"]}",
+            )
+            .into_bytes(),
+        },
+        Dense {
+            name: "imported pages",
+            method: "POST",
+            path: "/v1/jobs",
+            body: numbered(
+                "{\"kind\":\"import\",\"pages\":[",
+                |_| format!("{{\"slug\":\"a\",\"content\":\"{}\"}},", "a".repeat(31)),
+                "{\"slug\":\"a\",\"content\":\"b\"}]}",
+            )
+            .into_bytes(),
+        },
+    ] {
+        check_read(&dense);
+    }
+}
+
+/// A table of many rows and many columns is not made: neither of rows that each have a measure of their own, nor
+/// of a summary of many measures over rows that have none.
+#[test]
+fn a_table_takes_bounded_memory() {
+    let rows = |count: usize, measures: usize| {
+        let rows: Vec<Value> =
+            (0..count).map(|at| json!({ "id": at, format!("k{}", at % measures): 1 })).collect();
+        Value::from(rows)
+    };
+    let scores = |count: usize, measures: usize| {
+        let summary: serde_json::Map<String, Value> =
+            (0..measures).map(|at| (format!("m{at}"), Value::Null)).collect();
+        json!({ "schema_version": 1, "summary": summary, "per_query": vec![json!({}); count] })
+    };
+    for (name, result, told) in [
+        ("rows", rows(10_000, 10_000), "10000 measures, at most 1000 are read"),
+        ("rows of the most measures", rows(10_000, 1_000), "10000 rows and 1000 measures"),
+        ("scores", scores(5_000, 5_000), "5000 measures, at most 1000 are read"),
+        ("scores of the most measures", scores(5_000, 1_000), "5000 rows and 1000 measures"),
+    ] {
+        let weighed = weighed();
+        let body = json!({ "results": [{ "body": result }, { "body": result }] });
+        let call = Call::json("POST", "/v1/compare", &body);
+        // Of small bodies most is what the kernel and the allocator take at once, 2 MiB each time.
+        let status = check(&weighed, name, &call, body.to_string().len() + 3 * MIB);
+        let told_by_it = weighed.server.send(&call).text();
+        assert!(matches!(status, 413 | 422) && told_by_it.contains(told), "{name}: {told_by_it}");
+        weighed.server.stop();
+    }
+}
+
+/// A row of very many fields is looked through once, and a comparison that takes too long ends.
+#[test]
+fn a_comparison_gives_its_turn_back() {
+    let home = Home::sqlite();
+    let server = Server::start(&home, &["--jobs", "0", "--readers", "1", "--timeout", "3"]);
+    let fields =
+        |value: &str| -> String { (0..150_000).map(|at| format!("\"k{at}\":{value},")).collect() };
+    let wide = format!("[{{{}\"id\":1,\"a\":1}}]", fields("\"\""));
+    let (texts, numbers) = (fields("\"\""), fields("0"));
+    let scores = format!(
+        "{{\"schema_version\":1,\"summary\":{{\"z\":0}},\"counts\":{{\"judged_queries\":1,{numbers}\"z\":0}},\
+         \"per_query\":[{{\"query_id\":\"1\",{texts}\"scores\":{{{numbers}\"z\":0}}}}]}}"
+    );
+    let compare = |body: Vec<u8>| {
+        server.send(&Call::new("POST", "/v1/compare").body("application/json", body))
+    };
+    let reply = compare(twice(&wide));
+    assert!(reply.text().contains("different keys, at most 10000 are read"), "{}", reply.whole());
+    let reply = compare(twice(&scores));
+    assert_eq!(reply.status, 200, "{}", reply.whole());
+
+    let rows = |shift: usize| {
+        let value = |at: usize, m: usize| (at * 31 + m * 7 + shift * (at % 13)) % 97;
+        let row = |at: usize| {
+            let values: String =
+                (0..40).map(|m| format!(",\"m{m}\":0.{:02}", value(at, m))).collect();
+            format!("{{\"id\":{at}{values}}}")
+        };
+        format!("[{}]", (0..5_000).map(row).collect::<Vec<_>>().join(","))
+    };
+    let long = format!("{{\"results\":[{{\"body\":{}}},{{\"body\":{}}}]}}", rows(0), rows(5));
+    let status = compare(long.into_bytes()).status;
+    assert!(matches!(status, 200 | 503), "{status}");
+    // The only reader is free again, or soon.
+    let question = Call::json("POST", "/v1/query", &json!({ "query": "boats" }));
+    while server.send(&question).status != 200 {}
+    server.stop();
 }
 
 /// What people send is read: as many rows and pages as there may be, and a large page.

@@ -12,3 +12,4 @@ mod schemathesis;
 mod scrubbed;
 mod shutdown;
 mod tokens;
+mod unread;

@@ -8,7 +8,7 @@ use crate::format::meter::Meter;
 
 /// What a row takes beside its texts and its values: itself, and what looking for repeats and rounding of
 /// small texts takes.
-const ROW_BYTES: usize = size_of::<Row>() + 136;
+const ROW_BYTES: usize = size_of::<Row>() + 80;
 
 /// The places of columns, by their names.
 pub(super) type Places<'a> = FxHashMap<&'a str, usize>;

@@ -217,3 +217,71 @@ fn benchmarks_that_no_run_gives() {
     assert!(read_one(&document("0.5")).is_ok());
     refused(&document("1.0"), "its rows give 0.5000");
 }
+
+fn refusing(text: &str) -> ResultError {
+    let mut meter = Meter::new(&|_| false, &|| false);
+    read_metered("file", text.as_bytes(), None, &mut meter).unwrap_err()
+}
+
+#[test]
+fn too_many_measures_are_refused_before_a_table_is_made() {
+    let rows: Vec<String> = (0..1200).map(|at| format!(r#"{{"id":{at},"k{at}":1}}"#)).collect();
+    let error = read_one(&format!("[{}]", rows.join(","))).unwrap_err().to_string();
+    assert_eq!(error, "`file` has 1200 measures, at most 1000 are read");
+    let means: Vec<String> = (0..1200).map(|at| format!(r#""k{at}":1"#)).collect();
+    let scores = |measures: usize| {
+        let means = means[..measures].join(",");
+        format!(r#"{{"schema_version":1,"summary":{{{means}}},"per_query":[{{}},{{}}]}}"#)
+    };
+    let error = read_one(&scores(1200)).unwrap_err().to_string();
+    assert_eq!(error, "`file` has 1200 measures, at most 1000 are read");
+    let keys: String = (0..10_100).map(|at| format!(r#""k{at}":"","#)).collect();
+    let error = read_one(&format!(r#"[{{{keys}"id":1,"a":1}}]"#)).unwrap_err().to_string();
+    assert!(error.contains("different keys, at most 10000 are read"), "{error}");
+    let refused = refusing(&scores(900));
+    assert_eq!(refused.to_string(), "`file` has 2 rows and 900 measures");
+    assert_eq!(refused.meter_error(), Some(MeterError::NoMemory));
+}
+
+#[test]
+fn what_a_result_takes_is_counted_whatever_it_is() {
+    let replay = r#"{"schema_version":1,"summary":{"rows_replayed":1},"results":[{"query":"a"}]}"#;
+    let gate =
+        r#"{"schema_version":1,"correctness_gate":{"ran":true,"results":[{"query_id":"a"}]}}"#;
+    let run = r#"{"query_id":"q","retrieved":[{"slug":"a"}]}"#;
+    for text in [replay, gate, run, r#"[{"id":1,"a":1}]"#, "q 0 d 1 1 t\n"] {
+        assert_eq!(refusing(text).meter_error(), Some(MeterError::NoMemory), "{text}");
+    }
+}
+
+#[test]
+fn reading_a_result_stops() {
+    let rows: Vec<String> = (0..50).map(|at| format!(r#"{{"id":{at},"a":0.5}}"#)).collect();
+    let lines = rows.join("\n");
+    let mut calls = 0;
+    loop {
+        let left = std::cell::Cell::<usize>::new(calls);
+        let is_stopped = || left.replace(left.get().wrapping_sub(1)) == 0;
+        let mut meter = Meter::new(&|_| true, &is_stopped);
+        match read_metered("file", lines.as_bytes(), None, &mut meter) {
+            Ok(measured) => break assert_eq!(measured.rows.len(), 50),
+            Err(error) => assert_eq!(error.meter_error(), Some(MeterError::Stopped)),
+        }
+        calls += 1;
+    }
+    // Each line, each row where its keys are looked at, where it is read and where its values are checked.
+    assert!(calls >= 4 * 50, "it was asked {calls} times only");
+}
+
+/// A row is looked through once for all of its columns.
+#[test]
+fn a_row_of_many_fields_is_read_soon() {
+    let fields =
+        |value: &str| -> String { (0..9_000).map(|at| format!(r#""k{at}":{value},"#)).collect() };
+    let measures: String = (0..900).map(|at| format!(r#""m{at}":1,"#)).collect();
+    let text: Vec<String> =
+        (0..20).map(|at| format!(r#"{{{}{measures}"id":{at}}}"#, fields(r#""""#))).collect();
+    let measured = read_one(&format!("[{}]", text.join(","))).unwrap();
+    assert_eq!((measured.columns.len(), measured.rows.len()), (900, 20));
+    assert!(measured.rows.iter().all(|row| row.values.iter().all(|value| *value == Some(1.0))));
+}
