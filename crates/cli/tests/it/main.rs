@@ -29,6 +29,7 @@ mod fuzz;
 mod gate;
 mod hermetic_gate;
 mod identity;
+mod interfaces;
 mod judged;
 mod kill;
 mod latency;
