@@ -9,6 +9,8 @@
 //! stderr, reports in HTML, JUnit and Markdown, and the index on disk are not pinned here.
 
 mod api;
+mod demo;
 mod help;
+mod mask;
 mod schema;
 mod snapshot;
