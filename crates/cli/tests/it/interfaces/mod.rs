@@ -10,7 +10,9 @@
 
 mod api;
 mod demo;
+mod files;
 mod help;
 mod mask;
+mod prompts;
 mod schema;
 mod snapshot;
