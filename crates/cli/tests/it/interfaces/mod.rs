@@ -15,4 +15,6 @@ mod help;
 mod mask;
 mod prompts;
 mod schema;
+mod session;
 mod snapshot;
+mod tables;
