@@ -9,6 +9,8 @@ const UPDATE: &str = "GBRAIN_UPDATE_SNAPSHOTS";
 const CONTEXT: usize = 3;
 /// Lines of a difference that are shown.
 const SHOWN: usize = 80;
+/// Characters of a line that are shown.
+const WIDTH: usize = 240;
 /// Lines that are aligned with each other; longer differences are shown as removed and added.
 const ALIGNED: usize = 3000;
 
@@ -52,20 +54,17 @@ fn report(name: &str, expected: &str, actual: &str) -> String {
 fn excerpt(expected: &str, actual: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let changes = changes(&old, &new);
-    let is_near = |at: usize| {
-        let near = at.saturating_sub(CONTEXT)..changes.len().min(at + CONTEXT + 1);
-        changes[near].iter().any(|(mark, _)| *mark != ' ')
-    };
     let mut shown =
         vec![format!("--- snapshot, {} lines\n+++ now, {} lines", old.len(), new.len())];
     let mut is_gap = false;
     for (at, (mark, line)) in changes.iter().enumerate() {
-        match is_near(at) {
-            true if is_gap => shown.push(format!("@@\n{mark}{line}")),
-            true => shown.push(format!("{mark}{line}")),
-            false => (),
+        let near = at.saturating_sub(CONTEXT)..changes.len().min(at + CONTEXT + 1);
+        let is_near = changes[near].iter().any(|(mark, _)| *mark != ' ');
+        if is_near {
+            let gap = if is_gap { "@@\n" } else { "" };
+            shown.push(format!("{gap}{mark}{}", cut(line, counterpart(&changes, at))));
         }
-        is_gap = !is_near(at);
+        is_gap = !is_near;
     }
     if old == new {
         shown.push("only line ends differ".to_owned());
@@ -76,6 +75,38 @@ fn excerpt(expected: &str, actual: &str) -> String {
         shown.push(format!("... and {left_out} more lines"));
     }
     shown.join("\n")
+}
+
+/// The line that a removed line became or that an added line was: the one at the same place of the other half of a
+/// change.
+fn counterpart<'a>(changes: &[(char, &'a str)], at: usize) -> &'a str {
+    let is_common = |(mark, _): &(char, &str)| *mark == ' ';
+    let start = changes[..at].iter().rposition(is_common).map_or(0, |common| common + 1);
+    let end = changes[at..].iter().position(is_common).map_or(changes.len(), |common| at + common);
+    let half = |mark: char| {
+        let lines = changes[start..end].iter().enumerate().filter(move |(_, line)| line.0 == mark);
+        lines.map(|(n, line)| (start + n, line.1)).collect::<Vec<_>>()
+    };
+    let (own, other) = match changes[at].0 {
+        '-' => (half('-'), half('+')),
+        '+' => (half('+'), half('-')),
+        _ => return "",
+    };
+    let place = own.iter().position(|(n, _)| *n == at).unwrap_or_default();
+    other.get(place).map_or("", |(_, line)| line)
+}
+
+/// A long line from shortly before the first character in which it differs from another.
+fn cut(line: &str, other: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    let common = line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let from = common.saturating_sub(WIDTH / 4);
+    let before = if from > 0 { "..." } else { "" };
+    let part: String = line.chars().skip(from).take(WIDTH).collect();
+    let after = if from + WIDTH < line.chars().count() { "..." } else { "" };
+    format!("{before}{part}{after}")
 }
 
 /// Every line of both texts, marked as common, removed or added.
@@ -131,5 +162,15 @@ fn a_difference_is_shown_with_its_surroundings() {
     let shown = excerpt(&old.join("\n"), &new.join("\n"));
     let expected = "--- snapshot, 30 lines\n+++ now, 29 lines\n@@\n line 1\n line 2\n line 3\n-line 4\n+changed\n \
                     line 5\n line 6\n line 7\n@@\n line 22\n line 23\n line 24\n-line 25\n line 26\n line 27\n line 28";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_long_line_is_shown_where_it_differs() {
+    let line = |word: &str| format!("{}{word}{}", "a".repeat(1000), "z".repeat(1000));
+    let shown = excerpt(&line("one"), &line("two"));
+    let part = |word: &str| format!("...{}{word}{}...", "a".repeat(60), "z".repeat(177));
+    let expected =
+        format!("--- snapshot, 1 lines\n+++ now, 1 lines\n-{}\n+{}", part("one"), part("two"));
     assert_eq!(shown, expected);
 }
