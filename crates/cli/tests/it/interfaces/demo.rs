@@ -26,9 +26,11 @@ const VOLATILE: &[&str] = &[
     "current_ms",
     "duration_ms",
     "elapsed_ms",
+    "health.latency",
     "latency.interval",
     "latency.observed",
     "latency.ratio",
+    "latency.status",
     "latency_ms.dense",
     "latency_ms.hydration",
     "latency_ms.total",
@@ -112,8 +114,15 @@ fn json_of_every_step() {
 /// What `doctor` says of this machine and of the key of the home.
 fn learn_checks(mask: &mut mask::Mask, body: &Value) {
     for check in body["checks"].as_array().into_iter().flatten() {
+        let message = check["message"].as_str().unwrap();
         match check["name"].as_str() {
-            Some("disk") => mask.replace(check["message"].as_str().unwrap(), "<free>"),
+            Some("disk") => mask.replace(message, "<free>"),
+            // How long ago the last capture was stored.
+            Some("capture") => {
+                let age = message.split("; ").find(|part| part.ends_with(" min old")).unwrap();
+                let age = age.split(", ").last().unwrap();
+                mask.replace(age, "the newest <minutes> min old");
+            }
             Some("identity_key") => {
                 mask.replace(check["details"]["id"].as_str().unwrap(), "<key id>");
             }

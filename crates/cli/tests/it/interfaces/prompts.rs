@@ -4,8 +4,9 @@ use super::mask::Mask;
 use super::snapshot;
 use crate::prompts::Library;
 
-/// `row_hash` covers the time and the duration of a row.
-const VOLATILE: &[&str] = &["duration_ms", "latest_durations_ms", "median_duration_ms", "row_hash"];
+/// `row_hash` covers the time and the duration of a row, `updated` is the day of the run.
+const VOLATILE: &[&str] =
+    &["duration_ms", "latest_durations_ms", "median_duration_ms", "row_hash", "updated"];
 
 /// A prompt that was sent, verified, evaluated, promoted to the top and exported.
 fn ready_library() -> Library {

@@ -41,6 +41,7 @@ const VOLATILE: &[&str] = &[
     "elapsed_ms",
     "latency.interval",
     "latency.observed",
+    "latency.status",
     "latency_ms",
     "like_with_like.interval",
     "like_with_like.ratio",
