@@ -168,8 +168,8 @@ pub(crate) fn with_target<T>(
 /// The local brain answers as it answers its owner, models included, and captures nothing.
 fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Result<T, CliError> {
     context.home.create()?;
-    let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
-    let store: Arc<dyn Store> = store.into();
+    let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
+    let store: Arc<Store> = store.into();
     let workspace = &context.home.workspace;
     let stored = settings(store.as_ref(), workspace)?;
     let helpers = assistants(Asks::Owner, &desk(&context.home)?, &store, workspace, &stored)?;

@@ -58,7 +58,7 @@ impl From<FeedbackError> for Fault {
 
 /// Keeps what is said of an answer.
 pub fn say(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
     trust: Trust,
@@ -99,7 +99,7 @@ pub fn say(
 }
 
 /// The log of the last answer that was given to the owner.
-pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
+pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
     let live = RetrievalFilter { traffic: Some(Traffic::Live), ..RetrievalFilter::default() };
     let mut found = None;
     store.scan_retrieval_logs(workspace, &live, &mut |one| {
@@ -113,7 +113,7 @@ pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackE
 /// The newest retrieval of a name, or the one of a number. What the owner was answered is the owner's: to
 /// anybody else it is not there.
 fn find(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     trust: Trust,
     request_id: Option<&str>,

@@ -191,8 +191,8 @@ mod tests {
     /// Brains of two workspaces of one store, both empty.
     fn brains(dir: &std::path::Path) -> [Brain; 2] {
         let (now, location) = (Timestamp::UNIX_EPOCH, Location::Sqlite(dir.join("brain.db")));
-        let store: Arc<dyn Store> =
-            gbrain_store::open(&location, OpenMode::Init, now).unwrap().into();
+        let store: Arc<Store> =
+            gbrain_store::Store::open(&location, OpenMode::Init, now).unwrap().into();
         let team = WorkspaceId::new("team").unwrap();
         store.add_workspace(&team, now).unwrap();
         [WorkspaceId::default(), team].map(|workspace| {

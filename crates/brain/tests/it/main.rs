@@ -89,7 +89,8 @@ fn brains_of_many_workspaces_share_a_store() {
     let dir = tempfile::tempdir().unwrap();
     let first = brain(dir.path());
     let location = Location::Sqlite(dir.path().join("brain.db"));
-    let store: Arc<dyn Store> = gbrain_store::open(&location, OpenMode::Use, NOW).unwrap().into();
+    let store: Arc<Store> =
+        gbrain_store::Store::open(&location, OpenMode::Use, NOW).unwrap().into();
     let in_workspace = |name: &str| WorkspaceOptions {
         index: IndexKind::Disk,
         index_dir: dir.path().join("index"),

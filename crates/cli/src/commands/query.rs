@@ -97,8 +97,8 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
     let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
     context.make_home()?;
-    let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
-    let store: Arc<dyn Store> = store.into();
+    let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
+    let store: Arc<Store> = store.into();
     let brain = context.brain_in(store.clone(), index)?;
     refuse_unknown_sources(&brain, &asked.args.source)?;
     let trust = if asked.args.untrusted { Trust::Untrusted } else { Trust::Trusted };

@@ -52,7 +52,7 @@ pub(crate) struct HowArgs {
 
 /// Triages a run.
 pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let subject = find(store.as_ref(), &context.home.workspace, &args.what).map_err(|error| {
         let error = CliError::from(error);
         match elsewhere(context, &args.what) {
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliE
 /// What is known of a run.
 pub(super) fn looked(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     subject: &Subject,
     how: &HowArgs,
     (trust, shows_queries): (Trust, bool),

@@ -97,7 +97,11 @@ fn every_kind_of_damage_is_named_and_mended_by_every_command() {
                 assert!(!reports_panic(&ran.stderr), "{what}");
                 if kind == "vec" && words.contains(&"--verify") && ran.code == Some(1) {
                     // Vectors are made again by whoever needs them; verifying only tells.
-                    assert!(ran.stdout.contains("its checksum does not match"), "{what}{}", ran.stdout);
+                    assert!(
+                        ran.stdout.contains("its checksum does not match"),
+                        "{what}{}",
+                        ran.stdout
+                    );
                     continue;
                 }
                 assert_eq!(ran.code, Some(0), "{what}{}", ran.stdout);

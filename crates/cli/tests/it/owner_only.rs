@@ -62,7 +62,12 @@ fn everything_in_a_home_that_others_may_read_is_for_its_owner_only() {
         let wiki = crate::support::demo("wiki");
         run(&["import", wiki.to_str().unwrap(), "--source", "wiki"]);
         run(&["query", "who owns the berth planner?"]);
-        run(&["eval", "export", "--output", home.path().join("runs/export.ndjson").to_str().unwrap()]);
+        run(&[
+            "eval",
+            "export",
+            "--output",
+            home.path().join("runs/export.ndjson").to_str().unwrap(),
+        ]);
         run(&["purge", "wiki::concepts/two-lantern-rule", "--yes"]);
         run(&["doctor", "--deep"]);
         let server = Server::of(with_open_umask(&home, &["serve"]), &[]);

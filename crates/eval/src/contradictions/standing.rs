@@ -13,7 +13,7 @@ const AT_ONCE: usize = 256;
 /// The findings whose statements both pages still make, word for word, and that may be shown to this reader.
 /// What was corrected, deleted, made private or moved out of sight since is gone with its text.
 pub fn standing(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     findings: Vec<WireFinding>,
     trust: Trust,

@@ -26,7 +26,7 @@ use crate::target::Ask;
 /// What a triage is made with.
 pub struct TriageMeans<'a> {
     /// Where everything is kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// The brain, where it is the one that was asked.
@@ -103,12 +103,12 @@ pub fn look(
 }
 
 /// A suite as it is registered; none where it is not.
-fn suite(store: &dyn Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
+fn suite(store: &Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
     Ok(store.suite(ws, name)?.and_then(|stored| registered(&stored).ok()))
 }
 
 /// A suite that is run after something was mended.
-fn smoke(store: &dyn Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
+fn smoke(store: &Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
     let mut suites = store.suites(ws)?.into_iter().filter_map(|stored| registered(&stored).ok());
     Ok(suites.find(|suite| suite.kind == Kind::Smoke))
 }

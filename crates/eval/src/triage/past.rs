@@ -16,7 +16,7 @@ const MORE: f64 = 0.3;
 
 /// Where older texts are, and who may hear of them.
 pub(super) struct Past<'a> {
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,
     /// What tells how near texts are in meaning; none where it may not be asked.
     pub(super) model: Option<&'a Snapshot>,

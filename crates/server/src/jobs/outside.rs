@@ -17,7 +17,7 @@ use super::halt::Going;
 pub(super) struct Outside<'a> {
     pub(super) target: &'a dyn Target,
     pub(super) going: &'a Going,
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,
 }
 

@@ -20,7 +20,7 @@ fn workspaces_are_apart(db: &Database) {
     store.add_workspace(&team, at(1)).unwrap();
     assert!(matches!(store.add_workspace(&team, at(1)), Err(StoreError::WorkspaceExists(_))));
     let (ours, theirs) = (plain("a", "ours"), plain("a", "theirs"));
-    write(&*store, &[&ours], 2);
+    write(&store, &[&ours], 2);
     store.write_pages(&team, &[PageWrite { page: &theirs, origin: None }], at(2)).unwrap();
     store.config_set(&team, "k", "v").unwrap();
     assert_eq!(store.page(&ws(), &ours.key).unwrap().unwrap().page, ours);
@@ -60,7 +60,7 @@ fn sources_come_and_go(db: &Database) {
     let again = store.add_source(&ws(), &wiki, "x", Trust::Trusted, at(1));
     assert!(matches!(again, Err(StoreError::SourceExists(_))));
     let page = plain("wiki::a", "one");
-    write(&*store, &[&page, &plain("b", "two")], 2);
+    write(&store, &[&page, &plain("b", "two")], 2);
     let refused = store.remove_source(&ws(), &wiki, Removal::OnlyEmpty, at(3)).unwrap_err();
     assert!(matches!(refused, StoreError::SourceInUse { pages: 1, .. }), "{refused}");
     assert_eq!(store.remove_source(&ws(), &wiki, Removal::Cascade, at(3)).unwrap(), 1);
@@ -69,7 +69,7 @@ fn sources_come_and_go(db: &Database) {
     assert_eq!(store.history(&ws(), &page.key).unwrap().len(), 2, "history stays");
     let restored = store.restore_page(&ws(), &page.key, at(4));
     assert!(matches!(restored, Err(StoreError::UnknownSource(_))));
-    assert_sound(&*store);
+    assert_sound(&store);
 
     store.add_source(&ws(), &wiki, "Again", Trust::Trusted, at(5)).unwrap();
     store.restore_page(&ws(), &page.key, at(6)).unwrap();
@@ -78,7 +78,7 @@ fn sources_come_and_go(db: &Database) {
     assert!(matches!(default, Err(StoreError::Protected { .. })));
     let none = store.remove_source(&ws(), &SourceId::new("x").unwrap(), Removal::Cascade, at(7));
     assert!(matches!(none, Err(StoreError::UnknownSource(_))));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn trust_is_told_to_the_feed(db: &Database) {

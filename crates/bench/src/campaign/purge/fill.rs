@@ -89,7 +89,7 @@ impl Filled {
         for ws in [&own, &team] {
             // The same records in both: what belongs to the other workspace must not be touched.
             let mut filler = Filler {
-                store: &*store,
+                store: &store,
                 ws,
                 pages: Vec::new(),
                 identity: identity.for_workspace(ws),
@@ -110,7 +110,7 @@ fn now() -> Timestamp {
 }
 
 struct Filler<'a> {
-    store: &'a dyn Store,
+    store: &'a Store,
     ws: &'a WorkspaceId,
     pages: Vec<FilledPage>,
     identity: IdentityKey,

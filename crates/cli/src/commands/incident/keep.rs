@@ -51,7 +51,7 @@ pub(super) struct NoteArgs {
 
 /// Opens an incident.
 pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let record = record(context, &store, args)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
@@ -65,7 +65,7 @@ pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliEr
 /// What is known when an incident is opened. A run of which only figures are left can have one too.
 fn record(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     args: &OpenArgs,
 ) -> Result<IncidentRecord, CliError> {
     let what = args.run.map(|run| run.to_string()).or_else(|| args.alert.clone());
@@ -89,6 +89,6 @@ pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliEr
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
-    let incident = scribe(context, store.as_ref(), &scrubber, &author).note(args.id, &args.text)?;
+    let incident = scribe(context, &store, &scrubber, &author).note(args.id, &args.text)?;
     shown(context, &told(&incident))
 }

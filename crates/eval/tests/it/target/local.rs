@@ -21,7 +21,7 @@ use crate::providers::{Fault, ProviderServer};
 /// The bundled brain.
 struct Site {
     brain: Brain,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     _dir: tempfile::TempDir,
 }
 
@@ -30,8 +30,8 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         let (now, workspace) = (Timestamp::UNIX_EPOCH, WorkspaceId::default());
         let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store: Arc<dyn Store> =
-            gbrain_store::open(&location, OpenMode::Use, now).unwrap().into();
+        let store: Arc<Store> =
+            gbrain_store::Store::open(&location, OpenMode::Use, now).unwrap().into();
         let options = WorkspaceOptions {
             index: IndexKind::Memory,
             index_dir: dir.path().join("index"),
