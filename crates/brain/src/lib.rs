@@ -33,7 +33,7 @@ use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
 use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, Models};
-use gbrain_store::{Head, Location, OpenMode, Source, Store, StoreError, Trust};
+use gbrain_store::{Head, Location, OpenMode, Source, SourceTrust, Store, StoreError};
 use jiff::Timestamp;
 
 use damage::{IndexState, OpenedIndex, open_or_replace};
@@ -220,7 +220,7 @@ impl Brain {
         if self.store.sources(&self.workspace)?.iter().any(|source| source.id == *id) {
             return Ok(());
         }
-        match self.store.add_source(&self.workspace, id, id.as_str(), Trust::Trusted, now) {
+        match self.store.add_source(&self.workspace, id, id.as_str(), SourceTrust::Trusted, now) {
             // Another process was quicker.
             Ok(()) | Err(StoreError::Constraint { .. }) => Ok(()),
             Err(error) => Err(error.into()),

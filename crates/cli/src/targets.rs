@@ -8,7 +8,7 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::suggest::nearest;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_eval::suite::TargetBook;
 use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open, reach};
@@ -177,7 +177,7 @@ fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Res
     let options = LocalOptions {
         settings: brain.settings()?,
         now: context.now,
-        trust: Trust::Trusted,
+        trust: Viewer::Trusted,
         assistants: helpers.as_ref(),
     };
     let indexing = context.terminal.indexing();

@@ -157,7 +157,7 @@ fn size_of_hit(hit: &Hit) -> usize {
 mod tests {
     use gbrain_core::hook::HookError;
     use gbrain_core::id::{SourceId, WorkspaceId};
-    use gbrain_core::request::{Detail, Expansion, Filter, RetrievalMode, Trust};
+    use gbrain_core::request::{Detail, Expansion, Filter, RetrievalMode, Viewer};
     use gbrain_core::search::Settings;
     use gbrain_store::{Location, OpenMode, Store};
     use jiff::SignedDuration;
@@ -172,7 +172,7 @@ mod tests {
             limit: 10,
             detail: None,
             mode: RetrievalMode::Hybrid,
-            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: true,
             expansion: Expansion::Off,
             now: Timestamp::UNIX_EPOCH,
@@ -228,7 +228,7 @@ mod tests {
             changed(&|r| r.expansion = Expansion::Given(vec!["a".to_owned(), "b".to_owned()])),
             changed(&|r| r.expansion = Expansion::Given(vec!["b".to_owned(), "a".to_owned()])),
             changed(&|r| r.expansion = Expansion::Given(vec!["a\", \"b".to_owned()])),
-            changed(&|r| r.filter.trust = Trust::Untrusted),
+            changed(&|r| r.filter.trust = Viewer::Untrusted),
             changed(&|r| r.filter.sources = vec![SourceId::default()]),
             changed(&|r| r.filter.types = vec!["a".to_owned()]),
             changed(&|r| r.filter.tags = vec!["a".to_owned()]),

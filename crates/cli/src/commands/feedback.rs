@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::feedback::{last, say};
 
 use crate::capture::scrubber;
@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, Cl
         borderline: borderline.clone(),
     };
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let trust = Trust::Trusted;
+    let trust = Viewer::Trusted;
     let kept = say(&store, &context.home.workspace, &scrubber, trust, &input, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&kept);

@@ -3,7 +3,7 @@
 use gbrain_core::format::contradiction::WireFinding;
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ pub fn standing(
     store: &Store,
     workspace: &WorkspaceId,
     findings: Vec<WireFinding>,
-    trust: Trust,
+    trust: Viewer,
 ) -> Result<Vec<WireFinding>, StoreError> {
     let named = findings.iter().flat_map(|finding| [&finding.a, &finding.b]);
     let mut keys: Vec<PageKey> = named.filter_map(|member| member.key()).collect();
@@ -31,7 +31,7 @@ pub fn standing(
         [&finding.a, &finding.b].into_iter().all(|member| {
             let page = member.key().and_then(|key| pages.get(&key));
             page.is_some_and(|StoredPage { page, .. }| {
-                let is_visible = trust == Trust::Trusted || page.visibility == Visibility::World;
+                let is_visible = trust == Viewer::Trusted || page.visibility == Visibility::World;
                 is_visible && member.stands_in(page)
             })
         })

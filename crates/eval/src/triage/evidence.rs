@@ -6,7 +6,7 @@ use gbrain_brain::Brain;
 use gbrain_core::format::suite::{SuiteRunBody, WireCase};
 use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::suite::case::{DEPTH, Flag};
 use gbrain_core::suite::graph::Faith;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
@@ -34,7 +34,7 @@ pub struct TriageMeans<'a> {
     /// Who is asked again; none to look only at what is kept.
     pub again: Option<&'a dyn Ask>,
     /// Whose eyes it is for: to somebody who may not see a private page, it is not there.
-    pub trust: Trust,
+    pub trust: Viewer,
     /// Whether asking may cost something: then models take part.
     pub may_cost: bool,
     /// Why the target that was asked can't be found any more: nobody describes it.
@@ -143,7 +143,7 @@ impl Known<'_> {
         Ok(match found {
             None => Looked { id, lost: None, evidence: own },
             Some((evidence, key)) => {
-                let is_named = key.kind == KeyKind::Document && means.trust == Trust::Trusted;
+                let is_named = key.kind == KeyKind::Document && means.trust == Viewer::Trusted;
                 let lost = is_named.then(|| Lost {
                     page: key.id.clone(),
                     is_deleted: evidence.is_deleted,

@@ -7,7 +7,7 @@
 use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::fault::Fault;
 use gbrain_core::id::{PageKey, WorkspaceId};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::jobs::{self, emptied};
@@ -68,7 +68,7 @@ impl Store {
         step: &JobStep<'_>,
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
-        self.write_pages_in_job_by(Caller::Trusted, ws, writes, step, now)
+        self.write_pages_in_job_by(Viewer::Trusted, ws, writes, step, now)
     }
 
     /// The time by the database's clock, which is the same for everybody who works on it. Also the
@@ -174,7 +174,7 @@ impl Store {
     ) -> Result<Vec<DeleteOutcome>> {
         self.write(ws, |session| {
             require(session, ws, step)?;
-            let outcomes = write::deletions(session, ws, keys, Caller::Trusted, now)?;
+            let outcomes = write::deletions(session, ws, keys, Viewer::Trusted, now)?;
             checkpoint(session, ws, step, &outcomes, now)?;
             Ok(outcomes)
         })

@@ -5,7 +5,7 @@ use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Page, PageKind, Visibility};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use crate::job::{Claim, JobStep, Lease, NewJob};
@@ -84,7 +84,7 @@ fn lease(store: &Store) -> (i64, Lease) {
 /// What an untrusted caller's write came to, as a text; what is stored then is still the owner's.
 fn check_each_operation(location: &Location) {
     let store = Store::open(location, OpenMode::Init, at(0)).unwrap();
-    let caller = Caller::Untrusted;
+    let caller = Viewer::Untrusted;
     let mine = page("theirs", Visibility::World);
     let writes = [PageWrite { page: &mine, origin: None }];
     let begin = |text: &str, happen: fn(&Store)| {

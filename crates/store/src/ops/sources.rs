@@ -1,14 +1,14 @@
 //! Sources. A removed source keeps its row, marked, because its pages' history stays.
 
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
 use crate::driver::{Scope, Session, collect, first};
 use crate::plan::ChangeOp;
 use crate::store::Store;
-use crate::types::{Removal, Source, Trust};
+use crate::types::{Removal, Source, SourceTrust};
 use crate::{Result, StoreError, row};
 
 const LIST: &str = "SELECT id, name, trusted, created_at FROM sources \
@@ -38,7 +38,7 @@ impl Store {
         ws: &WorkspaceId,
         id: &SourceId,
         name: &str,
-        trust: Trust,
+        trust: SourceTrust,
         now: Timestamp,
     ) -> Result<()> {
         self.write(ws, |session| {
@@ -47,7 +47,7 @@ impl Store {
                 return Err(StoreError::SourceExists(id.clone()));
             }
             write::refuse_nul_in(name, || format!("the name of source {id}"))?;
-            let trusted = trust == Trust::Trusted;
+            let trusted = trust == SourceTrust::Trusted;
             let at = now.as_millisecond();
             session.execute(
                 ADD,
@@ -77,7 +77,7 @@ impl Store {
             if removal == Removal::OnlyEmpty && pages > 0 {
                 return Err(StoreError::SourceInUse { id: id.clone(), pages });
             }
-            write::deletions(session, ws, &keys, Caller::Trusted, now)?;
+            write::deletions(session, ws, &keys, Viewer::Trusted, now)?;
             session
                 .execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
             tell_feed(session, ws, now)?;
@@ -90,7 +90,7 @@ impl Store {
         &self,
         ws: &WorkspaceId,
         id: &SourceId,
-        trust: Trust,
+        trust: SourceTrust,
         now: Timestamp,
     ) -> Result<()> {
         self.write(ws, |session| {
@@ -98,7 +98,7 @@ impl Store {
             if require(session, ws, id)? == trust {
                 return Ok(());
             }
-            let trusted = trust == Trust::Trusted;
+            let trusted = trust == SourceTrust::Trusted;
             session.execute(SET_TRUST, &[ws.into(), id.as_str().into(), trusted.into()])?;
             tell_feed(session, ws, now)
         })
@@ -106,19 +106,27 @@ impl Store {
 }
 
 /// What a source that is there is believed.
-fn trust_of(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Option<Trust>> {
+fn trust_of(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+) -> Result<Option<SourceTrust>> {
     let found = first(session, FIND, &[ws.into(), id.as_str().into()], |row| {
         Ok((row.flag(0)?, row.opt_int(1)?.is_some()))
     })?;
     Ok(match found {
-        Some((true, false)) => Some(Trust::Trusted),
-        Some((false, false)) => Some(Trust::Untrusted),
+        Some((true, false)) => Some(SourceTrust::Trusted),
+        Some((false, false)) => Some(SourceTrust::Untrusted),
         _ => None,
     })
 }
 
 /// The trust of a source that must be there.
-pub(super) fn require(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Trust> {
+pub(super) fn require(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+) -> Result<SourceTrust> {
     trust_of(session, ws, id)?.ok_or_else(|| StoreError::UnknownSource(id.clone()))
 }
 

@@ -8,7 +8,7 @@ use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, PageKind};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 
 use super::check::{byte_offsets, slice};
 use super::write;
@@ -55,7 +55,7 @@ impl Store {
         &self,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
-        writer: Caller,
+        writer: Viewer,
     ) -> Result<BeforeWrite> {
         let preview =
             self.read(Scope::Workspace(ws), |session| write::preview(session, ws, writes, writer))?;

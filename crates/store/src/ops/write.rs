@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::page::{DERIVE_VERSION, Page};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::texts::{self, BeforeWrite};
@@ -54,7 +54,7 @@ impl Store {
         key: &PageKey,
         now: Timestamp,
     ) -> Result<WriteOutcome> {
-        self.restore_page_by(Caller::Trusted, ws, key, now)
+        self.restore_page_by(Viewer::Trusted, ws, key, now)
     }
 
     /// Deletes pages, all or none; outcomes in the order of `keys`. Their history stays.
@@ -64,7 +64,7 @@ impl Store {
         keys: &[PageKey],
         now: Timestamp,
     ) -> Result<Vec<DeleteOutcome>> {
-        self.delete_pages_by(Caller::Trusted, ws, keys, now)
+        self.delete_pages_by(Viewer::Trusted, ws, keys, now)
     }
 
     /// Writes pages, all or none; outcomes in the order of `writes`. Pages whose live version has
@@ -79,14 +79,14 @@ impl Store {
         writes: &[PageWrite<'_>],
         now: Timestamp,
     ) -> Result<Vec<WriteOutcome>> {
-        self.write_pages_by(Caller::Trusted, ws, writes, now)
+        self.write_pages_by(Viewer::Trusted, ws, writes, now)
     }
 
     /// [`Store::write_pages`] by a caller. For an untrusted one a page whose last text is private, deleted or not, is
     /// [`Hidden`](crate::StoreError::Hidden), as of the transaction that writes, and nothing is written.
     pub fn write_pages_by(
         &self,
-        writer: Caller,
+        writer: Viewer,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         now: Timestamp,
@@ -104,7 +104,7 @@ impl Store {
     /// transaction that deletes, is [`Unknown`](DeleteOutcome::Unknown).
     pub fn delete_pages_by(
         &self,
-        writer: Caller,
+        writer: Viewer,
         ws: &WorkspaceId,
         keys: &[PageKey],
         now: Timestamp,
@@ -125,7 +125,7 @@ impl Store {
     /// transaction that restores, is [`NotFound`](crate::StoreError::NotFound).
     pub fn restore_page_by(
         &self,
-        writer: Caller,
+        writer: Viewer,
         ws: &WorkspaceId,
         key: &PageKey,
         now: Timestamp,
@@ -159,7 +159,7 @@ impl Store {
     /// [`Store::write_pages_in_job`] for a caller, as [`Store::write_pages_by`] writes.
     pub fn write_pages_in_job_by(
         &self,
-        writer: Caller,
+        writer: Viewer,
         ws: &WorkspaceId,
         writes: &[PageWrite<'_>],
         step: &JobStep<'_>,
@@ -189,7 +189,7 @@ pub(super) fn preview<'a>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     writes: &[PageWrite<'a>],
-    writer: Caller,
+    writer: Viewer,
 ) -> Result<WritePreview<'a>> {
     let ledger = workspaces::ledger(session, ws)?;
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
@@ -208,7 +208,7 @@ pub(super) fn pages(
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
     damaged: &[PageVersion],
-    writer: Caller,
+    writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<WriteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;
@@ -231,7 +231,7 @@ pub(super) fn pages(
 fn refuse_hidden(
     writes: &[PageWrite<'_>],
     found: &[Option<Current>],
-    writer: Caller,
+    writer: Viewer,
 ) -> Result<()> {
     let is_hidden = |found: &Option<Current>| {
         found.as_ref().is_some_and(|current| !current.is_known_to(writer))
@@ -247,7 +247,7 @@ fn known_to<'k>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: impl ExactSizeIterator<Item = &'k PageKey>,
-    caller: Caller,
+    caller: Viewer,
 ) -> Result<Vec<Option<Current>>> {
     let found = current(session, ws, keys)?;
     Ok(found.into_iter().map(|found| found.filter(|found| found.is_known_to(caller))).collect())
@@ -257,7 +257,7 @@ pub(super) fn deletions(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: &[PageKey],
-    writer: Caller,
+    writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<DeleteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;

@@ -7,7 +7,7 @@ use gbrain_core::id::{Generation, PageKey, SourceId};
 use gbrain_core::page::Page;
 use gbrain_store::{
     CaptureFilter, DocumentKind, Known, Location, NewJob, NewPair, NewQuery, NewSuiteRun, Outcome,
-    QueryFilter, QueryState, RetrievalFilter, Store, Trust,
+    QueryFilter, QueryState, RetrievalFilter, SourceTrust, Store,
 };
 use serde_json::json;
 
@@ -198,7 +198,7 @@ fn a_query_keeps_its_other_keys(db: &Database) {
 fn a_bare_key_is_of_the_source_that_still_has_it(db: &Database) {
     let store = db.open();
     let wiki = SourceId::new("wiki").unwrap();
-    store.add_source(&ws(), &wiki, "wiki", Trust::Trusted, at(0)).unwrap();
+    store.add_source(&ws(), &wiki, "wiki", SourceTrust::Trusted, at(0)).unwrap();
     let other = PageKey::new(wiki, key("go").slug);
     write(&store, &[&plain("go", "x"), &Page { key: other.clone(), ..plain("go", "y") }], 1);
     let query =

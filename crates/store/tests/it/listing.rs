@@ -2,7 +2,7 @@
 
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, Visibility};
-use gbrain_store::{PageFilter, PageInfo, Store, Trust};
+use gbrain_store::{PageFilter, PageInfo, SourceTrust, Store};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -23,7 +23,7 @@ fn filled(db: &Database) -> Store {
     let store = db.open();
     for source in ["wiki", "a-b", "a1"] {
         let id = SourceId::new(source).unwrap();
-        store.add_source(&ws(), &id, source, Trust::Untrusted, at(0)).unwrap();
+        store.add_source(&ws(), &id, source, SourceTrust::Untrusted, at(0)).unwrap();
     }
     let mut pages = Vec::new();
     for source in ["wiki", "default", "a1", "a-b"] {

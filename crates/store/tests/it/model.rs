@@ -150,7 +150,7 @@ fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(
             model.generation += i64::from(model.pages.remove(&key).is_some());
         }
         Op::AddSource => {
-            let said = store.add_source(ws, &wiki, "Wiki", Trust::Trusted, at(5));
+            let said = store.add_source(ws, &wiki, "Wiki", SourceTrust::Trusted, at(5));
             prop_assert_eq!(said.is_ok(), !model.has_wiki);
             model.generation += i64::from(!model.has_wiki);
             model.has_wiki = true;
@@ -166,7 +166,7 @@ fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(
             model.has_wiki = false;
         }
         Op::Trust(trusted) => {
-            let trust = if *trusted { Trust::Trusted } else { Trust::Untrusted };
+            let trust = if *trusted { SourceTrust::Trusted } else { SourceTrust::Untrusted };
             store.set_source_trust(ws, &SourceId::default(), trust, at(7)).unwrap();
             model.generation += i64::from(model.trusted != *trusted);
             model.trusted = *trusted;

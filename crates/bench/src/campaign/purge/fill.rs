@@ -16,7 +16,7 @@ use gbrain_core::request::Operation;
 use gbrain_store::{
     AnswerKind, DocumentKind, Known, ModelAnswer, NewEvent, NewFeedback, NewJob, NewLabel, NewPair,
     NewQuery, NewRetrievalLog, NewSuiteRun, PageWrite, QueryState, RetrievalFields, Run, RunKind,
-    Store, Trust,
+    SourceTrust, Store,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ impl Filler<'_> {
 
     fn write_pages(&mut self) -> Result<()> {
         let wiki = SourceId::new("wiki")?;
-        self.store.add_source(self.ws, &wiki, "wiki", Trust::Trusted, now())?;
+        self.store.add_source(self.ws, &wiki, "wiki", SourceTrust::Trusted, now())?;
         for slug in SLUGS {
             for source in [SourceId::default(), wiki.clone()] {
                 if source == wiki && self.rng.bool() {

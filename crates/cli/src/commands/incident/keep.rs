@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::format::incident::IncidentRecord;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::incident::told;
 use gbrain_eval::triage::{TriageError, find};
 use gbrain_store::Store;
@@ -73,7 +73,7 @@ fn record(
     match find(store.as_ref(), &context.home.workspace, &what) {
         Ok(subject) => {
             // Records are read over a wire too.
-            let body = looked(context, store, &subject, &args.how, (Trust::Untrusted, false))?;
+            let body = looked(context, store, &subject, &args.how, (Viewer::Untrusted, false))?;
             Ok(IncidentRecord::of_triage(&body))
         }
         Err(error @ (TriageError::Gone(_) | TriageError::Unreadable(_))) => {

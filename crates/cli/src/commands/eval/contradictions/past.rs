@@ -6,7 +6,7 @@ use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_core::report::text::TrendDay;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::standing;
 use gbrain_store::{Run, RunKind, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -114,7 +114,7 @@ pub(in crate::commands) fn still_standing(
     mut report: ContradictionReport,
 ) -> Result<ContradictionReport, CliError> {
     let findings = std::mem::take(&mut report.findings);
-    report.findings = standing(store, workspace, findings, Trust::Trusted)?;
+    report.findings = standing(store, workspace, findings, Viewer::Trusted)?;
     Ok(report)
 }
 

@@ -13,7 +13,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::replay::Live;
 use gbrain_core::report::text;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::{
     Gathering, Heard, Hearing, Judge, Memory, gather, most_frequent, planted_for, read_queries,
 };
@@ -249,7 +249,7 @@ fn gathered(
         live: Live { settings: brain.settings()?, now: context.now },
         top_k: usize::from(args.top_k),
         max_chars: args.max_pair_chars as usize,
-        trust: if args.include_private { Trust::Trusted } else { Trust::Untrusted },
+        trust: if args.include_private { Viewer::Trusted } else { Viewer::Untrusted },
     };
     let bar = context.terminal.progress("asking");
     bar.set_length(queries.len() as u64);
