@@ -27,7 +27,7 @@ const EXPANSION: Expansion = Expansion { variants: 5 };
 /// Models that help with the queries of a workspace.
 pub struct Assistants {
     asker: Asker,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     workspace: WorkspaceId,
     expander: Option<ModelRef>,
     reranker: Option<(ModelRef, String)>,
@@ -38,7 +38,7 @@ impl Assistants {
     /// Models that are asked through a door.
     pub fn new(
         asker: Asker,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         workspace: WorkspaceId,
         expander: Option<ModelRef>,
         reranker: Option<ModelRef>,

@@ -4,7 +4,7 @@
 use gbrain_core::chunk::texts;
 use gbrain_core::hash::Hash;
 use gbrain_core::page::{Page, StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_embed::{Passage, Urgency};
 use gbrain_index::VectorQuery;
 
@@ -40,7 +40,7 @@ pub fn excluded(stored: &StoredPage, filter: &Filter) -> Option<String> {
 }
 
 fn is_private(page: &Page, filter: &Filter) -> Option<String> {
-    let is_hidden = filter.trust == Trust::Untrusted && page.visibility == Visibility::Private;
+    let is_hidden = filter.trust == Viewer::Untrusted && page.visibility == Visibility::Private;
     is_hidden.then(|| "it is private, and whoever asks may not see it".to_owned())
 }
 
@@ -53,7 +53,7 @@ impl Snapshot {
         check: VectorCheck,
     ) -> Result<Held, BrainError> {
         let page = &stored.page;
-        let entry = self.view.entry_by_key(&page.key, Trust::Trusted)?;
+        let entry = self.view.entry_by_key(&page.key, Viewer::Trusted)?;
         let is_same = |entry: &gbrain_index::PageEntry| {
             (entry.id, entry.version, entry.content_hash)
                 == (stored.id, stored.version, page.content_hash)
@@ -69,7 +69,7 @@ impl Snapshot {
         };
         let mut lost_passages = 0;
         for chunk in &page.chunks {
-            let passage = self.view.passage(stored.id, chunk.ordinal, Trust::Trusted)?;
+            let passage = self.view.passage(stored.id, chunk.ordinal, Viewer::Trusted)?;
             let is_there = passage.is_some_and(|one| Hash::of(one.text.as_bytes()) == chunk.hash);
             lost_passages += usize::from(!is_there);
         }
@@ -96,7 +96,7 @@ impl Snapshot {
     /// without a model, and of a page without vectors.
     pub fn similarity(&self, query: &str, stored: &StoredPage) -> Result<Option<f64>, BrainError> {
         let Some(query) = self.vector_query(query) else { return Ok(None) };
-        let filter = Filter { trust: Trust::Trusted, ..Filter::default() };
+        let filter = Filter { trust: Viewer::Trusted, ..Filter::default() };
         let nearest = self.view.page_vectors(&query, &filter, &[stored.id])?;
         Ok(nearest.first().and_then(|hit| hit.map(|hit| hit.score)))
     }

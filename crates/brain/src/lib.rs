@@ -33,7 +33,7 @@ use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_core::search::{RERANK_THRESHOLD_OF, Settings};
 use gbrain_embed::StaticTable;
 use gbrain_index::{Corpus, DiskIndex, Index, MemoryIndex, Models};
-use gbrain_store::{Head, Location, OpenMode, Source, Store, StoreError, Trust};
+use gbrain_store::{Head, Location, OpenMode, Source, SourceTrust, Store, StoreError};
 use jiff::Timestamp;
 
 use damage::{IndexState, OpenedIndex, open_or_replace};
@@ -100,7 +100,7 @@ type HiddenPages = ((Corpus, Head), Arc<Hidden>);
 
 /// An open brain: one workspace of one store, with its index.
 pub struct Brain {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     index: Arc<RwLock<Arc<dyn Index>>>,
     /// How the index is doing.
     state: Arc<Mutex<IndexState>>,
@@ -123,17 +123,14 @@ impl Brain {
     /// Opens a brain and its store.
     pub fn open(options: BrainOptions, now: Timestamp) -> Result<Self, BrainError> {
         let BrainOptions { location, mode, index, index_dir, workspace, models } = options;
-        let store = gbrain_store::open(&location, mode, now)?;
+        let store = gbrain_store::Store::open(&location, mode, now)?;
         Self::with_store(store.into(), WorkspaceOptions { index, index_dir, workspace, models })
     }
 
     /// A brain in a store that others use too: the brains of many workspaces share its
     /// connections. An index that does not fit or can't be read is thrown away: the store is the
     /// truth, and the next answer makes it again.
-    pub fn with_store(
-        store: Arc<dyn Store>,
-        options: WorkspaceOptions,
-    ) -> Result<Self, BrainError> {
+    pub fn with_store(store: Arc<Store>, options: WorkspaceOptions) -> Result<Self, BrainError> {
         let WorkspaceOptions { index, index_dir, workspace, models } = options;
         // A workspace that does not exist is refused before an index is made for it.
         store.head(&workspace)?;
@@ -176,7 +173,7 @@ impl Brain {
     }
 
     /// The store.
-    pub fn store(&self) -> &dyn Store {
+    pub fn store(&self) -> &Store {
         self.store.as_ref()
     }
 
@@ -223,7 +220,7 @@ impl Brain {
         if self.store.sources(&self.workspace)?.iter().any(|source| source.id == *id) {
             return Ok(());
         }
-        match self.store.add_source(&self.workspace, id, id.as_str(), Trust::Trusted, now) {
+        match self.store.add_source(&self.workspace, id, id.as_str(), SourceTrust::Trusted, now) {
             // Another process was quicker.
             Ok(()) | Err(StoreError::Constraint { .. }) => Ok(()),
             Err(error) => Err(error.into()),

@@ -3,7 +3,7 @@
 use gbrain_core::id::{PageKey, Slug};
 use gbrain_core::page::{Format, PageInput, StoredPage, parse};
 use gbrain_core::ranking::Edge;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::search::edit_distance;
 use gbrain_store::{PageFilter, PageWrite, VersionInfo, WriteOutcome};
 use jiff::Timestamp;
@@ -80,7 +80,7 @@ impl Brain {
     pub fn links(
         &self,
         key: &PageKey,
-        trust: Trust,
+        trust: Viewer,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<PageLinks, BrainError> {
         let fresh = self.fresh_view(&|_, _| match is_stopped() {

@@ -8,9 +8,9 @@ use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::ranking::{CorpusPrint, Degraded};
-use gbrain_core::request::Trust as Seen;
+use gbrain_core::request::Viewer;
 use gbrain_index::{Corpus, Index, MemoryIndex, Models, PageEntry, View, Writer};
-use gbrain_store::{FeedRange, Source, Trust};
+use gbrain_store::{FeedRange, Source, SourceTrust};
 use jiff::Timestamp;
 
 use crate::damage::open_or_replace;
@@ -87,14 +87,14 @@ impl Snapshot {
         &self,
         key: &PageKey,
         ordinal: u32,
-        trust: Seen,
+        trust: Viewer,
     ) -> Result<Option<String>, BrainError> {
         let Some(entry) = self.view.entry_by_key(key, trust)? else { return Ok(None) };
         Ok(self.view.passage(entry.id, ordinal, trust)?.map(|passage| passage.text))
     }
 
     /// The title and the other names of a page, if this caller may see it.
-    pub fn names_of(&self, key: &PageKey, trust: Seen) -> Result<Vec<String>, BrainError> {
+    pub fn names_of(&self, key: &PageKey, trust: Viewer) -> Result<Vec<String>, BrainError> {
         let entry = self.view.entry_by_key(key, trust)?;
         let names = |entry: Arc<PageEntry>| {
             std::iter::once(entry.title.clone()).chain(entry.aliases.iter().cloned()).collect()
@@ -103,7 +103,7 @@ impl Snapshot {
     }
 
     /// Whether it has a page that this caller may see.
-    pub fn has_page(&self, key: &PageKey, trust: Seen) -> Result<bool, BrainError> {
+    pub fn has_page(&self, key: &PageKey, trust: Viewer) -> Result<bool, BrainError> {
         Ok(self.view.entry_by_key(key, trust)?.is_some())
     }
 
@@ -124,7 +124,7 @@ const HERMETIC: &str = "hermetic";
 fn hermetic_source() -> Source {
     let id = SourceId::default();
     let name = id.to_string();
-    Source { id, name, trust: Trust::Trusted, created_at: Timestamp::UNIX_EPOCH }
+    Source { id, name, trust: SourceTrust::Trusted, created_at: Timestamp::UNIX_EPOCH }
 }
 
 impl Brain {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_index::{
     ChunkHit, Corpus, Held, LinkEntry, Named, PageEntry, PageWords, Passage, Result, VectorHit,
     VectorQuery, View, WordsQuery,
@@ -87,11 +87,11 @@ pub(crate) struct StaleView {
 }
 
 impl StaleView {
-    fn is_hidden(&self, page: PageId, trust: Trust) -> Result<bool> {
-        let may_see = |visibility| trust == Trust::Trusted || visibility == Visibility::World;
+    fn is_hidden(&self, page: PageId, trust: Viewer) -> Result<bool> {
+        let may_see = |visibility| trust == Viewer::Trusted || visibility == Visibility::World;
         match &*self.hidden {
             Hidden::Changed { gone, private } => {
-                Ok(gone.contains(&page) || trust == Trust::Untrusted && private.contains(&page))
+                Ok(gone.contains(&page) || trust == Viewer::Untrusted && private.contains(&page))
             }
             Hidden::Unknown { held } => {
                 let Some((content, visibility)) = held.get(&page) else { return Ok(true) };
@@ -110,7 +110,12 @@ impl StaleView {
         }
     }
 
-    fn shown<T>(&self, found: Vec<T>, trust: Trust, page: impl Fn(&T) -> PageId) -> Result<Vec<T>> {
+    fn shown<T>(
+        &self,
+        found: Vec<T>,
+        trust: Viewer,
+        page: impl Fn(&T) -> PageId,
+    ) -> Result<Vec<T>> {
         let mut shown = Vec::with_capacity(found.len());
         for one in found {
             if !self.is_hidden(page(&one), trust)? {
@@ -120,7 +125,7 @@ impl StaleView {
         Ok(shown)
     }
 
-    fn unless_hidden<T>(&self, page: PageId, trust: Trust, found: Option<T>) -> Result<Option<T>> {
+    fn unless_hidden<T>(&self, page: PageId, trust: Viewer, found: Option<T>) -> Result<Option<T>> {
         Ok(if self.is_hidden(page, trust)? { None } else { found })
     }
 }
@@ -161,7 +166,7 @@ impl View for StaleView {
         Ok(words)
     }
 
-    fn chunks(&self, trust: Trust) -> u64 {
+    fn chunks(&self, trust: Viewer) -> u64 {
         self.view.chunks(trust)
     }
 
@@ -203,17 +208,17 @@ impl View for StaleView {
         self.view.read(hit)
     }
 
-    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>> {
         let found = self.view.passage(page, ordinal, trust)?;
         self.unless_hidden(page, trust, found)
     }
 
-    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         let found = self.view.entry(page, trust)?;
         self.unless_hidden(page, trust, found)
     }
 
-    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         let found = self.view.entry_by_key(key, trust)?;
         match found {
             Some(entry) => self.unless_hidden(entry.id, trust, Some(entry)),
@@ -225,15 +230,15 @@ impl View for StaleView {
         self.shown(self.view.named(name_key, filter)?, filter.trust, |named| named.entry.id)
     }
 
-    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>> {
         self.shown(self.view.links_of(page, trust)?, trust, |link| link.owner)
     }
 
-    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>> {
         self.shown(self.view.links_to(target_key, trust)?, trust, |link| link.owner)
     }
 
-    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
         let owners = self.links_to(target_key, trust)?;
         let owners: FxHashSet<PageId> = owners.into_iter().map(|link| link.owner).collect();
         Ok(owners.len() as u64)

@@ -3,7 +3,7 @@
 use gbrain_core::hash::Hash;
 use gbrain_core::page::StoredPage;
 use gbrain_core::ranking::Degraded;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_index::View;
 use gbrain_store::PageFilter;
 
@@ -113,7 +113,7 @@ fn compare_page(
     let key = &stored.page.key;
     report.pages += 1;
     report.chunks += stored.page.chunks.len() as u64;
-    let Some(entry) = view.entry_by_key(key, Trust::Trusted)? else {
+    let Some(entry) = view.entry_by_key(key, Viewer::Trusted)? else {
         report.find("index page", format!("{key} is missing"));
         return Ok(());
     };
@@ -134,7 +134,7 @@ fn compare_page(
                 format!("{key} chunk {} does not match its text", chunk.ordinal),
             );
         }
-        match view.passage(stored.id, chunk.ordinal, Trust::Trusted)? {
+        match view.passage(stored.id, chunk.ordinal, Viewer::Trusted)? {
             Some(passage) if Hash::of(passage.text.as_bytes()) == chunk.hash => {}
             Some(_) => report
                 .find("index chunk", format!("{key} chunk {} has another text", chunk.ordinal)),
@@ -144,7 +144,7 @@ fn compare_page(
     if view.vectors_fit(stored)? == Some(false) {
         report.find("index vectors", format!("{key} has others than its model makes of it"));
     }
-    let links = view.links_of(stored.id, Trust::Trusted)?;
+    let links = view.links_of(stored.id, Viewer::Trusted)?;
     if links.len() != stored.page.links.len() {
         report.find(
             "index links",

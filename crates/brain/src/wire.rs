@@ -16,10 +16,9 @@ use gbrain_core::format::work::{
     FileRemark, ImportBody, ReindexBody, Soundness, VectorsBody, VerifyBody, VerifyRow,
 };
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::request;
 use gbrain_index::Corpus;
 use gbrain_store::{
-    DeleteOutcome, Engine, Head, PageInfo, Purged, Source, SourceStats, Stats, Trust, VersionInfo,
+    DeleteOutcome, Engine, Head, PageInfo, Purged, Source, SourceStats, Stats, VersionInfo,
     VersionOp, Workspace, WriteKind, WriteOutcome,
 };
 
@@ -173,10 +172,7 @@ pub fn sources<'a>(sources: &'a [Source], pages: &[(SourceId, u64)]) -> SourcesB
         SourceRow {
             id: id.as_str(),
             name,
-            trust: match trust {
-                Trust::Trusted => request::Trust::Trusted,
-                Trust::Untrusted => request::Trust::Untrusted,
-            },
+            trust: *trust,
             pages: counted.map_or(0, |(_, pages)| *pages),
         }
     };

@@ -102,7 +102,7 @@ pub(crate) fn unknown_provider(desk: &Desk, model: &ModelRef) -> Option<String> 
 
 /// The settings of the database plane.
 pub(crate) fn settings(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
 ) -> Result<BTreeMap<String, String>, CliError> {
     Ok(store.config_list(workspace)?.into_iter().collect())
@@ -122,7 +122,7 @@ pub(crate) enum Asks {
 pub(crate) fn assistants(
     asks: Asks,
     desk: &Desk,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     workspace: &WorkspaceId,
     settings: &BTreeMap<String, String>,
 ) -> Result<Option<Assistants>, CliError> {
@@ -165,7 +165,7 @@ impl Paid<'_> {
     pub(crate) fn asker(
         &self,
         context: &Context<'_>,
-        store: &Arc<dyn Store>,
+        store: &Arc<Store>,
     ) -> Result<Asker, CliError> {
         let mut desk = desk(&context.home)?;
         if let Some(concurrency) = self.concurrency {

@@ -78,7 +78,7 @@ fn alert_settings(home: &Home) -> Result<AlertSettings, CliError> {
 /// Sends what is due once.
 pub(crate) fn deliver(
     tools: &AlertTools,
-    store: &dyn Store,
+    store: &Store,
     within: Duration,
     stop: &AtomicBool,
     witness: &Witness<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn deliver(
 /// Looks at a run that was just recorded; what that changed. Nothing that goes wrong is the run's fault.
 pub(crate) fn look_at_run(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     source: &SuiteSource,
     workspace: &WorkspaceId,
 ) -> Raised {
@@ -110,7 +110,7 @@ pub(crate) fn look_at_run(
 /// Tells what a look gave, and sends it if that can be done from here. What can't stays queued.
 pub(crate) fn tell_of_run(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     source: &SuiteSource,
     raised: &Raised,
 ) {
@@ -129,7 +129,7 @@ pub(crate) fn tell_of_run(
 
 fn sent(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     source: &SuiteSource,
     queued: &[String],
 ) -> Result<(), CliError> {

@@ -76,7 +76,7 @@ impl Wanted {
     /// The models of a workspace. Calls of a remote one are charged to its day.
     pub(crate) fn of(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<Store>,
         workspace: &WorkspaceId,
     ) -> Result<Models, StoreError> {
         let (model, dims, desk) = match self {

@@ -115,7 +115,7 @@ pub(crate) const LOOK: &str = "1m";
 /// What is looked after beside, in all workspaces of a store.
 pub(crate) fn autopilot(
     context: &Context<'_>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     wanted: Wanted,
     lease: Duration,
     every: SignedDuration,
@@ -131,7 +131,7 @@ pub(crate) fn autopilot(
 /// What the probes of all workspaces of a store are made with.
 pub(crate) fn probes(
     context: &Context<'_>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     wanted: Wanted,
     lease: Duration,
 ) -> Result<Probes, CliError> {

@@ -8,7 +8,7 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::suggest::nearest;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_eval::suite::TargetBook;
 use gbrain_eval::target::{Ask, LocalAsk, LocalOptions, Surroundings, open, reach};
@@ -168,8 +168,8 @@ pub(crate) fn with_target<T>(
 /// The local brain answers as it answers its owner, models included, and captures nothing.
 fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Result<T, CliError> {
     context.home.create()?;
-    let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
-    let store: Arc<dyn Store> = store.into();
+    let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
+    let store: Arc<Store> = store.into();
     let workspace = &context.home.workspace;
     let stored = settings(store.as_ref(), workspace)?;
     let helpers = assistants(Asks::Owner, &desk(&context.home)?, &store, workspace, &stored)?;
@@ -177,7 +177,7 @@ fn with_local<T>(context: &Context<'_>, work: impl FnOnce(&dyn Ask) -> T) -> Res
     let options = LocalOptions {
         settings: brain.settings()?,
         now: context.now,
-        trust: Trust::Trusted,
+        trust: Viewer::Trusted,
         assistants: helpers.as_ref(),
     };
     let indexing = context.terminal.indexing();

@@ -49,6 +49,7 @@ pub mod request;
 pub mod run;
 pub mod scrub;
 pub mod search;
+pub mod source;
 pub mod stats;
 pub mod suite;
 pub mod target;

@@ -47,7 +47,7 @@ pub enum RetrievalMode {
 
 /// Whether the caller may see private pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Trust {
+pub enum Viewer {
     /// Sees world-visible pages only. The default: trust is given, never assumed.
     #[default]
     Untrusted,
@@ -69,7 +69,7 @@ pub struct Filter {
     /// Only pages dated on or before this day. A page without a date does not pass.
     pub until: Option<Date>,
     /// Whose eyes the answer is for.
-    pub trust: Trust,
+    pub trust: Viewer,
     /// Leaves timelines out.
     pub truth_only: bool,
 }
@@ -150,4 +150,4 @@ impl Expansion {
 named! { Operation { Search = "search", Query = "query" } }
 named! { Detail { Low = "low", Medium = "medium", High = "high" } }
 named! { RetrievalMode { Knowledge = "knowledge", Graph = "graph", Hybrid = "hybrid" } }
-named! { Trust { Untrusted = "untrusted", Trusted = "trusted" } }
+named! { Viewer { Untrusted = "untrusted", Trusted = "trusted" } }

@@ -3,7 +3,7 @@
 use gbrain_core::gate::{Judged, QueryResult};
 use gbrain_core::qrels::{JudgedPages, JudgedQuery, relevant_pages};
 use gbrain_core::replay::Live;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use jiff::Timestamp;
 
 use crate::spread::spread;
@@ -72,12 +72,12 @@ fn judged_pages(
     target: &dyn Target,
     queries: &mut [JudgedQuery],
 ) -> Result<JudgedPages, EvalError> {
-    if target.has_pages(&[], Trust::Trusted)?.is_none() {
+    if target.has_pages(&[], Viewer::Trusted)?.is_none() {
         return Ok(JudgedPages::NotKnown);
     }
     queries.iter_mut().for_each(JudgedQuery::in_default_source);
     let names = relevant_pages(queries);
-    let Some(has) = target.has_pages(&names, Trust::Trusted)? else {
+    let Some(has) = target.has_pages(&names, Viewer::Trusted)? else {
         return Ok(JudgedPages::NotKnown);
     };
     let missing = names.iter().zip(has).filter(|(_, has)| !has);
@@ -98,7 +98,7 @@ fn request(query: &JudgedQuery, k: usize, pipeline: Pipeline, live: &Live) -> Re
         limit: k,
         detail: None,
         mode: RetrievalMode::Hybrid,
-        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
         vectors: true,
         expansion: Expansion::Off,
         now: match pipeline {

@@ -11,7 +11,7 @@ use gbrain_core::fault::{Fault, chain};
 use gbrain_core::format::feedback::{BorderlineComment, FeedbackBody, FeedbackInput, Vote};
 use gbrain_core::format::suite::{RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::suite::case::is_meant;
 use gbrain_store::{NewFeedback, RetrievalFilter, RetrievalLog, Store, StoreError, Traffic};
@@ -58,10 +58,10 @@ impl From<FeedbackError> for Fault {
 
 /// Keeps what is said of an answer.
 pub fn say(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
-    trust: Trust,
+    trust: Viewer,
     input: &FeedbackInput,
     now: Timestamp,
 ) -> Result<FeedbackBody, FeedbackError> {
@@ -99,7 +99,7 @@ pub fn say(
 }
 
 /// The log of the last answer that was given to the owner.
-pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
+pub fn last(store: &Store, workspace: &WorkspaceId) -> Result<i64, FeedbackError> {
     let live = RetrievalFilter { traffic: Some(Traffic::Live), ..RetrievalFilter::default() };
     let mut found = None;
     store.scan_retrieval_logs(workspace, &live, &mut |one| {
@@ -113,9 +113,9 @@ pub fn last(store: &dyn Store, workspace: &WorkspaceId) -> Result<i64, FeedbackE
 /// The newest retrieval of a name, or the one of a number. What the owner was answered is the owner's: to
 /// anybody else it is not there.
 fn find(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
-    trust: Trust,
+    trust: Viewer,
     request_id: Option<&str>,
     log: Option<i64>,
 ) -> Result<RetrievalLog, FeedbackError> {
@@ -130,7 +130,7 @@ fn find(
         ..RetrievalFilter::default()
     };
     let is_theirs = |one: &RetrievalLog| {
-        trust == Trust::Trusted || one.fields.user_id.as_deref() != Some(OWNER)
+        trust == Viewer::Trusted || one.fields.user_id.as_deref() != Some(OWNER)
     };
     let found = store.retrieval_logs(workspace, &filter)?.into_iter().next();
     found.filter(is_theirs).ok_or(FeedbackError::Unknown)

@@ -62,7 +62,7 @@ impl From<IncidentProblem> for Fault {
 #[derive(Clone, Copy)]
 pub struct Scribe<'a> {
     /// Where incidents are kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// What is taken out of texts.
@@ -141,7 +141,7 @@ impl Scribe<'_> {
 
 /// Queues the message of an incident that is over, one a channel.
 pub fn post(
-    store: &dyn Store,
+    store: &Store,
     incident: &Incident,
     workspace: &WorkspaceId,
     owners: &[String],

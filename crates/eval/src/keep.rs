@@ -26,7 +26,7 @@ pub struct LetGo {
 /// Lets go in every workspace of what was kept long enough, and tells what it was. Any number of processes
 /// may; what goes wrong in one workspace keeps nobody from the next.
 pub fn let_go(
-    store: &dyn Store,
+    store: &Store,
     now: Timestamp,
     told: &mut dyn FnMut(&WorkspaceId, Result<LetGo, StoreError>),
 ) -> Result<(), StoreError> {
@@ -36,7 +36,7 @@ pub fn let_go(
     Ok(())
 }
 
-fn of_workspace(store: &dyn Store, ws: &WorkspaceId, now: Timestamp) -> Result<LetGo, StoreError> {
+fn of_workspace(store: &Store, ws: &WorkspaceId, now: Timestamp) -> Result<LetGo, StoreError> {
     let ended = now.checked_sub(ENDED).unwrap_or(Timestamp::MIN);
     let (jobs, messages) = (store.prune_jobs(ws, ended)?, store.prune_deliveries(ws, ended)?);
     let kept = store.config_get(ws, SUITES_RETENTION_DAYS)?;
@@ -53,7 +53,7 @@ fn of_workspace(store: &dyn Store, ws: &WorkspaceId, now: Timestamp) -> Result<L
 
 /// Erases what suites left behind before a moment, a part after the other.
 pub fn prune_suites(
-    store: &dyn Store,
+    store: &Store,
     ws: &WorkspaceId,
     until: Timestamp,
     parts: RunParts,

@@ -8,7 +8,7 @@ use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::ranking::{WhyNot, is_of_the_question};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 
 use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
 
@@ -76,7 +76,7 @@ impl Target for LocalTarget<'_> {
         Ok(snapshot.map(|snapshot| Box::new(LocalRetriever { snapshot }) as Box<dyn Retriever>))
     }
 
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         let has = |name: &&str| match PageKey::parse(name, &SourceId::default()) {
             Ok(key) => Ok(self.newest.has_page(&key, trust)?),
             // What can't be the name of a page is the name of none.

@@ -5,7 +5,7 @@ use gbrain_core::id::PageKey;
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 
 use crate::EvalError;
 
@@ -57,7 +57,7 @@ pub trait Target: Sync {
 
     /// Which of these pages, named `source::slug`, the newest corpus has for such a caller; none where
     /// the target can't say.
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError>;
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError>;
 
     /// How many pages the newest corpus has; none where the target can't say.
     fn page_count(&self) -> Option<u64>;

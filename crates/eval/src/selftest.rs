@@ -16,7 +16,7 @@ use gbrain_core::latency::Timing;
 use gbrain_core::named;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost, ReplayedRow};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 use gbrain_core::scrub::{MARKER, Scrubber};
 
 use crate::gate::{GateInputs, GateOutcome, gate};
@@ -423,7 +423,7 @@ impl Target for Mutated<'_> {
         }))
     }
 
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         self.recorded.target.has_pages(names, trust)
     }
 

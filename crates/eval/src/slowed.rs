@@ -10,7 +10,7 @@ use gbrain_core::id::PageKey;
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 
 use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
 
@@ -36,7 +36,7 @@ impl Target for SlowedTarget<'_> {
         Ok(inner.map(|inner| Box::new(SlowedRetriever { inner, more }) as Box<dyn Retriever>))
     }
 
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         self.target.has_pages(names, trust)
     }
 

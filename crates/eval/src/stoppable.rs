@@ -8,7 +8,7 @@ use gbrain_core::id::PageKey;
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 
 use crate::{Answer, EvalError, RetrieveError, Retriever, Target};
 
@@ -39,7 +39,7 @@ impl Target for StoppableTarget<'_> {
         Ok(inner.map(|inner| Box::new(StoppableRetriever { inner, stop }) as Box<dyn Retriever>))
     }
 
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         self.target.has_pages(names, trust)
     }
 

@@ -10,7 +10,7 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::id::PageKey;
 use gbrain_core::page::StoredPage;
 use gbrain_core::ranking::is_of_the_question;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_store::PageFilter;
 use jiff::Timestamp;
@@ -111,7 +111,7 @@ fn by_meaning(text: &str, now: Timestamp) -> Request {
         limit: AMONG,
         detail: None,
         mode: RetrievalMode::Knowledge,
-        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
         vectors: true,
         expansion: Expansion::Off,
         now,

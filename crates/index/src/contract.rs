@@ -6,7 +6,7 @@ use std::time::Duration;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey};
 use gbrain_core::page::StoredPage;
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::QueryTerms;
 use gbrain_embed::Urgency;
 
@@ -132,7 +132,7 @@ pub struct PageWords {
     pub passages: Vec<ChunkHit>,
 }
 
-/// One corpus, as of one commit. Private pages do not exist for [`Trust::Untrusted`]: not in
+/// One corpus, as of one commit. Private pages do not exist for [`Viewer::Untrusted`]: not in
 /// answers and not in the statistics behind their scores.
 pub trait View: Send + Sync {
     /// Which corpus this is.
@@ -164,7 +164,7 @@ pub trait View: Send + Sync {
     ) -> Result<Vec<PageWords>>;
 
     /// How many chunks a caller may know of.
-    fn chunks(&self, trust: Trust) -> u64;
+    fn chunks(&self, trust: Viewer) -> u64;
 
     /// The id of the model whose vectors are held, if there are any.
     fn vector_model(&self) -> Option<&str>;
@@ -199,25 +199,25 @@ pub trait View: Send + Sync {
     fn read(&self, hit: &ChunkHit) -> Result<Passage>;
 
     /// The text of a chunk.
-    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>>;
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>>;
 
     /// A page by its number.
-    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>>;
+    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>>;
 
     /// A page by its key.
-    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>>;
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>>;
 
     /// The pages that `name_key` names, by how they are named, then source, then slug. A page
     /// comes once, by the strongest of its names.
     fn named(&self, name_key: &str, filter: &Filter) -> Result<Vec<Named>>;
 
     /// The links that a page states, in its order.
-    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>>;
+    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>>;
 
     /// The links whose target, as a name key, is `target_key`: by source and slug of the page
     /// that states them, then in its order.
-    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>>;
+    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>>;
 
     /// How many pages state a link that [`View::links_to`] would give.
-    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64>;
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64>;
 }

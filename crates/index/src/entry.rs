@@ -7,7 +7,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::link::Link;
 use gbrain_core::page::{PageKind, StoredPage, Visibility, cut_alias, cut_title};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::name_key;
 use gbrain_core::unique::unique_by;
 use jiff::civil::Date;
@@ -114,8 +114,8 @@ impl PageEntry {
     }
 
     /// Whether a caller may know of it.
-    pub fn is_visible_to(&self, trust: Trust) -> bool {
-        trust == Trust::Trusted || self.visibility == Visibility::World
+    pub fn is_visible_to(&self, trust: Viewer) -> bool {
+        trust == Viewer::Trusted || self.visibility == Visibility::World
     }
 
     /// Whether a filter lets it through.

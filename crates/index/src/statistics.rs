@@ -1,7 +1,7 @@
 //! What a corpus counts in all.
 
 use gbrain_core::page::Visibility;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 
 /// Live chunks and their indexed tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,9 +31,9 @@ impl Totals {
 
 impl Statistics {
     /// What a caller sees.
-    pub(crate) fn seen_by(&self, trust: Trust) -> Totals {
+    pub(crate) fn seen_by(&self, trust: Viewer) -> Totals {
         let mut totals = self.world;
-        if trust == Trust::Trusted {
+        if trust == Viewer::Trusted {
             totals.add(self.private);
         }
         totals
@@ -57,9 +57,9 @@ impl Statistics {
 }
 
 /// The visibilities that a caller sees.
-pub(crate) fn seen_by(trust: Trust) -> &'static [Visibility] {
+pub(crate) fn seen_by(trust: Viewer) -> &'static [Visibility] {
     match trust {
-        Trust::Untrusted => &[Visibility::World],
-        Trust::Trusted => &[Visibility::World, Visibility::Private],
+        Viewer::Untrusted => &[Visibility::World],
+        Viewer::Trusted => &[Visibility::World, Visibility::Private],
     }
 }

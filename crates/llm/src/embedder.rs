@@ -33,7 +33,7 @@ pub struct RemoteEmbedder {
     asker: Asker,
     /// For queries, and for passages that a query waits for.
     quick: Asker,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     workspace: WorkspaceId,
     model: ModelRef,
     id: String,
@@ -50,7 +50,7 @@ impl RemoteEmbedder {
     pub fn new(
         asker: Asker,
         quick: Asker,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         workspace: WorkspaceId,
         model: ModelRef,
         dims: usize,

@@ -20,7 +20,7 @@ use crate::wire::Usage;
 #[derive(Clone)]
 pub struct Spending {
     /// Where charges are kept.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     /// Whose they are.
     pub workspace: WorkspaceId,
     /// The budget of this run. None charges the day's alone.
@@ -151,7 +151,8 @@ mod tests {
 
     fn spending(dir: &tempfile::TempDir) -> Spending {
         let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH).unwrap();
+        let store =
+            gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH).unwrap();
         Spending {
             store: store.into(),
             workspace: WorkspaceId::default(),

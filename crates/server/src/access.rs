@@ -98,7 +98,7 @@ pub enum Denied {
 
 /// Lets in.
 pub struct Gatekeeper {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     key: Option<TokenKey>,
     loopback: Loopback,
     /// Where callers without a token are let in.
@@ -113,7 +113,7 @@ pub struct Gatekeeper {
 impl Gatekeeper {
     /// Lets in by the tokens of a store; without a key no token is good.
     pub fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         key: Option<TokenKey>,
         loopback: Loopback,
         home: WorkspaceId,

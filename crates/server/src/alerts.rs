@@ -28,24 +28,24 @@ pub struct AlertTools {
 }
 
 impl AlertTools {
-    fn lookout<'a>(&'a self, store: &'a dyn Store) -> Lookout<'a> {
+    fn lookout<'a>(&'a self, store: &'a Store) -> Lookout<'a> {
         Lookout { store, book: &self.book, settings: &self.settings }
     }
 
     /// Looks at what was recorded in a workspace. What can't be looked at now is looked at later.
-    pub(crate) fn look(&self, store: &dyn Store, workspace: &WorkspaceId, now: Timestamp) {
+    pub(crate) fn look(&self, store: &Store, workspace: &WorkspaceId, now: Timestamp) {
         tell(workspace, self.lookout(store).look(workspace, now));
     }
 
     /// Looks at every workspace.
-    pub(crate) fn look_at_all(&self, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn look_at_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         self.lookout(store).look_at_all(now, &mut |workspace, looked| tell(workspace, looked))
     }
 
     /// A thread that sends what is queued until it is stopped.
     pub(crate) fn sender(
         self,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         worker: &str,
         stop: Arc<AtomicBool>,
     ) -> JoinHandle<()> {

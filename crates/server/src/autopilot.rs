@@ -100,7 +100,7 @@ fn now_and_then(
 }
 
 /// Suites first: looking at them only queues what is due.
-fn look(store: &dyn Store, alerts: &AlertTools) -> Vec<StoreError> {
+fn look(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     let fired = store.clock().and_then(|now| {
         schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
     });
@@ -109,7 +109,7 @@ fn look(store: &dyn Store, alerts: &AlertTools) -> Vec<StoreError> {
 }
 
 /// Lets go of what was kept long enough.
-fn tidy(store: &dyn Store) -> Vec<StoreError> {
+fn tidy(store: &Store) -> Vec<StoreError> {
     let mut errors = Vec::new();
     let mut tell = |workspace: &WorkspaceId, let_go| match let_go {
         Ok(gone) if gone == LetGo::default() => (),

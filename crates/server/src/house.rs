@@ -31,11 +31,11 @@ const STREAMS: usize = 2;
 
 /// The models of a workspace of a store: one behind an address is paid by whom it works for.
 pub type ModelsOf =
-    Arc<dyn Fn(&Arc<dyn Store>, &WorkspaceId) -> Result<Models, BrainError> + Send + Sync>;
+    Arc<dyn Fn(&Arc<Store>, &WorkspaceId) -> Result<Models, BrainError> + Send + Sync>;
 
 /// The models that help with the queries of a workspace, by its settings; none where none are set.
 pub type AssistantsOf = Arc<
-    dyn Fn(&Arc<dyn Store>, &WorkspaceId, &BTreeMap<String, String>) -> Option<Assistants>
+    dyn Fn(&Arc<Store>, &WorkspaceId, &BTreeMap<String, String>) -> Option<Assistants>
         + Send
         + Sync,
 >;
@@ -77,7 +77,7 @@ pub struct SuiteTools {
 
 /// All brains of one store.
 pub struct House {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     options: HouseOptions,
     doors: Mutex<HashMap<WorkspaceId, Entry>>,
     /// Models that help, with the settings that they were made for.
@@ -115,7 +115,7 @@ impl Entry {
 
 impl House {
     /// A house whose doors are all closed.
-    pub fn new(store: Arc<dyn Store>, mut options: HouseOptions) -> Self {
+    pub fn new(store: Arc<Store>, mut options: HouseOptions) -> Self {
         if let Some(capture) = &mut options.capture {
             capture.watch = Some(watch(options.metrics.clone()));
         }
@@ -130,12 +130,12 @@ impl House {
     }
 
     /// The store of all workspaces.
-    pub fn store(&self) -> &dyn Store {
+    pub fn store(&self) -> &Store {
         self.store.as_ref()
     }
 
     /// The store, to keep.
-    pub fn share_store(&self) -> Arc<dyn Store> {
+    pub fn share_store(&self) -> Arc<Store> {
         self.store.clone()
     }
 
@@ -355,8 +355,8 @@ impl House {
     pub(crate) fn in_dir(dir: &std::path::Path) -> Self {
         let location = gbrain_store::Location::Sqlite(dir.join("brain.db"));
         let mode = gbrain_store::OpenMode::Init;
-        let store =
-            gbrain_store::open(&location, mode, jiff::Timestamp::now()).expect("a new database");
+        let store = gbrain_store::Store::open(&location, mode, jiff::Timestamp::now())
+            .expect("a new database");
         let software = gbrain_brain::capture::software();
         let options = HouseOptions {
             index_dir: dir.join("index"),

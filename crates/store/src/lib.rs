@@ -34,15 +34,14 @@ mod label;
 mod location;
 mod ops;
 mod plan;
-mod playbook;
-pub mod postgres;
+mod postgres;
 pub mod private;
 mod query_set;
 mod retrieval_log;
 mod row;
 mod schema;
 mod spend;
-pub mod sqlite;
+mod sqlite;
 mod store;
 mod suite;
 mod token;
@@ -60,7 +59,6 @@ pub use job::{
 pub use judging::{AnswerKind, ModelAnswer, Run, RunKind};
 pub use label::{Label, NewLabel};
 pub use location::{Location, LocationError, OpenMode, masked_url};
-pub use playbook::Playbook;
 pub use query_set::*;
 pub use retrieval_log::*;
 pub use spend::{
@@ -73,14 +71,3 @@ pub use types::*;
 
 /// The result of a store call.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
-
-/// Opens a store.
-///
-/// SQLite is created on first use. A PostgreSQL schema is created by [`OpenMode::Init`] only; an
-/// older schema of ours is brought up to date by either mode. `now` stamps what opening creates.
-pub fn open(location: &Location, mode: OpenMode, now: jiff::Timestamp) -> Result<Box<dyn Store>> {
-    Ok(match location {
-        Location::Sqlite(path) => Box::new(sqlite::SqliteStore::open(path, now)?),
-        Location::Postgres(url) => Box::new(postgres::PostgresStore::open(url, mode, now)?),
-    })
-}

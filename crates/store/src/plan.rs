@@ -9,7 +9,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey};
 use gbrain_core::named;
 use gbrain_core::page::{DERIVE_VERSION, Page, PageKind, StoredPage, Visibility};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 
 use crate::types::*;
 
@@ -108,8 +108,8 @@ impl Current {
     }
 
     /// Whether a caller may know that it is there.
-    pub(crate) fn is_known_to(&self, caller: Caller) -> bool {
-        caller == Caller::Trusted || self.visibility == Visibility::World
+    pub(crate) fn is_known_to(&self, caller: Viewer) -> bool {
+        caller == Viewer::Trusted || self.visibility == Visibility::World
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn source(row: &dyn Columns) -> Result<Source> {
     Ok(Source {
         id: SourceId::new(&row.text(0)?)?,
         name: row.text(1)?,
-        trust: if row.flag(2)? { Trust::Trusted } else { Trust::Untrusted },
+        trust: if row.flag(2)? { SourceTrust::Trusted } else { SourceTrust::Untrusted },
         created_at: timestamp(row.int(3)?)?,
     })
 }

@@ -9,6 +9,7 @@ use gbrain_core::identity::IdentityKey;
 use gbrain_core::link::LinkType;
 use gbrain_core::named;
 use gbrain_core::page::{Page, PageKind, StoredPage, Visibility};
+pub use gbrain_core::source::SourceTrust;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -40,18 +41,9 @@ pub struct Source {
     /// What people call it.
     pub name: String,
     /// Whether its pages may take names and be quoted as the brain's own.
-    pub trust: Trust,
+    pub trust: SourceTrust,
     /// When it was made.
     pub created_at: Timestamp,
-}
-
-/// Whether a source is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Trust {
-    /// The owner's own.
-    Trusted,
-    /// Anybody's: its aliases cannot take another page's name.
-    Untrusted,
 }
 
 /// What to do with the live pages of a source that is removed.
@@ -367,7 +359,6 @@ pub enum Invariant {
 }
 
 named! { Engine { Sqlite = "sqlite", Postgres = "postgres" } }
-named! { Trust { Trusted = "trusted", Untrusted = "untrusted" } }
 named! {
     WriteKind {
         Added = "added",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use gbrain_bench::campaign::identity::{Corpus, questions};
 use gbrain_brain::Brain;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 
 const SEED: u64 = 20_260_901;
 
@@ -22,7 +22,7 @@ pub(crate) fn requests(corpus: &Corpus, count: usize, brain: &Brain) -> Result<V
         limit: 10,
         detail: None,
         mode: RetrievalMode::Hybrid,
-        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
         vectors: true,
         expansion: Expansion::Off,
         now,

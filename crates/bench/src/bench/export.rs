@@ -18,7 +18,7 @@ use gbrain_bench::cluster;
 use gbrain_core::capture::{CaptureFields, write_line};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::{Detail, Operation};
-use gbrain_store::{CaptureFilter, Location, OpenMode, Store, open};
+use gbrain_store::{CaptureFilter, Location, OpenMode, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use super::machine::{mib, status_kib};
@@ -174,8 +174,8 @@ impl Place {
         }
     }
 
-    fn store(&self) -> Result<Box<dyn Store>> {
-        Ok(open(&Location::parse(&self.address())?, OpenMode::Init, Timestamp::UNIX_EPOCH)?)
+    fn store(&self) -> Result<Store> {
+        Ok(Store::open(&Location::parse(&self.address())?, OpenMode::Init, Timestamp::UNIX_EPOCH)?)
     }
 
     /// The database's own client at the same work.
@@ -297,7 +297,7 @@ fn export(place: &Place, rows: u64) -> Result<Export> {
 /// many there were and the peak of memory in KiB.
 pub(crate) fn stream(address: &str, rows: u64) -> Result<ExitCode> {
     use std::io::Write as _;
-    let store = open(&Location::parse(address)?, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
+    let store = Store::open(&Location::parse(address)?, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
     let filter = CaptureFilter { limit: Some(rows), ..CaptureFilter::default() };
     let mut stdout = std::io::stdout().lock();
     let (mut lines, mut count, mut written) = (Vec::with_capacity(2 * WRITTEN), 0, Ok(()));

@@ -26,7 +26,7 @@ use gbrain_core::provenance::CorpusAt;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, Lost};
 use gbrain_core::report::{Queries, html, junit, markdown as in_markdown, text};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{
     Answer, EvalError, GateInputs, GateOutcome, Input, LocalTarget, Pipeline, ReplayOptions,
     RetrieveError, Retriever, Target, gate, read_baseline, read_document, read_publishable,
@@ -270,7 +270,7 @@ impl Target for Timed<'_> {
         }))
     }
 
-    fn has_pages(&self, names: &[&str], trust: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, names: &[&str], trust: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         self.target.has_pages(names, trust)
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use gbrain_brain::import::{ImportOptions, ImportSummary, StoredTexts, import};
 use gbrain_brain::{Answered, Ask, Brain, BrainOptions, IndexKind};
 use gbrain_core::id::{SourceId, WorkspaceId};
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
 use gbrain_store::{Location, OpenMode};
@@ -83,7 +83,7 @@ impl Home {
             limit,
             detail: None,
             mode,
-            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: operation == Operation::Query,
             expansion: Expansion::Off,
             now: now(),

@@ -21,7 +21,7 @@ use gbrain_brain::Brain;
 use gbrain_brain::capture::Door;
 use gbrain_core::defect::reports_panic;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::request::{Operation, Request, Trust};
+use gbrain_core::request::{Operation, Request, Viewer};
 use gbrain_core::stats::{Resampling, paired_bootstrap};
 use gbrain_store::CaptureFilter;
 use jiff::Timestamp;
@@ -126,7 +126,7 @@ impl<'a> Bench<'a> {
         for query in read_questions(dir)? {
             let body = AskBody { query, ..AskBody::default() };
             bodies.push(serde_json::to_vec(&body)?);
-            let (trust, now) = (Trust::Untrusted, Timestamp::now());
+            let (trust, now) = (Viewer::Untrusted, Timestamp::now());
             let request = body.request(Operation::Query, settings.clone(), trust, now);
             requests.push(request.map_err(|fault| anyhow::anyhow!(fault.message))?);
         }

@@ -64,14 +64,14 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
     let target = open(read_target("prod", &settings)?, &surroundings)?;
     let dir = tempfile::tempdir()?;
     let location = Location::Sqlite(dir.path().join("brain.db"));
-    let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?;
+    let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?;
     let workspace = WorkspaceId::default();
     let entry = |at: usize| -> Result<QueryEntry> {
         let query = json!({ "query": text(at), "expected": [text(at)] });
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..args.questions).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(store.as_ref(), &workspace, entries, &Scrubber::default(), None, Timestamp::now())?;
+    take_in(&store, &workspace, entries, &Scrubber::default(), None, Timestamp::now())?;
     let mut suite = Suite::new("bench", Kind::Regression, vec!["@bench".to_owned()]);
     suite.sample = Sample::Total(args.questions);
     suite.concurrency = CONCURRENCY;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
         let suites = seconds(|| {
             let key = format!("turn-{turn}");
             let means = SuiteMeans {
-                store: store.as_ref(),
+                store: &store,
                 workspace: &workspace,
                 target: target.as_ref(),
                 elsewhere: false,
@@ -96,8 +96,7 @@ pub(crate) fn run(args: &SuiteArgs) -> Result<ExitCode> {
             let occasion = Occasion { key: &key, trigger: "manual", doubt: None };
             let body = run_suite(&means, &suite, &occasion)?;
             ensure!(body.verdict == Verdict::Pass, "{:?}", body.inconclusive_reasons);
-            record(store.as_ref(), &workspace, &body, Timestamp::now())?
-                .context("it is recorded once")?;
+            record(&store, &workspace, &body, Timestamp::now())?.context("it is recorded once")?;
             Ok(())
         })?;
         if turn > 0 {

@@ -5,7 +5,7 @@ use gbrain_core::chunk::{Chunk, Part};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
 use gbrain_core::page::{Format, PageInput, StoredPage, parse};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::text::QueryTerms;
 use gbrain_index::{Corpus, Index as _, MemoryIndex, Models, WordsQuery};
@@ -22,7 +22,7 @@ pub(crate) fn rank_all(
     let index = index(documents)?;
     let view = index.view()?;
     let settings = Settings::default();
-    let filter = Filter { trust: Trust::Trusted, ..Filter::default() };
+    let filter = Filter { trust: Viewer::Trusted, ..Filter::default() };
     let mut all = Vec::with_capacity(queries.len());
     for query in queries {
         let words = WordsQuery {

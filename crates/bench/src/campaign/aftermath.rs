@@ -68,7 +68,7 @@ type Histories = BTreeMap<String, Vec<Version>>;
 /// Compares what everybody was told with what there is. Nobody may be at work any more.
 pub fn look(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
     let store = brain.store()?;
-    let store = store.as_ref();
+    let store = &store;
     let mut seen = Aftermath::default();
     let histories = histories(store, asked)?;
     let written = seen.check_pages(asked, &histories);
@@ -79,7 +79,7 @@ pub fn look(brain: &Gbrain, asked: &Asked) -> Result<Aftermath> {
     Ok(seen)
 }
 
-fn histories(store: &dyn Store, asked: &Asked) -> Result<Histories> {
+fn histories(store: &Store, asked: &Asked) -> Result<Histories> {
     let imported = asked.imports.iter().flat_map(|import| import.texts.keys());
     let pages: BTreeSet<&str> = asked.ledger.pages().chain(imported.map(String::as_str)).collect();
     let mut histories = BTreeMap::new();
@@ -134,7 +134,7 @@ impl Aftermath {
     }
 
     /// A page is its last version.
-    fn check_texts(&mut self, store: &dyn Store, histories: &Histories) -> Result<()> {
+    fn check_texts(&mut self, store: &Store, histories: &Histories) -> Result<()> {
         for (page, history) in histories {
             let last = history.last().filter(|version| version.op != VersionOp::Delete);
             let stored = store.page(&WorkspaceId::default(), &key(page)?)?;
@@ -149,7 +149,7 @@ impl Aftermath {
     /// Every job ended once: it is done, it says that it wrote each of its pages, and each of these
     /// has one version from it. An import whose number nobody heard did the same, or was never
     /// queued.
-    fn check_jobs(&mut self, store: &dyn Store, asked: &Asked, written: &[Written]) -> Result<()> {
+    fn check_jobs(&mut self, store: &Store, asked: &Asked, written: &[Written]) -> Result<()> {
         let jobs = store.jobs(&WorkspaceId::default(), &JobFilter::default(), ALL)?;
         for job in jobs.iter().filter(|job| job.state != JobState::Done) {
             self.add(format!("job {} is {}: {:?}", job.id, job.state, job.error));
@@ -184,7 +184,7 @@ impl Aftermath {
     }
 
     /// An import counts every page once, whoever wrote it.
-    fn check_result(&mut self, store: &dyn Store, job: &JobInfo) -> Result<()> {
+    fn check_result(&mut self, store: &Store, job: &JobInfo) -> Result<()> {
         let whole = store.job(&WorkspaceId::default(), job.id)?;
         let result = whole.and_then(|whole| serde_json::from_str(whole.result.as_deref()?).ok());
         let result: Value = result.unwrap_or_default();
@@ -201,7 +201,7 @@ impl Aftermath {
     fn check_finding(
         &mut self,
         brain: &Gbrain,
-        store: &dyn Store,
+        store: &Store,
         histories: &Histories,
     ) -> Result<()> {
         for page in histories.keys().step_by(histories.len().div_ceil(SEARCHES).max(1)) {

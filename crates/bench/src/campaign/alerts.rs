@@ -162,7 +162,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let is_recorded = AtomicBool::new(false);
     std::thread::scope(|scope| -> Result<()> {
         let recording = scope.spawn(|| {
-            let done = brain.store().and_then(|store| runs::record(store.as_ref(), suites, ROUNDS));
+            let done = brain.store().and_then(|store| runs::record(&store, suites, ROUNDS));
             is_recorded.store(true, Ordering::SeqCst);
             done
         });
@@ -174,7 +174,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     report.turned_away = site.turned_away.load(Ordering::SeqCst);
     let taken = site.receivers.taken();
     check::check(&taken, suites, ROUNDS, SECRET, &violations, &mut report);
-    check::nothing_is_left(brain.store()?.as_ref(), &violations)?;
+    check::nothing_is_left(&brain.store()?, &violations)?;
     if hunt.kills == 0 && report.again > 0 {
         violations.add(format!("{} messages came again, and nobody was killed", report.again));
     }
@@ -211,8 +211,7 @@ fn conduct(
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let arrived = site.receivers.count();
-        if is_recorded.load(Ordering::SeqCst) && arrived >= hunt.alerts && is_over(store.as_ref())?
-        {
+        if is_recorded.load(Ordering::SeqCst) && arrived >= hunt.alerts && is_over(&store)? {
             break;
         }
         if begun.elapsed() > PATIENCE {
@@ -248,7 +247,7 @@ fn conduct(
 }
 
 /// Whether every run was looked at and every message sent.
-fn is_over(store: &dyn Store) -> Result<bool> {
+fn is_over(store: &Store) -> Result<bool> {
     let workspace = WorkspaceId::default();
     let cursor = store.alert_board(&workspace)?.cursor;
     let is_seen = store.suite_runs_after(&workspace, cursor.run, 1)?.is_empty();

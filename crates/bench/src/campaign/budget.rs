@@ -209,7 +209,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let (kills, looks) = std::thread::scope(|scope| -> Result<_> {
         let watcher = scope.spawn(|| {
             let store = place.store()?;
-            watch::watch(store.as_ref(), &terms, &server, &over, &violations)
+            watch::watch(&store, &terms, &server, &over, &violations)
         });
         let worked = crew.work(&mut rng, &violations);
         over.store(true, Ordering::Relaxed);
@@ -220,7 +220,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     place.settle()?;
     wait_until_quiet(&server);
     let store = place.store()?;
-    let audit = audit::audit(store.as_ref(), &terms, &server, &journal, &violations)?;
+    let audit = audit::audit(&store, &terms, &server, &journal, &violations)?;
     let violations = violations.into_list();
     Ok(Report { audit, kills, looks, took: begun.elapsed(), violations })
 }
@@ -354,7 +354,11 @@ impl Place {
             Engine::Postgres => Some(Database::create()?),
         };
         let place = Self { dir: tempfile::tempdir()?, database };
-        gbrain_store::open(&Location::parse(&place.url())?, OpenMode::Init, Timestamp::now())?;
+        gbrain_store::Store::open(
+            &Location::parse(&place.url())?,
+            OpenMode::Init,
+            Timestamp::now(),
+        )?;
         Ok(place)
     }
 
@@ -363,9 +367,9 @@ impl Place {
         self.database.as_ref().map_or_else(file, Database::url)
     }
 
-    fn store(&self) -> Result<Box<dyn Store>> {
+    fn store(&self) -> Result<Store> {
         let location = Location::parse(&self.url())?;
-        let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::now());
+        let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now());
         store.context("the ledger can't be opened")
     }
 

@@ -155,12 +155,12 @@ impl Gbrain {
     }
 
     /// The store, opened in this process.
-    pub fn store(&self) -> Result<Box<dyn Store>> {
+    pub fn store(&self) -> Result<Store> {
         let location = match &self.database {
             Some(database) => Location::Postgres(database.url()),
             None => Location::Sqlite(self.home().join("brain.db")),
         };
-        Ok(gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?)
+        Ok(gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?)
     }
 
     /// The address of its PostgreSQL database; none on SQLite.

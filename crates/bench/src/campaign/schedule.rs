@@ -120,7 +120,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
         let is_behind = is_behind((report.kills, hunt.kills), (done, hunt.runs));
         let calm = if is_behind { CALM_MILLIS / u64::from(HASTE) } else { CALM_MILLIS };
         std::thread::sleep(Duration::from_millis(rng.u64(..calm)));
-        done = recorded(store.as_ref(), &workspace)?.len();
+        done = recorded(&store, &workspace)?.len();
         if done >= hunt.runs {
             break;
         }
@@ -142,7 +142,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     // This one looks too, and would be waited for.
     drop(store);
     brain.settle()?;
-    check(brain.store()?.as_ref(), &workspace, hunt.runs, &violations, &mut report)?;
+    check(&brain.store()?, &workspace, hunt.runs, &violations, &mut report)?;
     report.violations = violations.into_list();
     if !report.violations.is_empty() {
         say(format!("the brain is kept in {}", brain.keep().display()));
@@ -173,7 +173,7 @@ fn prepare(
         Ok(serde_json::from_value(query)?)
     };
     let entries = (0..QUERIES).map(entry).collect::<Result<Vec<_>>>()?;
-    take_in(store.as_ref(), workspace, entries, &Scrubber::default(), None, now)?;
+    take_in(&store, workspace, entries, &Scrubber::default(), None, now)?;
     let last_week = now.checked_sub(SignedDuration::from_hours(8 * 24))?.as_millisecond();
     for at in 0..runs {
         let name = name(at);
@@ -191,13 +191,13 @@ fn name(at: usize) -> String {
     format!("suite-{at:05}")
 }
 
-fn recorded(store: &dyn Store, workspace: &WorkspaceId) -> Result<Vec<SuiteRunInfo>> {
+fn recorded(store: &Store, workspace: &WorkspaceId) -> Result<Vec<SuiteRunInfo>> {
     Ok(store.suite_runs(workspace, &SuiteRunFilter::default(), usize::MAX)?)
 }
 
 /// One recorded result of every due run, whole, and nothing left open.
 fn check(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     runs: usize,
     violations: &Violations,

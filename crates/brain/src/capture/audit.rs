@@ -56,7 +56,7 @@ impl AuditLog {
     /// Stores the failures of this workspace that wait in files. A file is claimed by renaming it,
     /// so that a failure that another process appends meanwhile starts a new one; storing twice
     /// keeps once, so a process that dies in between loses nothing.
-    pub fn store_waiting(&self, store: &dyn Store, ws: &WorkspaceId) {
+    pub fn store_waiting(&self, store: &Store, ws: &WorkspaceId) {
         self.collect_lost();
         for path in self.files() {
             let Some(claimed) = claim(&path) else { continue };

@@ -157,7 +157,7 @@ fn size_of_hit(hit: &Hit) -> usize {
 mod tests {
     use gbrain_core::hook::HookError;
     use gbrain_core::id::{SourceId, WorkspaceId};
-    use gbrain_core::request::{Detail, Expansion, Filter, RetrievalMode, Trust};
+    use gbrain_core::request::{Detail, Expansion, Filter, RetrievalMode, Viewer};
     use gbrain_core::search::Settings;
     use gbrain_store::{Location, OpenMode, Store};
     use jiff::SignedDuration;
@@ -172,7 +172,7 @@ mod tests {
             limit: 10,
             detail: None,
             mode: RetrievalMode::Hybrid,
-            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: true,
             expansion: Expansion::Off,
             now: Timestamp::UNIX_EPOCH,
@@ -191,8 +191,8 @@ mod tests {
     /// Brains of two workspaces of one store, both empty.
     fn brains(dir: &std::path::Path) -> [Brain; 2] {
         let (now, location) = (Timestamp::UNIX_EPOCH, Location::Sqlite(dir.join("brain.db")));
-        let store: Arc<dyn Store> =
-            gbrain_store::open(&location, OpenMode::Init, now).unwrap().into();
+        let store: Arc<Store> =
+            gbrain_store::Store::open(&location, OpenMode::Init, now).unwrap().into();
         let team = WorkspaceId::new("team").unwrap();
         store.add_workspace(&team, now).unwrap();
         [WorkspaceId::default(), team].map(|workspace| {
@@ -228,7 +228,7 @@ mod tests {
             changed(&|r| r.expansion = Expansion::Given(vec!["a".to_owned(), "b".to_owned()])),
             changed(&|r| r.expansion = Expansion::Given(vec!["b".to_owned(), "a".to_owned()])),
             changed(&|r| r.expansion = Expansion::Given(vec!["a\", \"b".to_owned()])),
-            changed(&|r| r.filter.trust = Trust::Untrusted),
+            changed(&|r| r.filter.trust = Viewer::Untrusted),
             changed(&|r| r.filter.sources = vec![SourceId::default()]),
             changed(&|r| r.filter.types = vec!["a".to_owned()]),
             changed(&|r| r.filter.tags = vec!["a".to_owned()]),

@@ -14,7 +14,7 @@ use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::ranking::{
     ALL_BELOW, Arm, Degraded, RERANK, RERANK_THRESHOLD, Ranking, is_of_the_question,
 };
-use gbrain_core::request::{Caller, Request, Trust};
+use gbrain_core::request::{Caller, Request, Viewer};
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{LOCAL, Timings};
 use gbrain_store::{NewRetrievalLog, RetrievalFields};
@@ -89,12 +89,12 @@ impl Traced {
 /// and again. They are those of one corpus, as one kind of caller may see it.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    of: Option<(Hash, Trust)>,
+    of: Option<(Hash, Viewer)>,
     known: HashMap<PageId, String>,
 }
 
 impl Names {
-    fn begin(&mut self, corpus: Hash, trust: Trust) {
+    fn begin(&mut self, corpus: Hash, trust: Viewer) {
         if self.of != Some((corpus, trust)) {
             self.of = Some((corpus, trust));
             self.known.clear();

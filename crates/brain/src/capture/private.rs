@@ -10,7 +10,7 @@ const BATCH: usize = 2_000;
 
 /// The private pages of a workspace, live and deleted, as they are now. `identity` is the key of the workspace.
 pub fn private_names(
-    store: &dyn Store,
+    store: &Store,
     ws: &WorkspaceId,
     identity: Option<IdentityKey>,
 ) -> Result<PrivateNames, StoreError> {

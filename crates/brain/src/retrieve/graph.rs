@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gbrain_core::id::{PageId, PageKey, SourceId};
 use gbrain_core::link::{Direction, LinkType};
 use gbrain_core::ranking::Edge;
-use gbrain_core::request::{Filter, Request, Trust};
+use gbrain_core::request::{Filter, Request, Viewer};
 use gbrain_core::search::relation::{Family, RelationQuestion, Step};
 use gbrain_core::text::name_key;
 use gbrain_index::{LinkEntry, NameKind, PageEntry, View};
@@ -37,7 +37,7 @@ pub(crate) struct FoundEdge {
 pub(crate) struct Graph<'a> {
     view: &'a dyn View,
     sources: &'a [Source],
-    trust: Trust,
+    trust: Viewer,
     resolved: FxHashMap<(String, SourceId), Option<Arc<PageEntry>>>,
     /// Whether nobody waits for the walk any more: a page may have very many edges.
     is_stopped: &'a dyn Fn() -> bool,
@@ -49,7 +49,7 @@ impl<'a> Graph<'a> {
     pub(crate) fn new(
         view: &'a dyn View,
         sources: &'a [Source],
-        trust: Trust,
+        trust: Viewer,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Self {
         Self { view, sources, trust, resolved: FxHashMap::default(), is_stopped }

@@ -1,7 +1,7 @@
 //! Names: who may be called what.
 
 use gbrain_index::{NameKind, Named};
-use gbrain_store::{Source, Trust};
+use gbrain_store::{Source, SourceTrust};
 
 /// A name longer than this is a text.
 pub(super) const MAX_NAME_BYTES: usize = 512;
@@ -11,7 +11,7 @@ const MAX_NAMED: usize = 3;
 /// Whether a source's own word is taken for what its pages are called.
 pub(super) fn is_trusted(sources: &[Source], named: &Named) -> bool {
     let source = &named.entry.key.source;
-    sources.iter().any(|known| known.id == *source && known.trust == Trust::Trusted)
+    sources.iter().any(|known| known.id == *source && known.trust == SourceTrust::Trusted)
 }
 
 /// The pages that rightfully bear a name, the most rightful first.

@@ -150,7 +150,7 @@ pub(crate) fn excluded_by(filter: &Filter, entry: &PageEntry) -> Option<String> 
     let Filter { sources, types, tags, since, until, trust: _, truth_only: _ } = filter;
     let date = entry.effective_date.map_or_else(|| "none".to_owned(), |date| date.to_string());
     let alone = |filter: Filter| {
-        !entry.passes(&Filter { trust: gbrain_core::request::Trust::Trusted, ..filter })
+        !entry.passes(&Filter { trust: gbrain_core::request::Viewer::Trusted, ..filter })
     };
     let only = Filter::default();
     if alone(Filter { sources: sources.clone(), ..only.clone() }) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gbrain_brain::{Ask, Brain, BrainError, IndexKind, built_in_models};
-use gbrain_core::request::{Operation, Request, Trust};
+use gbrain_core::request::{Operation, Request, Viewer};
 use gbrain_index::{DiskIndex, Index as _, Writer};
 
 use super::{NOW, empty_brain, put, request};
@@ -25,7 +25,7 @@ fn key(slug: &str) -> gbrain_core::id::PageKey {
 fn untrusted(query: &str, operation: Operation) -> Request {
     let mut request =
         Request { operation, vectors: operation == Operation::Query, ..request(query) };
-    request.filter.trust = Trust::Untrusted;
+    request.filter.trust = Viewer::Untrusted;
     request
 }
 
@@ -48,7 +48,7 @@ fn told(brain: &Brain) -> String {
     for slug in ["hub", "quay"] {
         told.push_str(&format!(
             "{:?}\n",
-            brain.links(&key(slug), Trust::Untrusted, &|| false).unwrap().edges
+            brain.links(&key(slug), Viewer::Untrusted, &|| false).unwrap().edges
         ));
     }
     told
@@ -84,7 +84,7 @@ fn pages_that_were_made_private_deleted_or_purged_are_not_found_while_another_pr
     }
     assert!(seen.contains("madagascar") && seen.contains("stops here"));
     for gone in ["harbour", "pier"] {
-        let error = brain.links(&key(gone), Trust::Untrusted, &|| false).unwrap_err();
+        let error = brain.links(&key(gone), Viewer::Untrusted, &|| false).unwrap_err();
         assert!(matches!(error, BrainError::NoPage { .. }), "{error:?}");
         assert_eq!(why_not(&brain, gone), why_not(&brain, "nowhere"), "{gone}");
     }

@@ -8,7 +8,7 @@ use gbrain_brain::{Ask, Brain, IndexKind, Judged, Reranker};
 use gbrain_core::format::CacheUse;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::SourceId;
-use gbrain_core::request::{Caller, Detail, Expansion, Filter, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Detail, Expansion, Filter, Request, RetrievalMode, Viewer};
 use gbrain_index::Models;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -122,7 +122,7 @@ fn questions() -> impl Strategy<Value = Request> {
     ];
     let filter = (sources, any::<bool>()).prop_map(|(sources, is_trusted)| Filter {
         sources,
-        trust: if is_trusted { Trust::Trusted } else { Trust::Untrusted },
+        trust: if is_trusted { Viewer::Trusted } else { Viewer::Untrusted },
         ..Filter::default()
     });
     let detail = prop::sample::select(vec![None, Some(Detail::Low), Some(Detail::High)]);
@@ -167,8 +167,8 @@ fn live(door: &Door, day: &[Step]) -> usize {
             }
             Step::Believe { is_trusted } => {
                 let trust = match is_trusted {
-                    true => gbrain_store::Trust::Trusted,
-                    false => gbrain_store::Trust::Untrusted,
+                    true => gbrain_store::SourceTrust::Trusted,
+                    false => gbrain_store::SourceTrust::Untrusted,
                 };
                 brain.store().set_source_trust(brain.workspace(), &elsewhere, trust, NOW).unwrap();
             }

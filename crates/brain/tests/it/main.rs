@@ -15,7 +15,7 @@ use std::sync::Arc;
 use gbrain_brain::{Answered, Ask, Brain, BrainError, BrainOptions, IndexKind, WorkspaceOptions};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::Format;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
 use gbrain_store::{Location, OpenMode, Store, StoreError};
@@ -64,7 +64,7 @@ fn request(query: &str) -> Request {
         limit: 10,
         detail: None,
         mode: RetrievalMode::Knowledge,
-        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
         vectors: false,
         expansion: Expansion::Off,
         now: NOW,
@@ -89,7 +89,8 @@ fn brains_of_many_workspaces_share_a_store() {
     let dir = tempfile::tempdir().unwrap();
     let first = brain(dir.path());
     let location = Location::Sqlite(dir.path().join("brain.db"));
-    let store: Arc<dyn Store> = gbrain_store::open(&location, OpenMode::Use, NOW).unwrap().into();
+    let store: Arc<Store> =
+        gbrain_store::Store::open(&location, OpenMode::Use, NOW).unwrap().into();
     let in_workspace = |name: &str| WorkspaceOptions {
         index: IndexKind::Disk,
         index_dir: dir.path().join("index"),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gbrain_brain::{Ask, BrainError, IndexKind, PurgeScope, built_in_models};
-use gbrain_core::request::{Operation, Request, Trust};
+use gbrain_core::request::{Operation, Request, Viewer};
 use gbrain_embed::{Cause, EmbedError, Embedder, StaticTable};
 use gbrain_index::{IndexError, Models};
 
@@ -150,7 +150,7 @@ fn an_outage_does_not_bring_back_pages_that_are_gone_or_private() {
         fill(&brain);
         put(&brain, "d", "[[a]] is the ferry of [[b]]");
         let mut untrusted = request("ferry");
-        untrusted.filter.trust = Trust::Untrusted;
+        untrusted.filter.trust = Viewer::Untrusted;
         assert_eq!(slugs(&brain.answer(&untrusted, &Ask::default()).unwrap()).len(), 4);
         model.set(Mood::Kept(Cause::Failed));
         let key = |slug: &str| gbrain_core::id::PageKey::parse(slug, &Default::default()).unwrap();

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use gbrain_brain::{Ask, BrainError, IndexKind, built_in_models};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Format, Page, PageInput, parse};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_store::PageWrite;
 
 use super::{NOW, brain, empty_brain, put, request};
@@ -49,9 +49,9 @@ fn a_walk_along_many_links_stops() {
     let links: String = (0..500).map(|n| format!("[[page-{n}]] ")).collect();
     put(&brain, "hub", &links);
     let key = PageKey::parse("hub", &SourceId::default()).unwrap();
-    assert_eq!(brain.links(&key, Trust::Trusted, &|| false).unwrap().unresolved.len(), 500);
+    assert_eq!(brain.links(&key, Viewer::Trusted, &|| false).unwrap().unresolved.len(), 500);
     for calls in [0, 1, 250, 499, 700] {
-        let stopped = brain.links(&key, Trust::Trusted, &after(calls));
+        let stopped = brain.links(&key, Viewer::Trusted, &after(calls));
         assert!(matches!(stopped, Err(BrainError::Halted)), "{calls}");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct AutopilotArgs {
 /// Looks until the process is told to end.
 pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, CliError> {
     args.log.start(&context.home, context.terminal)?;
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let lease = Duration::from_secs(args.lease.into());
     let autopilot = autopilot(context, store, models(&context.home)?, lease, args.interval)?;
     if !args.once {
@@ -91,7 +91,7 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
 /// Raises alerts, and sends what is due.
 fn told(
     tools: &AlertTools,
-    store: &dyn Store,
+    store: &Store,
     duties: &mut Vec<AutopilotDuty>,
 ) -> Result<(), CliError> {
     let duty = |workspace: &WorkspaceId, state: &str, error: Option<String>| AutopilotDuty {
@@ -141,7 +141,7 @@ fn grouped(tried: Vec<AutopilotDuty>) -> Vec<AutopilotDuty> {
 }
 
 /// Suites that are on and were not due.
-fn waiting(store: &dyn Store, duties: &mut Vec<AutopilotDuty>) -> Result<(), CliError> {
+fn waiting(store: &Store, duties: &mut Vec<AutopilotDuty>) -> Result<(), CliError> {
     for workspace in store.workspaces()? {
         for suite in store.suites(&workspace.id)?.into_iter().filter(|one| one.enabled) {
             let (workspace, duty) = (workspace.id.to_string(), format!("suite:{}", suite.name));

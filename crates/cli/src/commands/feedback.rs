@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 use gbrain_core::format::feedback::{FeedbackInput, Vote};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::feedback::{last, say};
 
 use crate::capture::scrubber;
@@ -51,7 +51,7 @@ pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, Cl
     let FeedbackArgs { log, request_id, last: is_last, vote, comment, borderline } = args;
     let store = context.store()?;
     let log = match is_last {
-        true => Some(last(store.as_ref(), &context.home.workspace)?),
+        true => Some(last(&store, &context.home.workspace)?),
         false => *log,
     };
     let input = FeedbackInput {
@@ -62,8 +62,8 @@ pub(crate) fn run(context: &Context<'_>, args: &FeedbackArgs) -> Result<Exit, Cl
         borderline: borderline.clone(),
     };
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let trust = Trust::Trusted;
-    let kept = say(store.as_ref(), &context.home.workspace, &scrubber, trust, &input, context.now)?;
+    let trust = Viewer::Trusted;
+    let kept = say(&store, &context.home.workspace, &scrubber, trust, &input, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&kept);
     } else {

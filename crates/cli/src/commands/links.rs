@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_brain::wire;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 
 use crate::commands::{Context, page_key};
 use crate::error::{CliError, Exit};
@@ -23,7 +23,7 @@ pub(crate) struct LinksArgs {
 pub(crate) fn run(context: &Context<'_>, args: &LinksArgs) -> Result<Exit, CliError> {
     let brain = context.brain()?;
     let key = page_key(&brain, &args.slug, args.source.as_deref())?;
-    let links = brain.links(&key, Trust::Trusted, &|| false)?;
+    let links = brain.links(&key, Viewer::Trusted, &|| false)?;
     if context.terminal.is_json() {
         context.terminal.json(&wire::links(&key, &links));
         return Ok(Exit::Pass);

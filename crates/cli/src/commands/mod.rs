@@ -76,9 +76,9 @@ impl Context<'_> {
     }
 
     /// Opens the store alone, for what is not about one workspace.
-    pub(crate) fn store(&self) -> Result<Box<dyn Store>, CliError> {
+    pub(crate) fn store(&self) -> Result<Store, CliError> {
         self.make_home()?;
-        Ok(gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?)
+        Ok(gbrain_store::Store::open(&self.home.location, OpenMode::Use, self.now)?)
     }
 
     /// Keeps what a gate said, for `doctor`. Not being able to is no reason to fail a gate.
@@ -100,7 +100,7 @@ impl Context<'_> {
     /// Opens the brain for a command that brings pages: a brain that does not exist is made without a word.
     pub(crate) fn brain_to_fill(&self) -> Result<Brain, CliError> {
         self.home.create()?;
-        let store = gbrain_store::open(&self.home.location, OpenMode::Use, self.now)?;
+        let store = gbrain_store::Store::open(&self.home.location, OpenMode::Use, self.now)?;
         self.brain_in(store.into(), IndexKind::Disk)
     }
 
@@ -110,23 +110,19 @@ impl Context<'_> {
             OpenMode::Init => self.home.create()?,
             OpenMode::Use => self.make_home()?,
         }
-        let store = gbrain_store::open(&self.home.location, mode, self.now)?;
+        let store = gbrain_store::Store::open(&self.home.location, mode, self.now)?;
         self.brain_in(store.into(), index)
     }
 
     /// The brain in a store that is open.
-    pub(crate) fn brain_in(
-        &self,
-        store: Arc<dyn Store>,
-        index: IndexKind,
-    ) -> Result<Brain, CliError> {
+    pub(crate) fn brain_in(&self, store: Arc<Store>, index: IndexKind) -> Result<Brain, CliError> {
         self.brain_of(store, index, &self.home.workspace)
     }
 
     /// The brain of a workspace in a store that is open.
     pub(crate) fn brain_of(
         &self,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         index: IndexKind,
         workspace: &WorkspaceId,
     ) -> Result<Brain, CliError> {

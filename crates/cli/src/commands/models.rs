@@ -74,7 +74,7 @@ fn prices(context: &Context<'_>, desk: &Desk) {
 
 fn choices(context: &Context<'_>, desk: &Desk) -> Result<(), CliError> {
     let store = context.store()?;
-    let settings = settings(store.as_ref(), &context.home.workspace)?;
+    let settings = settings(&store, &context.home.workspace)?;
     let asker = desk.asker();
     let mut rows = Vec::new();
     for task in Task::ALL {

@@ -7,7 +7,7 @@ use gbrain_brain::capture::Door;
 use gbrain_brain::{Ask, Brain, IndexKind, search_settings};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::request::{Operation, RetrievalMode, Trust};
+use gbrain_core::request::{Operation, RetrievalMode, Viewer};
 use gbrain_store::{OpenMode, PageFilter, Store};
 
 use crate::args::{AskArgs, ModeArgs};
@@ -97,11 +97,11 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
     let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
     context.make_home()?;
-    let store = gbrain_store::open(&context.home.location, OpenMode::Use, context.now)?;
-    let store: Arc<dyn Store> = store.into();
+    let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
+    let store: Arc<Store> = store.into();
     let brain = context.brain_in(store.clone(), index)?;
     refuse_unknown_sources(&brain, &asked.args.source)?;
-    let trust = if asked.args.untrusted { Trust::Untrusted } else { Trust::Trusted };
+    let trust = if asked.args.untrusted { Viewer::Untrusted } else { Viewer::Trusted };
     let body = asked.body();
     let config = brain.config()?;
     let settings = search_settings(&config)?;

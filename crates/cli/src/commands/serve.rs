@@ -184,7 +184,7 @@ pub(crate) fn sizes(readers: Option<u16>, queue: u16) -> LaneSizes {
 
 /// The key that tokens are checked with, also those that are made while the server runs: it is made
 /// now if there is none.
-fn key(context: &Context<'_>, store: &dyn Store) -> Result<Option<TokenKey>, CliError> {
+fn key(context: &Context<'_>, store: &Store) -> Result<Option<TokenKey>, CliError> {
     match token_key(&context.home)? {
         // Another machine has the key of the tokens that are there.
         None if store.has_tokens()? => Ok(None),

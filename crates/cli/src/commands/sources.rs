@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use gbrain_brain::wire;
 use gbrain_core::format::sources::{Change, SourceChanged};
 use gbrain_core::id::SourceId;
-use gbrain_store::{Removal, Trust};
+use gbrain_store::{Removal, SourceTrust};
 
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -57,7 +57,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SourcesArgs) -> Result<Exit, Cli
         Action::List => list(context, &store.sources(workspace)?, &store.stats(workspace)?),
         Action::Add { id, name, untrusted } => {
             let id = SourceId::new(id)?;
-            let trust = if *untrusted { Trust::Untrusted } else { Trust::Trusted };
+            let trust = if *untrusted { SourceTrust::Untrusted } else { SourceTrust::Trusted };
             let known = store.sources(workspace)?.iter().any(|source| source.id == id);
             if known {
                 store.set_source_trust(workspace, &id, trust, context.now)?;

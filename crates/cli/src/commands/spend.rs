@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context<'_>, args: &SpendArgs) -> Result<Exit, CliEr
     let day = context.now.to_zoned(TimeZone::UTC).date();
     let today = store.budget(workspace, &format!("{STANDING}{day}"))?;
     let today = today.map_or(Usd::ZERO, |budget| budget.charged);
-    let per_day = Desk::per_day(&settings(store.as_ref(), workspace)?);
+    let per_day = Desk::per_day(&settings(&store, workspace)?);
     let total: Usd = lines.iter().map(|line| line.charged).sum();
     if context.terminal.is_json() {
         let line = |line: &gbrain_store::SpendLine| {

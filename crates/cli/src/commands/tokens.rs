@@ -113,7 +113,7 @@ fn create(
         rate_per_second: rate,
         expires_at: expires_at.map(|at| format!("{at:.3}")),
     };
-    show_once(context, store.as_ref(), &body)?;
+    show_once(context, &store, &body)?;
     if !context.terminal.is_json() {
         context.terminal.remark(format!(
             "token {} ({}, {} in workspace {}); it is not shown again",
@@ -125,7 +125,7 @@ fn create(
 
 /// Prints a new token. One that could not be printed is lost, to a closed pipe too, and is revoked: a token that works
 /// and that its owner never saw is a risk without a use.
-fn show_once(context: &Context<'_>, store: &dyn Store, body: &MintedBody) -> Result<(), CliError> {
+fn show_once(context: &Context<'_>, store: &Store, body: &MintedBody) -> Result<(), CliError> {
     let text = match context.terminal.is_json() {
         true => json_text(body),
         false => format!("{}\n", body.token),

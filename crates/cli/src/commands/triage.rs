@@ -8,7 +8,7 @@ use gbrain_brain::IndexKind;
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::triage::{Subject, TriageMeans, find, look};
 use gbrain_store::Store;
@@ -52,7 +52,7 @@ pub(crate) struct HowArgs {
 
 /// Triages a run.
 pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let subject = find(store.as_ref(), &context.home.workspace, &args.what).map_err(|error| {
         let error = CliError::from(error);
         match elsewhere(context, &args.what) {
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliE
             None => error,
         }
     })?;
-    let body = looked(context, &store, &subject, &args.how, (Trust::Trusted, args.show_queries))?;
+    let body = looked(context, &store, &subject, &args.how, (Viewer::Trusted, args.show_queries))?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else {
@@ -76,10 +76,10 @@ pub(crate) fn run(context: &Context<'_>, args: &TriageArgs) -> Result<Exit, CliE
 /// What is known of a run.
 pub(super) fn looked(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     subject: &Subject,
     how: &HowArgs,
-    (trust, shows_queries): (Trust, bool),
+    (trust, shows_queries): (Viewer, bool),
 ) -> Result<TriageBody, CliError> {
     let workspace = &context.home.workspace;
     let source = SuiteSource::new(&context.home, how.file.as_deref());

@@ -9,7 +9,7 @@ use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
 use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::capture::{CapturePolicy, FailureReason};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_store::{Location, OpenMode};
@@ -234,7 +234,7 @@ fn request(query: &str) -> Request {
         limit: 3,
         detail: None,
         mode: RetrievalMode::Hybrid,
-        filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+        filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
         vectors: true,
         expansion: Expansion::Off,
         now: Timestamp::UNIX_EPOCH,

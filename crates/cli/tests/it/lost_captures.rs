@@ -236,7 +236,7 @@ fn a_capture_from_the_future_hides_no_other_and_is_named() {
         let year = SignedDuration::from_hours(24 * 365);
         let (store, ws) = (home.store(), WorkspaceId::default());
         let future = Timestamp::now().checked_add(year).unwrap();
-        store.add_captures(&ws, &[any_capture(&*store, &ws)], future).unwrap();
+        store.add_captures(&ws, &[any_capture(&store, &ws)], future).unwrap();
         home.ok(&["query", "paint"]);
         let ran = home.run(&["eval", "export"]);
         assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stderr);
@@ -250,12 +250,12 @@ fn a_capture_from_the_future_hides_no_other_and_is_named() {
         assert_eq!(pasted.code, Some(0), "{}", pasted.stderr);
         assert_eq!(check(&home, &[], "capture_clock")["status"], "ok");
         assert_eq!(exported(&home).len(), 3);
-        store.add_captures(&ws, &[any_capture(&*store, &ws)], future).unwrap();
+        store.add_captures(&ws, &[any_capture(&store, &ws)], future).unwrap();
         assert_eq!(home.json(&["eval", "prune", "--older-than", "0d"])["rows"], 4, "everything");
     }
 }
 
-fn any_capture(store: &dyn Store, ws: &WorkspaceId) -> CaptureFields {
+fn any_capture(store: &Store, ws: &WorkspaceId) -> CaptureFields {
     let mut captured = None;
     let mut keep = |row: StoredCapture| {
         captured = Some(row.fields);

@@ -114,12 +114,12 @@ impl Home {
     }
 
     /// The store, opened in this process.
-    pub(crate) fn store(&self) -> Box<dyn Store> {
+    pub(crate) fn store(&self) -> Store {
         let location = match &self.database {
             Some(database) => Location::Postgres(database.url.clone()),
             None => Location::Sqlite(self.path().join("brain.db")),
         };
-        gbrain_store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
+        gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
     }
 
     /// Runs a statement on the database, whichever it is.

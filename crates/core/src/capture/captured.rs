@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::id::PageKey;
 use crate::latency::CpuTime;
 use crate::provenance::Provenance;
-use crate::request::{Detail, Filter, Operation, RetrievalMode, Trust};
+use crate::request::{Detail, Filter, Operation, RetrievalMode, Viewer};
 use crate::scrub::MARKER;
 
 /// Digits of a page's hash that reports show: enough to tell pages apart.
@@ -95,7 +95,7 @@ pub struct CapturedRow {
     /// Whether scrubbing changed a filter, so that the request can't be asked again.
     pub filter_scrubbed: bool,
     /// Whose eyes the answer was for.
-    pub trust: Option<Trust>,
+    pub trust: Option<Viewer>,
     /// Whether the vector arm was allowed.
     pub vectors: Option<bool>,
     /// Whether vectors were searched.

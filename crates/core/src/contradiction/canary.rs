@@ -10,7 +10,7 @@
 use std::sync::LazyLock;
 
 use crate::id::{PageKey, Slug, SourceId};
-use crate::request::Trust;
+use crate::source::SourceTrust;
 use crate::stats::rng::Rng;
 
 use super::docket::Outcome;
@@ -196,7 +196,7 @@ fn statement(text: &str, number: usize, rng: &mut Rng) -> Statement {
         holder: None,
         date: None,
         tier: Tier::Other,
-        trust: Trust::Trusted,
+        trust: SourceTrust::Trusted,
     }
 }
 

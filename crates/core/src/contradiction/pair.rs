@@ -14,8 +14,8 @@ use jiff::civil::Date;
 use crate::id::PageKey;
 use crate::named;
 use crate::page::Take;
-use crate::request::Trust;
 use crate::search::Settings;
+use crate::source::SourceTrust;
 
 /// Where in a page a statement stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,7 +83,7 @@ pub struct Statement {
     /// How much care its source is known for.
     pub tier: Tier,
     /// Whether its source is trusted.
-    pub trust: Trust,
+    pub trust: SourceTrust,
 }
 
 /// A passage of an answer.
@@ -217,7 +217,7 @@ pub(crate) mod tests {
             holder: None,
             date: None,
             tier: Tier::Other,
-            trust: Trust::Trusted,
+            trust: SourceTrust::Trusted,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::ranking::{
     Arm, ArmReport, CorpusPrint, CreateSafety, Degraded, Evidence, Grade, Hit, PassageHit, Ranking,
     RelationReport, TraceStep, WhyNot,
 };
-use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::request::{Detail, Filter, Operation, Request, RetrievalMode, Viewer};
 use crate::search::Least;
 use crate::search::intent::{IntentKind, Recency};
 use crate::search::relation::Family;
@@ -131,7 +131,7 @@ struct WireRequest<'a> {
     #[schemars(extend("format" = "date"))]
     until: Option<String>,
     /// Whose eyes the answer is for.
-    trust: Trust,
+    trust: Viewer,
     /// Whether vectors were allowed.
     vectors: bool,
     /// Whether other ways to ask the same were asked for.

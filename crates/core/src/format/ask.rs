@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::capture::QUERY_MAX_BYTES;
 use crate::fault::Fault;
 use crate::id::SourceId;
-use crate::request::{Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use crate::request::{
+    Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer,
+};
 use crate::search::Settings;
 
 /// How many pages answer when nobody says.
@@ -100,7 +102,7 @@ impl AskBody {
         &self,
         operation: Operation,
         settings: Settings,
-        trust: Trust,
+        trust: Viewer,
         now: Timestamp,
     ) -> Result<Request, Fault> {
         self.check()?;
@@ -112,7 +114,7 @@ impl AskBody {
         &self,
         operation: Operation,
         settings: Settings,
-        trust: Trust,
+        trust: Viewer,
         now: Timestamp,
     ) -> Result<Request, Fault> {
         let (mode, vectors) = match operation {
@@ -187,7 +189,7 @@ impl AskBody {
         }
     }
 
-    fn filter(&self, trust: Trust) -> Result<Filter, Fault> {
+    fn filter(&self, trust: Viewer) -> Result<Filter, Fault> {
         let sources = self.sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
         Ok(Filter {
             sources,
@@ -225,7 +227,12 @@ mod tests {
     fn ask(body: serde_json::Value) -> Result<Request, Fault> {
         let body: AskBody = body::read(body.to_string().as_bytes())
             .map_err(|error| Fault::input("the body can't be read", &error))?;
-        body.request(Operation::Query, Settings::default(), Trust::Untrusted, Timestamp::UNIX_EPOCH)
+        body.request(
+            Operation::Query,
+            Settings::default(),
+            Viewer::Untrusted,
+            Timestamp::UNIX_EPOCH,
+        )
     }
 
     #[test]
@@ -260,7 +267,7 @@ mod tests {
             let mut settings = Settings::default();
             settings.set("expand", setting).unwrap();
             let now = Timestamp::UNIX_EPOCH;
-            let request = body.request(operation, settings, Trust::Trusted, now).unwrap();
+            let request = body.request(operation, settings, Viewer::Trusted, now).unwrap();
             assert_eq!(request.expansion, expected);
         };
         check(Operation::Query, None, "0", Expansion::Off);
@@ -276,7 +283,7 @@ mod tests {
             AskBody { query: "berths".to_owned(), vectors: Some(true), ..AskBody::default() };
         let now = Timestamp::UNIX_EPOCH;
         let request =
-            body.request(Operation::Search, Settings::default(), Trust::Trusted, now).unwrap();
+            body.request(Operation::Search, Settings::default(), Viewer::Trusted, now).unwrap();
         assert_eq!((request.mode, request.vectors), (RetrievalMode::Knowledge, false));
     }
 

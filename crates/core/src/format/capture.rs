@@ -19,7 +19,7 @@ use crate::identity::{IdentityKey, is_hash, is_key_id};
 use crate::latency::{CPU_METHOD, CpuTime};
 use crate::provenance::{CorpusAt, Provenance, Software};
 use crate::ranking::{CorpusPrint, is_of_the_question};
-use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Trust};
+use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Viewer};
 use crate::scrub::{Family, MARKER};
 use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
 
@@ -77,7 +77,7 @@ pub struct Extra<'a> {
     filters: WireFilters<'a>,
     #[serde(skip_serializing_if = "is_false")]
     filters_scrubbed: bool,
-    trust: Trust,
+    trust: Viewer,
     now: String,
     settings: BTreeMap<String, f64>,
     settings_hash: String,
@@ -481,7 +481,7 @@ pub fn read_row(value: Value, line: usize) -> Result<CapturedRow, RowError> {
         )?,
         filter: filter(row.filters, scope)?,
         filter_scrubbed,
-        trust: named("trust", row.trust.as_deref(), Trust::from_name, "trusted or untrusted")?,
+        trust: named("trust", row.trust.as_deref(), Viewer::from_name, "trusted or untrusted")?,
         vectors: row.vectors,
         vector_enabled: row.vector_enabled,
         expansion_applied: row.expansion_applied.unwrap_or(false),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::named;
-use crate::request::Trust;
+use crate::source::SourceTrust;
 
 /// What `sources list --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,7 +21,7 @@ pub struct SourceRow<'a> {
     /// What people call it.
     pub name: &'a str,
     /// Whether its pages may take names.
-    pub trust: Trust,
+    pub trust: SourceTrust,
     /// How many live pages it has.
     pub pages: u64,
 }

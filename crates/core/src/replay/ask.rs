@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::capture::CapturedRow;
 use crate::named;
 use crate::ranking::EXPANSION;
-use crate::request::{Expansion, Filter, Request, RetrievalMode, Trust};
+use crate::request::{Expansion, Filter, Request, RetrievalMode, Viewer};
 use crate::search::Settings;
 
 /// How many pages are asked for when a row neither says how many nor has any.
@@ -179,7 +179,7 @@ pub fn ask(row: &CapturedRow, live: &Live, from: SettingsFrom) -> Result<Asked, 
         caveats.push(Caveat::SettingsUnknown);
     }
     // The filter's own trust is what the caller says, not what the file's filter defaulted to.
-    let trust = row.trust.unwrap_or(if row.remote { Trust::Untrusted } else { Trust::Trusted });
+    let trust = row.trust.unwrap_or(if row.remote { Viewer::Untrusted } else { Viewer::Trusted });
     let limit = row.limit.unwrap_or(match expected.len() {
         0 => DEFAULT_LIMIT,
         length => length,

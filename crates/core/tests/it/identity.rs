@@ -15,7 +15,7 @@ use gbrain_core::replay::{
     Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Skip, ask, comparable, compare,
 };
 use gbrain_core::request::{
-    Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Trust,
+    Caller, Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer,
 };
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
@@ -48,7 +48,7 @@ fn request(filter: Filter) -> Request {
         limit: 10,
         detail: None,
         mode: RetrievalMode::Hybrid,
-        filter: Filter { trust: Trust::Trusted, ..filter },
+        filter: Filter { trust: Viewer::Trusted, ..filter },
         vectors: false,
         expansion: Expansion::Off,
         now: Timestamp::UNIX_EPOCH,

@@ -9,7 +9,7 @@ use gbrain_core::replay::{
     Caveat, Compared, Health, Live, Outcome, PageMatcher, ReplayedRow, SettingsFrom, Sides, Skip,
     Summary, ask, compare, diagnose, healths, summarise, unsourced,
 };
-use gbrain_core::request::{Expansion, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, RetrievalMode, Viewer};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use proptest::prelude::*;
@@ -85,7 +85,7 @@ fn a_whole_row_is_asked_exactly_as_it_was() {
     assert_eq!(request.filter.sources, [SourceId::new("wiki").unwrap()]);
     assert_eq!(
         (request.filter.types, request.filter.trust),
-        (vec!["person".to_owned()], Trust::Untrusted)
+        (vec!["person".to_owned()], Viewer::Untrusted)
     );
     assert_eq!(request.filter.since.unwrap().to_string(), "2024-01-01");
     assert_eq!(request.now.to_string(), "2025-01-01T00:00:00Z");
@@ -101,10 +101,10 @@ fn rows_of_schema_1_alone_say_what_is_not_known() {
     let asked = ask(&row, &live(), SettingsFrom::Live).unwrap();
     assert_eq!((asked.request.limit, asked.cut, asked.request.vectors), (2, 2, false));
     assert_eq!(asked.caveats, [Caveat::BySlug, Caveat::CutAtCaptured]);
-    assert_eq!(asked.request.filter.trust, Trust::Trusted);
+    assert_eq!(asked.request.filter.trust, Viewer::Trusted);
     let remote = captured(json!({ "retrieved_slugs": ["x"], "remote": true, "source_ids": ["w"] }));
     let asked = ask(&remote, &live(), SettingsFrom::Capture).unwrap();
-    assert_eq!(asked.request.filter.trust, Trust::Untrusted);
+    assert_eq!(asked.request.filter.trust, Viewer::Untrusted);
     assert_eq!(asked.caveats, [Caveat::CutAtCaptured, Caveat::SettingsUnknown]);
 }
 

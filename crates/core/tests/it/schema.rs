@@ -45,7 +45,7 @@ use gbrain_core::ranking::{
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare as compare_row, summarise,
 };
-use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::run::Run;
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
@@ -77,7 +77,7 @@ fn request(operation: Operation) -> Request {
         ..AskBody::default()
     };
     let now = Timestamp::UNIX_EPOCH;
-    let request = body.request(operation, Settings::default(), Trust::Trusted, now).unwrap();
+    let request = body.request(operation, Settings::default(), Viewer::Trusted, now).unwrap();
     let expansion = match operation {
         Operation::Query => Expansion::Given(vec!["berths of ada@example.com".to_owned()]),
         Operation::Search => Expansion::Off,
@@ -456,7 +456,7 @@ fn questions() {
     let ask = |body: &Value| {
         let body: AskBody = serde_json::from_value(body.clone()).map_err(|e| e.to_string())?;
         let now = Timestamp::UNIX_EPOCH;
-        body.request(Operation::Query, Settings::default(), Trust::Untrusted, now)
+        body.request(Operation::Query, Settings::default(), Viewer::Untrusted, now)
             .map_err(|fault| fault.message)
     };
     let good = [

@@ -101,7 +101,7 @@ pub type Witness<'a> = dyn Fn(&Delivery, &Fate) + Sync + 'a;
 #[derive(Clone, Copy)]
 pub struct Courier<'a> {
     /// Where messages are queued.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Where channels are looked up.
     pub book: &'a ChannelBook,
     /// What no other sender is called.

@@ -25,7 +25,7 @@ const RACES: usize = 20;
 #[derive(Clone, Copy)]
 pub struct Lookout<'a> {
     /// Where runs and alerts are.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Where channels are looked up.
     pub book: &'a ChannelBook,
     /// How alerts are told.

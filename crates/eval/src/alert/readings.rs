@@ -18,7 +18,7 @@ const RECENT: usize = 200;
 
 /// What a workspace has to say in numbers.
 pub fn reading(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     now: Timestamp,
 ) -> Result<Reading, StoreError> {
@@ -71,7 +71,7 @@ pub fn reading(
 
 /// Every suite with its workspace, as it is held against its thresholds: those that are registered, and
 /// those that only a file knows, which nothing fires.
-pub fn held_against(store: &dyn Store, file: Option<&SuiteFile>) -> Result<Vec<Held>, StoreError> {
+pub fn held_against(store: &Store, file: Option<&SuiteFile>) -> Result<Vec<Held>, StoreError> {
     let mut all: BTreeMap<(String, String), Held> = BTreeMap::new();
     for workspace in store.workspaces()? {
         let name = workspace.id.as_str();

@@ -25,7 +25,7 @@ const CHANNELS: &str = "channels:\n  chat: { kind: slack, url_env: CHAT }\n  pag
 /// A store, a file of suites that can be changed, and a time that goes on.
 struct Room {
     _dir: tempfile::TempDir,
-    store: Box<dyn Store>,
+    store: Store,
     workspace: WorkspaceId,
     file: Arc<Mutex<String>>,
     settings: AlertSettings,
@@ -37,7 +37,7 @@ impl Room {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(dir.path().join("brain.db"));
         let now: Timestamp = "2026-11-17T12:00:00Z".parse().unwrap();
-        let store = gbrain_store::open(&location, OpenMode::Use, now).unwrap();
+        let store = gbrain_store::Store::open(&location, OpenMode::Use, now).unwrap();
         let file = Arc::new(Mutex::new(file.to_owned()));
         let (workspace, settings) = (WorkspaceId::default(), AlertSettings::default());
         Self { _dir: dir, store, workspace, file, settings, now }
@@ -58,7 +58,7 @@ impl Room {
 
     fn look(&self) -> Raised {
         let book = self.book();
-        let lookout = Lookout { store: self.store.as_ref(), book: &book, settings: &self.settings };
+        let lookout = Lookout { store: &self.store, book: &book, settings: &self.settings };
         lookout.look(&self.workspace, self.now).unwrap()
     }
 
@@ -103,7 +103,7 @@ impl Room {
         self.now += SignedDuration::from_secs(1);
         let key = format!("{}-{}", body.key, self.now);
         let body = SuiteRunBody { key, ..body.clone() };
-        record(self.store.as_ref(), &self.workspace, &body, self.now).unwrap().unwrap();
+        record(&self.store, &self.workspace, &body, self.now).unwrap().unwrap();
     }
 
     /// What was queued since the last time it was asked, oldest first: channel, action, key.
@@ -141,7 +141,7 @@ impl Room {
     fn put_suite(&self, spec: serde_json::Value) {
         let name = spec["name"].as_str().unwrap();
         self.store.put_suite(&self.workspace, name, &spec.to_string(), self.now).unwrap();
-        assert!(enable(self.store.as_ref(), &self.workspace, name, self.now).unwrap());
+        assert!(enable(&self.store, &self.workspace, name, self.now).unwrap());
     }
 }
 
@@ -198,7 +198,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
     assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")]);
     room.run_strangely(100);
     assert_eq!(room.look(), Raised { runs: 2, ..Raised::default() });
-    let found = reading(room.store.as_ref(), &room.workspace, room.now).unwrap();
+    let found = reading(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!(
         found.suites[0].measures[0].value,
         Some(0.8),
@@ -225,7 +225,7 @@ fn a_recovery_says_what_is_well() {
     room.run(96);
     room.look();
     let well = "weekly recall@5/all is 96.0% (96) (n = 100), within its alert of 92%";
-    let listed = wire::alerts(room.store.as_ref(), &room.workspace, None, room.now).unwrap();
+    let listed = wire::alerts(&room.store, &room.workspace, None, room.now).unwrap();
     let alert = &listed.alerts[0];
     assert_eq!((&*alert.state, &*alert.summary, alert.run), ("resolved", well, Some(2)));
     assert_eq!((alert.failing_count, &alert.failing[..]), (0, &[][..]));
@@ -294,7 +294,7 @@ fn a_silence_keeps_messages_and_not_the_state() {
     room.run(80);
     room.look();
     assert_eq!((room.told(&mut seen).len(), room.firing().len()), (0, 1));
-    let listed = wire::alerts(room.store.as_ref(), &room.workspace, None, room.now).unwrap();
+    let listed = wire::alerts(&room.store, &room.workspace, None, room.now).unwrap();
     assert!(listed.alerts[0].silenced && listed.alerts[0].told_at.is_none());
     room.later(3);
     room.look();
@@ -404,7 +404,7 @@ fn messages_say_what_is_asked_only_if_somebody_allowed_it() {
         let entry = json!({ "id": "q1", "query": "where is ada@example.com?", "expected": ["x"] });
         let entries = vec![serde_json::from_value(entry).unwrap()];
         take_in(
-            room.store.as_ref(),
+            &room.store,
             &room.workspace,
             entries,
             &Scrubber::default(),
@@ -444,7 +444,7 @@ fn numbers_of_a_workspace() {
     room.run(80);
     room.look();
     room.later(1);
-    let found = reading(room.store.as_ref(), &room.workspace, room.now).unwrap();
+    let found = reading(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!((found.queued, found.firing.len(), found.suites.len()), (2, 1, 1));
     assert!(found.oldest_queued >= 3600.0, "{found:?}");
     let text = gbrain_core::alert::metrics::document(&[found]);

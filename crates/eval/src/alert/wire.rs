@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 /// The alerts of a workspace, those that fire first; of one state, or all.
 pub fn alerts(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     state: Option<AlertStatus>,
     now: Timestamp,

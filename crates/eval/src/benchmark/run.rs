@@ -15,7 +15,7 @@ use gbrain_core::format::benchmark::log_line;
 use gbrain_core::hook::HookError;
 use gbrain_core::measure::Measure;
 use gbrain_core::ranking::Hit;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_index::Models;
 use jiff::Timestamp;
@@ -328,7 +328,7 @@ impl One<'_> {
             limit: self.asking.depth,
             detail: None,
             mode: RetrievalMode::Hybrid,
-            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: retrieval == Retrieval::Hybrid,
             expansion: Expansion::Off,
             now: self.now(),

@@ -47,7 +47,7 @@ pub struct Sources {
 /// What collects.
 pub struct Collection<'a> {
     /// Where feedback and pairs are.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Where texts are looked up.

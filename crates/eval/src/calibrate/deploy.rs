@@ -14,7 +14,7 @@ use super::{CalibrateError, body};
 /// Puts a threshold in force. `reranker` is the one that is set; `force` is why what stands in the way is
 /// not to.
 pub fn deploy(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     id: i64,
     reranker: Option<&str>,
@@ -47,7 +47,7 @@ pub fn deploy(
 
 /// Tells suites that the reranker or its threshold is another now.
 pub fn tell_changed(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     model: &str,
     what: &str,

@@ -40,7 +40,7 @@ const MANY: usize = 10_000;
 
 /// Pairs of a workspace, each once, newest first; those with a label, or all.
 pub fn pairs(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     label: Option<Label>,
     limit: usize,
@@ -62,7 +62,7 @@ pub fn pairs(
 
 /// The same without those of pages that have become private: a reranker is somebody else.
 pub fn pairs_to_send(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     label: Option<Label>,
     limit: usize,
@@ -81,7 +81,7 @@ pub fn pairs_to_send(
 
 /// The threshold that was put in force last, of whichever model.
 pub fn in_force(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
 ) -> Result<Option<RerankThreshold>, StoreError> {
     let all = store.thresholds(workspace, None, MANY)?;
@@ -91,7 +91,7 @@ pub fn in_force(
 
 /// The newest threshold of a model.
 pub fn newest(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     model: &str,
 ) -> Result<Option<RerankThreshold>, StoreError> {

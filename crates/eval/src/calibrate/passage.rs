@@ -6,7 +6,7 @@
 use gbrain_brain::{Brain, Snapshot, read_by_judge};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Page;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::suite::case::is_meant;
 use gbrain_core::target::{Found, Question};
 
@@ -99,7 +99,7 @@ fn in_brain(
     for page in pages.into_iter().flatten().map(|stored| stored.page) {
         let Some(ordinal) = which(&page) else { continue };
         let Some(chunk) = page.chunks.iter().find(|one| one.ordinal == ordinal) else { continue };
-        let Some(text) = snapshot.chunk_text(&page.key, ordinal, Trust::Untrusted)? else {
+        let Some(text) = snapshot.chunk_text(&page.key, ordinal, Viewer::Untrusted)? else {
             continue;
         };
         let (document, chunk) = (page.key.to_string(), chunk.id(&page.key));

@@ -37,7 +37,7 @@ pub type Cost<'a> = dyn Fn(&str, &[&str]) -> Result<Usd, String> + Sync + 'a;
 /// What scores.
 pub struct Scoring<'a> {
     /// Where pairs and thresholds are.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who scores.

@@ -14,7 +14,7 @@ use super::{CalibrateError, in_force, info, pairs};
 /// How it stands. `config` is the workspace's settings, `reranker` the one that they name, `shown` the
 /// threshold that is asked for: the newest if none is.
 pub fn stand(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     config: &BTreeMap<String, String>,
     reranker: Option<&str>,
@@ -70,7 +70,7 @@ fn fell(deployed: Option<&RerankThreshold>, shown: Option<&RerankThreshold>) -> 
 }
 
 fn scores(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     of: &RerankThreshold,
     known: &[CalibrationPair],
@@ -84,7 +84,7 @@ fn scores(
 
 /// Thresholds, newest first.
 pub fn history(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     limit: usize,
 ) -> Result<HistoryBody, StoreError> {

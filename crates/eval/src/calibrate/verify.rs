@@ -39,7 +39,7 @@ pub fn trial_settings(mut settings: Settings, threshold: &RerankThreshold) -> Op
 /// A trial.
 pub struct Trial<'a> {
     /// Where queries are.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who is asked; the local brain with the threshold in its settings.
@@ -204,7 +204,7 @@ pub(super) fn shows(
 /// Keeps a trial with its threshold. One that was measured and lost is rejected, and one that passes after
 /// all is a candidate again; what is in force stays until another is.
 pub fn record(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     id: i64,
     trial: &Verification,

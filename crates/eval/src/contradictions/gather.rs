@@ -9,7 +9,8 @@ use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, StoredPage};
 use gbrain_core::ranking::{Hit, Ranking, is_of_the_question};
 use gbrain_core::replay::Live;
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
+use gbrain_core::source::SourceTrust;
 use rustc_hash::FxHashMap;
 
 /// How a brain is asked.
@@ -22,7 +23,7 @@ pub struct Gathering {
     /// The most characters of a statement that a judge is shown.
     pub max_chars: usize,
     /// Whether private pages are asked too.
-    pub trust: Trust,
+    pub trust: Viewer,
 }
 
 /// Asks every query, and pairs what it answers. A query whose search failed, or went without one of its
@@ -35,8 +36,8 @@ pub fn gather(
 ) -> Result<Docket, BrainError> {
     let snapshot = brain.snapshot(&|_, _| ())?;
     let sources = brain.store().sources(brain.workspace())?;
-    let trust: FxHashMap<SourceId, Trust> =
-        sources.into_iter().map(|source| (source.id, trust_of(source.trust))).collect();
+    let trust: FxHashMap<SourceId, SourceTrust> =
+        sources.into_iter().map(|source| (source.id, source.trust)).collect();
     let asked = Asked { brain, snapshot, trust, gathering };
     let mut docket = Docket::new();
     for query in queries {
@@ -52,7 +53,7 @@ pub fn gather(
 struct Asked<'a> {
     brain: &'a Brain,
     snapshot: Snapshot,
-    trust: FxHashMap<SourceId, Trust>,
+    trust: FxHashMap<SourceId, SourceTrust>,
     gathering: &'a Gathering,
 }
 
@@ -104,7 +105,7 @@ impl Asked<'_> {
             holder: None,
             date,
             tier: Tier::of(&self.gathering.live.settings, &page.key),
-            trust: self.trust.get(&page.key.source).copied().unwrap_or_default(),
+            trust: self.trust.get(&page.key.source).copied().unwrap_or(SourceTrust::Untrusted),
         };
         let shown = hit.passages.iter().filter_map(|passage| {
             let chunk = page.chunks.get(passage.ordinal as usize)?;
@@ -115,13 +116,6 @@ impl Asked<'_> {
             is_same.then(|| statement(place, chunk::text(&page.content, chunk)))
         });
         shown.map(|statement| Ranked { statement, score: hit.score }).collect()
-    }
-}
-
-fn trust_of(source: gbrain_store::Trust) -> Trust {
-    match source {
-        gbrain_store::Trust::Trusted => Trust::Trusted,
-        gbrain_store::Trust::Untrusted => Trust::Untrusted,
     }
 }
 

@@ -38,7 +38,7 @@ pub enum Judge<'a> {
 /// What judges said before.
 pub struct Memory<'a> {
     /// Where it is kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose it is.
     pub workspace: &'a WorkspaceId,
     /// What is the time.

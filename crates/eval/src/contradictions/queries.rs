@@ -44,7 +44,7 @@ pub fn read_queries(path: &Path) -> Result<Vec<String>, EvalError> {
 /// The most frequent captured queries, most frequent first, then the newest. Case and blanks do not tell
 /// queries apart; the newest spelling stands for all.
 pub fn most_frequent(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     top: usize,
 ) -> Result<Vec<String>, StoreError> {

@@ -3,7 +3,7 @@
 use gbrain_core::format::contradiction::WireFinding;
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_store::{Store, StoreError};
 use rustc_hash::FxHashMap;
 
@@ -13,10 +13,10 @@ const AT_ONCE: usize = 256;
 /// The findings whose statements both pages still make, word for word, and that may be shown to this reader.
 /// What was corrected, deleted, made private or moved out of sight since is gone with its text.
 pub fn standing(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     findings: Vec<WireFinding>,
-    trust: Trust,
+    trust: Viewer,
 ) -> Result<Vec<WireFinding>, StoreError> {
     let named = findings.iter().flat_map(|finding| [&finding.a, &finding.b]);
     let mut keys: Vec<PageKey> = named.filter_map(|member| member.key()).collect();
@@ -31,7 +31,7 @@ pub fn standing(
         [&finding.a, &finding.b].into_iter().all(|member| {
             let page = member.key().and_then(|key| pages.get(&key));
             page.is_some_and(|StoredPage { page, .. }| {
-                let is_visible = trust == Trust::Trusted || page.visibility == Visibility::World;
+                let is_visible = trust == Viewer::Trusted || page.visibility == Visibility::World;
                 is_visible && member.stands_in(page)
             })
         })

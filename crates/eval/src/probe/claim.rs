@@ -31,7 +31,7 @@ pub(super) enum Halt {
 
 /// The right to run the probe of a workspace now.
 pub(super) struct Claim<'a> {
-    store: &'a dyn Store,
+    store: &'a Store,
     workspace: &'a WorkspaceId,
     job: Job,
     lease: Lease,
@@ -43,7 +43,7 @@ pub(super) struct Claim<'a> {
 impl<'a> Claim<'a> {
     /// Takes it; none if another process has it.
     pub(super) fn take(
-        store: &'a dyn Store,
+        store: &'a Store,
         workspace: &'a WorkspaceId,
         worker: &str,
         by: &str,

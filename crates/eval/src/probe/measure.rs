@@ -257,7 +257,7 @@ impl Means<'_> {
         };
         let desk = &self.probes.desk;
         let (asker, quick) = (self.asker(desk), self.asker(&desk.clone().quick()));
-        let store: Arc<dyn Store> = self.probes.store.clone();
+        let store: Arc<Store> = self.probes.store.clone();
         let remote = RemoteEmbedder::new(asker, quick, store, self.workspace.clone(), model, dims);
         Models::new(Arc::new(remote.forgetful()))
     }

@@ -41,7 +41,7 @@ use jiff::Timestamp;
 #[derive(Clone)]
 pub struct Probes {
     /// Where settings, claims, charges and runs are.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     /// Who can be asked.
     pub desk: Desk,
     /// Where meaning comes from.

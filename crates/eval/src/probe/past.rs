@@ -27,7 +27,7 @@ pub fn switch(config: &BTreeMap<String, String>) -> Switch {
 
 /// The runs that matter now: those of the last days, and the newest of all however old it is.
 pub fn recent(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     audit_dir: Option<&Path>,
     now: Timestamp,
@@ -44,7 +44,7 @@ pub fn recent(
 
 /// The runs of some days, newest first.
 pub fn history(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     audit_dir: Option<&Path>,
     days: u32,

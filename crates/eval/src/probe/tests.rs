@@ -21,7 +21,7 @@ const LEASE: Duration = Duration::from_millis(400);
 fn probes() -> (TempDir, Probes) {
     let dir = tempfile::tempdir().unwrap();
     let location = Location::Sqlite(dir.path().join("brain.db"));
-    let store = gbrain_store::open(&location, OpenMode::Init, Timestamp::now()).unwrap();
+    let store = gbrain_store::Store::open(&location, OpenMode::Init, Timestamp::now()).unwrap();
     store.config_set(&WorkspaceId::default(), PROBE_ENABLED, "true").unwrap();
     let probes = Probes {
         store: store.into(),

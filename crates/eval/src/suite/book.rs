@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gbrain_brain::{Assistants, Brain, BrainError};
 use gbrain_core::clock::moment;
 use gbrain_core::fault::chain;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::search::Settings;
 use gbrain_core::target::{LOCAL, TargetError, TargetErrorKind, TargetSettings};
 use gbrain_llm::Environment;
@@ -64,7 +64,7 @@ pub fn local<'a>(
     let options = LocalOptions {
         settings,
         now: moment(std::time::SystemTime::now()),
-        trust: Trust::Untrusted,
+        trust: Viewer::Untrusted,
         assistants,
     };
     let going = |_: i64, _: i64| match stop.load(Ordering::Acquire) {

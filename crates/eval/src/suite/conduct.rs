@@ -29,7 +29,7 @@ const INDEX_WAIT: Duration = Duration::from_secs(600);
 /// What a run is made with before anything is open.
 pub struct Conductor<'a> {
     /// Where everything is kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// The brain of the workspace.
     pub brain: &'a Brain,
     /// Where targets are looked up.

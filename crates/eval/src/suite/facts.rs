@@ -18,7 +18,7 @@ pub fn unverifiable(_: &RationaleEdge) -> Fact {
 /// The edges of the local brain, as its pages state them.
 pub struct Checked<'a> {
     /// Where the pages are.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// The day on which a link must hold.

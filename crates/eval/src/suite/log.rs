@@ -90,7 +90,7 @@ impl RunLog<'_> {
     /// Keeps the logs of a run, once: a run that is begun again finds those of the attempt before.
     pub(super) fn keep(
         &self,
-        store: &dyn Store,
+        store: &Store,
         workspace: &WorkspaceId,
         logs: &[NewRetrievalLog],
         now: Timestamp,

@@ -24,7 +24,7 @@ pub(crate) type Kept = (SuiteRunInfo, Option<SuiteSummary>);
 /// Tells of runs that say how their suites are doing, the newest first, until somebody has heard enough.
 /// What can't be read may be one of these.
 fn each(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     mut filter: SuiteRunFilter,
     told: &mut dyn FnMut(Kept) -> ControlFlow<()>,
@@ -52,7 +52,7 @@ fn each(
 
 /// The newest run that says how its suite is doing.
 pub(crate) fn last(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     filter: SuiteRunFilter,
 ) -> Result<Option<Kept>, StoreError> {
@@ -66,7 +66,7 @@ pub(crate) fn last(
 
 /// What fell week after week, this run included.
 pub(super) fn falls(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     suite: &Suite,
     now: &SuiteRunBody,

@@ -56,7 +56,7 @@ impl Seen {
 
 /// The most frequent texts of captures and labels that are no canonical queries yet.
 pub fn propose(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     scrubber: &Scrubber,
     limit: usize,
@@ -145,7 +145,7 @@ fn pages(fields: &CaptureFields) -> Vec<String> {
 
 /// Live queries that were voted on, with what an answer began with that was liked.
 fn votes(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let filter = RetrievalFilter {

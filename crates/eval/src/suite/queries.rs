@@ -75,7 +75,7 @@ pub struct AllQueries {
 }
 
 /// Every query of a workspace.
-pub fn all_queries(store: &dyn Store, ws: &WorkspaceId) -> Result<AllQueries, StoreError> {
+pub fn all_queries(store: &Store, ws: &WorkspaceId) -> Result<AllQueries, StoreError> {
     let mut all = AllQueries::default();
     for row in store.canonical_queries(ws, &QueryFilter::default(), MOST)? {
         let entry = serde_json::from_str::<QueryEntry>(&row.body).ok();
@@ -93,7 +93,7 @@ pub fn all_queries(store: &dyn Store, ws: &WorkspaceId) -> Result<AllQueries, St
 }
 
 /// The queries themselves.
-pub fn stored(store: &dyn Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>, StoreError> {
+pub fn stored(store: &Store, ws: &WorkspaceId) -> Result<Vec<CanonicalQuery>, StoreError> {
     Ok(all_queries(store, ws)?.read.into_iter().map(|one| one.query).collect())
 }
 
@@ -113,7 +113,7 @@ pub struct TakenIn {
 /// Takes queries in, all or none: scrubbed, without the names of threads, and joined with what is there of
 /// the same text. Texts that scrubbing makes the same stay different queries, by the hash of the original.
 pub fn take_in(
-    store: &dyn Store,
+    store: &Store,
     ws: &WorkspaceId,
     entries: Vec<QueryEntry>,
     scrubber: &Scrubber,

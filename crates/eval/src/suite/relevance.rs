@@ -37,7 +37,7 @@ impl Reranker {
     /// The one of a workspace; none where none is set.
     pub fn of(
         desk: &Desk,
-        store: &Arc<dyn Store>,
+        store: &Arc<Store>,
         workspace: &WorkspaceId,
         config: &BTreeMap<String, String>,
         stop: &Arc<AtomicBool>,
@@ -97,7 +97,7 @@ pub struct Relevance {
 
 /// The newest borderline pairs of a workspace, at most so many.
 pub fn borderline(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     limit: usize,
 ) -> Result<Vec<CalibrationPair>, StoreError> {
@@ -107,7 +107,7 @@ pub fn borderline(
 /// The borderline pairs to score, at most so many, and what they scored when the calibration in force was
 /// made. Where it was made of some of them, these alone: the same pairs are held against each other.
 fn compared(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     active: Option<&RerankThreshold>,
     limit: usize,
@@ -142,7 +142,7 @@ fn baseline(
 /// Scores the borderline pairs, and holds their mean against the calibration that is in force. No call begins
 /// when `is_over` says so.
 pub fn rescore(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     scorer: Option<&Scorer<'_>>,
     limit: usize,

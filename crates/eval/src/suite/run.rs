@@ -26,7 +26,7 @@ use crate::target::Ask;
 /// What a run is made with: the effects, as arguments.
 pub struct SuiteMeans<'a> {
     /// Where queries are, and where the run is kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who is asked.
@@ -234,7 +234,7 @@ pub fn broken(
 
 /// Records a run that is no job; its number. None if its key is recorded already.
 pub fn record(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     body: &SuiteRunBody,
     now: Timestamp,
@@ -244,7 +244,7 @@ pub fn record(
 
 /// Records the run that a job was, and ends the job, both or neither; none for a worker that lost it.
 pub fn recorded(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     job: i64,
     lease: &Lease,

@@ -74,7 +74,7 @@ pub enum Scheduled {
 
 /// Looks once at every suite that is on, and queues what is due.
 pub fn schedule(
-    store: &dyn Store,
+    store: &Store,
     now: Timestamp,
     told: &mut dyn FnMut(&WorkspaceId, Scheduled),
 ) -> Result<(), StoreError> {
@@ -96,7 +96,7 @@ pub fn schedule(
 /// Switches a suite on; whether there is one. Its triggers begin at this moment: what was before is no
 /// reason to run.
 pub fn enable(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     name: &str,
     now: Timestamp,
@@ -116,7 +116,7 @@ pub fn enable(
 /// Takes out what is registered of a suite; from where it was. One that is for every workspace goes from all
 /// of them, but for those that have one of their own under its name. None if there is none here.
 pub fn remove(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     name: &str,
 ) -> Result<Option<Vec<WorkspaceId>>, StoreError> {
@@ -140,7 +140,7 @@ pub fn remove(
 }
 
 /// Gives the suites that are for every workspace to those that do not have them yet.
-fn spread_out(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+fn spread_out(store: &Store, now: Timestamp) -> Result<(), StoreError> {
     // Whoever was given one has it for every workspace, too: each is looked at once.
     let mut everywhere: BTreeMap<String, StoredSuite> = BTreeMap::new();
     for workspace in store.workspaces_with_suites()? {
@@ -174,7 +174,7 @@ fn spread_out(store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
 
 /// A look at one workspace.
 struct Look<'a> {
-    store: &'a dyn Store,
+    store: &'a Store,
     workspace: &'a WorkspaceId,
     cursors: Vec<SuiteCursor>,
     now: Timestamp,
@@ -211,7 +211,7 @@ impl Source {
 
 impl<'a> Look<'a> {
     fn new(
-        store: &'a dyn Store,
+        store: &'a Store,
         workspace: &'a WorkspaceId,
         now: Timestamp,
     ) -> Result<Self, StoreError> {

@@ -83,7 +83,7 @@ const KEY: IdentityKey = IdentityKey::new([7; 32]);
 
 struct Room {
     _dir: tempfile::TempDir,
-    store: Box<dyn Store>,
+    store: Store,
     workspace: WorkspaceId,
 }
 
@@ -93,14 +93,14 @@ impl Room {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(dir.path().join("brain.db"));
         let now = Timestamp::now();
-        let store = gbrain_store::open(&location, OpenMode::Use, now).unwrap();
+        let store = gbrain_store::Store::open(&location, OpenMode::Use, now).unwrap();
         let room = Self { _dir: dir, store, workspace: WorkspaceId::default() };
         room.take((0..count).map(entry).collect());
         room
     }
 
     fn take(&self, entries: Vec<QueryEntry>) -> Vec<Taken> {
-        let (store, ws) = (self.store.as_ref(), &self.workspace);
+        let (store, ws) = (&self.store, &self.workspace);
         let scrubber = Scrubber::default();
         take_in(store, ws, entries, &scrubber, Some(&KEY), Timestamp::now()).unwrap().queries
     }
@@ -118,7 +118,7 @@ impl Room {
     ) -> SuiteRunBody {
         let scrubber = Scrubber::default();
         let means = SuiteMeans {
-            store: self.store.as_ref(),
+            store: &self.store,
             workspace: &self.workspace,
             target,
             elsewhere: false,
@@ -154,7 +154,7 @@ fn a_run_that_finds_everything_passes_and_leaves_logs() {
     let body = room.run(&target, &suite(Kind::Regression), "k1");
     assert_eq!((body.verdict, body.planned, body.asked), (Verdict::Pass, 25, 25), "{body:?}");
     assert_eq!(target.deepest.load(Ordering::Relaxed), 10, "ranks six to ten are asked for");
-    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let (store, ws) = (&room.store, &room.workspace);
     let logs = store.retrieval_logs(ws, &RetrievalFilter::default()).unwrap();
     assert_eq!(logs.len(), 25);
     assert!(logs.iter().all(|log| log.fields.experiment_id.as_deref() == Some("k1")));
@@ -249,7 +249,7 @@ fn a_run_that_is_stopped_on_its_way_does_not_fail() {
     let stop = AtomicBool::new(false);
     let scrubber = Scrubber::default();
     let means = SuiteMeans {
-        store: room.store.as_ref(),
+        store: &room.store,
         workspace: &room.workspace,
         target: &target,
         elsewhere: false,
@@ -284,7 +284,7 @@ fn queries_are_scrubbed_and_kept_once() {
     assert_eq!((taken.len(), taken[0].kind), (1, WriteKind::Added));
     let again = room.take(vec![asked("who is ada@example.com in 1700000000.123456?", "a")]);
     assert_eq!((again[0].number, again[0].kind), (taken[0].number, WriteKind::Unchanged));
-    let all = stored(room.store.as_ref(), &room.workspace).unwrap();
+    let all = stored(&room.store, &room.workspace).unwrap();
     assert_eq!(all[0].text, "who is [REDACTED] in [THREAD]?");
     assert_eq!(all[0].expected.len(), 2);
     let other = room.take(vec![asked("who is ada@example.com in 1800000000.654321?", "c")]);
@@ -300,7 +300,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
     assert_eq!(room.take(lines()).len(), 6);
     let again = room.take(lines());
     assert!(again.iter().all(|one| one.kind == WriteKind::Unchanged), "{again:?}");
-    let all = stored(room.store.as_ref(), &room.workspace).unwrap();
+    let all = stored(&room.store, &room.workspace).unwrap();
     assert_eq!(all.len(), 6);
     assert!(all.iter().all(|one| one.text == "who is [REDACTED]" && one.expected.len() == 1));
     // Whoever answers with one of the pages answers one of the queries.
@@ -326,7 +326,7 @@ fn queries_that_look_the_same_once_scrubbed_keep_their_own_answers() {
     let elsewhere = Room::with_queries(0);
     assert_eq!(room.take(exported.clone()).len(), 6);
     assert_eq!(elsewhere.take(exported).len(), 6);
-    assert_eq!(stored(room.store.as_ref(), &room.workspace).unwrap().len(), 6);
+    assert_eq!(stored(&room.store, &room.workspace).unwrap().len(), 6);
 }
 
 /// Texts that were scrubbed before they came are told apart by what they must find.
@@ -350,7 +350,7 @@ fn a_merged_query_gives_way_to_what_it_was_made_of() {
     let rows = [row(merged.identity_hash(), &merged)];
     room.store.put_queries(&room.workspace, &rows, Known::Replace, now).unwrap();
     let lines = vec![asked("who is ada@leakmail.com", "a"), asked("who is bob@leakmail.com", "b")];
-    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let (store, ws) = (&room.store, &room.workspace);
     let taken = take_in(store, ws, lines, &Scrubber::default(), Some(&KEY), now).unwrap();
     assert_eq!((taken.entries, taken.queries.len(), taken.scrubbed), (2, 2, 2));
     assert_eq!(taken.retired, ["old"]);
@@ -362,7 +362,7 @@ fn a_merged_query_gives_way_to_what_it_was_made_of() {
 #[test]
 fn without_a_key_nothing_is_merged() {
     let room = Room::with_queries(0);
-    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let (store, ws) = (&room.store, &room.workspace);
     let lines = vec![asked("fine", "a"), asked("who is ada@leakmail.com", "a")];
     let refused = take_in(store, ws, lines, &Scrubber::default(), None, Timestamp::now());
     assert!(matches!(refused, Err(QueryProblem::NoIdentityKey { at: 2 })), "{refused:?}");
@@ -377,7 +377,7 @@ fn a_candidate_that_is_added_is_asked() {
         let json = serde_json::json!({ "query": "charge floor", "state": state });
         serde_json::from_value(json).unwrap()
     };
-    let state = || stored(room.store.as_ref(), &room.workspace).unwrap()[0].state;
+    let state = || stored(&room.store, &room.workspace).unwrap()[0].state;
     let number = room.take(vec![entry("candidate")])[0].number;
     room.take(vec![entry("candidate")]);
     assert_eq!(state(), QueryState::Candidate);
@@ -413,7 +413,7 @@ fn a_query_that_can_not_be_read_is_no_pass() {
 fn three_falling_weeks_ask_for_a_new_calibration() {
     let room = Room::with_queries(100);
     let weekly = suite(Kind::WeeklyBenchmark);
-    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let (store, ws) = (&room.store, &room.workspace);
     for (weeks_ago, misses) in [(3, 0), (2, 1), (1, 2)] {
         let target = Fake { misses: (0..misses).map(text).collect(), ..Fake::default() };
         let mut body = room.run(&target, &weekly, &format!("week-{weeks_ago}"));
@@ -438,7 +438,7 @@ fn three_falling_weeks_ask_for_a_new_calibration() {
 fn weeks_of_many_runs_are_seen() {
     let room = Room::with_queries(100);
     let weekly = suite(Kind::WeeklyBenchmark);
-    let (store, ws) = (room.store.as_ref(), &room.workspace);
+    let (store, ws) = (&room.store, &room.workspace);
     let missing = |count: usize| Fake { misses: (0..count).map(text).collect(), ..Fake::default() };
     let keep = |body: &SuiteRunBody, number: usize, weeks_ago: i64| {
         let then = Timestamp::now() - SignedDuration::from_hours(weeks_ago * 7 * 24);
@@ -461,7 +461,7 @@ fn weeks_of_many_runs_are_seen() {
 /// Everything that `schedule` says at a time.
 fn fired(room: &Room, now: Timestamp) -> Vec<(String, i64)> {
     let mut fired = Vec::new();
-    schedule(room.store.as_ref(), now, &mut |_, scheduled| match scheduled {
+    schedule(&room.store, now, &mut |_, scheduled| match scheduled {
         Scheduled::Fired { key, job, .. } => fired.push((key, job)),
         Scheduled::Broken { suite, why } => panic!("{suite}: {why}"),
     })
@@ -477,7 +477,7 @@ impl Room {
                 "debounce":{{"quiet":"5m","max_wait":"30m"}}}}"#
         );
         room.store.put_suite(&room.workspace, "checks", &spec, enabled).unwrap();
-        assert!(enable(room.store.as_ref(), &room.workspace, "checks", enabled).unwrap());
+        assert!(enable(&room.store, &room.workspace, "checks", enabled).unwrap());
         room
     }
 
@@ -563,7 +563,7 @@ fn what_is_switched_on_again_makes_up_for_nothing() {
     let room = Room::with_suite(r#"[{"cron":"0 2 * * 0"}]"#, "local", start);
     room.store.disable_suite(&room.workspace, "checks", start).unwrap();
     assert_eq!(fired(&room, at("2026-03-23T12:00:00Z")), []);
-    enable(room.store.as_ref(), &room.workspace, "checks", at("2026-03-23T12:00:00Z")).unwrap();
+    enable(&room.store, &room.workspace, "checks", at("2026-03-23T12:00:00Z")).unwrap();
     assert_eq!(fired(&room, at("2026-03-23T13:00:00Z")), []);
     assert_eq!(fired(&room, at("2026-03-29T02:00:00Z")).len(), 1);
 }
@@ -574,13 +574,13 @@ fn a_suite_of_every_workspace_reaches_new_ones() {
     let room = Room::with_queries(0);
     let spec = r#"{"name":"all","type":"smoke","workspace":"*","owners":["@a"],"triggers":[{"cron":"0 2 * * 0"}]}"#;
     room.store.put_suite(&room.workspace, "all", spec, now).unwrap();
-    enable(room.store.as_ref(), &room.workspace, "all", now).unwrap();
+    enable(&room.store, &room.workspace, "all", now).unwrap();
     let other = WorkspaceId::new("team-a").unwrap();
     room.store.add_workspace(&other, now).unwrap();
     let mut seen = Vec::new();
     let look = |seen: &mut Vec<String>, now| {
         let mut told = |ws: &WorkspaceId, _: Scheduled| seen.push(ws.to_string());
-        schedule(room.store.as_ref(), now, &mut told).unwrap();
+        schedule(&room.store, now, &mut told).unwrap();
     };
     look(&mut seen, at("2026-03-04T00:00:00Z"));
     look(&mut seen, at("2026-03-08T02:00:00Z"));
@@ -618,7 +618,7 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     room.store.put_suite(&room.workspace, "odd", spec, now).unwrap();
     room.store.enable_suite(&room.workspace, "odd", now).unwrap();
     for _ in 0..2 {
-        schedule(room.store.as_ref(), now, &mut |_, _| ()).unwrap();
+        schedule(&room.store, now, &mut |_, _| ()).unwrap();
     }
     let all = || room.store.suite_runs(&room.workspace, &SuiteRunFilter::default(), 9).unwrap();
     let runs = all();
@@ -630,10 +630,10 @@ fn a_suite_that_can_not_be_read_says_so_as_a_run() {
     room.store.put_suite(&room.workspace, "odd", mended, later).unwrap();
     let well = room.run(&Fake::default(), &suite(Kind::Smoke), "a run of another suite");
     let well = SuiteRunBody { suite: "odd".to_owned(), key: "ran".to_owned(), ..well };
-    record(room.store.as_ref(), &room.workspace, &well, later).unwrap().unwrap();
+    record(&room.store, &room.workspace, &well, later).unwrap().unwrap();
     room.store.put_suite(&room.workspace, "odd", spec, later).unwrap();
     for _ in 0..2 {
-        schedule(room.store.as_ref(), later, &mut |_, _| ()).unwrap();
+        schedule(&room.store, later, &mut |_, _| ()).unwrap();
     }
     let triggers: Vec<String> = all().into_iter().map(|run| run.trigger).collect();
     assert_eq!(

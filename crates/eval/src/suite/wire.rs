@@ -13,7 +13,7 @@ use super::suites::{drift, registered, stand_in};
 
 /// The suites of a workspace, by name: those that are registered, and those that only a file knows.
 pub fn suites(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     file: Option<&SuiteFile>,
 ) -> Result<Vec<SuiteInfo>, StoreError> {
@@ -73,7 +73,7 @@ fn trigger(trigger: &Trigger) -> String {
 
 /// The last run that says how a suite is doing: one of another target neither hides nor shows anything.
 fn last_run(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     name: &str,
 ) -> Result<Option<SuiteRunLine>, StoreError> {

@@ -8,7 +8,7 @@ use gbrain_core::id::PageKey;
 use gbrain_core::latency::Timing;
 use gbrain_core::provenance::{CorpusAt, Provenance};
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::search::intent::is_identifier;
 use gbrain_core::target::{Question, QuestionFilter};
@@ -51,7 +51,7 @@ impl Target for AsTarget<'_> {
         })
     }
 
-    fn has_pages(&self, _: &[&str], _: Trust) -> Result<Option<Vec<bool>>, EvalError> {
+    fn has_pages(&self, _: &[&str], _: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
         Ok(None)
     }
 
@@ -144,7 +144,7 @@ fn question(
 
 #[cfg(test)]
 mod tests {
-    use gbrain_core::request::{Detail, Expansion, Trust};
+    use gbrain_core::request::{Detail, Expansion, Viewer};
 
     use super::*;
 
@@ -155,7 +155,7 @@ mod tests {
             limit: 10,
             detail: None,
             mode: RetrievalMode::Hybrid,
-            filter: Filter { trust: Trust::Trusted, ..Filter::default() },
+            filter: Filter { trust: Viewer::Trusted, ..Filter::default() },
             vectors: true,
             expansion: Expansion::Off,
             now: Timestamp::UNIX_EPOCH,

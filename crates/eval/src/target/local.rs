@@ -8,7 +8,7 @@ use std::time::Instant;
 use gbrain_brain::{Answered, Ask as How, Assistants, Brain, BrainError, Onward, Snapshot};
 use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use gbrain_core::ranking::{ALL_BELOW, Edge, Hit, RERANK_THRESHOLD, Ranking, is_of_the_question};
-use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::search::candidate::Candidate;
 use gbrain_core::target::{
@@ -27,7 +27,7 @@ pub struct LocalOptions<'a> {
     /// The time of questions that have none.
     pub now: Timestamp,
     /// Whose eyes answers are for.
-    pub trust: Trust,
+    pub trust: Viewer,
     /// Models that help, where the owner named some.
     pub assistants: Option<&'a Assistants>,
 }
@@ -135,7 +135,7 @@ impl<'a> LocalAsk<'a> {
 }
 
 /// Which pages may answer a question. The local brain knows neither authors nor states.
-pub(crate) fn filter_of(filter: &QuestionFilter, trust: Trust) -> Result<Filter, IdError> {
+pub(crate) fn filter_of(filter: &QuestionFilter, trust: Viewer) -> Result<Filter, IdError> {
     let QuestionFilter { sources, types, authors: _, states: _, labels, after, before } = filter;
     let sources = sources.iter().map(|id| SourceId::new(id)).collect::<Result<_, _>>()?;
     Ok(Filter {

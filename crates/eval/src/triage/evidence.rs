@@ -6,7 +6,7 @@ use gbrain_brain::Brain;
 use gbrain_core::format::suite::{SuiteRunBody, WireCase};
 use gbrain_core::format::triage::{TriageBody, TriageParts};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::suite::case::{DEPTH, Flag};
 use gbrain_core::suite::graph::Faith;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
@@ -26,7 +26,7 @@ use crate::target::Ask;
 /// What a triage is made with.
 pub struct TriageMeans<'a> {
     /// Where everything is kept.
-    pub store: &'a dyn Store,
+    pub store: &'a Store,
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// The brain, where it is the one that was asked.
@@ -34,7 +34,7 @@ pub struct TriageMeans<'a> {
     /// Who is asked again; none to look only at what is kept.
     pub again: Option<&'a dyn Ask>,
     /// Whose eyes it is for: to somebody who may not see a private page, it is not there.
-    pub trust: Trust,
+    pub trust: Viewer,
     /// Whether asking may cost something: then models take part.
     pub may_cost: bool,
     /// Why the target that was asked can't be found any more: nobody describes it.
@@ -103,12 +103,12 @@ pub fn look(
 }
 
 /// A suite as it is registered; none where it is not.
-fn suite(store: &dyn Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
+fn suite(store: &Store, ws: &WorkspaceId, name: &str) -> Result<Option<Suite>, StoreError> {
     Ok(store.suite(ws, name)?.and_then(|stored| registered(&stored).ok()))
 }
 
 /// A suite that is run after something was mended.
-fn smoke(store: &dyn Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
+fn smoke(store: &Store, ws: &WorkspaceId) -> Result<Option<Suite>, StoreError> {
     let mut suites = store.suites(ws)?.into_iter().filter_map(|stored| registered(&stored).ok());
     Ok(suites.find(|suite| suite.kind == Kind::Smoke))
 }
@@ -143,7 +143,7 @@ impl Known<'_> {
         Ok(match found {
             None => Looked { id, lost: None, evidence: own },
             Some((evidence, key)) => {
-                let is_named = key.kind == KeyKind::Document && means.trust == Trust::Trusted;
+                let is_named = key.kind == KeyKind::Document && means.trust == Viewer::Trusted;
                 let lost = is_named.then(|| Lost {
                     page: key.id.clone(),
                     is_deleted: evidence.is_deleted,

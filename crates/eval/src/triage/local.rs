@@ -10,7 +10,7 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Format, PageInput, PageKind, StoredPage, Visibility, parse};
 use gbrain_core::ranking::Arm;
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::stats::percentile;
 use gbrain_core::suite::query::{CanonicalQuery, Key, KeyKind};
 use gbrain_core::suite::snippet::is_made_up;
@@ -106,7 +106,7 @@ impl<'a> Here<'a> {
 
     /// Whether whoever reads this may know of a page.
     fn is_seen(&self, stored: &StoredPage) -> bool {
-        self.means.trust == Trust::Trusted || stored.page.visibility == Visibility::World
+        self.means.trust == Viewer::Trusted || stored.page.visibility == Visibility::World
     }
 
     /// The pages that a key may name, deleted ones too.
@@ -158,7 +158,7 @@ impl<'a> Here<'a> {
             return Ok(());
         }
         // Whether a page that is gone was private is not asked: nobody who may not know hears of it.
-        for page in pages.iter().filter(|_| self.means.trust == Trust::Trusted) {
+        for page in pages.iter().filter(|_| self.means.trust == Viewer::Trusted) {
             let history = self.history(page)?;
             let (presence, note) = match self.at_run(&history) {
                 _ if history.is_empty() => continue,
@@ -175,7 +175,7 @@ impl<'a> Here<'a> {
             return Ok(());
         }
         let page = PageKey::parse(&key.id, &SourceId::default());
-        let Some(page) = page.ok().filter(|_| self.means.trust == Trust::Trusted) else {
+        let Some(page) = page.ok().filter(|_| self.means.trust == Viewer::Trusted) else {
             return Ok(());
         };
         let others = self.brain.keys_of_slug(&page.slug)?;
@@ -193,7 +193,7 @@ impl<'a> Here<'a> {
         evidence: &mut Evidence,
     ) -> Result<(), TriageError> {
         let history = self.history(&stored.page.key)?;
-        let filter = filter_of(&query.filter, Trust::Untrusted).unwrap_or_default();
+        let filter = filter_of(&query.filter, Viewer::Untrusted).unwrap_or_default();
         if let Some((presence, note)) = self.before_repair(query, stored, &history, &filter)? {
             evidence.presence = presence;
             evidence.notes.push(note);

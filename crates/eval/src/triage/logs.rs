@@ -23,7 +23,7 @@ pub(super) struct Logged {
 
 /// The logs of a run, by the ids of queries. What can't be read is not there.
 pub(super) fn logs(
-    store: &dyn Store,
+    store: &Store,
     ws: &WorkspaceId,
     key: &str,
 ) -> Result<BTreeMap<String, Logged>, StoreError> {

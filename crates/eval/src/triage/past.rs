@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gbrain_brain::{BrainError, Snapshot};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, StoredPage, Visibility};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::text::QueryTerms;
 use gbrain_store::{Store, VersionInfo, VersionOp};
 
@@ -16,11 +16,11 @@ const MORE: f64 = 0.3;
 
 /// Where older texts are, and who may hear of them.
 pub(super) struct Past<'a> {
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,
     /// What tells how near texts are in meaning; none where it may not be asked.
     pub(super) model: Option<&'a Snapshot>,
-    pub(super) trust: Trust,
+    pub(super) trust: Viewer,
 }
 
 impl Past<'_> {
@@ -49,7 +49,7 @@ impl Past<'_> {
         let is_other = |one: &&VersionInfo| {
             one.op != VersionOp::Delete
                 && one.content_hash != now.content_hash
-                && (self.trust == Trust::Trusted || one.visibility == Visibility::World)
+                && (self.trust == Viewer::Trusted || one.visibility == Visibility::World)
         };
         history.iter().rev().find(is_other).map(|one| one.version)
     }

@@ -25,7 +25,7 @@ pub struct Subject {
 }
 
 /// The run of a number, or of an alert's key.
-pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, TriageError> {
+pub fn find(store: &Store, ws: &WorkspaceId, what: &str) -> Result<Subject, TriageError> {
     if let Ok(number) = what.parse() {
         return Ok(Subject {
             run: number,
@@ -56,7 +56,7 @@ pub fn find(store: &dyn Store, ws: &WorkspaceId, what: &str) -> Result<Subject, 
     Ok(Subject { run, body: body(store, ws, run)?, alert: Some(what.to_owned()), notes })
 }
 
-fn body(store: &dyn Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRunBody, TriageError> {
+fn body(store: &Store, ws: &WorkspaceId, run: i64) -> Result<SuiteRunBody, TriageError> {
     let found = store.suite_run(ws, run)?.ok_or(TriageError::NoRun(run))?;
     let report = found.report.ok_or(TriageError::Gone(run))?;
     serde_json::from_str(&report).map_err(|_| TriageError::Unreadable(run))
@@ -68,11 +68,7 @@ fn run_of(state: &AlertState) -> Option<i64> {
     body["run"].as_i64().or_else(|| body["alert"]["run"].as_i64())
 }
 
-fn newest_failing(
-    store: &dyn Store,
-    ws: &WorkspaceId,
-    state: &AlertState,
-) -> Result<i64, TriageError> {
+fn newest_failing(store: &Store, ws: &WorkspaceId, state: &AlertState) -> Result<i64, TriageError> {
     let named = || state.dedup_key.strip_prefix(&format!("gbrain/{ws}/"))?.split('/').next();
     let suite = state.suite.as_deref().or_else(named).unwrap_or_default().to_owned();
     let filter = SuiteRunFilter {
@@ -98,6 +94,6 @@ fn is_own(run: &SuiteRunInfo) -> bool {
 }
 
 /// Whether more is kept of a run than its figures.
-fn has_cases(store: &dyn Store, ws: &WorkspaceId, run: i64) -> Result<bool, TriageError> {
+fn has_cases(store: &Store, ws: &WorkspaceId, run: i64) -> Result<bool, TriageError> {
     Ok(store.suite_run(ws, run)?.is_some_and(|run| run.report.is_some()))
 }

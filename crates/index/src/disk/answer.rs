@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::name_key;
 use tantivy::DocId;
 
@@ -89,7 +89,7 @@ impl View for DiskView {
         })
     }
 
-    fn chunks(&self, trust: Trust) -> u64 {
+    fn chunks(&self, trust: Viewer) -> u64 {
         self.payload.statistics.seen_by(trust).chunks
     }
 
@@ -148,7 +148,7 @@ impl View for DiskView {
         })
     }
 
-    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>> {
         self.reading(|| {
             let Some((placed, entry)) = self.visible(page, trust)? else { return Ok(None) };
             if ordinal >= entry.chunk_count {
@@ -158,11 +158,11 @@ impl View for DiskView {
         })
     }
 
-    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         self.reading(|| Ok(self.visible(page, trust)?.map(|(_, entry)| entry)))
     }
 
-    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         self.reading(|| {
             let mut entries = self.entries_named(&own_name(key))?.into_iter();
             Ok(entries.find(|entry| entry.key == *key && entry.is_visible_to(trust)))
@@ -181,14 +181,14 @@ impl View for DiskView {
         })
     }
 
-    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>> {
         self.reading(|| match self.visible(page, trust)? {
             Some((placed, _)) => self.links_at(placed.segment, placed.documents.start),
             None => Ok(Vec::new()),
         })
     }
 
-    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>> {
         self.reading(|| {
             let mut pages = Vec::new();
             for (segment, doc) in self.pages_linking_to(target_key, trust)? {
@@ -200,13 +200,13 @@ impl View for DiskView {
         })
     }
 
-    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
         self.reading(|| self.counted(target_key, trust, || self.count_backlinks(target_key, trust)))
     }
 }
 
 impl DiskView {
-    fn count_backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+    fn count_backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
         let mut pages = 0;
         for segment in &self.segments {
             for visibility in seen_by(trust) {
@@ -300,7 +300,7 @@ impl DiskView {
     }
 
     /// The first documents of live pages with a link to a target.
-    fn pages_linking_to(&self, target_key: &str, trust: Trust) -> Result<Vec<(usize, DocId)>> {
+    fn pages_linking_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<(usize, DocId)>> {
         let mut pages = Vec::new();
         for (number, segment) in self.segments.iter().enumerate() {
             for visibility in seen_by(trust) {

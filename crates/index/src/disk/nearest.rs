@@ -6,7 +6,7 @@ use std::io;
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_embed::Embedder;
 use tantivy::{DocId, TantivyError};
 
@@ -115,7 +115,7 @@ impl DiskView {
             let conditions =
                 SegmentFilter::new(filter, &segment.reader).map_err(|e| self.error(e))?;
             let has_private = self.payload.statistics.of(Visibility::Private).chunks > 0;
-            let must_be_world = filter.trust == Trust::Untrusted && has_private;
+            let must_be_world = filter.trust == Viewer::Untrusted && has_private;
             let is_world =
                 |doc| columns.code(doc).is_some_and(|code| code.visibility() == Visibility::World);
             let admits = |doc: DocId| {

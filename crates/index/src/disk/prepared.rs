@@ -1,7 +1,7 @@
 //! A query made ready for a view: where its lists are, and how they score.
 
 use gbrain_core::page::Visibility;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use tantivy::postings::TermInfo;
 
 use super::schema::Fields;
@@ -28,7 +28,7 @@ pub(super) struct Place {
 impl Prepared {
     pub(super) fn new(
         query: &WordsQuery,
-        trust: Trust,
+        trust: Viewer,
         segments: &[Segment],
         fields: &Fields,
         statistics: &Statistics,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gbrain_core::id::PageId;
 use gbrain_core::page::Visibility;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_embed::Embedder;
 use rustc_hash::FxHashMap;
 use tantivy::schema::Value as _;
@@ -45,7 +45,7 @@ pub(super) struct DiskView {
     /// Whether something that was read was damaged.
     is_damaged: AtomicBool,
     /// Pages that link to a target, by the target and who asks.
-    backlinks: Mutex<FxHashMap<(Box<str>, Trust), u64>>,
+    backlinks: Mutex<FxHashMap<(Box<str>, Viewer), u64>>,
 }
 
 /// What is known of a page: where its first document is, and its entry once that was read.
@@ -58,7 +58,7 @@ struct KnownPage {
 
 struct KeptQuery {
     query: WordsQuery,
-    trust: Trust,
+    trust: Viewer,
     prepared: Arc<Prepared>,
 }
 
@@ -137,7 +137,7 @@ impl DiskView {
         totals.map(Some).map_err(|e| self.error(e))
     }
 
-    pub(super) fn prepare(&self, query: &WordsQuery, trust: Trust) -> Result<Arc<Prepared>> {
+    pub(super) fn prepare(&self, query: &WordsQuery, trust: Viewer) -> Result<Arc<Prepared>> {
         let mut kept = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept.iter().find(|kept| kept.trust == trust && kept.query == *query) {
             return Ok(found.prepared.clone());
@@ -192,7 +192,7 @@ impl DiskView {
     pub(super) fn counted(
         &self,
         target_key: &str,
-        trust: Trust,
+        trust: Viewer,
         count: impl FnOnce() -> Result<u64>,
     ) -> Result<u64> {
         let place = (Box::from(target_key), trust);
@@ -262,7 +262,7 @@ impl DiskView {
     pub(super) fn visible(
         &self,
         page: PageId,
-        trust: Trust,
+        trust: Viewer,
     ) -> Result<Option<(PlacedPage, Arc<PageEntry>)>> {
         let (segment, first) = match self.known(page) {
             Some(known) => (known.segment, known.first),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gbrain_core::id::{PageId, PageKey};
 use gbrain_core::page::StoredPage;
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::name_key;
 use gbrain_embed::{Embedder, Urgency};
 use rustc_hash::FxHashMap;
@@ -53,7 +53,7 @@ impl MemoryView {
         Self { state, kept: Mutex::default() }
     }
 
-    fn page(&self, id: PageId, trust: Trust) -> Option<&Arc<MemoryPage>> {
+    fn page(&self, id: PageId, trust: Viewer) -> Option<&Arc<MemoryPage>> {
         self.state.pages.get(&id).filter(|page| page.entry.is_visible_to(trust))
     }
 
@@ -132,7 +132,7 @@ impl View for MemoryView {
 
     fn held(&self) -> Result<Held> {
         let chunks = self.state.pages.values().map(|page| page.chunks.len() as u64).sum();
-        let tokens = self.state.statistics.seen_by(Trust::Trusted).tokens;
+        let tokens = self.state.statistics.seen_by(Viewer::Trusted).tokens;
         Ok(Held { pages: self.state.pages.len() as u64, chunks, tokens })
     }
 
@@ -162,7 +162,7 @@ impl View for MemoryView {
         Ok(pages.iter().map(|page| scored.words_of(*page, max)).collect())
     }
 
-    fn chunks(&self, trust: Trust) -> u64 {
+    fn chunks(&self, trust: Viewer) -> u64 {
         self.state.statistics.seen_by(trust).chunks
     }
 
@@ -224,16 +224,16 @@ impl View for MemoryView {
         Ok(page.chunks[hit.ordinal as usize].passage.clone())
     }
 
-    fn passage(&self, page: PageId, ordinal: u32, trust: Trust) -> Result<Option<Passage>> {
+    fn passage(&self, page: PageId, ordinal: u32, trust: Viewer) -> Result<Option<Passage>> {
         let chunk = self.page(page, trust).and_then(|page| page.chunks.get(ordinal as usize));
         Ok(chunk.map(|chunk| chunk.passage.clone()))
     }
 
-    fn entry(&self, page: PageId, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry(&self, page: PageId, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         Ok(self.page(page, trust).map(|page| page.entry.clone()))
     }
 
-    fn entry_by_key(&self, key: &PageKey, trust: Trust) -> Result<Option<Arc<PageEntry>>> {
+    fn entry_by_key(&self, key: &PageKey, trust: Viewer) -> Result<Option<Arc<PageEntry>>> {
         let mut pages =
             self.state.named(&own_name(key)).iter().filter_map(|id| self.page(*id, trust));
         Ok(pages.find(|page| page.entry.key == *key).map(|page| page.entry.clone()))
@@ -251,11 +251,11 @@ impl View for MemoryView {
         Ok(named)
     }
 
-    fn links_of(&self, page: PageId, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_of(&self, page: PageId, trust: Viewer) -> Result<Vec<LinkEntry>> {
         Ok(self.page(page, trust).map(|page| page.links.clone()).unwrap_or_default())
     }
 
-    fn links_to(&self, target_key: &str, trust: Trust) -> Result<Vec<LinkEntry>> {
+    fn links_to(&self, target_key: &str, trust: Viewer) -> Result<Vec<LinkEntry>> {
         let ids = self.state.pointing_to(target_key).iter();
         let mut pages: Vec<_> = ids.filter_map(|id| self.page(*id, trust)).collect();
         pages.sort_by(|a, b| a.entry.key.cmp(&b.entry.key));
@@ -263,7 +263,7 @@ impl View for MemoryView {
         Ok(links.filter(|entry| name_key(&entry.link.target) == target_key).cloned().collect())
     }
 
-    fn backlinks(&self, target_key: &str, trust: Trust) -> Result<u64> {
+    fn backlinks(&self, target_key: &str, trust: Viewer) -> Result<u64> {
         let ids = self.state.pointing_to(target_key).iter();
         Ok(ids.filter(|id| self.page(**id, trust).is_some()).count() as u64)
     }

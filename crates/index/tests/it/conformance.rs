@@ -3,7 +3,7 @@
 use gbrain_core::chunk::Part;
 use gbrain_core::id::{Generation, PageId, PageKey, Slug, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, NameKind, View};
 use jiff::civil::date;
 use std::time::Duration;
@@ -53,13 +53,13 @@ on_both! {
 }
 
 fn trusted() -> Filter {
-    Filter { trust: Trust::Trusted, ..Filter::default() }
+    Filter { trust: Viewer::Trusted, ..Filter::default() }
 }
 
 /// The slugs that a query finds.
 fn found(view: &dyn View, text: &str, filter: &Filter, k: usize) -> Vec<String> {
     let hits = view.words(&query(text), filter, k).unwrap();
-    let slug = |id| view.entry(id, Trust::Trusted).unwrap().unwrap().key.slug.to_string();
+    let slug = |id| view.entry(id, Viewer::Trusted).unwrap().unwrap().key.slug.to_string();
     hits.iter().map(|hit| slug(hit.page)).collect()
 }
 
@@ -71,7 +71,7 @@ fn an_empty_index_answers_nothing(index: &dyn Index) {
     let view = view(index);
     assert_eq!(found(view.as_ref(), "berth", &trusted(), 10), Vec::<String>::new());
     assert_eq!(view.corpus(), Corpus::default());
-    assert_eq!(view.entry(PageId(1), Trust::Trusted).unwrap(), None);
+    assert_eq!(view.entry(PageId(1), Viewer::Trusted).unwrap(), None);
     assert_eq!(view.held().unwrap().pages, 0);
 }
 
@@ -221,8 +221,8 @@ fn private_pages_do_not_exist_for_the_untrusted(index: &dyn Index) {
     assert_eq!(found(view.as_ref(), "vault", &Filter::default(), 9), ["open"]);
     assert_eq!(found(view.as_ref(), "vault", &trusted(), 9), ["secret", "open"]);
     let key = PageKey::new(SourceId::new("wiki").unwrap(), Slug::new("secret").unwrap());
-    for trust in [Trust::Untrusted, Trust::Trusted] {
-        let sees = trust == Trust::Trusted;
+    for trust in [Viewer::Untrusted, Viewer::Trusted] {
+        let sees = trust == Viewer::Trusted;
         assert_eq!(view.entry(PageId(1), trust).unwrap().is_some(), sees);
         assert_eq!(view.entry_by_key(&key, trust).unwrap().is_some(), sees);
         assert_eq!(view.passage(PageId(1), 0, trust).unwrap().is_some(), sees);
@@ -299,7 +299,7 @@ fn passages_are_read_as_they_were_written(index: &dyn Index) {
     });
     fill(index, std::slice::from_ref(&stored));
     let view = view(index);
-    let passage = view.passage(PageId(7), 1, Trust::Untrusted).unwrap().unwrap();
+    let passage = view.passage(PageId(7), 1, Viewer::Untrusted).unwrap().unwrap();
     let chunk = &stored.page.chunks[1];
     assert_eq!(passage.text, "猫が好き second");
     assert_eq!(
@@ -307,7 +307,7 @@ fn passages_are_read_as_they_were_written(index: &dyn Index) {
         (1, Part::Turns, "Über > 猫")
     );
     assert_eq!((passage.start, passage.end, passage.hash), (chunk.start, chunk.end, chunk.hash));
-    assert_eq!(view.passage(PageId(7), 2, Trust::Untrusted).unwrap(), None);
+    assert_eq!(view.passage(PageId(7), 2, Viewer::Untrusted).unwrap(), None);
     let hit = view.words(&query("好き"), &trusted(), 1).unwrap()[0];
     assert_eq!(view.read(&hit).unwrap(), passage);
 }
@@ -321,12 +321,12 @@ fn entries_are_found_by_number_and_key(index: &dyn Index) {
     });
     fill(index, &[stored.clone(), page(8, "notes", "people/ada-quill", &["text"])]);
     let view = view(index);
-    let entry = view.entry(PageId(7), Trust::Untrusted).unwrap().unwrap();
+    let entry = view.entry(PageId(7), Viewer::Untrusted).unwrap().unwrap();
     assert_eq!(*entry, gbrain_index::PageEntry::of(&stored));
-    assert_eq!(view.entry_by_key(&stored.page.key, Trust::Untrusted).unwrap(), Some(entry));
+    assert_eq!(view.entry_by_key(&stored.page.key, Viewer::Untrusted).unwrap(), Some(entry));
     let lower =
         PageKey::new(SourceId::new("wiki").unwrap(), Slug::new("people/ada-quill").unwrap());
-    assert_eq!(view.entry_by_key(&lower, Trust::Untrusted).unwrap(), None, "keys are exact");
+    assert_eq!(view.entry_by_key(&lower, Viewer::Untrusted).unwrap(), None, "keys are exact");
 }
 
 fn names_are_found_by_how_they_name(index: &dyn Index) {
@@ -372,15 +372,15 @@ fn links_are_found_from_both_ends(index: &dyn Index) {
         ],
     );
     let view = view(index);
-    let of = view.links_of(PageId(1), Trust::Untrusted).unwrap();
+    let of = view.links_of(PageId(1), Viewer::Untrusted).unwrap();
     assert_eq!(of.len(), 3);
     assert_eq!(of[0].link, link("Acme"));
-    let to = view.links_to("acme", Trust::Untrusted).unwrap();
+    let to = view.links_to("acme", Viewer::Untrusted).unwrap();
     let ends: Vec<_> = to.iter().map(|entry| (entry.owner.0, entry.link.target.as_str())).collect();
     assert_eq!(ends, [(2, "ACME"), (1, "Acme"), (1, "acme!")]);
-    assert_eq!(view.backlinks("acme", Trust::Untrusted).unwrap(), 2);
-    assert_eq!(view.backlinks("nobody", Trust::Untrusted).unwrap(), 0);
-    assert_eq!(view.links_of(PageId(3), Trust::Untrusted).unwrap(), []);
+    assert_eq!(view.backlinks("acme", Viewer::Untrusted).unwrap(), 2);
+    assert_eq!(view.backlinks("nobody", Viewer::Untrusted).unwrap(), 0);
+    assert_eq!(view.links_of(PageId(3), Viewer::Untrusted).unwrap(), []);
 }
 
 fn a_page_is_replaced_whole(index: &dyn Index) {
@@ -395,9 +395,9 @@ fn a_page_is_replaced_whole(index: &dyn Index) {
     let view = view(index);
     assert_eq!(found(view.as_ref(), "old", &trusted(), 9), Vec::<String>::new());
     assert_eq!(found(view.as_ref(), "words", &trusted(), 9), ["b", "moved"]);
-    assert_eq!(view.entry(PageId(1), Trust::Untrusted).unwrap().unwrap().version, 2);
+    assert_eq!(view.entry(PageId(1), Viewer::Untrusted).unwrap().unwrap().version, 2);
     assert_eq!(view.named("old", &trusted()).unwrap(), []);
-    assert_eq!(view.backlinks("x", Trust::Trusted).unwrap(), 0);
+    assert_eq!(view.backlinks("x", Viewer::Trusted).unwrap(), 0);
     assert_eq!(view.held().unwrap().chunks, 2);
 }
 
@@ -449,8 +449,8 @@ fn pages_without_chunks_have_names(index: &dyn Index) {
     );
     let view = view(index);
     assert_eq!(view.named("stub", &trusted()).unwrap().len(), 1);
-    assert_eq!(view.links_of(PageId(1), Trust::Untrusted).unwrap().len(), 1);
-    assert_eq!(view.passage(PageId(1), 0, Trust::Untrusted).unwrap(), None);
+    assert_eq!(view.links_of(PageId(1), Viewer::Untrusted).unwrap().len(), 1);
+    assert_eq!(view.passage(PageId(1), 0, Viewer::Untrusted).unwrap(), None);
     let held = view.held().unwrap();
     assert_eq!((held.pages, held.chunks), (2, 1));
     change(index, 2, |writer| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gbrain_core::id::Generation;
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_embed::StaticTable;
 use gbrain_index::{Corpus, DiskIndex, Index, IndexError, VectorHit, VectorQuery};
 
@@ -48,7 +48,7 @@ fn answers(index: &DiskIndex) -> Result<String, IndexError> {
         for hit in view.words(&query(word), &Filter::default(), 20)? {
             told += &format!("{word} {:?} {} {}", hit.page, hit.ordinal, hit.score);
             told +=
-                &format!(" {:?} {:?}\n", view.read(&hit)?, view.entry(hit.page, Trust::Trusted)?);
+                &format!(" {:?} {:?}\n", view.read(&hit)?, view.entry(hit.page, Viewer::Trusted)?);
         }
         let near = VectorQuery::new(&StaticTable::built_in(), word)?.unwrap();
         for VectorHit { hit, place } in view.vectors(&near, &Filter::default(), 20, 10)? {

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use gbrain_core::chunk::Part;
 use gbrain_core::id::{PageId, SourceId};
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_core::text::QueryTerms;
 use gbrain_embed::StaticTable;
 use gbrain_index::{
@@ -52,7 +52,7 @@ fn random_page(rng: &mut Rng, id: i64, vocabulary: u32, longest: usize) -> Store
 
 fn random_filter(rng: &mut Rng) -> Filter {
     let mut filter = Filter {
-        trust: if rng.bool() { Trust::Trusted } else { Trust::Untrusted },
+        trust: if rng.bool() { Viewer::Trusted } else { Viewer::Untrusted },
         ..Filter::default()
     };
     match rng.u8(..8) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gbrain_core::chunk::Part;
 use gbrain_core::id::SourceId;
 use gbrain_core::page::{StoredPage, Visibility};
-use gbrain_core::request::{Filter, Trust};
+use gbrain_core::request::{Filter, Viewer};
 use gbrain_embed::{EmbedError, Embedder, StaticTable};
 use gbrain_index::{Corpus, DiskIndex, Index, IndexError, MemoryIndex, Models, VectorQuery, View};
 
@@ -51,7 +51,7 @@ fn near(view: &dyn View, text: &str, filter: &Filter, k: usize) -> Vec<(i64, u32
 }
 
 fn trusted() -> Filter {
-    Filter { trust: Trust::Trusted, ..Filter::default() }
+    Filter { trust: Viewer::Trusted, ..Filter::default() }
 }
 
 fn on_both(pages: &[StoredPage], check: impl Fn(&dyn View)) {
@@ -103,7 +103,7 @@ fn filters_are_exact_however_few_pass() {
         assert_eq!(found(&other), [302, 300]);
         assert_eq!(found(&Filter { truth_only: true, ..other.clone() }), [300]);
         assert!(found(&trusted()).contains(&301));
-        assert!(!found(&Filter { trust: Trust::Untrusted, ..trusted() }).contains(&301));
+        assert!(!found(&Filter { trust: Viewer::Untrusted, ..trusted() }).contains(&301));
         let none = Filter { types: vec!["no such type".into()], ..trusted() };
         assert!(found(&none).is_empty());
     });

@@ -25,7 +25,7 @@ pub(crate) const LIMITS: Limits = Limits {
 
 pub(crate) struct Site {
     pub(crate) server: ProviderServer,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<Store>,
     pub(crate) dir: TempDir,
 }
 
@@ -47,7 +47,8 @@ impl Site {
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store = gbrain_store::open(&location, OpenMode::Use, jiff::Timestamp::now()).unwrap();
+        let store =
+            gbrain_store::Store::open(&location, OpenMode::Use, jiff::Timestamp::now()).unwrap();
         let server = ProviderServer::start(says, faults).unwrap();
         Self { server, store: store.into(), dir }
     }

@@ -6,7 +6,7 @@ use gbrain_core::fault::Fault;
 use gbrain_core::format::work::{FileRemark, ImportBody};
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Page;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_store::{JobStep, PageWrite, StoreError, WriteKind, WriteOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Import<'_> {
         };
         let store = held.house.store();
         let now = moment(std::time::SystemTime::now());
-        let (ws, writer) = (held.workspace(), Trust::Untrusted);
+        let (ws, writer) = (held.workspace(), Viewer::Untrusted);
         let outcomes = store.write_pages_in_job_by(writer, ws, &writes, &step, now)?;
         Ok(batch.beyond(at, &outcomes))
     }

@@ -12,7 +12,7 @@ use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status,
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::qrels::Qrels;
 use gbrain_core::replay::{Live, SettingsFrom};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::{
     AsOf, BLAME_CHUNKS, GateInputs, GateOutcome, GateRun, LocalTarget, Pipeline, ReplayOptions,
     gate as run_gate, replay as run_replay,
@@ -213,7 +213,7 @@ fn rows(held: &Held<'_>, against: &Rows) -> Result<(Vec<CapturedRow>, Option<Int
 /// Refuses rows of trusted callers.
 pub(crate) fn refuse_trusted(rows: &[CapturedRow]) -> Result<(), Fault> {
     let is_trusted = |row: &&CapturedRow| match row.trust {
-        Some(trust) => trust == Trust::Trusted,
+        Some(trust) => trust == Viewer::Trusted,
         None => !row.remote,
     };
     match rows.iter().filter(is_trusted).count() {

@@ -7,7 +7,7 @@ use gbrain_core::latency::Timing;
 use gbrain_core::page::Visibility;
 use gbrain_core::provenance::CorpusAt;
 use gbrain_core::replay::{Live, Lost};
-use gbrain_core::request::{Request, Trust};
+use gbrain_core::request::{Request, Viewer};
 use gbrain_eval::{Answer, EvalError, RetrieveError, Retriever, Target};
 use gbrain_store::{Store, StoreError};
 
@@ -17,7 +17,7 @@ use super::halt::Going;
 pub(super) struct Outside<'a> {
     pub(super) target: &'a dyn Target,
     pub(super) going: &'a Going,
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a Store,
     pub(super) workspace: &'a WorkspaceId,
 }
 
@@ -34,8 +34,8 @@ impl Target for Outside<'_> {
         Ok(inner.map(|inner| Box::new(FromOutside { inner, outside: self }) as Box<dyn Retriever>))
     }
 
-    fn has_pages(&self, names: &[&str], _: Trust) -> Result<Option<Vec<bool>>, EvalError> {
-        self.target.has_pages(names, Trust::Untrusted)
+    fn has_pages(&self, names: &[&str], _: Viewer) -> Result<Option<Vec<bool>>, EvalError> {
+        self.target.has_pages(names, Viewer::Untrusted)
     }
 
     fn page_count(&self) -> Option<u64> {
@@ -96,6 +96,6 @@ impl Retriever for FromOutside<'_> {
 
 fn untrusted(request: &Request) -> Request {
     let mut request = request.clone();
-    request.filter.trust = Trust::Untrusted;
+    request.filter.trust = Viewer::Untrusted;
     request
 }

@@ -6,7 +6,7 @@ use gbrain_brain::{Answered, Ask, search_settings};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::request::{Caller, Operation, Request, Trust};
+use gbrain_core::request::{Caller, Operation, Request, Viewer};
 
 use super::pages::named;
 use crate::http::{Call, NoParameters, Reply};
@@ -26,7 +26,7 @@ fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, F
     let door = call.house.door(&call.who.workspace)?;
     let config = door.brain().config()?;
     let settings = search_settings(&config)?;
-    let request = body.request(operation, settings, Trust::Untrusted, call.now)?;
+    let request = body.request(operation, settings, Viewer::Untrusted, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
     let options = Ask {
         explain: body.explains(),

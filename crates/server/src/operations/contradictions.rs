@@ -6,7 +6,7 @@ use gbrain_core::format::contradiction::{
     ContradictionReport, FoundContradictions, WireFinding, WireMember,
 };
 use gbrain_core::id::SourceId;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::standing;
 use gbrain_store::RunKind;
 use jiff::SignedDuration;
@@ -61,7 +61,7 @@ pub(crate) fn find(call: &Call<'_>, input: FindContradictions) -> Result<Reply, 
         return Reply::json(&nothing("the last run is of another version: run the probe again"));
     };
     let ContradictionReport { run_id, judge_model, run_status, findings, .. } = report;
-    let mut found = standing(store, ws, findings, Trust::Untrusted)?;
+    let mut found = standing(store, ws, findings, Viewer::Untrusted)?;
     found.retain(|finding| is_asked_for(finding, &input) && is_within(finding, source.as_ref()));
     let total = found.len();
     found.truncate(limit);

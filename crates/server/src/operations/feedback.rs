@@ -2,7 +2,7 @@
 
 use gbrain_core::fault::Fault;
 use gbrain_core::format::feedback::FeedbackInput;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::feedback::say;
 
 use super::bounds::{at_most, within};
@@ -16,5 +16,5 @@ pub(crate) fn give(call: &Call<'_>, _: NoParameters, input: FeedbackInput) -> Re
     within("log", input.log, 1..=i64::MAX)?;
     let (house, workspace) = (call.house, &call.who.workspace);
     let scrubber = &house.suites().scrubber;
-    Reply::json(&say(house.store(), workspace, scrubber, Trust::Untrusted, &input, call.now)?)
+    Reply::json(&say(house.store(), workspace, scrubber, Viewer::Untrusted, &input, call.now)?)
 }

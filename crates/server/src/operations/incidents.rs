@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use gbrain_core::fault::Fault;
 use gbrain_core::format::incident::IncidentsBody;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::target::LOCAL;
 use gbrain_eval::incident::told;
 use gbrain_eval::triage::{TriageMeans, find, look};
@@ -59,7 +59,7 @@ pub(crate) fn triage(call: &Call<'_>, input: SuiteRunNumber) -> Result<Reply, Fa
         workspace,
         brain: is_local.then(|| door.brain()),
         again: again.as_deref(),
-        trust: Trust::Untrusted,
+        trust: Viewer::Untrusted,
         may_cost: false,
         // What this house describes is nobody's business elsewhere.
         target_problem: None,

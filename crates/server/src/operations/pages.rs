@@ -6,7 +6,7 @@ use gbrain_core::format::page::PageBody;
 use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -148,7 +148,7 @@ pub(crate) fn links(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let door = call.house.door(&call.who.workspace)?;
     // The brain would name pages that are close to the one that is missing, private ones too.
     let is_stopped = || call.stop.is_stopped();
-    let links = door.brain().links(&key, Trust::Untrusted, &is_stopped);
+    let links = door.brain().links(&key, Viewer::Untrusted, &is_stopped);
     let links = links.map_err(|error| match error {
         gbrain_brain::BrainError::NoPage { .. } => no_page(&key),
         error => error.into(),
@@ -178,7 +178,7 @@ pub(crate) fn put(call: &Call<'_>, input: PageName, text: PageText) -> Result<Re
     call.check_stop()?;
     let write = PageWrite { page: &page, origin: None };
     let (store, ws) = (call.house.store(), &call.who.workspace);
-    let mut outcomes = store.write_pages_by(Trust::Untrusted, ws, &[write], call.now)?;
+    let mut outcomes = store.write_pages_by(Viewer::Untrusted, ws, &[write], call.now)?;
     let outcome = outcomes.pop().expect("one write has one outcome");
     Reply::json(&wire::put(&key, &Put { outcome, warnings: page.warnings }))
 }
@@ -232,7 +232,7 @@ fn frontmatter_values(content: &str) -> usize {
 pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let (store, ws, keys) = (call.house.store(), &call.who.workspace, std::slice::from_ref(&key));
-    let outcomes = store.delete_pages_by(Trust::Untrusted, ws, keys, call.now)?;
+    let outcomes = store.delete_pages_by(Viewer::Untrusted, ws, keys, call.now)?;
     if outcomes.contains(&DeleteOutcome::Unknown) {
         return Err(no_page(&key));
     }
@@ -243,7 +243,7 @@ pub(crate) fn delete(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
 pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> {
     let key = visible(call.house, &call.who.workspace, &input.page)?;
     let (store, ws) = (call.house.store(), &call.who.workspace);
-    match store.restore_page_by(Trust::Untrusted, ws, &key, call.now) {
+    match store.restore_page_by(Viewer::Untrusted, ws, &key, call.now) {
         Ok(outcome) => Reply::json(&wire::restored(&key, &outcome)),
         Err(StoreError::NotFound(_)) => Err(no_page(&key)),
         Err(error) => Err(error.into()),

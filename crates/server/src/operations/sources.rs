@@ -4,7 +4,7 @@ use gbrain_brain::wire;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::sources::{Change, SourceChanged};
 use gbrain_core::id::SourceId;
-use gbrain_store::Trust;
+use gbrain_store::SourceTrust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -39,7 +39,7 @@ pub(crate) fn list(call: &Call<'_>, _: NoParameters) -> Result<Reply, Fault> {
 pub(crate) fn add(call: &Call<'_>, _: NoParameters, body: AddSource) -> Result<Reply, Fault> {
     let id = SourceId::new(&body.id)?;
     at_most("the name of a source", body.name.as_deref(), 200)?;
-    let trust = if body.trusted { Trust::Trusted } else { Trust::Untrusted };
+    let trust = if body.trusted { SourceTrust::Trusted } else { SourceTrust::Untrusted };
     let (store, ws) = (call.house.store(), &call.who.workspace);
     let is_known = store.sources(ws)?.iter().any(|source| source.id == id);
     let outcome = if is_known {

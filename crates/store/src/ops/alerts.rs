@@ -10,7 +10,8 @@ use super::{captures, counters, deliveries, workspaces, write};
 use crate::alert::{
     AlertBoard, AlertCursor, AlertState, AlertStatus, NewDelivery, NewSilence, Silence,
 };
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
+use crate::store::Store;
 use crate::{Result, row};
 
 const CURSOR: &str = "SELECT run_id, revision FROM alert_cursors WHERE workspace_id = $1";
@@ -35,23 +36,85 @@ const END_SILENCE: &str = "UPDATE alert_silences \
      SET ends_at = CASE WHEN starts_at > $3 THEN starts_at ELSE $3 END \
      WHERE workspace_id = $1 AND id = $2 AND ends_at > $3 AND starts_at < ends_at";
 
-pub(super) fn board(session: &mut dyn Session, ws: &WorkspaceId) -> Result<AlertBoard> {
-    workspaces::ledger(session, ws)?;
-    let cursor = first(session, CURSOR, &[ws.into()], |row| {
-        Ok(AlertCursor { run: row.int(0)?, revision: row.int(1)? })
-    })?;
-    let states = collect(session, STATES, &[ws.into()], |row| {
-        Ok(AlertState {
-            dedup_key: row.text(0)?,
-            state: row::name(row, 1, AlertStatus::from_name)?,
-            severity: row.text(2)?,
-            suite: row.opt_text(3)?,
-            since: row::timestamp(row.int(4)?)?,
-            updated_at: row::timestamp(row.int(5)?)?,
-            body: row.text(6)?,
+impl Store {
+    /// The alerts, and how far runs have been looked at for them, at one moment.
+    pub fn alert_board(&self, ws: &WorkspaceId) -> Result<AlertBoard> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let cursor = first(session, CURSOR, &[ws.into()], |row| {
+                Ok(AlertCursor { run: row.int(0)?, revision: row.int(1)? })
+            })?;
+            let states = collect(session, STATES, &[ws.into()], |row| {
+                Ok(AlertState {
+                    dedup_key: row.text(0)?,
+                    state: row::name(row, 1, AlertStatus::from_name)?,
+                    severity: row.text(2)?,
+                    suite: row.opt_text(3)?,
+                    since: row::timestamp(row.int(4)?)?,
+                    updated_at: row::timestamp(row.int(5)?)?,
+                    body: row.text(6)?,
+                })
+            })?;
+            Ok(AlertBoard { cursor: cursor.unwrap_or_default(), states })
         })
-    })?;
-    Ok(AlertBoard { cursor: cursor.unwrap_or_default(), states })
+    }
+
+    /// Keeps what looking at runs up to `run` gave: states, each in place of the one of its key, and messages
+    /// to send, in their order. All or nothing: false, and nothing is written, if somebody else has
+    /// looked since the board was read, so every run is looked at once.
+    pub fn raise_alerts(
+        &self,
+        ws: &WorkspaceId,
+        seen: AlertCursor,
+        run: i64,
+        states: &[AlertState],
+        deliveries: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| raise(session, ws, seen, run, states, deliveries, now))
+    }
+
+    /// Keeps a silence; its number.
+    pub fn add_silence(&self, ws: &WorkspaceId, silence: &NewSilence) -> Result<i64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let NewSilence { starts_at, ends_at, body } = silence;
+            write::refuse_nul_in(body, || "the silence".to_owned())?;
+            let id = counters::take(session, ws, "alert_silences", 1)?;
+            let (starts_at, ends_at) = (captures::reached(*starts_at), captures::reached(*ends_at));
+            let params =
+                [ws.into(), id.into(), starts_at.into(), ends_at.into(), body.as_str().into()];
+            session.execute(ADD_SILENCE, &params)?;
+            Ok(id)
+        })
+    }
+
+    /// Silences that are not over at a time, or all, by number.
+    pub fn silences(&self, ws: &WorkspaceId, at: Option<Timestamp>) -> Result<Vec<Silence>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let mut params = vec![ws.into()];
+            params.extend(at.map(|at| at.as_millisecond().into()));
+            let sql = if at.is_some() { SILENCES } else { ALL_SILENCES };
+            collect(session, sql, &params, |row| {
+                Ok(Silence {
+                    id: row.int(0)?,
+                    starts_at: row::timestamp(row.int(1)?)?,
+                    ends_at: row::timestamp(row.int(2)?)?,
+                    body: row.text(3)?,
+                })
+            })
+        })
+    }
+
+    /// Ends a silence; whether there was one that was not over. One to come never is.
+    pub fn end_silence(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let params = [ws.into(), id.into(), now.as_millisecond().into()];
+            Ok(session.execute(END_SILENCE, &params)? > 0)
+        })
+    }
 }
 
 /// Whether nobody else has looked since.
@@ -97,50 +160,4 @@ fn put_state(session: &mut dyn Session, ws: &WorkspaceId, alert: &AlertState) ->
     ];
     session.execute(PUT_STATE, &params)?;
     Ok(())
-}
-
-pub(super) fn add_silence(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    silence: &NewSilence,
-) -> Result<i64> {
-    workspaces::ledger(session, ws)?;
-    let NewSilence { starts_at, ends_at, body } = silence;
-    write::refuse_nul_in(body, || "the silence".to_owned())?;
-    let id = counters::take(session, ws, "alert_silences", 1)?;
-    let (starts_at, ends_at) = (captures::reached(*starts_at), captures::reached(*ends_at));
-    let params = [ws.into(), id.into(), starts_at.into(), ends_at.into(), body.as_str().into()];
-    session.execute(ADD_SILENCE, &params)?;
-    Ok(id)
-}
-
-pub(super) fn silences(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    at: Option<Timestamp>,
-) -> Result<Vec<Silence>> {
-    workspaces::ledger(session, ws)?;
-    let mut params = vec![ws.into()];
-    params.extend(at.map(|at| at.as_millisecond().into()));
-    let sql = if at.is_some() { SILENCES } else { ALL_SILENCES };
-    collect(session, sql, &params, |row| {
-        Ok(Silence {
-            id: row.int(0)?,
-            starts_at: row::timestamp(row.int(1)?)?,
-            ends_at: row::timestamp(row.int(2)?)?,
-            body: row.text(3)?,
-        })
-    })
-}
-
-/// Whether there was one that was not over.
-pub(super) fn end_silence(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    let params = [ws.into(), id.into(), now.as_millisecond().into()];
-    Ok(session.execute(END_SILENCE, &params)? > 0)
 }

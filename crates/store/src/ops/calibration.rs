@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::{config, counters, workspaces, write};
 use crate::calibration::*;
-use crate::driver::{Columns, Session, collect, first};
+use crate::driver::{Columns, Scope, Session, collect, first};
 use crate::schema::RERANK_SCORES;
+use crate::store::Store;
 use crate::types::WriteKind;
 use crate::{Result, row};
 
@@ -33,16 +34,127 @@ const SET_BODY: &str = "UPDATE rerank_thresholds SET body = $3 WHERE workspace_i
 const SCORES: &str = "SELECT pair_id, score FROM rerank_scores \
      WHERE workspace_id = $1 AND threshold_id = $2 ORDER BY pair_id";
 
-pub(super) fn put_pairs(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    pairs: &[NewPair],
-    now: Timestamp,
-) -> Result<Vec<PairPut>> {
-    workspaces::ledger(session, ws)?;
-    // Held to the end of the transaction: of two who put one pair one is the first.
-    counters::take(session, ws, "calibration_pairs", 0)?;
-    pairs.iter().map(|pair| put_pair(session, ws, pair, now)).collect()
+impl Store {
+    /// Keeps pairs, all or none; what became of them, in order.
+    pub fn put_pairs(
+        &self,
+        ws: &WorkspaceId,
+        pairs: &[NewPair],
+        now: Timestamp,
+    ) -> Result<Vec<PairPut>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            // Held to the end of the transaction: of two who put one pair one is the first.
+            counters::take(session, ws, "calibration_pairs", 0)?;
+            pairs.iter().map(|pair| put_pair(session, ws, pair, now)).collect()
+        })
+    }
+
+    /// Pairs, newest first, at most `limit`; those with a label, or all.
+    pub fn pairs(
+        &self,
+        ws: &WorkspaceId,
+        label: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<CalibrationPair>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(&[label.unwrap_or("")])?;
+            let sql = format!(
+                "{PAIRS} AND (label = $2 OR $2 IS NULL) ORDER BY created_at DESC, id DESC LIMIT $3"
+            );
+            collect(session, &sql, &[ws.into(), label.into(), limit.into()], pair)
+        })
+    }
+
+    /// Erases a pair; whether there was one. Scores that it had stay.
+    pub fn delete_pair(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            Ok(session.execute(DELETE_PAIR, &[ws.into(), id.into()])? > 0)
+        })
+    }
+
+    /// Keeps a threshold as a candidate with its scores, all or none; its number.
+    pub fn add_threshold(
+        &self,
+        ws: &WorkspaceId,
+        threshold: &NewThreshold,
+        now: Timestamp,
+    ) -> Result<i64> {
+        self.write_beside(ws, |session| add_threshold(session, ws, threshold, now))
+    }
+
+    /// Says where a threshold is to be; whether there is one. The active one of the same model is
+    /// superseded by one that becomes active, and the settings are set with it: all or nothing.
+    pub fn set_threshold_status(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        status: ThresholdStatus,
+        settings: &[(&str, &str)],
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            // Held to the end of the transaction, or two that become active at once would not see each other.
+            counters::take(session, ws, "rerank_thresholds", 0)?;
+            let at = now.as_millisecond();
+            if status == ThresholdStatus::Active {
+                session.execute(SUPERSEDE, &[ws.into(), id.into(), at.into()])?;
+            }
+            let params = [ws.into(), id.into(), status.name().into(), at.into()];
+            let found = session.execute(SET_STATUS, &params)? > 0;
+            if found {
+                for (key, value) in settings {
+                    config::set(session, ws, key, value)?;
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Writes what else is known of a threshold anew, made of what it says: nobody else changes it
+    /// meanwhile. The threshold as it is then; none if there is none.
+    pub fn edit_threshold(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        edit: &(dyn Fn(&RerankThreshold) -> String + Sync),
+    ) -> Result<Option<RerankThreshold>> {
+        self.write_beside(ws, |session| rewrite_threshold(session, ws, id, edit))
+    }
+
+    /// A threshold.
+    pub fn threshold(&self, ws: &WorkspaceId, id: i64) -> Result<Option<RerankThreshold>> {
+        self.read(Scope::Workspace(ws), |session| threshold(session, ws, id))
+    }
+
+    /// Thresholds, newest first, at most `limit`; those of a model, or all.
+    pub fn thresholds(
+        &self,
+        ws: &WorkspaceId,
+        model: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<RerankThreshold>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(&[model.unwrap_or("")])?;
+            let sql =
+                format!("{THRESHOLDS} AND (model = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
+            collect(session, &sql, &[ws.into(), model.into(), limit.into()], threshold_of)
+        })
+    }
+
+    /// The scores that a threshold was made of, by pair.
+    pub fn rerank_scores(&self, ws: &WorkspaceId, threshold: i64) -> Result<Vec<RerankScore>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, SCORES, &[ws.into(), threshold.into()], |row| {
+                Ok(RerankScore { pair: row.int(0)?, score: row.real(1)? })
+            })
+        })
+    }
 }
 
 fn put_pair(
@@ -87,25 +199,6 @@ fn put_pair(
     Ok(PairPut { id, kind })
 }
 
-pub(super) fn pairs(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    label: Option<&str>,
-    limit: usize,
-) -> Result<Vec<CalibrationPair>> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(&[label.unwrap_or("")])?;
-    let sql = format!(
-        "{PAIRS} AND (label = $2 OR $2 IS NULL) ORDER BY created_at DESC, id DESC LIMIT $3"
-    );
-    collect(session, &sql, &[ws.into(), label.into(), limit.into()], pair)
-}
-
-pub(super) fn delete_pair(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    Ok(session.execute(DELETE_PAIR, &[ws.into(), id.into()])? > 0)
-}
-
 pub(super) fn add_threshold(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -146,32 +239,7 @@ fn shown(scores: &[RerankScore]) -> String {
     serde_json::Value::from_iter(shown).to_string()
 }
 
-pub(super) fn set_status(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    status: ThresholdStatus,
-    settings: &[(&str, &str)],
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    // Held to the end of the transaction, or two that become active at once would not see each other.
-    counters::take(session, ws, "rerank_thresholds", 0)?;
-    let at = now.as_millisecond();
-    if status == ThresholdStatus::Active {
-        session.execute(SUPERSEDE, &[ws.into(), id.into(), at.into()])?;
-    }
-    let params = [ws.into(), id.into(), status.name().into(), at.into()];
-    let found = session.execute(SET_STATUS, &params)? > 0;
-    if found {
-        for (key, value) in settings {
-            config::set(session, ws, key, value)?;
-        }
-    }
-    Ok(found)
-}
-
-pub(super) fn edit(
+fn rewrite_threshold(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     id: i64,
@@ -195,29 +263,6 @@ pub(super) fn threshold(
     workspaces::ledger(session, ws)?;
     let sql = format!("{THRESHOLDS} AND id = $2");
     first(session, &sql, &[ws.into(), id.into()], threshold_of)
-}
-
-pub(super) fn thresholds(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    model: Option<&str>,
-    limit: usize,
-) -> Result<Vec<RerankThreshold>> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(&[model.unwrap_or("")])?;
-    let sql = format!("{THRESHOLDS} AND (model = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
-    collect(session, &sql, &[ws.into(), model.into(), limit.into()], threshold_of)
-}
-
-pub(super) fn scores(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    threshold: i64,
-) -> Result<Vec<RerankScore>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, SCORES, &[ws.into(), threshold.into()], |row| {
-        Ok(RerankScore { pair: row.int(0)?, score: row.real(1)? })
-    })
 }
 
 fn pair(row: &dyn Columns) -> Result<CalibrationPair> {

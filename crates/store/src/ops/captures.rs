@@ -19,10 +19,13 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Operation;
 use jiff::{SignedDuration, Timestamp};
 
+use super::retrievals;
 use super::{workspaces, write};
 use crate::capture::{CaptureFilter, CaptureSummary};
-use crate::driver::{Session, Value, collect, first};
+use crate::driver::{Scope, Session, Value, collect, first};
+use crate::retrieval_log::NewRetrievalLog;
 use crate::schema::{CAPTURE_FAILURES, CAPTURES};
+use crate::store::Store;
 use crate::{Result, StoreError, row};
 
 /// Locks the clock, sets it to a time unless it is a little later ($4), and takes numbers from it.
@@ -66,6 +69,198 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How long the ends of windows are remembered.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24 * 400);
 
+impl Store {
+    /// Stores captures, all or none, in their order. Each gets the next number of the workspace: numbers rise in the
+    /// order in which captures become visible. Each is dated `now`, or at the time of the captures so far or the end of
+    /// a closed window if that is later by [`CLOCK_SKEW`](gbrain_core::capture::CLOCK_SKEW) at most: a clock that was
+    /// further ahead takes no later captures along. Does not wait for writers of pages on PostgreSQL.
+    pub fn add_captures(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| add(session, ws, captures, now))
+    }
+
+    /// Stores captures as [`Store::add_captures`] does, and logs of retrievals beside them: all or none.
+    pub fn add_observed(
+        &self,
+        ws: &WorkspaceId,
+        captures: &[CaptureFields],
+        logs: &[NewRetrievalLog],
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| {
+            add(session, ws, captures, now)?;
+            retrievals::add(session, ws, logs, now).map(|_| ())
+        })
+    }
+
+    /// Closes the time before `until`: waits for captures on their way, and records the end. What [`Store::captures`]
+    /// then reads of a window that ends at `until` is final, so windows `[since, until)` that follow each other miss and
+    /// repeat nothing: a capture that comes later and is dated before `until`, because a clock was behind, is in the
+    /// window that begins at `until`.
+    pub fn close_captures(&self, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let until = reached(until);
+            let last_id = first(session, LOCK_CLOCK, &[ws.into()], |row| row.int(0))?;
+            let last_id = last_id.ok_or_else(no_time)?;
+            session.execute(CLOSE, &[ws.into(), until.into(), last_id.into()])?;
+            let forgotten = until.saturating_sub(REMEMBERED.as_millis() as i64);
+            session.execute(FORGET_WINDOWS, &[ws.into(), forgotten.into()])?;
+            Ok(())
+        })
+    }
+
+    /// Reads captures, newest first, as they are at one moment and in constant memory, until `each`
+    /// has had enough. Its errors end the reading and come back.
+    pub fn captures(
+        &self,
+        ws: &WorkspaceId,
+        filter: &CaptureFilter,
+        each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.scan(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let late = late(session, ws, filter)?;
+            let (mut sql, mut params) = narrowed(ROWS, ws, filter, late);
+            sql.push_str(" ORDER BY created_at DESC, id DESC");
+            if let Some(limit) = filter.limit {
+                params.push(limit.into());
+                sql.push_str(&format!(" LIMIT ${}", params.len()));
+            }
+            session.stream(&sql, &params, &mut |row| each(row::capture(row)?))
+        })
+    }
+
+    /// How many captures [`Store::captures`] would read.
+    pub fn count_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
+        self.read(Scope::Workspace(ws), |session| count(session, ws, filter))
+    }
+
+    /// Erases captures: those that [`Store::count_captures`] counts, and says how many. Their
+    /// numbers are not used again. Refuses a filter with a limit, which would leave the oldest.
+    pub fn prune_captures(&self, ws: &WorkspaceId, filter: &CaptureFilter) -> Result<u64> {
+        let pruned = self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            if filter.limit.is_some() {
+                return Err(StoreError::LimitedPrune);
+            }
+            let late = late(session, ws, filter)?;
+            let (sql, params) = narrowed(PRUNE, ws, filter, late);
+            session.execute(&sql, &params)
+        })?;
+        if pruned > 0 {
+            self.scrub()?;
+        }
+        Ok(pruned)
+    }
+
+    /// Keeps what went wrong while capturing, all or none. An event that is kept is left alone.
+    pub fn add_capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        failures: &[CaptureFailure],
+    ) -> Result<()> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let mut values = Vec::with_capacity(failures.len() * CAPTURE_FAILURES.columns.len());
+            for CaptureFailure { event_id, at, reason, detail } in failures {
+                for text in [event_id, detail] {
+                    write::refuse_nul_in(text, || "a failed capture".to_owned())?;
+                }
+                values.extend([
+                    event_id.as_str().into(),
+                    at.as_millisecond().into(),
+                    reason.name().into(),
+                    detail.as_str().into(),
+                ]);
+            }
+            session.insert(&CAPTURE_FAILURES, ws, &values)
+        })
+    }
+
+    /// What went wrong at `since` or later, newest first, at most `limit`.
+    pub fn capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<CaptureFailure>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let params = [ws.into(), since.map_or(i64::MIN, reached).into(), limit.into()];
+            collect(session, FAILURES, &params, row::capture_failure)
+        })
+    }
+
+    /// How often something went wrong at `since` or later and before `until`.
+    pub fn count_capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<u64> {
+        self.read(Scope::Workspace(ws), |session| count_failures(session, ws, since, until))
+    }
+
+    /// Erases what went wrong before `until`, or everything that did, and says how many.
+    pub fn prune_capture_failures(
+        &self,
+        ws: &WorkspaceId,
+        until: Option<Timestamp>,
+    ) -> Result<u64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            session.execute(PRUNE_FAILURES, &[ws.into(), until.map_or(i64::MAX, reached).into()])
+        })
+    }
+
+    /// Dates captures from the future (see [`CaptureSummary::future`]) `now`, and says how many. They come into the
+    /// next window.
+    pub fn redate_captures(&self, ws: &WorkspaceId, now: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let (at, _) = take_numbers(session, ws, now, 0)?;
+            session.execute(REDATE, &[ws.into(), at.into(), ahead_of(now).into()])
+        })
+    }
+
+    /// Captures and failures in figures.
+    pub fn capture_summary(&self, ws: &WorkspaceId, now: Timestamp) -> Result<CaptureSummary> {
+        self.read(Scope::Workspace(ws), |session| {
+            let yesterday = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
+            let params = [ws.into(), reached(yesterday).into()];
+            let failures = count_failures(session, ws, None, None)?;
+            let mut failures_last_day = collect(session, FAILURE_REASONS, &params, |row| {
+                Ok((row::name(row, 0, FailureReason::from_name)?, row::natural(row, 1)?))
+            })?;
+            failures_last_day.sort();
+            let params = [ws.into(), reached(yesterday).into(), ahead_of(now).into()];
+            let tools = Operation::ALL.iter().map(|tool| (*tool, 0)).collect();
+            let mut summary =
+                CaptureSummary { tools, failures, failures_last_day, ..CaptureSummary::default() };
+            session.query(SUMMARY, &params, &mut |row| {
+                let tool = row::name(row, 0, Operation::from_name)?;
+                let rows = row::natural(row, 2)?;
+                let (oldest, newest) = (row::timestamp(row.int(3)?)?, row::timestamp(row.int(4)?)?);
+                summary.rows += rows;
+                let of_tool = summary.tools.iter_mut().filter(|(of, _)| *of == tool);
+                of_tool.for_each(|(_, count)| *count += rows);
+                *(if row.flag(1)? { &mut summary.remote } else { &mut summary.local }) += rows;
+                summary.oldest = Some(summary.oldest.map_or(oldest, |seen| seen.min(oldest)));
+                summary.newest = Some(summary.newest.map_or(newest, |seen| seen.max(newest)));
+                summary.last_day += row::natural(row, 5)?;
+                summary.future += row::natural(row, 6)?;
+                Ok(())
+            })?;
+            Ok(summary)
+        })
+    }
+}
+
 pub(super) fn add(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -85,24 +280,6 @@ pub(super) fn add(
         values.extend(values_of(capture));
     }
     session.insert(&CAPTURES, ws, &values)
-}
-
-pub(super) fn close(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    let until = reached(until);
-    let last_id = first(session, LOCK_CLOCK, &[ws.into()], |row| row.int(0))?;
-    let last_id = last_id.ok_or_else(no_time)?;
-    session.execute(CLOSE, &[ws.into(), until.into(), last_id.into()])?;
-    let forgotten = until.saturating_sub(REMEMBERED.as_millis() as i64);
-    session.execute(FORGET_WINDOWS, &[ws.into(), forgotten.into()])?;
-    Ok(())
-}
-
-/// Dates captures from the future `now`; how many there were.
-pub(super) fn redate(session: &mut dyn Session, ws: &WorkspaceId, now: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    let (at, _) = take_numbers(session, ws, now, 0)?;
-    session.execute(REDATE, &[ws.into(), at.into(), ahead_of(now).into()])
 }
 
 /// Locks the clock; the time of captures that are stored now, and the last of the numbers taken.
@@ -130,23 +307,6 @@ fn ahead_of(now: Timestamp) -> i64 {
     now.as_millisecond().saturating_add(CLOCK_SKEW.as_millis() as i64)
 }
 
-pub(super) fn read(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &CaptureFilter,
-    each: &mut dyn FnMut(StoredCapture) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    let late = late(session, ws, filter)?;
-    let (mut sql, mut params) = narrowed(ROWS, ws, filter, late);
-    sql.push_str(" ORDER BY created_at DESC, id DESC");
-    if let Some(limit) = filter.limit {
-        params.push(limit.into());
-        sql.push_str(&format!(" LIMIT ${}", params.len()));
-    }
-    session.stream(&sql, &params, &mut |row| each(row::capture(row)?))
-}
-
 pub(super) fn count(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -159,52 +319,6 @@ pub(super) fn count(
     Ok(count.min(filter.limit.unwrap_or(u64::MAX)))
 }
 
-pub(super) fn prune(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &CaptureFilter,
-) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    if filter.limit.is_some() {
-        return Err(StoreError::LimitedPrune);
-    }
-    let late = late(session, ws, filter)?;
-    let (sql, params) = narrowed(PRUNE, ws, filter, late);
-    session.execute(&sql, &params)
-}
-
-pub(super) fn add_failures(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    failures: &[CaptureFailure],
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    let mut values = Vec::with_capacity(failures.len() * CAPTURE_FAILURES.columns.len());
-    for CaptureFailure { event_id, at, reason, detail } in failures {
-        for text in [event_id, detail] {
-            write::refuse_nul_in(text, || "a failed capture".to_owned())?;
-        }
-        values.extend([
-            event_id.as_str().into(),
-            at.as_millisecond().into(),
-            reason.name().into(),
-            detail.as_str().into(),
-        ]);
-    }
-    session.insert(&CAPTURE_FAILURES, ws, &values)
-}
-
-pub(super) fn failures(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    since: Option<Timestamp>,
-    limit: usize,
-) -> Result<Vec<CaptureFailure>> {
-    workspaces::ledger(session, ws)?;
-    let params = [ws.into(), since.map_or(i64::MIN, reached).into(), limit.into()];
-    collect(session, FAILURES, &params, row::capture_failure)
-}
-
 pub(super) fn count_failures(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -215,48 +329,6 @@ pub(super) fn count_failures(
     let (since, until) = (since.map_or(i64::MIN, reached), until.map_or(i64::MAX, reached));
     let params = [ws.into(), since.into(), until.into()];
     Ok(first(session, COUNT_FAILURES, &params, |row| row::natural(row, 0))?.unwrap_or(0))
-}
-
-pub(super) fn prune_failures(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    until: Option<Timestamp>,
-) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE_FAILURES, &[ws.into(), until.map_or(i64::MAX, reached).into()])
-}
-
-pub(super) fn summary(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    now: Timestamp,
-) -> Result<CaptureSummary> {
-    let yesterday = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
-    let params = [ws.into(), reached(yesterday).into()];
-    let failures = count_failures(session, ws, None, None)?;
-    let mut failures_last_day = collect(session, FAILURE_REASONS, &params, |row| {
-        Ok((row::name(row, 0, FailureReason::from_name)?, row::natural(row, 1)?))
-    })?;
-    failures_last_day.sort();
-    let params = [ws.into(), reached(yesterday).into(), ahead_of(now).into()];
-    let tools = Operation::ALL.iter().map(|tool| (*tool, 0)).collect();
-    let mut summary =
-        CaptureSummary { tools, failures, failures_last_day, ..CaptureSummary::default() };
-    session.query(SUMMARY, &params, &mut |row| {
-        let tool = row::name(row, 0, Operation::from_name)?;
-        let rows = row::natural(row, 2)?;
-        let (oldest, newest) = (row::timestamp(row.int(3)?)?, row::timestamp(row.int(4)?)?);
-        summary.rows += rows;
-        let of_tool = summary.tools.iter_mut().filter(|(of, _)| *of == tool);
-        of_tool.for_each(|(_, count)| *count += rows);
-        *(if row.flag(1)? { &mut summary.remote } else { &mut summary.local }) += rows;
-        summary.oldest = Some(summary.oldest.map_or(oldest, |seen| seen.min(oldest)));
-        summary.newest = Some(summary.newest.map_or(newest, |seen| seen.max(newest)));
-        summary.last_day += row::natural(row, 5)?;
-        summary.future += row::natural(row, 6)?;
-        Ok(())
-    })?;
-    Ok(summary)
 }
 
 /// The number that late captures are above: those that came after a window had been closed where this one begins, and

@@ -5,8 +5,9 @@ use gbrain_core::id::{PageId, WorkspaceId};
 use gbrain_core::page::PageKind;
 
 use super::{feed, workspaces};
-use crate::driver::{Columns, Session, Value, collect, first};
+use crate::driver::{Columns, Scope, Session, Value, collect, first};
 use crate::schema::CHUNK_ROWS;
+use crate::store::Store;
 use crate::types::*;
 use crate::{Result, row};
 
@@ -115,19 +116,26 @@ const ORPHANS: &[(&str, &str)] = &[
     ("takes without a version", orphans_of!("takes")),
 ];
 
-pub(super) fn run(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Finding>> {
-    let head = workspaces::ledger(session, ws)?.head;
-    let mut findings = Vec::new();
-    check_head(session, ws, head, &mut findings)?;
-    check_feed(session, ws, head, &mut findings)?;
-    check_pages(session, ws, POINTERS, Invariant::Versions, &mut findings)?;
-    check_pages(session, ws, UNFED, Invariant::Feed, &mut findings)?;
-    check_pages(session, ws, CHUNKS, Invariant::Chunks, &mut findings)?;
-    check_content(session, ws, &mut findings)?;
-    check_none(session, ws, ORPHANS, Invariant::Dangling, &mut findings)?;
-    check_none(session, ws, CAPTURES, Invariant::Captures, &mut findings)?;
-    check_none(session, ws, NUMBERS, Invariant::Numbers, &mut findings)?;
-    Ok(findings)
+impl Store {
+    /// Checks every invariant, reading everything once; empty when all is well.
+    pub fn check(&self, ws: &WorkspaceId) -> Result<Vec<Finding>> {
+        let mut findings = self.structure()?;
+        findings.extend(self.read(Scope::Workspace(ws), |session| {
+            let head = workspaces::ledger(session, ws)?.head;
+            let mut findings = Vec::new();
+            check_head(session, ws, head, &mut findings)?;
+            check_feed(session, ws, head, &mut findings)?;
+            check_pages(session, ws, POINTERS, Invariant::Versions, &mut findings)?;
+            check_pages(session, ws, UNFED, Invariant::Feed, &mut findings)?;
+            check_pages(session, ws, CHUNKS, Invariant::Chunks, &mut findings)?;
+            check_content(session, ws, &mut findings)?;
+            check_none(session, ws, ORPHANS, Invariant::Dangling, &mut findings)?;
+            check_none(session, ws, CAPTURES, Invariant::Captures, &mut findings)?;
+            check_none(session, ws, NUMBERS, Invariant::Numbers, &mut findings)?;
+            Ok(findings)
+        })?);
+        Ok(findings)
+    }
 }
 
 fn check_head(

@@ -4,7 +4,8 @@ use gbrain_core::id::WorkspaceId;
 
 use super::{workspaces, write};
 use crate::Result;
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
+use crate::store::Store;
 
 const GET: &str = "SELECT value FROM config WHERE workspace_id = $1 AND key = $2";
 const SET: &str = "INSERT INTO config (workspace_id, key, value) VALUES ($1, $2, $3) \
@@ -12,13 +13,35 @@ const SET: &str = "INSERT INTO config (workspace_id, key, value) VALUES ($1, $2,
 const UNSET: &str = "DELETE FROM config WHERE workspace_id = $1 AND key = $2";
 const LIST: &str = "SELECT key, value FROM config WHERE workspace_id = $1 ORDER BY key";
 
-pub(super) fn get(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &str,
-) -> Result<Option<String>> {
-    workspaces::ledger(session, ws)?;
-    first(session, GET, &[ws.into(), key.into()], |row| row.text(0))
+impl Store {
+    /// A setting of the database plane.
+    pub fn config_get(&self, ws: &WorkspaceId, key: &str) -> Result<Option<String>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            first(session, GET, &[ws.into(), key.into()], |row| row.text(0))
+        })
+    }
+
+    /// Sets a setting.
+    pub fn config_set(&self, ws: &WorkspaceId, key: &str, value: &str) -> Result<()> {
+        self.write(ws, |session| set(session, ws, key, value))
+    }
+
+    /// Removes a setting; whether there was one.
+    pub fn config_unset(&self, ws: &WorkspaceId, key: &str) -> Result<bool> {
+        self.write(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            Ok(session.execute(UNSET, &[ws.into(), key.into()])? > 0)
+        })
+    }
+
+    /// All settings, by key.
+    pub fn config_list(&self, ws: &WorkspaceId) -> Result<Vec<(String, String)>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, LIST, &[ws.into()], |row| Ok((row.text(0)?, row.text(1)?)))
+        })
+    }
 }
 
 pub(super) fn set(
@@ -32,14 +55,4 @@ pub(super) fn set(
     write::refuse_nul_in(value, || format!("the setting {key}"))?;
     session.execute(SET, &[ws.into(), key.into(), value.into()])?;
     Ok(())
-}
-
-pub(super) fn unset(session: &mut dyn Session, ws: &WorkspaceId, key: &str) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    Ok(session.execute(UNSET, &[ws.into(), key.into()])? > 0)
-}
-
-pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<(String, String)>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, LIST, &[ws.into()], |row| Ok((row.text(0)?, row.text(1)?)))
 }

@@ -9,9 +9,10 @@ use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
 use crate::alert::*;
-use crate::driver::{Columns, Session, Value, collect, first};
+use crate::driver::{Columns, Scope, Session, Value, collect, first};
 use crate::job::Lease;
 use crate::schema::DELIVERIES;
+use crate::store::Store;
 use crate::{Result, row};
 
 const ROWS: &str = "SELECT workspace_id, id, channel, dedup_key, action, state, attempt, \
@@ -68,6 +69,184 @@ const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
      WHERE workspace_id = $1";
 const PRUNE: &str = "DELETE FROM alert_deliveries WHERE workspace_id = $1 AND ended_at < $2";
 
+impl Store {
+    /// Queues messages, all or none; their numbers, in order.
+    pub fn add_deliveries(
+        &self,
+        ws: &WorkspaceId,
+        deliveries: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<Vec<i64>> {
+        self.write_beside(ws, |session| add(session, ws, deliveries, now))
+    }
+
+    /// Gives a sender messages that are due or whose sender let its lease run out, of all workspaces in
+    /// turn and the oldest first. Of a channel and a key only the first that is neither sent nor dead
+    /// is ever given, and to one sender: none passes another. Looking opens no write transaction.
+    pub fn claim_deliveries(&self, claim: &DeliveryClaim, now: Timestamp) -> Result<Vec<Delivery>> {
+        let skip_locked = self.skip_locked();
+        let workspaces = self.read(Scope::Directory, |session| {
+            refuse_nul(&[&claim.worker])?;
+            let (sql, params) = wanted(claim, vec![now.as_millisecond().into()])?;
+            let sql = format!(
+                "SELECT workspace_id FROM alert_deliveries WHERE {sql} \
+         GROUP BY workspace_id ORDER BY ({ON_THE_WAY}), workspace_id"
+            );
+            collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
+        })?;
+        let mut claimed = Vec::new();
+        for (at, ws) in workspaces.iter().enumerate() {
+            // What is left, shared with those behind it.
+            let share = (claim.limit - claimed.len()).div_ceil(workspaces.len() - at);
+            if share == 0 {
+                break;
+            }
+            let taken = self.write_beside(ws, |session| {
+                claim_oldest(session, ws, skip_locked, claim, share, now)
+            });
+            match taken {
+                Ok(taken) => claimed.extend(taken),
+                Err(error) if claimed.is_empty() => return Err(error),
+                // What was taken is sent; who can't be asked now is asked the next time.
+                Err(_) => break,
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Says what became of an attempt to send; false if the message is not this sender's any more.
+    pub fn end_delivery(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        end: &DeliveryEnd,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let now = now.as_millisecond();
+            let (state, ended_at, retry_at, error) = match end {
+                DeliveryEnd::Sent => (DeliveryState::Sent, Some(now), None, None),
+                DeliveryEnd::Retry { at, error } => (
+                    DeliveryState::Queued,
+                    None,
+                    Some(captures::reached(*at)),
+                    Some(error.as_str()),
+                ),
+                DeliveryEnd::Dead { error } => {
+                    (DeliveryState::Dead, Some(now), None, Some(error.as_str()))
+                }
+            };
+            let Lease { worker, attempt } = lease;
+            refuse_nul(&[worker, error.unwrap_or("")])?;
+            let sql = format!(
+                "UPDATE alert_deliveries SET state = $5, ended_at = $6, error = $7, \
+         run_after = coalesce($8, run_after), lease_until = NULL {FENCE}"
+            );
+            let params = [
+                ws.into(),
+                id.into(),
+                worker.as_str().into(),
+                (*attempt).into(),
+                state.name().into(),
+                ended_at.into(),
+                error.into(),
+                retry_at.into(),
+            ];
+            Ok(session.execute(&sql, &params)? > 0)
+        })
+    }
+
+    /// Queues a message again that was given up, unless one behind it has passed it for good.
+    pub fn requeue_delivery(&self, ws: &WorkspaceId, id: i64, now: Timestamp) -> Result<Requeued> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            // Held to the end of the transaction: none is added behind it, and none queued again, meanwhile.
+            counters::take(session, ws, "alert_deliveries", 0)?;
+            session.execute(HOLD_LATER, &[ws.into(), id.into()])?;
+            let is_overtaken =
+                first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
+            if is_overtaken.is_some() {
+                return Ok(Requeued::Overtaken);
+            }
+            let params = [ws.into(), id.into(), now.as_millisecond().into()];
+            Ok(match session.execute(REQUEUE, &params)? {
+                0 => Requeued::NotDead,
+                _ => Requeued::Queued,
+            })
+        })
+    }
+
+    /// Gives a message up that is queued and that nobody is sending. The next one passes it.
+    pub fn drop_delivery(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<Dropped> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(&[why])?;
+            let params = [ws.into(), id.into(), now.as_millisecond().into(), why.into()];
+            if session.execute(DROP, &params)? > 0 {
+                return Ok(Dropped::Dropped);
+            }
+            let queued = first(session, QUEUED, &params[..2], |row| row.int(0))?;
+            Ok(queued.map_or(Dropped::NotQueued, |_| Dropped::OnTheWay))
+        })
+    }
+
+    /// Messages, newest first, at most `limit`.
+    pub fn deliveries(
+        &self,
+        ws: &WorkspaceId,
+        filter: &DeliveryFilter,
+        limit: usize,
+    ) -> Result<Vec<Delivery>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let DeliveryFilter { state, channel, dedup_key, before } = filter;
+            refuse_nul(&[channel.as_deref().unwrap_or(""), dedup_key.as_deref().unwrap_or("")])?;
+            let narrowings: [(&str, Option<Value<'_>>); 4] = [
+                ("state =", state.map(|state| state.name().into())),
+                ("channel =", channel.as_deref().map(Value::from)),
+                ("dedup_key =", dedup_key.as_deref().map(Value::from)),
+                ("id <", before.map(Value::from)),
+            ];
+            let (mut sql, mut params) =
+                captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
+            params.push(limit.into());
+            sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+            collect(session, &sql, &params, delivery)
+        })
+    }
+
+    /// Messages in figures.
+    pub fn delivery_counts(&self, ws: &WorkspaceId) -> Result<DeliveryCounts> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let counts = first(session, COUNTS, &[ws.into()], |row| {
+                Ok(DeliveryCounts {
+                    queued: row::natural(row, 0)?,
+                    dead: row::natural(row, 1)?,
+                    oldest_queued: row::opt_timestamp(row, 2)?,
+                })
+            })?;
+            Ok(counts.unwrap_or_default())
+        })
+    }
+
+    /// Erases messages that were sent or given up before `until`, and says how many.
+    pub fn prune_deliveries(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+        })
+    }
+}
+
 /// Their numbers.
 pub(super) fn add(
     session: &mut dyn Session,
@@ -101,21 +280,6 @@ pub(super) fn add(
     Ok(ids)
 }
 
-/// Workspaces with something to send: those with the fewest messages on their way first.
-pub(super) fn claimable(
-    session: &mut dyn Session,
-    claim: &DeliveryClaim,
-    now: Timestamp,
-) -> Result<Vec<WorkspaceId>> {
-    refuse_nul(&[&claim.worker])?;
-    let (sql, params) = wanted(claim, vec![now.as_millisecond().into()])?;
-    let sql = format!(
-        "SELECT workspace_id FROM alert_deliveries WHERE {sql} \
-         GROUP BY workspace_id ORDER BY ({ON_THE_WAY}), workspace_id"
-    );
-    collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
-}
-
 /// What a sender may take and wants, with its parameters behind those that are there; the first is the
 /// moment.
 fn wanted<'a>(
@@ -132,7 +296,7 @@ fn wanted<'a>(
 }
 
 /// Takes the oldest claimable messages of a workspace that nobody else is taking.
-pub(super) fn claim(
+fn claim_oldest(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     skip_locked: &str,
@@ -157,121 +321,6 @@ pub(super) fn claim(
         claimed.extend(first(session, &sql, &[ws.into(), id.into()], delivery)?);
     }
     Ok(claimed)
-}
-
-/// Whether the message was this sender's.
-pub(super) fn end(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    lease: &Lease,
-    end: &DeliveryEnd,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    let now = now.as_millisecond();
-    let (state, ended_at, retry_at, error) = match end {
-        DeliveryEnd::Sent => (DeliveryState::Sent, Some(now), None, None),
-        DeliveryEnd::Retry { at, error } => {
-            (DeliveryState::Queued, None, Some(captures::reached(*at)), Some(error.as_str()))
-        }
-        DeliveryEnd::Dead { error } => (DeliveryState::Dead, Some(now), None, Some(error.as_str())),
-    };
-    let Lease { worker, attempt } = lease;
-    refuse_nul(&[worker, error.unwrap_or("")])?;
-    let sql = format!(
-        "UPDATE alert_deliveries SET state = $5, ended_at = $6, error = $7, \
-         run_after = coalesce($8, run_after), lease_until = NULL {FENCE}"
-    );
-    let params = [
-        ws.into(),
-        id.into(),
-        worker.as_str().into(),
-        (*attempt).into(),
-        state.name().into(),
-        ended_at.into(),
-        error.into(),
-        retry_at.into(),
-    ];
-    Ok(session.execute(&sql, &params)? > 0)
-}
-
-/// What became of the wish.
-pub(super) fn requeue(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    now: Timestamp,
-) -> Result<Requeued> {
-    workspaces::ledger(session, ws)?;
-    // Held to the end of the transaction: none is added behind it, and none queued again, meanwhile.
-    counters::take(session, ws, "alert_deliveries", 0)?;
-    session.execute(HOLD_LATER, &[ws.into(), id.into()])?;
-    let is_overtaken = first(session, OVERTAKEN, &[ws.into(), id.into()], |row| row.int(0))?;
-    if is_overtaken.is_some() {
-        return Ok(Requeued::Overtaken);
-    }
-    let params = [ws.into(), id.into(), now.as_millisecond().into()];
-    Ok(match session.execute(REQUEUE, &params)? {
-        0 => Requeued::NotDead,
-        _ => Requeued::Queued,
-    })
-}
-
-/// What became of the wish.
-pub(super) fn drop(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    why: &str,
-    now: Timestamp,
-) -> Result<Dropped> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(&[why])?;
-    let params = [ws.into(), id.into(), now.as_millisecond().into(), why.into()];
-    if session.execute(DROP, &params)? > 0 {
-        return Ok(Dropped::Dropped);
-    }
-    let queued = first(session, QUEUED, &params[..2], |row| row.int(0))?;
-    Ok(queued.map_or(Dropped::NotQueued, |_| Dropped::OnTheWay))
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &DeliveryFilter,
-    limit: usize,
-) -> Result<Vec<Delivery>> {
-    workspaces::ledger(session, ws)?;
-    let DeliveryFilter { state, channel, dedup_key, before } = filter;
-    refuse_nul(&[channel.as_deref().unwrap_or(""), dedup_key.as_deref().unwrap_or("")])?;
-    let narrowings: [(&str, Option<Value<'_>>); 4] = [
-        ("state =", state.map(|state| state.name().into())),
-        ("channel =", channel.as_deref().map(Value::from)),
-        ("dedup_key =", dedup_key.as_deref().map(Value::from)),
-        ("id <", before.map(Value::from)),
-    ];
-    let (mut sql, mut params) = captures::narrow(ROWS.to_owned(), vec![ws.into()], narrowings);
-    params.push(limit.into());
-    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
-    collect(session, &sql, &params, delivery)
-}
-
-pub(super) fn counts(session: &mut dyn Session, ws: &WorkspaceId) -> Result<DeliveryCounts> {
-    workspaces::ledger(session, ws)?;
-    let counts = first(session, COUNTS, &[ws.into()], |row| {
-        Ok(DeliveryCounts {
-            queued: row::natural(row, 0)?,
-            dead: row::natural(row, 1)?,
-            oldest_queued: row::opt_timestamp(row, 2)?,
-        })
-    })?;
-    Ok(counts.unwrap_or_default())
-}
-
-pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
 }
 
 fn delivery(row: &dyn Columns) -> Result<Delivery> {

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use super::{workspaces, write};
 use crate::Result;
 use crate::document::{Document, DocumentInfo, DocumentKind};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, collect, first};
 use crate::row;
+use crate::store::Store;
 
 const ADD: &str = "INSERT INTO documents (workspace_id, kind, name, hash, bytes, created_at, body) \
      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (workspace_id, kind, name) DO NOTHING";
@@ -20,69 +21,78 @@ const LIST: &str = "SELECT name, hash, bytes, created_at FROM documents \
      WHERE workspace_id = $1 AND kind = $2 ORDER BY name";
 const DELETE: &str = "DELETE FROM documents WHERE workspace_id = $1 AND kind = $2 AND name = $3";
 
-/// Whether one was there.
-pub(super) fn put(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: DocumentKind,
-    name: &str,
-    body: &str,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    for text in [name, body] {
-        write::refuse_nul_in(text, || format!("the {kind} document"))?;
+impl Store {
+    /// Puts a document under a name; whether one was there.
+    pub fn put_document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+        body: &str,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            for text in [name, body] {
+                write::refuse_nul_in(text, || format!("the {kind} document"))?;
+            }
+            let hash = Hash::of(body.as_bytes());
+            let params = [
+                ws.into(),
+                kind.name().into(),
+                name.into(),
+                (&hash).into(),
+                body.len().into(),
+                now.as_millisecond().into(),
+                body.into(),
+            ];
+            loop {
+                if session.execute(ADD, &params)? > 0 {
+                    return Ok(false);
+                }
+                // Nothing to replace means that somebody deleted it just now.
+                if session.execute(REPLACE, &params)? > 0 {
+                    return Ok(true);
+                }
+            }
+        })
     }
-    let hash = Hash::of(body.as_bytes());
-    let params = [
-        ws.into(),
-        kind.name().into(),
-        name.into(),
-        (&hash).into(),
-        body.len().into(),
-        now.as_millisecond().into(),
-        body.into(),
-    ];
-    loop {
-        if session.execute(ADD, &params)? > 0 {
-            return Ok(false);
-        }
-        // Nothing to replace means that somebody deleted it just now.
-        if session.execute(REPLACE, &params)? > 0 {
-            return Ok(true);
-        }
+
+    /// A document.
+    pub fn document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+    ) -> Result<Option<Document>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
+            first(session, GET, &[ws.into(), kind.name().into(), name.into()], |row| {
+                Ok(Document { info: row::document_info(row)?, body: row.text(4)? })
+            })
+        })
     }
-}
 
-pub(super) fn get(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: DocumentKind,
-    name: &str,
-) -> Result<Option<Document>> {
-    workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
-    first(session, GET, &[ws.into(), kind.name().into(), name.into()], |row| {
-        Ok(Document { info: row::document_info(row)?, body: row.text(4)? })
-    })
-}
+    /// The documents of a kind, by name.
+    pub fn documents(&self, ws: &WorkspaceId, kind: DocumentKind) -> Result<Vec<DocumentInfo>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, LIST, &[ws.into(), kind.name().into()], row::document_info)
+        })
+    }
 
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: DocumentKind,
-) -> Result<Vec<DocumentInfo>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, LIST, &[ws.into(), kind.name().into()], row::document_info)
-}
-
-pub(super) fn delete(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: DocumentKind,
-    name: &str,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
-    Ok(session.execute(DELETE, &[ws.into(), kind.name().into(), name.into()])? > 0)
+    /// Erases a document; whether there was one.
+    pub fn delete_document(
+        &self,
+        ws: &WorkspaceId,
+        kind: DocumentKind,
+        name: &str,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            write::refuse_nul_in(name, || format!("the name of a {kind} document"))?;
+            Ok(session.execute(DELETE, &[ws.into(), kind.name().into(), name.into()])? > 0)
+        })
+    }
 }

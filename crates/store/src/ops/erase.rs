@@ -11,6 +11,7 @@ use super::{forget, workspaces, write};
 use crate::driver::{Session, Value, collect};
 use crate::plan::{ChangeOp, PastVersion, without_page};
 use crate::schema::REWRITTEN_CHANGES;
+use crate::store::Store;
 use crate::types::*;
 use crate::{Result, StoreError, row};
 
@@ -20,26 +21,40 @@ const LATER_CHANGES: &str = "SELECT generation, pages, chunks, root, op, page_id
      FROM changes WHERE workspace_id = $1 AND generation > $2 ORDER BY generation LIMIT 10000";
 const ERASE: &str = "DELETE FROM pages WHERE workspace_id = $1 AND page_id = $2";
 
-pub(super) fn page(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    keys: &PurgeKeys,
-    now: Timestamp,
-) -> Result<Purged> {
-    let mut ledger = workspaces::ledger(session, ws)?;
-    let found = write::current(session, ws, std::iter::once(key))?.pop().flatten();
-    let id = found.ok_or_else(|| StoreError::NotFound(key.clone()))?.id;
-    let versions = past_versions(session, ws, key, id)?;
-    rewrite_feed(session, ws, id, &versions)?;
-    let erased = forget::page(session, ws, key, id, keys)?;
-    session.execute(ERASE, &[ws.into(), id.0.into()])?;
-    ledger.head = without_page(ledger.head, &versions);
-    let change = ledger.record(ChangeOp::Purge, Some(id), None);
-    workspaces::save(session, ws, &ledger, &[change], now)?;
-    let count = u32::try_from(versions.len()).unwrap_or(u32::MAX);
-    let generation = change.head.generation;
-    Ok(Purged { versions: count, generation, scrubbed: false, erased })
+impl Store {
+    /// Erases a page from every generation, as if it had never been written: its versions go, and
+    /// roots and counts of the feed are set right. Only its number stays, for readers to drop. Records that name it
+    /// lose its name and its text and nothing else; verdicts, counts and alerts stay as they are. One transaction.
+    pub fn purge_page(&self, ws: &WorkspaceId, key: &PageKey, now: Timestamp) -> Result<Purged> {
+        self.erase_page(ws, key, &PurgeKeys::default(), now)
+    }
+
+    /// [`Store::purge_page`] by an owner who has keys: names that scrubbing changed are recognised by their hashes, and
+    /// signed baselines are signed again.
+    pub fn erase_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+        now: Timestamp,
+    ) -> Result<Purged> {
+        let purged = self.write(ws, |session| {
+            let mut ledger = workspaces::ledger(session, ws)?;
+            let found = write::current(session, ws, std::iter::once(key))?.pop().flatten();
+            let id = found.ok_or_else(|| StoreError::NotFound(key.clone()))?.id;
+            let versions = past_versions(session, ws, key, id)?;
+            rewrite_feed(session, ws, id, &versions)?;
+            let erased = forget::page(session, ws, key, id, keys)?;
+            session.execute(ERASE, &[ws.into(), id.0.into()])?;
+            ledger.head = without_page(ledger.head, &versions);
+            let change = ledger.record(ChangeOp::Purge, Some(id), None);
+            workspaces::save(session, ws, &ledger, &[change], now)?;
+            let count = u32::try_from(versions.len()).unwrap_or(u32::MAX);
+            let generation = change.head.generation;
+            Ok(Purged { versions: count, generation, scrubbed: false, erased })
+        })?;
+        Ok(Purged { scrubbed: self.scrub()?, ..purged })
+    }
 }
 
 fn past_versions(

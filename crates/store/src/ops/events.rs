@@ -4,7 +4,8 @@ use gbrain_core::id::{Generation, WorkspaceId};
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, collect, first};
+use crate::store::Store;
 use crate::suite::{EventReceipt, NewEvent, Stirred, Stirring, SuiteEvent};
 use crate::{Result, row};
 
@@ -29,73 +30,92 @@ const OTHER_LINKS: &str = "c.op = 'purge' \
          EXCEPT SELECT link_type, direction, target, since, until FROM links n \
          WHERE n.workspace_id = c.workspace_id AND n.page_id = c.page_id AND n.version = c.version)";
 
-pub(super) fn add(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    event: &NewEvent,
-    now: Timestamp,
-) -> Result<EventReceipt> {
-    workspaces::ledger(session, ws)?;
-    let NewEvent { kind, document, version, body } = event;
-    for text in [kind, document, version, body] {
-        write::refuse_nul_in(text, || "the event".to_owned())?;
-    }
-    let mut params =
-        vec![ws.into(), kind.as_str().into(), document.as_str().into(), version.as_str().into()];
-    // The counter is held to the end of the transaction: of two who tell one event one is the first.
-    counters::take(session, ws, "suite_events", 0)?;
-    if let Some(seq) = first(session, KNOWN, &params, |row| row.int(0))? {
-        return Ok(EventReceipt { seq, is_new: false });
-    }
-    let seq = counters::take(session, ws, "suite_events", 1)?;
-    params.extend([seq.into(), now.as_millisecond().into(), body.as_str().into()]);
-    session.execute(ADD, &params)?;
-    Ok(EventReceipt { seq, is_new: true })
-}
-
-pub(super) fn after(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    seq: i64,
-    limit: usize,
-) -> Result<Vec<SuiteEvent>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, AFTER, &[ws.into(), seq.into(), limit.into()], |row| {
-        Ok(SuiteEvent {
-            seq: row.int(0)?,
-            kind: row.text(1)?,
-            document: row.text(2)?,
-            version: row.text(3)?,
-            body: row.text(4)?,
-            at: row::timestamp(row.int(5)?)?,
+impl Store {
+    /// Keeps an event. One of the same kind, document and version is kept once.
+    pub fn add_event(
+        &self,
+        ws: &WorkspaceId,
+        event: &NewEvent,
+        now: Timestamp,
+    ) -> Result<EventReceipt> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let NewEvent { kind, document, version, body } = event;
+            for text in [kind, document, version, body] {
+                write::refuse_nul_in(text, || "the event".to_owned())?;
+            }
+            let mut params = vec![
+                ws.into(),
+                kind.as_str().into(),
+                document.as_str().into(),
+                version.as_str().into(),
+            ];
+            // The counter is held to the end of the transaction: of two who tell one event one is the first.
+            counters::take(session, ws, "suite_events", 0)?;
+            if let Some(seq) = first(session, KNOWN, &params, |row| row.int(0))? {
+                return Ok(EventReceipt { seq, is_new: false });
+            }
+            let seq = counters::take(session, ws, "suite_events", 1)?;
+            params.extend([seq.into(), now.as_millisecond().into(), body.as_str().into()]);
+            session.execute(ADD, &params)?;
+            Ok(EventReceipt { seq, is_new: true })
         })
-    })
-}
+    }
 
-pub(super) fn head(session: &mut dyn Session, ws: &WorkspaceId) -> Result<i64> {
-    workspaces::ledger(session, ws)?;
-    counters::last(session, ws, "suite_events")
-}
+    /// Events with a higher number than `seq`, by number, at most `limit`. Numbers become visible in order:
+    /// whoever has seen one has seen all before it.
+    pub fn events_after(
+        &self,
+        ws: &WorkspaceId,
+        seq: i64,
+        limit: usize,
+    ) -> Result<Vec<SuiteEvent>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, AFTER, &[ws.into(), seq.into(), limit.into()], |row| {
+                Ok(SuiteEvent {
+                    seq: row.int(0)?,
+                    kind: row.text(1)?,
+                    document: row.text(2)?,
+                    version: row.text(3)?,
+                    body: row.text(4)?,
+                    at: row::timestamp(row.int(5)?)?,
+                })
+            })
+        })
+    }
 
-pub(super) fn stirred(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    after: Generation,
-    which: Stirring,
-) -> Result<Option<Stirred>> {
-    workspaces::ledger(session, ws)?;
-    let sql = match which {
-        Stirring::Pages => STIRRED.to_owned(),
-        Stirring::Links => format!("{STIRRED} AND ({OTHER_LINKS})"),
-    };
-    let found = first(session, &sql, &[ws.into(), after.0.into()], |row| {
-        let (Some(first), Some(last), Some(up_to)) =
-            (row.opt_int(0)?, row.opt_int(1)?, row.opt_int(2)?)
-        else {
-            return Ok(None);
-        };
-        let (first, last) = (row::timestamp(first)?, row::timestamp(last)?);
-        Ok(Some(Stirred { first, last, up_to: Generation(up_to) }))
-    })?;
-    Ok(found.flatten())
+    /// The number of the last event; 0 if there was none.
+    pub fn event_head(&self, ws: &WorkspaceId) -> Result<i64> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            counters::last(session, ws, "suite_events")
+        })
+    }
+
+    /// Changes of the corpus after a generation, in short; none if there are none.
+    pub fn stirred(
+        &self,
+        ws: &WorkspaceId,
+        after: Generation,
+        which: Stirring,
+    ) -> Result<Option<Stirred>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let sql = match which {
+                Stirring::Pages => STIRRED.to_owned(),
+                Stirring::Links => format!("{STIRRED} AND ({OTHER_LINKS})"),
+            };
+            let found = first(session, &sql, &[ws.into(), after.0.into()], |row| {
+                let (Some(first), Some(last), Some(up_to)) =
+                    (row.opt_int(0)?, row.opt_int(1)?, row.opt_int(2)?)
+                else {
+                    return Ok(None);
+                };
+                let (first, last) = (row::timestamp(first)?, row::timestamp(last)?);
+                Ok(Some(Stirred { first, last, up_to: Generation(up_to) }))
+            })?;
+            Ok(found.flatten())
+        })
+    }
 }

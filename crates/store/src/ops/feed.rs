@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use gbrain_core::id::{Generation, PageId, WorkspaceId};
 
 use super::{load, workspaces};
-use crate::driver::{Columns, Session, collect, first};
+use crate::driver::{Columns, Scope, Session, collect, first};
 use crate::plan::{Change, ChangeOp};
+use crate::store::Store;
 use crate::types::*;
 use crate::{Result, StoreError, row};
 
@@ -20,6 +21,53 @@ const CHANGES: &str = "SELECT c.generation, c.pages, c.chunks, c.root, c.op, c.p
 const PURGED: &str = "SELECT DISTINCT page_id FROM changes \
      WHERE workspace_id = $1 AND op = 'purge' AND generation > $2";
 
+impl Store {
+    /// [`Store::read_feed`] without an end.
+    pub fn changes(
+        &self,
+        ws: &WorkspaceId,
+        after: Generation,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<ChangeBatch> {
+        self.read_feed(ws, &FeedRange { after, until: None, max_changes: limit, max_bytes })
+    }
+
+    /// The corpus at a generation; none for one that has not been.
+    pub fn head_at(&self, ws: &WorkspaceId, generation: Generation) -> Result<Option<Head>> {
+        self.read(Scope::Workspace(ws), |session| head_at(session, ws, generation))
+    }
+
+    /// Reads a part of the feed, folded, in one snapshot.
+    pub fn read_feed(&self, ws: &WorkspaceId, range: &FeedRange) -> Result<ChangeBatch> {
+        self.read(Scope::Workspace(ws), |session| {
+            let head = workspaces::ledger(session, ws)?.head;
+            let changes = changes(session, ws, range)?;
+            let at = match changes.last() {
+                Some(last) => last.head,
+                None => standing(session, ws, range.after, head)?,
+            };
+            let mut folded = Folded::of(&changes);
+            for purged in
+                collect(session, PURGED, &[ws.into(), range.after.0.into()], |row| row.int(0))?
+            {
+                folded.remove(PageId(purged));
+            }
+            let upserts = folded.load(session, ws)?;
+            Ok(ChangeBatch {
+                upto: at.generation,
+                root: at.root,
+                pages: at.pages,
+                chunks: at.chunks,
+                head: head.generation,
+                upserts,
+                removals: folded.removals.into_iter().collect(),
+                sources_changed: changes.iter().any(|change| change.op == ChangeOp::Source),
+            })
+        })
+    }
+}
+
 pub(super) fn head_at(
     session: &mut dyn Session,
     ws: &WorkspaceId,
@@ -30,34 +78,6 @@ pub(super) fn head_at(
         return Ok(Some(Head::default()));
     }
     first(session, HEAD_AT, &[ws.into(), generation.0.into()], row::head)
-}
-
-pub(super) fn read(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    range: &FeedRange,
-) -> Result<ChangeBatch> {
-    let head = workspaces::ledger(session, ws)?.head;
-    let changes = changes(session, ws, range)?;
-    let at = match changes.last() {
-        Some(last) => last.head,
-        None => standing(session, ws, range.after, head)?,
-    };
-    let mut folded = Folded::of(&changes);
-    for purged in collect(session, PURGED, &[ws.into(), range.after.0.into()], |row| row.int(0))? {
-        folded.remove(PageId(purged));
-    }
-    let upserts = folded.load(session, ws)?;
-    Ok(ChangeBatch {
-        upto: at.generation,
-        root: at.root,
-        pages: at.pages,
-        chunks: at.chunks,
-        head: head.generation,
-        upserts,
-        removals: folded.removals.into_iter().collect(),
-        sources_changed: changes.iter().any(|change| change.op == ChangeOp::Source),
-    })
 }
 
 /// The head at `after` when no change follows in the range.

@@ -4,8 +4,9 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Columns, Session, collect, first};
+use crate::driver::{Columns, Scope, Session, collect, first};
 use crate::incident::{Incident, IncidentState};
+use crate::store::Store;
 use crate::{Result, row};
 
 const OPEN: &str = "INSERT INTO incidents (workspace_id, id, state, opened_at, title, body) \
@@ -18,24 +19,71 @@ const HOLD: &str = "UPDATE incidents SET state = state WHERE workspace_id = $1 A
 const WRITE: &str = "UPDATE incidents SET state = $3, resolved_at = $4, body = $5 \
      WHERE workspace_id = $1 AND id = $2";
 
-pub(super) fn open(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    title: &str,
-    body: &str,
-    now: Timestamp,
-) -> Result<i64> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(title)?;
-    refuse_nul(body)?;
-    let id = counters::take(session, ws, "incidents", 1)?;
-    let at = now.as_millisecond();
-    session.execute(OPEN, &[ws.into(), id.into(), at.into(), title.into(), body.into()])?;
-    Ok(id)
+impl Store {
+    /// Opens an incident; its number.
+    pub fn open_incident(
+        &self,
+        ws: &WorkspaceId,
+        title: &str,
+        body: &str,
+        now: Timestamp,
+    ) -> Result<i64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(title)?;
+            refuse_nul(body)?;
+            let id = counters::take(session, ws, "incidents", 1)?;
+            let at = now.as_millisecond();
+            session.execute(OPEN, &[ws.into(), id.into(), at.into(), title.into(), body.into()])?;
+            Ok(id)
+        })
+    }
+
+    /// Writes the record of an incident anew, made of what it says: nobody else changes it meanwhile. The
+    /// incident as it is then; none if there is none.
+    pub fn edit_incident(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        edit: &(dyn Fn(&Incident) -> String + Sync),
+    ) -> Result<Option<Incident>> {
+        self.write_beside(ws, |session| rewrite(session, ws, id, edit, None))
+    }
+
+    /// Ends an incident, with its record written anew. None if there is none that is open.
+    pub fn resolve_incident(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        edit: &(dyn Fn(&Incident) -> String + Sync),
+        now: Timestamp,
+    ) -> Result<Option<Incident>> {
+        self.write_beside(ws, |session| rewrite(session, ws, id, edit, Some(now)))
+    }
+
+    /// An incident.
+    pub fn incident(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Incident>> {
+        self.read(Scope::Workspace(ws), |session| get(session, ws, id))
+    }
+
+    /// Incidents, newest first, at most `limit`; those in a state, or all.
+    pub fn incidents(
+        &self,
+        ws: &WorkspaceId,
+        state: Option<IncidentState>,
+        limit: usize,
+    ) -> Result<Vec<Incident>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let sql = format!("{LIST} AND (state = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
+            let state = state.map(IncidentState::name);
+            collect(session, &sql, &[ws.into(), state.into(), limit.into()], incident)
+        })
+    }
 }
 
 /// Writes the record anew and, at a time, ends the incident if it is open.
-pub(super) fn edit(
+fn rewrite(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     id: i64,
@@ -71,18 +119,6 @@ pub(super) fn get(
 ) -> Result<Option<Incident>> {
     workspaces::ledger(session, ws)?;
     first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], incident)
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    state: Option<IncidentState>,
-    limit: usize,
-) -> Result<Vec<Incident>> {
-    workspaces::ledger(session, ws)?;
-    let sql = format!("{LIST} AND (state = $2 OR $2 IS NULL) ORDER BY id DESC LIMIT $3");
-    let state = state.map(IncidentState::name);
-    collect(session, &sql, &[ws.into(), state.into(), limit.into()], incident)
 }
 
 fn incident(row: &dyn Columns) -> Result<Incident> {

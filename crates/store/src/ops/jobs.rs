@@ -5,8 +5,9 @@ use gbrain_core::job::JobState;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Session, Value, collect, first};
+use crate::driver::{Scope, Session, Value, collect, first};
 use crate::job::{Job, JobCounts, JobFilter, JobInfo, NewJob};
+use crate::store::Store;
 use crate::{Result, row};
 
 /// The columns that [`row::job_info`] reads.
@@ -45,6 +46,78 @@ const STATE: &str = "SELECT state FROM jobs WHERE workspace_id = $1 AND id = $2"
 const PRUNE: &str = "DELETE FROM jobs WHERE workspace_id = $1 AND finished_at < $2";
 const COUNTS: &str = "SELECT count(CASE WHEN state = 'queued' THEN 1 END), \
      count(CASE WHEN state = 'running' THEN 1 END) FROM jobs WHERE state IN ('queued', 'running')";
+
+impl Store {
+    /// Queues a job, due at once; its number. Numbers of a workspace are dense and not used again. One
+    /// whose kind and key are there already, over or not, is not queued again: its number is told.
+    pub fn add_job(&self, ws: &WorkspaceId, job: &NewJob, now: Timestamp) -> Result<i64> {
+        self.write_beside(ws, |session| add(session, ws, job, now))
+    }
+
+    /// A job.
+    pub fn job(&self, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
+        self.read(Scope::Workspace(ws), |session| get(session, ws, id))
+    }
+
+    /// Jobs, newest first, at most `limit`.
+    pub fn jobs(&self, ws: &WorkspaceId, filter: &JobFilter, limit: usize) -> Result<Vec<JobInfo>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let JobFilter { state, kinds, before } = filter;
+            let (mut sql, mut params) = (LIST.to_owned(), vec![ws.into()]);
+            if let Some(state) = state {
+                params.push(state.name().into());
+                sql.push_str(&format!(" AND state = ${}", params.len()));
+            }
+            if let Some(before) = before {
+                params.push((*before).into());
+                sql.push_str(&format!(" AND id < ${}", params.len()));
+            }
+            if !kinds.is_empty() {
+                narrow_to_kinds(&mut sql, &mut params, kinds)?;
+            }
+            params.push(limit.into());
+            sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+            collect(session, &sql, &params, row::job_info)
+        })
+    }
+
+    /// Asks for a job's end, and says where it is now: a queued one is cancelled at once, the
+    /// worker of a running one hears of it at its next beat, and one that is over stays as it is.
+    pub fn cancel_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        now: Timestamp,
+    ) -> Result<Option<JobState>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let state = |row: &dyn crate::driver::Columns| row::name(row, 0, JobState::from_name);
+            let params = [ws.into(), id.into(), now.as_millisecond().into()];
+            match first(session, CANCEL, &params, state)? {
+                Some(state) => Ok(Some(state)),
+                None => first(session, STATE, &params[..2], state),
+            }
+        })
+    }
+
+    /// Erases jobs that ended before `until`, and says how many.
+    pub fn prune_jobs(&self, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
+        })
+    }
+
+    /// Jobs of a workspace that are not over.
+    pub fn job_counts_of(&self, ws: &WorkspaceId) -> Result<JobCounts> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let sql = format!("{COUNTS} AND workspace_id = $1");
+            Ok(first(session, &sql, &[ws.into()], row::job_counts)?.unwrap_or_default())
+        })
+    }
+}
 
 pub(super) fn add(
     session: &mut dyn Session,
@@ -91,58 +164,6 @@ pub(super) fn keyed(
 pub(super) fn get(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<Option<Job>> {
     workspaces::ledger(session, ws)?;
     first(session, GET, &[ws.into(), id.into()], row::job)
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &JobFilter,
-    limit: usize,
-) -> Result<Vec<JobInfo>> {
-    workspaces::ledger(session, ws)?;
-    let JobFilter { state, kinds, before } = filter;
-    let (mut sql, mut params) = (LIST.to_owned(), vec![ws.into()]);
-    if let Some(state) = state {
-        params.push(state.name().into());
-        sql.push_str(&format!(" AND state = ${}", params.len()));
-    }
-    if let Some(before) = before {
-        params.push((*before).into());
-        sql.push_str(&format!(" AND id < ${}", params.len()));
-    }
-    if !kinds.is_empty() {
-        narrow_to_kinds(&mut sql, &mut params, kinds)?;
-    }
-    params.push(limit.into());
-    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
-    collect(session, &sql, &params, row::job_info)
-}
-
-/// The state it is in now; none if there is no such job.
-pub(super) fn cancel(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    now: Timestamp,
-) -> Result<Option<JobState>> {
-    workspaces::ledger(session, ws)?;
-    let state = |row: &dyn crate::driver::Columns| row::name(row, 0, JobState::from_name);
-    let params = [ws.into(), id.into(), now.as_millisecond().into()];
-    match first(session, CANCEL, &params, state)? {
-        Some(state) => Ok(Some(state)),
-        None => first(session, STATE, &params[..2], state),
-    }
-}
-
-pub(super) fn prune(session: &mut dyn Session, ws: &WorkspaceId, until: Timestamp) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    session.execute(PRUNE, &[ws.into(), captures::reached(until).into()])
-}
-
-pub(super) fn counts_of(session: &mut dyn Session, ws: &WorkspaceId) -> Result<JobCounts> {
-    workspaces::ledger(session, ws)?;
-    let sql = format!("{COUNTS} AND workspace_id = $1");
-    Ok(first(session, &sql, &[ws.into()], row::job_counts)?.unwrap_or_default())
 }
 
 /// Adds ` AND kind IN (...)` to a statement.

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::{workspaces, write};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
 use crate::judging::{AnswerKind, ModelAnswer, Run, RunKind};
+use crate::store::Store;
 use crate::{Result, row};
 
 const ANSWER: &str = "SELECT body FROM model_answers \
@@ -22,48 +23,86 @@ const ADD_RUN: &str = "INSERT INTO eval_runs (workspace_id, kind, id, at, outcom
 const RUNS: &str = "SELECT id, at, outcome, body FROM eval_runs \
      WHERE workspace_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC, id DESC LIMIT $4";
 
-pub(super) fn answers(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: AnswerKind,
-    keys: &[Hash],
-    now: Timestamp,
-) -> Result<Vec<Option<String>>> {
-    workspaces::ledger(session, ws)?;
-    let mut answer = |key: &Hash| {
-        let params = [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
-        first(session, ANSWER, &params, |row| row.text(0))
-    };
-    keys.iter().map(&mut answer).collect()
-}
-
-pub(super) fn keep(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: AnswerKind,
-    answers: &[ModelAnswer],
-    now: Timestamp,
-    until: Timestamp,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
-    for ModelAnswer { key, body, pages } in answers {
-        let pages = pages.as_ref().map(|pages| Json::from(pages.clone()).to_string());
-        for text in std::iter::once(body).chain(&pages) {
-            write::refuse_nul_in(text, || "an answer of a model".to_owned())?;
-        }
-        let params = [
-            ws.into(),
-            kind.name().into(),
-            key.into(),
-            now.as_millisecond().into(),
-            until.as_millisecond().into(),
-            body.as_str().into(),
-            pages.into(),
-        ];
-        session.execute(KEEP, &params)?;
+impl Store {
+    /// What models said before under these keys, in their order; none for what is past its end.
+    pub fn model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        keys: &[Hash],
+        now: Timestamp,
+    ) -> Result<Vec<Option<String>>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let mut answer = |key: &Hash| {
+                let params =
+                    [ws.into(), kind.name().into(), key.into(), now.as_millisecond().into()];
+                first(session, ANSWER, &params, |row| row.text(0))
+            };
+            keys.iter().map(&mut answer).collect()
+        })
     }
-    Ok(())
+
+    /// Keeps what models said until a time, all or none, in place of what they said before. Drops what is
+    /// past its end.
+    pub fn keep_model_answers(
+        &self,
+        ws: &WorkspaceId,
+        kind: AnswerKind,
+        answers: &[ModelAnswer],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<()> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            session.execute(FORGET, &[ws.into(), now.as_millisecond().into()])?;
+            for ModelAnswer { key, body, pages } in answers {
+                let pages = pages.as_ref().map(|pages| Json::from(pages.clone()).to_string());
+                for text in std::iter::once(body).chain(&pages) {
+                    write::refuse_nul_in(text, || "an answer of a model".to_owned())?;
+                }
+                let params = [
+                    ws.into(),
+                    kind.name().into(),
+                    key.into(),
+                    now.as_millisecond().into(),
+                    until.as_millisecond().into(),
+                    body.as_str().into(),
+                    pages.into(),
+                ];
+                session.execute(KEEP, &params)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps a run of a measurement; false if one of its kind has this name already.
+    pub fn add_run(&self, ws: &WorkspaceId, kind: RunKind, run: &Run) -> Result<bool> {
+        self.write_beside(ws, |session| add_run(session, ws, kind, run))
+    }
+
+    /// Runs that began at `since` or later, newest first, at most `limit`.
+    pub fn runs(
+        &self,
+        ws: &WorkspaceId,
+        kind: RunKind,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Run>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let params =
+                [ws.into(), kind.name().into(), since.as_millisecond().into(), limit.into()];
+            collect(session, RUNS, &params, |row| {
+                Ok(Run {
+                    id: row.text(0)?,
+                    at: row::timestamp(row.int(1)?)?,
+                    outcome: row.text(2)?,
+                    body: row.text(3)?,
+                })
+            })
+        })
+    }
 }
 
 pub(super) fn add_run(
@@ -86,23 +125,4 @@ pub(super) fn add_run(
         body.as_str().into(),
     ];
     Ok(session.execute(ADD_RUN, &params)? > 0)
-}
-
-pub(super) fn runs(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    kind: RunKind,
-    since: Timestamp,
-    limit: usize,
-) -> Result<Vec<Run>> {
-    workspaces::ledger(session, ws)?;
-    let params = [ws.into(), kind.name().into(), since.as_millisecond().into(), limit.into()];
-    collect(session, RUNS, &params, |row| {
-        Ok(Run {
-            id: row.text(0)?,
-            at: row::timestamp(row.int(1)?)?,
-            outcome: row.text(2)?,
-            body: row.text(3)?,
-        })
-    })
 }

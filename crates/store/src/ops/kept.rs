@@ -8,7 +8,8 @@ use gbrain_core::id::WorkspaceId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{captures, workspaces};
-use crate::driver::{Session, Value, first};
+use crate::driver::{Scope, Session, Value, first};
+use crate::store::Store;
 use crate::suite::{RunParts, SuiteHistory, TOLD};
 use crate::{Result, row};
 
@@ -25,6 +26,39 @@ const OLD_EVENTS: &str = "at < $2 \
          AND waiting.trigger LIKE $3 AND waiting.at < suite_events.id)";
 /// Logs are written before their run is recorded; after so long nobody will record it.
 const UNRECORDED: SignedDuration = SignedDuration::from_hours(24);
+
+impl Store {
+    /// How much [`prune_suite_history`](Self::prune_suite_history) would erase.
+    pub fn count_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+    ) -> Result<SuiteHistory> {
+        self.read(Scope::Workspace(ws), |session| count(session, ws, until, parts))
+    }
+
+    /// Erases what suites left behind before `until`: of runs what `parts` says, their logs with what was
+    /// said of them, and events, which are news if they are told again; at most so many of each, so that
+    /// nobody waits long. Numbers are not used again. The last run of a suite stays, and so does what
+    /// somebody waits for: runs that were not looked at for alerts, events that a suite that is on was not
+    /// fired by yet, and for a day logs of a run that is not recorded.
+    pub fn prune_suite_history(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        parts: RunParts,
+        most: usize,
+    ) -> Result<SuiteHistory> {
+        let skip_locked = self.skip_locked();
+        let prune = |session: &mut dyn Session| prune(session, ws, skip_locked, until, parts, most);
+        let pruned = self.write_beside(ws, prune)?;
+        if pruned != SuiteHistory::default() {
+            self.scrub()?;
+        }
+        Ok(pruned)
+    }
+}
 
 fn old_runs(parts: RunParts) -> String {
     match parts {

@@ -5,8 +5,9 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{counters, workspaces, write};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
 use crate::label::{Label, NewLabel};
+use crate::store::Store;
 use crate::{Result, StoreError, row};
 
 const PUT: &str = "INSERT INTO labels (workspace_id, id, query_hash, query, source_id, slug, \
@@ -18,23 +19,49 @@ const LIST: &str = "SELECT id, query, source_id, slug, grade, note, labelled_by,
      FROM labels WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3";
 const DELETE: &str = "DELETE FROM labels WHERE workspace_id = $1 AND id = $2";
 
-/// Their numbers.
-pub(super) fn put(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    labels: &[NewLabel],
-    by: &str,
-    now: Timestamp,
-) -> Result<Vec<i64>> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(labels, by)?;
-    if labels.is_empty() {
-        return Ok(Vec::new());
+impl Store {
+    /// Keeps labels, all or none; their numbers, in order. A label for the same query and page is
+    /// replaced and keeps its number. New numbers rise in the order in which labels become visible.
+    pub fn put_labels(
+        &self,
+        ws: &WorkspaceId,
+        labels: &[NewLabel],
+        by: &str,
+        now: Timestamp,
+    ) -> Result<Vec<i64>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(labels, by)?;
+            if labels.is_empty() {
+                return Ok(Vec::new());
+            }
+            let last = counters::take(session, ws, "labels", labels.len())?;
+            let before = last - labels.len() as i64;
+            let numbered = (before + 1..).zip(labels);
+            numbered.map(|(id, label)| put_one(session, ws, id, label, by, now)).collect()
+        })
     }
-    let last = counters::take(session, ws, "labels", labels.len())?;
-    let before = last - labels.len() as i64;
-    let numbered = (before + 1..).zip(labels);
-    numbered.map(|(id, label)| put_one(session, ws, id, label, by, now)).collect()
+
+    /// Labels with a higher number than `after`, by number, at most `limit`.
+    pub fn labels(&self, ws: &WorkspaceId, after: Option<i64>, limit: usize) -> Result<Vec<Label>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(
+                session,
+                LIST,
+                &[ws.into(), after.unwrap_or(0).into(), limit.into()],
+                row::label,
+            )
+        })
+    }
+
+    /// Erases a label; whether there was one.
+    pub fn delete_label(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
+        })
+    }
 }
 
 fn put_one(
@@ -61,21 +88,6 @@ fn put_one(
     ];
     first(session, PUT, &params, |row| row.int(0))?
         .ok_or_else(|| StoreError::corrupt("a label got no number"))
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    after: Option<i64>,
-    limit: usize,
-) -> Result<Vec<Label>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, LIST, &[ws.into(), after.unwrap_or(0).into(), limit.into()], row::label)
-}
-
-pub(super) fn delete(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
 }
 
 fn refuse_nul(labels: &[NewLabel], by: &str) -> Result<()> {

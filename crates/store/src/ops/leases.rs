@@ -6,13 +6,17 @@
 
 use gbrain_core::clock::moment_of_milliseconds;
 use gbrain_core::fault::Fault;
-use gbrain_core::id::WorkspaceId;
+use gbrain_core::id::{PageKey, WorkspaceId};
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::jobs::{self, emptied};
-use super::{counters, workspaces};
-use crate::driver::{Session, Value, collect, first};
+use super::{counters, judging, workspaces, write};
+use crate::driver::{Scope, Session, Value, collect, first};
 use crate::job::{Beat, Claim, Job, JobStep, Lease, NewJob, Outcome, Progress};
+use crate::judging::{Run, RunKind};
+use crate::store::Store;
+use crate::types::{DeleteOutcome, PageWrite, WriteOutcome};
 use crate::{Result, StoreError};
 
 /// What a worker may take at the moment `$1`: not what is of a group that another job is at work for.
@@ -49,37 +53,233 @@ const CLOSE_EXHAUSTED: &str = concat!(
     " WHERE workspace_id = $1 AND id = $2"
 );
 
+impl Store {
+    /// [`Store::write_pages`], and the job's checkpoint moves with the pages: both or neither. A
+    /// worker that lost its job writes nothing, which is
+    /// [`LeaseLost`](crate::StoreError::LeaseLost); so the pages of a step are written once, and
+    /// never again over what somebody else wrote since.
+    ///
+    /// After [`Down`](crate::StoreError::Down), the job's checkpoint tells whether it happened:
+    /// read it before writing again.
+    pub fn write_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        step: &JobStep<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        self.write_pages_in_job_by(Viewer::Trusted, ws, writes, step, now)
+    }
+
+    /// The time by the database's clock, which is the same for everybody who works on it. Also the
+    /// least that can be asked, to see whether it answers.
+    pub fn clock(&self) -> Result<Timestamp> {
+        self.read(Scope::Directory, |session| clock(session, self.clock_query()))
+    }
+
+    /// Gives a worker a job that is due or whose worker let its lease run out: of the workspaces that
+    /// have one, that with the fewest jobs at work, and among equals the next after
+    /// [`Claim::last`] by name; of its jobs the oldest whose group is not at work. One that was to be
+    /// cancelled, or has used up its attempts, is closed instead (the latter as failed, with an error
+    /// of kind `attempts_exhausted`). No two workers get one
+    /// attempt, and nobody waits: jobs that others are looking at are passed over on PostgreSQL,
+    /// so none may also mean that others are at it. Looking opens no write transaction.
+    pub fn claim_job(&self, claim: &Claim, now: Timestamp) -> Result<Option<Job>> {
+        let skip_locked = self.skip_locked();
+        for ws in self.read(Scope::Directory, |session| {
+            jobs::refuse_nul(&[&claim.worker])?;
+            if claim.kinds.is_empty() {
+                return Ok(Vec::new());
+            }
+            let last = claim.last.as_ref().map_or("", WorkspaceId::as_str);
+            let mut sql = format!("SELECT workspace_id FROM jobs WHERE {CLAIMABLE}");
+            let mut params = vec![now.as_millisecond().into(), last.into()];
+            jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
+            sql.push_str(&format!(
+                " GROUP BY workspace_id ORDER BY ({AT_WORK}), \
+         CASE WHEN workspace_id > $2 THEN 0 ELSE 1 END, workspace_id"
+            ));
+            collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
+        })? {
+            let claimed = unless_beaten(|| {
+                self.write_beside(&ws, |session| claim_due(session, &ws, skip_locked, claim, now))
+            });
+            // Nothing: others were quicker there.
+            if let Some(job) = claimed? {
+                return Ok(Some(job));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives a worker the one job of its kind: the open one if it is due or its worker let its lease run
+    /// out, else a new one. None while the open one is another's, so that what is done through here is
+    /// done by one at a time, in whatever process; and one whose worker died goes on under its number.
+    pub fn take_job(
+        &self,
+        ws: &WorkspaceId,
+        job: &NewJob,
+        worker: &str,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Job>> {
+        let (worker, kinds) = (worker.to_owned(), vec![job.kind.clone()]);
+        let claim = Claim { worker, kinds, lease_until, last: None };
+        let skip_locked = self.skip_locked();
+        unless_beaten(|| {
+            self.write_beside(ws, |session| take(session, ws, skip_locked, job, &claim, now))
+        })
+    }
+
+    /// Tells how far a job is, and keeps it until `lease_until`.
+    pub fn beat_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        progress: &Progress,
+        lease_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Beat> {
+        self.write_beside(ws, |session| {
+            let Progress { done, total, note } = progress;
+            jobs::refuse_nul(&[note])?;
+            let sql = format!(
+                "UPDATE jobs SET done = $5, total = $6, note = $7, lease_until = $8, \
+                 updated_at = $9 {FENCE} RETURNING cancel_requested"
+            );
+            let mut params = fence(session, ws, id, lease)?;
+            params.extend([
+                (*done).into(),
+                (*total).into(),
+                note.as_str().into(),
+                lease_until.as_millisecond().into(),
+                now.as_millisecond().into(),
+            ]);
+            Ok(match first(session, &sql, &params, |row| row.flag(0))? {
+                None => Beat::Lost,
+                Some(true) => Beat::Cancel,
+                Some(false) => Beat::Go,
+            })
+        })
+    }
+
+    /// [`Store::delete_pages`] in the same way.
+    pub fn delete_pages_in_job(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        step: &JobStep<'_, DeleteOutcome>,
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>> {
+        self.write(ws, |session| {
+            require(session, ws, step)?;
+            let outcomes = write::deletions(session, ws, keys, Viewer::Trusted, now)?;
+            checkpoint(session, ws, step, &outcomes, now)?;
+            Ok(outcomes)
+        })
+    }
+
+    /// Ends a job; false if it is not this worker's any more.
+    pub fn finish_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| finish(session, ws, id, lease, outcome, now))
+    }
+
+    /// [`Store::finish_job`], and what the job measured is kept with it: both or neither. A worker that
+    /// lost its job keeps nothing, so a measurement that was begun twice is kept once.
+    pub fn finish_job_with_run(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        outcome: &Outcome,
+        (kind, run): (RunKind, &Run),
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            let was_heard = finish(session, ws, id, lease, outcome, now)?;
+            if was_heard {
+                judging::add_run(session, ws, kind, run)?;
+            }
+            Ok(was_heard)
+        })
+    }
+
+    /// Ends an attempt with an error: the job is due again at `run_after`, or failed if that was
+    /// its last attempt, or cancelled if somebody asked for that. False if it is not this worker's
+    /// any more.
+    pub fn retry_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        error: &str,
+        run_after: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            jobs::refuse_nul(&[error])?;
+            let over = "cancel_requested OR attempt >= max_attempts";
+            let sql = format!(
+                "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' \
+         WHEN attempt >= max_attempts THEN 'failed' ELSE 'queued' END, \
+         finished_at = CASE WHEN {over} THEN CAST($7 AS bigint) END, \
+         spec = CASE WHEN {over} THEN '' ELSE spec END, \
+         checkpoint = CASE WHEN {over} THEN NULL ELSE checkpoint END, \
+         error = $5, run_after = $6, lease_until = NULL, updated_at = $7 {FENCE}"
+            );
+            let mut params = fence(session, ws, id, lease)?;
+            params.extend([
+                error.into(),
+                run_after.as_millisecond().into(),
+                now.as_millisecond().into(),
+            ]);
+            Ok(session.execute(&sql, &params)? > 0)
+        })
+    }
+
+    /// Gives a job back, for a worker that stops: it is due at once and has one attempt more, or is
+    /// cancelled if somebody asked for that. False if it is not this worker's any more.
+    pub fn release_job(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        lease: &Lease,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            let sql = format!(
+                "UPDATE jobs SET \
+                 state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END, \
+                 finished_at = CASE WHEN cancel_requested THEN CAST($5 AS bigint) END, \
+                 spec = CASE WHEN cancel_requested THEN '' ELSE spec END, \
+                 checkpoint = CASE WHEN cancel_requested THEN NULL ELSE checkpoint END, \
+                 max_attempts = max_attempts + 1, run_after = $5, lease_until = NULL, \
+                 updated_at = $5 {FENCE}"
+            );
+            let mut params = fence(session, ws, id, lease)?;
+            params.push(now.as_millisecond().into());
+            Ok(session.execute(&sql, &params)? > 0)
+        })
+    }
+}
+
 /// The time by which leases run out.
 pub(super) fn clock(session: &mut dyn Session, sql: &str) -> Result<Timestamp> {
     let time = first(session, sql, &[], |row| Ok(moment_of_milliseconds(row.int(0)?)))?;
     time.ok_or_else(|| StoreError::corrupt("the database has no time"))
 }
 
-/// Workspaces with something to claim: those with the fewest jobs at work first, and among equals
-/// in turn, so that nobody's queue keeps another's waiting for long.
-pub(super) fn claimable(
-    session: &mut dyn Session,
-    claim: &Claim,
-    now: Timestamp,
-) -> Result<Vec<WorkspaceId>> {
-    jobs::refuse_nul(&[&claim.worker])?;
-    if claim.kinds.is_empty() {
-        return Ok(Vec::new());
-    }
-    let last = claim.last.as_ref().map_or("", WorkspaceId::as_str);
-    let mut sql = format!("SELECT workspace_id FROM jobs WHERE {CLAIMABLE}");
-    let mut params = vec![now.as_millisecond().into(), last.into()];
-    jobs::narrow_to_kinds(&mut sql, &mut params, &claim.kinds)?;
-    sql.push_str(&format!(
-        " GROUP BY workspace_id ORDER BY ({AT_WORK}), \
-         CASE WHEN workspace_id > $2 THEN 0 ELSE 1 END, workspace_id"
-    ));
-    collect(session, &sql, &params, |row| Ok(WorkspaceId::new(&row.text(0)?)?))
-}
-
 /// Takes the oldest claimable job of a workspace that nobody else is taking, and closes those on
 /// the way to it that are not to be run again.
-pub(super) fn claim(
+fn claim_due(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     skip_locked: &str,
@@ -117,7 +317,7 @@ pub(super) fn take(
     workspaces::ledger(session, ws)?;
     jobs::refuse_nul(&[&taker.worker])?;
     counters::take(session, ws, "jobs", 0)?;
-    if let Some(job) = claim(session, ws, skip_locked, taker, now)? {
+    if let Some(job) = claim_due(session, ws, skip_locked, taker, now)? {
         return Ok(Some(job));
     }
     let params = [ws.into(), job.kind.as_str().into()];
@@ -125,7 +325,7 @@ pub(super) fn take(
         return Ok(None);
     }
     jobs::add(session, ws, job, now)?;
-    claim(session, ws, skip_locked, taker, now)
+    claim_due(session, ws, skip_locked, taker, now)
 }
 
 /// Claims again when another job of the group was claimed at the same moment: the group is at work then,
@@ -177,36 +377,6 @@ fn exhausted(attempts: i64) -> String {
     Fault::attempts_exhausted(message).to_json().to_string()
 }
 
-pub(super) fn beat(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    lease: &Lease,
-    progress: &Progress,
-    lease_until: Timestamp,
-    now: Timestamp,
-) -> Result<Beat> {
-    let Progress { done, total, note } = progress;
-    jobs::refuse_nul(&[note])?;
-    let sql = format!(
-        "UPDATE jobs SET done = $5, total = $6, note = $7, lease_until = $8, updated_at = $9 \
-         {FENCE} RETURNING cancel_requested"
-    );
-    let mut params = fence(session, ws, id, lease)?;
-    params.extend([
-        (*done).into(),
-        (*total).into(),
-        note.as_str().into(),
-        lease_until.as_millisecond().into(),
-        now.as_millisecond().into(),
-    ]);
-    Ok(match first(session, &sql, &params, |row| row.flag(0))? {
-        None => Beat::Lost,
-        Some(true) => Beat::Cancel,
-        Some(false) => Beat::Go,
-    })
-}
-
 /// Refuses early what [`step`] would refuse after the work.
 pub(super) fn require<T>(
     session: &mut dyn Session,
@@ -220,7 +390,7 @@ pub(super) fn require<T>(
 
 /// Moves the checkpoint, or fails and with it the transaction. From here to the commit nobody can
 /// claim the job.
-pub(super) fn step<T>(
+pub(super) fn checkpoint<T>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     step: &JobStep<'_, T>,
@@ -281,50 +451,6 @@ pub(super) fn finish(
         error.into(),
         now.as_millisecond().into(),
     ]);
-    Ok(session.execute(&sql, &params)? > 0)
-}
-
-pub(super) fn retry(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    lease: &Lease,
-    error: &str,
-    run_after: Timestamp,
-    now: Timestamp,
-) -> Result<bool> {
-    jobs::refuse_nul(&[error])?;
-    let over = "cancel_requested OR attempt >= max_attempts";
-    let sql = format!(
-        "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' \
-         WHEN attempt >= max_attempts THEN 'failed' ELSE 'queued' END, \
-         finished_at = CASE WHEN {over} THEN CAST($7 AS bigint) END, \
-         spec = CASE WHEN {over} THEN '' ELSE spec END, \
-         checkpoint = CASE WHEN {over} THEN NULL ELSE checkpoint END, \
-         error = $5, run_after = $6, lease_until = NULL, updated_at = $7 {FENCE}"
-    );
-    let mut params = fence(session, ws, id, lease)?;
-    params.extend([error.into(), run_after.as_millisecond().into(), now.as_millisecond().into()]);
-    Ok(session.execute(&sql, &params)? > 0)
-}
-
-pub(super) fn release(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    lease: &Lease,
-    now: Timestamp,
-) -> Result<bool> {
-    let sql = format!(
-        "UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END, \
-         finished_at = CASE WHEN cancel_requested THEN CAST($5 AS bigint) END, \
-         spec = CASE WHEN cancel_requested THEN '' ELSE spec END, \
-         checkpoint = CASE WHEN cancel_requested THEN NULL ELSE checkpoint END, \
-         max_attempts = max_attempts + 1, run_after = $5, lease_until = NULL, \
-         updated_at = $5 {FENCE}"
-    );
-    let mut params = fence(session, ws, id, lease)?;
-    params.push(now.as_millisecond().into());
     Ok(session.execute(&sql, &params)? > 0)
 }
 

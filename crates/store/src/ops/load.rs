@@ -3,10 +3,26 @@
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, StoredPage};
 
-use crate::driver::{Columns, Lookup, Session, Value};
+use crate::driver::{Columns, Lookup, Scope, Session, Value};
 use crate::schema::{ALIAS_ROWS, CHUNK_ROWS, LINK_ROWS, TAKE_ROWS, TEXTS, VERSION_ROWS};
+use crate::store::Store;
 use crate::types::PageVersion;
 use crate::{Result, row};
+
+impl Store {
+    /// The bare text of versions, in the order asked for; for snippets.
+    pub fn texts(&self, ws: &WorkspaceId, versions: &[PageVersion]) -> Result<Vec<Option<String>>> {
+        self.read(Scope::Workspace(ws), |session| {
+            super::workspaces::ledger(session, ws)?;
+            let mut found = vec![None; versions.len()];
+            session.lookup(&TEXTS, ws, &key_values(versions), &mut |at, row| {
+                found[at] = row.opt_text(0)?;
+                Ok(())
+            })?;
+            Ok(found)
+        })
+    }
+}
 
 /// Pages at versions, in the order asked for; none where there is no such text.
 pub(super) fn pages(
@@ -40,21 +56,6 @@ pub(super) fn derived(
     part(&LINK_ROWS, |page, row| row::link(row).map(|link| page.links.push(link)))?;
     part(&ALIAS_ROWS, |page, row| row.text(0).map(|alias| page.aliases.push(alias)))?;
     part(&TAKE_ROWS, |page, row| row::take(row).map(|take| page.takes.push(take)))?;
-    Ok(found)
-}
-
-/// The text of versions, in the order asked for.
-pub(super) fn texts(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    versions: &[PageVersion],
-) -> Result<Vec<Option<String>>> {
-    super::workspaces::ledger(session, ws)?;
-    let mut found = vec![None; versions.len()];
-    session.lookup(&TEXTS, ws, &key_values(versions), &mut |at, row| {
-        found[at] = row.opt_text(0)?;
-        Ok(())
-    })?;
     Ok(found)
 }
 

@@ -4,8 +4,9 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Columns, Session, Value, collect, first};
+use crate::driver::{Columns, Scope, Session, Value, collect, first};
 use crate::query_set::{CanonicalQuery, Known, NewQuery, QueryFilter, QueryPut, QueryState};
+use crate::store::Store;
 use crate::types::WriteKind;
 use crate::{Result, row};
 
@@ -19,17 +20,82 @@ const SET_STATE: &str = "UPDATE canonical_queries SET state = $3, reviewed_at = 
      WHERE workspace_id = $1 AND id = $2";
 const DELETE: &str = "DELETE FROM canonical_queries WHERE workspace_id = $1 AND id = $2";
 
-pub(super) fn put(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    queries: &[NewQuery],
-    known: Known,
-    now: Timestamp,
-) -> Result<Vec<QueryPut>> {
-    workspaces::ledger(session, ws)?;
-    // Held to the end of the transaction: of two who put one text one is the first.
-    counters::take(session, ws, "canonical_queries", 0)?;
-    queries.iter().map(|query| put_one(session, ws, query, known, now)).collect()
+impl Store {
+    /// Keeps canonical queries, all or none; what became of them, in order. One of the same text is there
+    /// once: `known` says which stays.
+    pub fn put_queries(
+        &self,
+        ws: &WorkspaceId,
+        queries: &[NewQuery],
+        known: Known,
+        now: Timestamp,
+    ) -> Result<Vec<QueryPut>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            // Held to the end of the transaction: of two who put one text one is the first.
+            counters::take(session, ws, "canonical_queries", 0)?;
+            queries.iter().map(|query| put_one(session, ws, query, known, now)).collect()
+        })
+    }
+
+    /// A canonical query.
+    pub fn canonical_query(&self, ws: &WorkspaceId, id: i64) -> Result<Option<CanonicalQuery>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], query)
+        })
+    }
+
+    /// Canonical queries, by number, at most `limit`.
+    pub fn canonical_queries(
+        &self,
+        ws: &WorkspaceId,
+        filter: &QueryFilter,
+        limit: usize,
+    ) -> Result<Vec<CanonicalQuery>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let QueryFilter { state, source, difficulty, origin, after } = filter;
+            for text in [source, difficulty, origin].into_iter().flatten() {
+                refuse_nul(&[text])?;
+            }
+            let narrowings: [(&str, Option<Value<'_>>); 5] = [
+                ("state =", state.map(|state| state.name().into())),
+                ("source =", source.as_deref().map(Value::from)),
+                ("difficulty =", difficulty.as_deref().map(Value::from)),
+                ("origin =", origin.as_deref().map(Value::from)),
+                ("id >", after.map(Value::from)),
+            ];
+            let (mut sql, mut params) =
+                captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+            params.push(limit.into());
+            sql.push_str(&format!(" ORDER BY id LIMIT ${}", params.len()));
+            collect(session, &sql, &params, query)
+        })
+    }
+
+    /// Says where a canonical query is to be; whether there is one.
+    pub fn set_query_state(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        state: QueryState,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let params = [ws.into(), id.into(), state.name().into(), now.as_millisecond().into()];
+            Ok(session.execute(SET_STATE, &params)? > 0)
+        })
+    }
+
+    /// Erases a canonical query; whether there was one.
+    pub fn delete_query(&self, ws: &WorkspaceId, id: i64) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
+        })
+    }
 }
 
 fn put_one(
@@ -74,56 +140,6 @@ fn is_same(found: &CanonicalQuery, query: &NewQuery) -> bool {
     let NewQuery { text_hash: _, state: _, source, difficulty, origin, body } = query;
     (source, difficulty, origin, body)
         == (&found.source, &found.difficulty, &found.origin, &found.body)
-}
-
-pub(super) fn get(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-) -> Result<Option<CanonicalQuery>> {
-    workspaces::ledger(session, ws)?;
-    first(session, &format!("{LIST} AND id = $2"), &[ws.into(), id.into()], query)
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &QueryFilter,
-    limit: usize,
-) -> Result<Vec<CanonicalQuery>> {
-    workspaces::ledger(session, ws)?;
-    let QueryFilter { state, source, difficulty, origin, after } = filter;
-    for text in [source, difficulty, origin].into_iter().flatten() {
-        refuse_nul(&[text])?;
-    }
-    let narrowings: [(&str, Option<Value<'_>>); 5] = [
-        ("state =", state.map(|state| state.name().into())),
-        ("source =", source.as_deref().map(Value::from)),
-        ("difficulty =", difficulty.as_deref().map(Value::from)),
-        ("origin =", origin.as_deref().map(Value::from)),
-        ("id >", after.map(Value::from)),
-    ];
-    let (mut sql, mut params) = captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
-    params.push(limit.into());
-    sql.push_str(&format!(" ORDER BY id LIMIT ${}", params.len()));
-    collect(session, &sql, &params, query)
-}
-
-pub(super) fn set_state(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    state: QueryState,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    let params = [ws.into(), id.into(), state.name().into(), now.as_millisecond().into()];
-    Ok(session.execute(SET_STATE, &params)? > 0)
-}
-
-pub(super) fn delete(session: &mut dyn Session, ws: &WorkspaceId, id: i64) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    Ok(session.execute(DELETE, &[ws.into(), id.into()])? > 0)
 }
 
 fn query(row: &dyn Columns) -> Result<CanonicalQuery> {

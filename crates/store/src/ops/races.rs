@@ -1,106 +1,16 @@
 //! A page that is made private while an untrusted caller writes to it: between what the caller's operation reads and
 //! its writing transaction, on both engines.
 
-use std::sync::Mutex;
-
 use gbrain_core::chunk::{Chunk, Part};
+use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{Page, PageKind, Visibility};
+use gbrain_core::request::Viewer;
+use jiff::Timestamp;
 
-use super::*;
-use crate::driver::Session;
-use crate::postgres::PostgresStore;
-use crate::sqlite::SqliteStore;
-use crate::{OpenMode, StoreError};
-
-/// An engine that lets something happen right before its next writing transaction.
-struct Interrupted<D> {
-    engine: D,
-    before_write: Mutex<Option<fn(&D)>>,
-}
-
-impl<D: Driver> Interrupted<D> {
-    fn new(engine: D) -> Self {
-        Self { engine, before_write: Mutex::new(None) }
-    }
-
-    fn interrupt(&self) {
-        if let Some(happen) = self.before_write.lock().unwrap().take() {
-            happen(&self.engine);
-        }
-    }
-}
-
-impl<D: Driver> Driver for Interrupted<D> {
-    fn tag_filter(&self) -> &'static str {
-        self.engine.tag_filter()
-    }
-
-    fn skip_locked(&self) -> &'static str {
-        self.engine.skip_locked()
-    }
-
-    fn clock_query(&self) -> &'static str {
-        self.engine.clock_query()
-    }
-
-    fn size_query(&self) -> &'static str {
-        self.engine.size_query()
-    }
-
-    fn security_bypass_query(&self) -> Option<&'static str> {
-        self.engine.security_bypass_query()
-    }
-
-    fn identity(&self) -> &str {
-        Driver::identity(&self.engine)
-    }
-
-    fn engine(&self) -> Engine {
-        Driver::engine(&self.engine)
-    }
-
-    fn read<T>(
-        &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
-    ) -> Result<T> {
-        self.engine.read(scope, job)
-    }
-
-    fn scan<T>(
-        &self,
-        scope: Scope<'_>,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
-    ) -> Result<T> {
-        self.engine.scan(scope, job)
-    }
-
-    fn write<T>(
-        &self,
-        ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
-    ) -> Result<T> {
-        self.interrupt();
-        self.engine.write(ws, job)
-    }
-
-    fn write_beside<T>(
-        &self,
-        ws: &WorkspaceId,
-        job: impl FnOnce(&mut dyn Session) -> Result<T>,
-    ) -> Result<T> {
-        self.engine.write_beside(ws, job)
-    }
-
-    fn scrub(&self) -> Result<bool> {
-        self.engine.scrub()
-    }
-
-    fn structure(&self) -> Result<Vec<Finding>> {
-        self.engine.structure()
-    }
-}
+use crate::job::{Claim, JobStep, Lease, NewJob};
+use crate::types::{DeleteOutcome, PageWrite, WriteKind};
+use crate::{Location, OpenMode, Store, StoreError};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + second).unwrap()
@@ -137,21 +47,21 @@ fn page(text: &str, visibility: Visibility) -> Page {
     }
 }
 
-fn put(store: &impl Store, text: &str, visibility: Visibility) {
+fn put(store: &Store, text: &str, visibility: Visibility) {
     let page = page(text, visibility);
     store.write_pages(&ws(), &[PageWrite { page: &page, origin: None }], at(1)).unwrap();
 }
 
-fn make_private<D: Driver>(engine: &D) {
-    put(engine, "secret", Visibility::Private);
+fn make_private(store: &Store) {
+    put(store, "secret", Visibility::Private);
 }
 
-fn make_private_and_delete<D: Driver>(engine: &D) {
-    make_private(engine);
-    engine.delete_pages(&ws(), &[key()], at(2)).unwrap();
+fn make_private_and_delete(store: &Store) {
+    make_private(store);
+    store.delete_pages(&ws(), &[key()], at(2)).unwrap();
 }
 
-fn lease(store: &impl Store) -> (i64, Lease) {
+fn lease(store: &Store) -> (i64, Lease) {
     let job = NewJob {
         kind: "import".to_owned(),
         spec: "{}".to_owned(),
@@ -172,12 +82,12 @@ fn lease(store: &impl Store) -> (i64, Lease) {
 }
 
 /// What an untrusted caller's write came to, as a text; what is stored then is still the owner's.
-fn check_each_operation<D: Driver>(engine: D) {
-    let store = Interrupted::new(engine);
-    let caller = Caller::Untrusted;
+fn check_each_operation(location: &Location) {
+    let store = Store::open(location, OpenMode::Init, at(0)).unwrap();
+    let caller = Viewer::Untrusted;
     let mine = page("theirs", Visibility::World);
     let writes = [PageWrite { page: &mine, origin: None }];
-    let begin = |text: &str, happen: fn(&D)| {
+    let begin = |text: &str, happen: fn(&Store)| {
         put(&store, text, Visibility::World);
         *store.before_write.lock().unwrap() = Some(happen);
     };
@@ -230,7 +140,7 @@ fn check_each_operation<D: Driver>(engine: D) {
 #[test]
 fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_sqlite() {
     let dir = tempfile::tempdir().unwrap();
-    check_each_operation(SqliteStore::open(&dir.path().join("brain.db"), at(0)).unwrap());
+    check_each_operation(&Location::Sqlite(dir.path().join("brain.db")));
 }
 
 #[test]
@@ -245,6 +155,6 @@ fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_postgres() {
     let others = server.split(' ').filter(|setting| !setting.starts_with("dbname="));
     let url =
         others.map(str::to_owned).chain([format!("dbname={name}")]).collect::<Vec<_>>().join(" ");
-    check_each_operation(PostgresStore::open(&url, OpenMode::Init, at(0)).unwrap());
+    check_each_operation(&Location::Postgres(url));
     run(&format!("DROP DATABASE {name} WITH (FORCE)"));
 }

@@ -4,8 +4,9 @@ use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::page::{StoredPage, Visibility};
 
 use super::{load, sources, workspaces, write};
-use crate::driver::{Session, Value, collect};
+use crate::driver::{Scope, Value, collect};
 use crate::schema::VISIBILITIES;
+use crate::store::Store;
 use crate::types::*;
 use crate::{Result, row};
 
@@ -26,117 +27,137 @@ const VISIBLE_PAGES: &str = "SELECT source_id, count(*) FROM pages WHERE workspa
 /// Greater than every source's name, which are ASCII letters, digits and hyphens.
 const LAST_SOURCE: &str = "~";
 
-pub(super) fn pages(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    keys: &[PageKey],
-) -> Result<Vec<Option<StoredPage>>> {
-    workspaces::ledger(session, ws)?;
-    let current = write::current(session, ws, keys.iter())?;
-    let live: Vec<_> = current.into_iter().map(|found| found.filter(|c| !c.deleted)).collect();
-    let wanted: Vec<PageVersion> =
-        live.iter().flatten().map(|c| PageVersion { id: c.id, version: c.version }).collect();
-    let mut loaded = load::pages(session, ws, &wanted)?.into_iter();
-    Ok(live.into_iter().map(|found| found.and_then(|_| loaded.next().flatten())).collect())
-}
-
-pub(super) fn page_at(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    version: u32,
-) -> Result<Option<StoredPage>> {
-    workspaces::ledger(session, ws)?;
-    let Some(current) = write::current(session, ws, std::iter::once(key))?.pop().flatten() else {
-        return Ok(None);
-    };
-    let wanted = PageVersion { id: current.id, version };
-    Ok(load::pages(session, ws, &[wanted])?.pop().flatten())
-}
-
-pub(super) fn history(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-) -> Result<Vec<VersionInfo>> {
-    workspaces::ledger(session, ws)?;
-    let params = [ws.into(), key.source.as_str().into(), key.slug.as_str().into()];
-    collect(session, HISTORY, &params, row::version_info)
-}
-
-/// Who may see the last text of pages, in the order of `keys`.
-pub(super) fn visibilities(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    keys: &[PageKey],
-) -> Result<Vec<Option<Visibility>>> {
-    workspaces::ledger(session, ws)?;
-    let mut found = vec![None; keys.len()];
-    let keys: Vec<Value<'_>> = keys
-        .iter()
-        .flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()])
-        .collect();
-    session.lookup(&VISIBILITIES, ws, &keys, &mut |at, row| {
-        found[at] = Some(row::name(row, 0, Visibility::from_name)?);
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-pub(super) fn visible_pages(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-) -> Result<Vec<(SourceId, u64)>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, VISIBLE_PAGES, &[ws.into()], |row| {
-        Ok((SourceId::new(&row.text(0)?)?, row::natural(row, 1)?))
-    })
-}
-
-pub(super) fn digests(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    source: &SourceId,
-) -> Result<Vec<PageDigest>> {
-    workspaces::ledger(session, ws)?;
-    sources::require(session, ws, source)?;
-    collect(session, DIGESTS, &[ws.into(), source.as_str().into()], row::digest)
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    has_tag: &str,
-    filter: &PageFilter,
-    after: Option<&PageKey>,
-    limit: usize,
-) -> Result<Vec<PageInfo>> {
-    workspaces::ledger(session, ws)?;
-    for text in [&filter.page_type, &filter.tag, &filter.prefix].into_iter().flatten() {
-        write::refuse_nul_in(text, || "the filter".to_owned())?;
+impl Store {
+    /// A live page.
+    pub fn page(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Option<StoredPage>> {
+        Ok(self.pages(ws, std::slice::from_ref(key))?.pop().flatten())
     }
-    let start = list_start(filter, after);
-    let last = filter.source.as_ref().map_or(LAST_SOURCE, SourceId::as_str);
-    let mut sql = LIST.to_owned();
-    let mut params: Vec<Value<'_>> = vec![ws.into(), start.0.into(), start.1.into(), last.into()];
-    let narrowings = [
-        ("page_type = $$", filter.page_type.as_deref()),
-        (has_tag, filter.tag.as_deref()),
-        ("visibility = $$", filter.visibility.map(Visibility::name)),
-        ("substr(slug, 1, length($$)) = $$", filter.prefix.as_deref()),
-    ];
-    for (clause, value) in narrowings {
-        let Some(value) = value else { continue };
-        params.push(value.into());
-        sql.push_str(" AND ");
-        sql.push_str(&clause.replace("$$", &format!("${}", params.len())));
+
+    /// Live pages, in the order of `keys`.
+    pub fn pages(&self, ws: &WorkspaceId, keys: &[PageKey]) -> Result<Vec<Option<StoredPage>>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let current = write::current(session, ws, keys.iter())?;
+            let live: Vec<_> =
+                current.into_iter().map(|found| found.filter(|c| !c.deleted)).collect();
+            let wanted: Vec<PageVersion> = live
+                .iter()
+                .flatten()
+                .map(|c| PageVersion { id: c.id, version: c.version })
+                .collect();
+            let mut loaded = load::pages(session, ws, &wanted)?.into_iter();
+            Ok(live.into_iter().map(|found| found.and_then(|_| loaded.next().flatten())).collect())
+        })
     }
-    if !filter.include_deleted {
-        sql.push_str(" AND deleted_at IS NULL");
+
+    /// A page as it was; none for a version that never was or that is a deletion.
+    pub fn page_at_version(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        version: u32,
+    ) -> Result<Option<StoredPage>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let Some(current) = write::current(session, ws, std::iter::once(key))?.pop().flatten()
+            else {
+                return Ok(None);
+            };
+            let wanted = PageVersion { id: current.id, version };
+            Ok(load::pages(session, ws, &[wanted])?.pop().flatten())
+        })
     }
-    params.push(limit.into());
-    sql.push_str(&format!(" ORDER BY source_id, slug LIMIT ${}", params.len()));
-    collect(session, &sql, &params, row::info)
+
+    /// All versions of a page, oldest first; empty for an unknown page.
+    pub fn history(&self, ws: &WorkspaceId, key: &PageKey) -> Result<Vec<VersionInfo>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let params = [ws.into(), key.source.as_str().into(), key.slug.as_str().into()];
+            collect(session, HISTORY, &params, row::version_info)
+        })
+    }
+
+    /// Pages after `after`, by source and slug, at most `limit`.
+    pub fn list(
+        &self,
+        ws: &WorkspaceId,
+        filter: &PageFilter,
+        after: Option<&PageKey>,
+        limit: usize,
+    ) -> Result<Vec<PageInfo>> {
+        let has_tag = self.tag_filter();
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            for text in [&filter.page_type, &filter.tag, &filter.prefix].into_iter().flatten() {
+                write::refuse_nul_in(text, || "the filter".to_owned())?;
+            }
+            let start = list_start(filter, after);
+            let last = filter.source.as_ref().map_or(LAST_SOURCE, SourceId::as_str);
+            let mut sql = LIST.to_owned();
+            let mut params: Vec<Value<'_>> =
+                vec![ws.into(), start.0.into(), start.1.into(), last.into()];
+            let narrowings = [
+                ("page_type = $$", filter.page_type.as_deref()),
+                (has_tag, filter.tag.as_deref()),
+                ("visibility = $$", filter.visibility.map(Visibility::name)),
+                ("substr(slug, 1, length($$)) = $$", filter.prefix.as_deref()),
+            ];
+            for (clause, value) in narrowings {
+                let Some(value) = value else { continue };
+                params.push(value.into());
+                sql.push_str(" AND ");
+                sql.push_str(&clause.replace("$$", &format!("${}", params.len())));
+            }
+            if !filter.include_deleted {
+                sql.push_str(" AND deleted_at IS NULL");
+            }
+            params.push(limit.into());
+            sql.push_str(&format!(" ORDER BY source_id, slug LIMIT ${}", params.len()));
+            collect(session, &sql, &params, row::info)
+        })
+    }
+
+    /// Who may see the last text of pages, deleted or not, in the order of `keys`; none for pages
+    /// that never were.
+    pub fn visibilities(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+    ) -> Result<Vec<Option<Visibility>>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let mut found = vec![None; keys.len()];
+            let keys: Vec<Value<'_>> = keys
+                .iter()
+                .flat_map(|key| [key.source.as_str().into(), key.slug.as_str().into()])
+                .collect();
+            session.lookup(&VISIBILITIES, ws, &keys, &mut |at, row| {
+                found[at] = Some(row::name(row, 0, Visibility::from_name)?);
+                Ok(())
+            })?;
+            Ok(found)
+        })
+    }
+
+    /// How many live pages every caller may see, by source, in order. A source without any is not
+    /// named.
+    pub fn visible_pages(&self, ws: &WorkspaceId) -> Result<Vec<(SourceId, u64)>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, VISIBLE_PAGES, &[ws.into()], |row| {
+                Ok((SourceId::new(&row.text(0)?)?, row::natural(row, 1)?))
+            })
+        })
+    }
+
+    /// What an import compares files with: all pages of a source, deleted ones too, by slug.
+    pub fn digests(&self, ws: &WorkspaceId, source: &SourceId) -> Result<Vec<PageDigest>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            sources::require(session, ws, source)?;
+            collect(session, DIGESTS, &[ws.into(), source.as_str().into()], row::digest)
+        })
+    }
 }
 
 /// The key that the list starts after: the later of the caller's and the filter's.

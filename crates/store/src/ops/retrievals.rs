@@ -6,11 +6,12 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, workspaces, write};
-use crate::driver::{Columns, Session, Value};
+use crate::driver::{Columns, Scope, Session, Value};
 use crate::retrieval_log::{
     Feedback, NewFeedback, NewRetrievalLog, RetrievalFields, RetrievalFilter, RetrievalLog, Traffic,
 };
 use crate::schema::{FEEDBACK, FEEDBACK_ROWS, RETRIEVAL_LOGS};
+use crate::store::Store;
 use crate::{Result, StoreError, row};
 
 const ROWS: &str = "SELECT id, created_at, request_id, query_text, retrieval_mode, experiment_id, \
@@ -23,6 +24,108 @@ const SAID: &str = "EXISTS (SELECT 1 FROM feedback_events f \
 const HOLD: &str = "UPDATE retrieval_logs SET top_k = top_k WHERE workspace_id = $1 AND id = $2";
 const PRUNE_LIVE: &str = "DELETE FROM retrieval_logs WHERE workspace_id = $1 AND created_at < $2 \
      AND experiment_id IS NULL AND (user_id IS NULL OR user_id <> $3 OR $3 IS NULL)";
+
+impl Store {
+    /// Logged retrievals, newest first. For many of them, [`Store::scan_retrieval_logs`] takes less room.
+    pub fn retrieval_logs(
+        &self,
+        ws: &WorkspaceId,
+        filter: &RetrievalFilter,
+    ) -> Result<Vec<RetrievalLog>> {
+        let mut logs = Vec::new();
+        self.scan_retrieval_logs(ws, filter, &mut |log| {
+            logs.push(log);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(logs)
+    }
+
+    /// Logs retrievals with what is known of them, all or none; their numbers, in order.
+    pub fn add_retrieval_logs(
+        &self,
+        ws: &WorkspaceId,
+        logs: &[NewRetrievalLog],
+        now: Timestamp,
+    ) -> Result<Vec<i64>> {
+        self.write_beside(ws, |session| add(session, ws, logs, now))
+    }
+
+    /// Keeps something that was said of a logged retrieval; its number. None if there is no such
+    /// retrieval.
+    pub fn add_feedback(
+        &self,
+        ws: &WorkspaceId,
+        log: i64,
+        feedback: &NewFeedback,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_feedback(feedback)?;
+            if session.execute(HOLD, &[ws.into(), log.into()])? == 0 {
+                return Ok(None);
+            }
+            say(session, ws, &[(log, feedback)], now).map(Some)
+        })
+    }
+
+    /// Reads logged retrievals, newest first, as they are at one moment and in constant memory, until
+    /// `each` has had enough. Its errors end the reading and come back.
+    pub fn scan_retrieval_logs(
+        &self,
+        ws: &WorkspaceId,
+        filter: &RetrievalFilter,
+        each: &mut dyn FnMut(RetrievalLog) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.scan(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let (mut sql, mut params) = narrowed(ws, filter)?;
+            sql.push_str(" ORDER BY created_at DESC, id DESC");
+            if let Some(limit) = filter.limit {
+                params.push(limit.into());
+                sql.push_str(&format!(" LIMIT ${}", params.len()));
+            }
+            session.stream(&sql, &params, &mut |row| each(log(row)?))
+        })
+    }
+
+    /// What was said of logged retrievals, in the order of `logs`, each by number.
+    pub fn feedback(&self, ws: &WorkspaceId, logs: &[i64]) -> Result<Vec<Vec<Feedback>>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let keys: Vec<Value<'_>> = logs.iter().map(|id| (*id).into()).collect();
+            let mut said = vec![Vec::new(); logs.len()];
+            session.lookup(&FEEDBACK_ROWS, ws, &keys, &mut |place, row| {
+                said[place].push(Feedback {
+                    id: row.int(0)?,
+                    retrieval_log_id: row.int(1)?,
+                    signal_type: row.text(2)?,
+                    score: row.opt_real(3)?,
+                    comment: row.opt_text(4)?,
+                    created_at: row::timestamp(row.int(5)?)?,
+                });
+                Ok(())
+            })?;
+            Ok(said)
+        })
+    }
+
+    /// Erases retrievals of live traffic that were asked before `until` with what was said of them, and says
+    /// how many. Those of runs stay, and so do those of the user `except`.
+    pub fn prune_live_logs(
+        &self,
+        ws: &WorkspaceId,
+        until: Timestamp,
+        except: Option<&str>,
+    ) -> Result<u64> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            refuse_nul(except.unwrap_or(""))?;
+            session
+                .execute(PRUNE_LIVE, &[ws.into(), captures::reached(until).into(), except.into()])
+        })
+    }
+}
 
 /// Their numbers.
 pub(super) fn add(
@@ -58,22 +161,6 @@ pub(super) fn add(
     Ok(ids)
 }
 
-/// Its number; none if there is no such retrieval.
-pub(super) fn add_feedback(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    log: i64,
-    feedback: &NewFeedback,
-    now: Timestamp,
-) -> Result<Option<i64>> {
-    workspaces::ledger(session, ws)?;
-    refuse_feedback(feedback)?;
-    if session.execute(HOLD, &[ws.into(), log.into()])? == 0 {
-        return Ok(None);
-    }
-    say(session, ws, &[(log, feedback)], now).map(Some)
-}
-
 /// Keeps what was said of retrievals that are there; the last number.
 fn say(
     session: &mut dyn Session,
@@ -96,22 +183,6 @@ fn say(
     }
     session.insert(&FEEDBACK, ws, &values)?;
     Ok(last)
-}
-
-pub(super) fn scan(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &RetrievalFilter,
-    each: &mut dyn FnMut(RetrievalLog) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    let (mut sql, mut params) = narrowed(ws, filter)?;
-    sql.push_str(" ORDER BY created_at DESC, id DESC");
-    if let Some(limit) = filter.limit {
-        params.push(limit.into());
-        sql.push_str(&format!(" LIMIT ${}", params.len()));
-    }
-    session.stream(&sql, &params, &mut |row| each(log(row)?))
 }
 
 /// The statement that reads what passes a filter, but for its limit.
@@ -155,39 +226,6 @@ fn narrowed<'a>(
         sql.push_str(&format!(" AND {SAID} = ${})", params.len()));
     }
     Ok((sql, params))
-}
-
-pub(super) fn feedback(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    logs: &[i64],
-) -> Result<Vec<Vec<Feedback>>> {
-    workspaces::ledger(session, ws)?;
-    let keys: Vec<Value<'_>> = logs.iter().map(|id| (*id).into()).collect();
-    let mut said = vec![Vec::new(); logs.len()];
-    session.lookup(&FEEDBACK_ROWS, ws, &keys, &mut |place, row| {
-        said[place].push(Feedback {
-            id: row.int(0)?,
-            retrieval_log_id: row.int(1)?,
-            signal_type: row.text(2)?,
-            score: row.opt_real(3)?,
-            comment: row.opt_text(4)?,
-            created_at: row::timestamp(row.int(5)?)?,
-        });
-        Ok(())
-    })?;
-    Ok(said)
-}
-
-pub(super) fn prune_live(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    until: Timestamp,
-    except: Option<&str>,
-) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    refuse_nul(except.unwrap_or(""))?;
-    session.execute(PRUNE_LIVE, &[ws.into(), captures::reached(until).into(), except.into()])
 }
 
 fn log(row: &dyn Columns) -> Result<RetrievalLog> {

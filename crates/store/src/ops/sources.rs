@@ -1,13 +1,14 @@
 //! Sources. A removed source keeps its row, marked, because its pages' history stays.
 
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
 use crate::plan::ChangeOp;
-use crate::types::{Removal, Source, Trust};
+use crate::store::Store;
+use crate::types::{Removal, Source, SourceTrust};
 use crate::{Result, StoreError, row};
 
 const LIST: &str = "SELECT id, name, trusted, created_at FROM sources \
@@ -22,85 +23,111 @@ const REMOVE: &str = "UPDATE sources SET removed_at = $3 WHERE workspace_id = $1
 const LIVE_SLUGS: &str = "SELECT slug FROM pages WHERE workspace_id = $1 AND source_id = $2 \
      AND deleted_at IS NULL ORDER BY slug";
 
-pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Source>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, LIST, &[ws.into()], row::source)
+impl Store {
+    /// The sources of a workspace, by id.
+    pub fn sources(&self, ws: &WorkspaceId) -> Result<Vec<Source>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, LIST, &[ws.into()], row::source)
+        })
+    }
+
+    /// Adds a source, or brings back a removed one. Tells the feed.
+    pub fn add_source(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        name: &str,
+        trust: SourceTrust,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            if trust_of(session, ws, id)?.is_some() {
+                return Err(StoreError::SourceExists(id.clone()));
+            }
+            write::refuse_nul_in(name, || format!("the name of source {id}"))?;
+            let trusted = trust == SourceTrust::Trusted;
+            let at = now.as_millisecond();
+            session.execute(
+                ADD,
+                &[ws.into(), id.as_str().into(), name.into(), trusted.into(), at.into()],
+            )?;
+            tell_feed(session, ws, now)
+        })
+    }
+
+    /// Removes a source; its pages' history stays. `default` stays. Returns how many live pages
+    /// were deleted with it. Tells the feed.
+    pub fn remove_source(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        removal: Removal,
+        now: Timestamp,
+    ) -> Result<u64> {
+        self.write(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            if *id == SourceId::default() {
+                return Err(StoreError::Protected { what: "source" });
+            }
+            require(session, ws, id)?;
+            let keys = live_keys(session, ws, id)?;
+            let pages = keys.len() as u64;
+            if removal == Removal::OnlyEmpty && pages > 0 {
+                return Err(StoreError::SourceInUse { id: id.clone(), pages });
+            }
+            write::deletions(session, ws, &keys, Viewer::Trusted, now)?;
+            session
+                .execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
+            tell_feed(session, ws, now)?;
+            Ok(pages)
+        })
+    }
+
+    /// Changes what a source is believed. Tells the feed if that is new.
+    pub fn set_source_trust(
+        &self,
+        ws: &WorkspaceId,
+        id: &SourceId,
+        trust: SourceTrust,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            if require(session, ws, id)? == trust {
+                return Ok(());
+            }
+            let trusted = trust == SourceTrust::Trusted;
+            session.execute(SET_TRUST, &[ws.into(), id.as_str().into(), trusted.into()])?;
+            tell_feed(session, ws, now)
+        })
+    }
 }
 
 /// What a source that is there is believed.
-fn trust_of(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Option<Trust>> {
+fn trust_of(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+) -> Result<Option<SourceTrust>> {
     let found = first(session, FIND, &[ws.into(), id.as_str().into()], |row| {
         Ok((row.flag(0)?, row.opt_int(1)?.is_some()))
     })?;
     Ok(match found {
-        Some((true, false)) => Some(Trust::Trusted),
-        Some((false, false)) => Some(Trust::Untrusted),
+        Some((true, false)) => Some(SourceTrust::Trusted),
+        Some((false, false)) => Some(SourceTrust::Untrusted),
         _ => None,
     })
 }
 
 /// The trust of a source that must be there.
-pub(super) fn require(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Trust> {
+pub(super) fn require(
+    session: &mut dyn Session,
+    ws: &WorkspaceId,
+    id: &SourceId,
+) -> Result<SourceTrust> {
     trust_of(session, ws, id)?.ok_or_else(|| StoreError::UnknownSource(id.clone()))
-}
-
-pub(super) fn add(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &SourceId,
-    name: &str,
-    trust: Trust,
-    now: Timestamp,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    if trust_of(session, ws, id)?.is_some() {
-        return Err(StoreError::SourceExists(id.clone()));
-    }
-    write::refuse_nul_in(name, || format!("the name of source {id}"))?;
-    let trusted = trust == Trust::Trusted;
-    let at = now.as_millisecond();
-    session
-        .execute(ADD, &[ws.into(), id.as_str().into(), name.into(), trusted.into(), at.into()])?;
-    tell_feed(session, ws, now)
-}
-
-pub(super) fn set_trust(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &SourceId,
-    trust: Trust,
-    now: Timestamp,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    if require(session, ws, id)? == trust {
-        return Ok(());
-    }
-    let trusted = trust == Trust::Trusted;
-    session.execute(SET_TRUST, &[ws.into(), id.as_str().into(), trusted.into()])?;
-    tell_feed(session, ws, now)
-}
-
-pub(super) fn remove(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &SourceId,
-    removal: Removal,
-    now: Timestamp,
-) -> Result<u64> {
-    workspaces::ledger(session, ws)?;
-    if *id == SourceId::default() {
-        return Err(StoreError::Protected { what: "source" });
-    }
-    require(session, ws, id)?;
-    let keys = live_keys(session, ws, id)?;
-    let pages = keys.len() as u64;
-    if removal == Removal::OnlyEmpty && pages > 0 {
-        return Err(StoreError::SourceInUse { id: id.clone(), pages });
-    }
-    write::deletions(session, ws, &keys, Caller::Trusted, now)?;
-    session.execute(REMOVE, &[ws.into(), id.as_str().into(), now.as_millisecond().into()])?;
-    tell_feed(session, ws, now)?;
-    Ok(pages)
 }
 
 fn live_keys(session: &mut dyn Session, ws: &WorkspaceId, id: &SourceId) -> Result<Vec<PageKey>> {

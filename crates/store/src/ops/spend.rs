@@ -5,10 +5,11 @@ use gbrain_core::money::Usd;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Columns, Session, collect, first};
+use crate::driver::{Columns, Scope, Session, collect, first};
 use crate::spend::{
     Budget, BudgetState, Charge, ChargeId, ChargeState, NewCharge, Settlement, SpendLine,
 };
+use crate::store::Store;
 use crate::{Result, StoreError, row};
 
 /// Holds the budget's row to the end of the transaction, so charges of a budget follow each other.
@@ -37,34 +38,113 @@ const LINES: &str = "SELECT model, purpose, count(*), \
 /// budget with that, and does not overflow it, which would leave the charge at its worst.
 const DEAREST: Usd = Usd::cents(100_000_000);
 
-pub(super) fn reserve(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    charge: &NewCharge,
-    now: Timestamp,
-) -> Result<ChargeId> {
-    let NewCharge { budget, standing, model, purpose, worst } = charge;
-    workspaces::ledger(session, ws)?;
-    for text in [&budget.name, model, purpose] {
-        write::refuse_nul_in(text, || "a charge".to_owned())?;
+impl Store {
+    /// Charges a call that is about to be made with the most that it can cost, against its budgets, all
+    /// or none: [`StoreError::OverBudget`](crate::StoreError::OverBudget) if one of them has no room.
+    /// Callers of one budget follow each other, in whatever process.
+    pub fn reserve(
+        &self,
+        ws: &WorkspaceId,
+        charge: &NewCharge,
+        now: Timestamp,
+    ) -> Result<ChargeId> {
+        self.write_beside(ws, |session| {
+            let NewCharge { budget, standing, model, purpose, worst } = charge;
+            workspaces::ledger(session, ws)?;
+            for text in [&budget.name, model, purpose] {
+                write::refuse_nul_in(text, || "a charge".to_owned())?;
+            }
+            let number = claim(session, ws, budget, *worst, now)?;
+            if let Some(standing) = standing {
+                claim(session, ws, standing, *worst, now)?;
+            }
+            let params = [
+                ws.into(),
+                budget.name.as_str().into(),
+                number.into(),
+                standing.as_ref().map(|standing| standing.name.as_str()).into(),
+                model.as_str().into(),
+                purpose.as_str().into(),
+                worst.as_nanos().into(),
+                now.as_millisecond().into(),
+            ];
+            session.execute(ADD, &params)?;
+            let number =
+                u64::try_from(number).map_err(|_| StoreError::corrupt("a count is negative"))?;
+            Ok(ChargeId { budget: budget.name.clone(), number })
+        })
     }
-    let number = claim(session, ws, budget, *worst, now)?;
-    if let Some(standing) = standing {
-        claim(session, ws, standing, *worst, now)?;
+
+    /// Sets a charge to what the call did cost. False if it was settled before: then nothing changes.
+    pub fn settle(
+        &self,
+        ws: &WorkspaceId,
+        id: &ChargeId,
+        settlement: &Settlement,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let (state, actual, input, output) = match *settlement {
+                Settlement::Cost { usd, input, output } => (
+                    ChargeState::Settled,
+                    Some(usd.min(DEAREST).as_nanos()),
+                    Some(input),
+                    Some(output),
+                ),
+                Settlement::Free => (ChargeState::Released, Some(0), None, None),
+                Settlement::Unknown => (ChargeState::Lost, None, None, None),
+            };
+            let params = [
+                ws.into(),
+                id.budget.as_str().into(),
+                id.number.into(),
+                state.name().into(),
+                actual.into(),
+                input.into(),
+                output.into(),
+                now.as_millisecond().into(),
+            ];
+            let settled = first(session, SETTLE, &params, |row| {
+                Ok((row.int(1)? - row.int(0)?, row.opt_text(2)?))
+            })?;
+            let Some((difference, standing)) = settled else { return Ok(false) };
+            for name in [Some(&id.budget), standing.as_ref()].into_iter().flatten() {
+                session.execute(CORRECT, &[ws.into(), name.as_str().into(), difference.into()])?;
+            }
+            Ok(true)
+        })
     }
-    let params = [
-        ws.into(),
-        budget.name.as_str().into(),
-        number.into(),
-        standing.as_ref().map(|standing| standing.name.as_str()).into(),
-        model.as_str().into(),
-        purpose.as_str().into(),
-        worst.as_nanos().into(),
-        now.as_millisecond().into(),
-    ];
-    session.execute(ADD, &params)?;
-    let number = u64::try_from(number).map_err(|_| StoreError::corrupt("a count is negative"))?;
-    Ok(ChargeId { budget: budget.name.clone(), number })
+
+    /// A budget that was ever charged.
+    pub fn budget(&self, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
+            state(session, ws, name)
+        })
+    }
+
+    /// The charges of a budget, by number.
+    pub fn charges(&self, ws: &WorkspaceId, budget: &str) -> Result<Vec<Charge>> {
+        self.read(Scope::Workspace(ws), |session| charges(session, ws, budget))
+    }
+
+    /// What was charged at `since` or later, by model and purpose.
+    pub fn spend(&self, ws: &WorkspaceId, since: Timestamp) -> Result<Vec<SpendLine>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            collect(session, LINES, &[ws.into(), since.as_millisecond().into()], |row| {
+                Ok(SpendLine {
+                    model: row.text(0)?,
+                    purpose: row.text(1)?,
+                    calls: row::natural(row, 2)?,
+                    unsettled: row::natural(row, 3)?,
+                    charged: Usd::nanos(row.int(4)?),
+                })
+            })
+        })
+    }
 }
 
 /// Charges a budget, if the amount fits; the number of the call in it.
@@ -90,51 +170,6 @@ fn claim(
     }
     let charged = state(session, ws, name)?.map_or(Usd::ZERO, |state| state.charged);
     Err(StoreError::OverBudget { budget: name.clone(), left: cap.less(charged), worst })
-}
-
-/// Whether the charge was open.
-pub(super) fn settle(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &ChargeId,
-    settlement: &Settlement,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    let (state, actual, input, output) = match *settlement {
-        Settlement::Cost { usd, input, output } => {
-            (ChargeState::Settled, Some(usd.min(DEAREST).as_nanos()), Some(input), Some(output))
-        }
-        Settlement::Free => (ChargeState::Released, Some(0), None, None),
-        Settlement::Unknown => (ChargeState::Lost, None, None, None),
-    };
-    let params = [
-        ws.into(),
-        id.budget.as_str().into(),
-        id.number.into(),
-        state.name().into(),
-        actual.into(),
-        input.into(),
-        output.into(),
-        now.as_millisecond().into(),
-    ];
-    let settled =
-        first(session, SETTLE, &params, |row| Ok((row.int(1)? - row.int(0)?, row.opt_text(2)?)))?;
-    let Some((difference, standing)) = settled else { return Ok(false) };
-    for name in [Some(&id.budget), standing.as_ref()].into_iter().flatten() {
-        session.execute(CORRECT, &[ws.into(), name.as_str().into(), difference.into()])?;
-    }
-    Ok(true)
-}
-
-pub(super) fn budget(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    name: &str,
-) -> Result<Option<BudgetState>> {
-    workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(name, || "the name of a budget".to_owned())?;
-    state(session, ws, name)
 }
 
 fn state(session: &mut dyn Session, ws: &WorkspaceId, name: &str) -> Result<Option<BudgetState>> {
@@ -175,21 +210,4 @@ pub(super) fn charges(
 fn tokens(row: &dyn Columns, at: usize) -> Result<Option<u64>> {
     let negative = |_| StoreError::corrupt("a count is negative");
     row.opt_int(at)?.map(u64::try_from).transpose().map_err(negative)
-}
-
-pub(super) fn lines(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    since: Timestamp,
-) -> Result<Vec<SpendLine>> {
-    workspaces::ledger(session, ws)?;
-    collect(session, LINES, &[ws.into(), since.as_millisecond().into()], |row| {
-        Ok(SpendLine {
-            model: row.text(0)?,
-            purpose: row.text(1)?,
-            calls: row::natural(row, 2)?,
-            unsettled: row::natural(row, 3)?,
-            charged: Usd::nanos(row.int(4)?),
-        })
-    })
 }

@@ -4,7 +4,8 @@ use gbrain_core::id::{SourceId, WorkspaceId};
 use gbrain_core::link::LinkType;
 
 use super::workspaces;
-use crate::driver::{Columns, Session, collect, first};
+use crate::driver::{Columns, Scope, Session, collect, first};
+use crate::store::Store;
 use crate::types::{SourceStats, Stats};
 use crate::{Result, row};
 
@@ -29,29 +30,36 @@ const TAKES: &str = "SELECT count(*) FROM pages p JOIN takes t \
      ON t.workspace_id = p.workspace_id AND t.page_id = p.page_id AND t.version = p.version \
      WHERE p.workspace_id = $1 AND p.deleted_at IS NULL";
 
-pub(super) fn read(session: &mut dyn Session, ws: &WorkspaceId, size: &str) -> Result<Stats> {
-    workspaces::ledger(session, ws)?;
-    let mut types =
-        collect(session, TYPES, &[ws.into()], |row| Ok((row.text(0)?, row::natural(row, 1)?)))?;
-    types.sort();
-    let mut links = collect(session, LINKS, &[ws.into()], |row| {
-        Ok((row::name(row, 0, LinkType::from_name)?, row::natural(row, 1)?))
-    })?;
-    links.sort_by_key(|(link_type, _)| link_type.name());
-    let versions = first(session, VERSIONS, &[ws.into()], |row| {
-        Ok((row::natural(row, 0)?, row::natural(row, 1)?))
-    })?;
-    let (versions, history_bytes) = versions.unwrap_or_default();
-    Ok(Stats {
-        sources: collect(session, SOURCES, &[ws.into()], source)?,
-        types,
-        versions,
-        links,
-        aliases: count(session, ALIASES, ws)?,
-        takes: count(session, TAKES, ws)?,
-        history_bytes,
-        database_bytes: first(session, size, &[], |row| row::natural(row, 0))?.unwrap_or(0),
-    })
+impl Store {
+    /// The corpus in figures.
+    pub fn stats(&self, ws: &WorkspaceId) -> Result<Stats> {
+        let size = self.size_query();
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let mut types = collect(session, TYPES, &[ws.into()], |row| {
+                Ok((row.text(0)?, row::natural(row, 1)?))
+            })?;
+            types.sort();
+            let mut links = collect(session, LINKS, &[ws.into()], |row| {
+                Ok((row::name(row, 0, LinkType::from_name)?, row::natural(row, 1)?))
+            })?;
+            links.sort_by_key(|(link_type, _)| link_type.name());
+            let versions = first(session, VERSIONS, &[ws.into()], |row| {
+                Ok((row::natural(row, 0)?, row::natural(row, 1)?))
+            })?;
+            let (versions, history_bytes) = versions.unwrap_or_default();
+            Ok(Stats {
+                sources: collect(session, SOURCES, &[ws.into()], source)?,
+                types,
+                versions,
+                links,
+                aliases: count(session, ALIASES, ws)?,
+                takes: count(session, TAKES, ws)?,
+                history_bytes,
+                database_bytes: first(session, size, &[], |row| row::natural(row, 0))?.unwrap_or(0),
+            })
+        })
+    }
 }
 
 fn source(row: &dyn Columns) -> Result<SourceStats> {

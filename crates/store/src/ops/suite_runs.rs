@@ -6,8 +6,9 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{captures, counters, leases, workspaces, write};
-use crate::driver::{Columns, Session, Value, collect, first};
+use crate::driver::{Columns, Scope, Session, Value, collect, first};
 use crate::job::{Lease, Outcome};
+use crate::store::Store;
 use crate::suite::{NewSuiteRun, SuiteRun, SuiteRunFilter, SuiteRunInfo};
 use crate::{Result, row};
 
@@ -26,6 +27,88 @@ const LIST: &str = concat!("SELECT ", info!(), " FROM suite_runs WHERE workspace
 const GET: &str =
     concat!("SELECT ", info!(), ", report FROM suite_runs WHERE workspace_id = $1 AND id = $2");
 
+impl Store {
+    /// Records a run that is no job; its number. None if its key is recorded already.
+    pub fn add_suite_run(
+        &self,
+        ws: &WorkspaceId,
+        run: &NewSuiteRun,
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let Recorded { id, is_new } = record(session, ws, run, None, now)?;
+            Ok(is_new.then_some(id))
+        })
+    }
+
+    /// Records the run that a job was and ends the job as done, both or neither; the number of the run, from
+    /// which `result` makes the job's result. None for a worker that lost its job: nothing is
+    /// written. A key that is recorded already is not recorded again: its number is told, and the job ends.
+    pub fn finish_suite_run(
+        &self,
+        ws: &WorkspaceId,
+        job: i64,
+        lease: &Lease,
+        run: &NewSuiteRun,
+        result: &(dyn Fn(i64) -> String + Sync),
+        now: Timestamp,
+    ) -> Result<Option<i64>> {
+        self.write_beside(ws, |session| finish(session, ws, (job, lease), run, result, now))
+    }
+
+    /// A recorded run.
+    pub fn suite_run(&self, ws: &WorkspaceId, id: i64) -> Result<Option<SuiteRun>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            first(session, GET, &[ws.into(), id.into()], |row| {
+                Ok(SuiteRun { info: info(row)?, report: row.opt_text(10)? })
+            })
+        })
+    }
+
+    /// Recorded runs, newest first, at most `limit`.
+    pub fn suite_runs(
+        &self,
+        ws: &WorkspaceId,
+        filter: &SuiteRunFilter,
+        limit: usize,
+    ) -> Result<Vec<SuiteRunInfo>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let SuiteRunFilter { suite, verdict, since, until, before } = filter;
+            refuse_nul(&[suite.as_deref().unwrap_or("")])?;
+            let narrowings: [(&str, Option<Value<'_>>); 5] = [
+                ("suite =", suite.as_deref().map(Value::from)),
+                ("verdict =", verdict.map(|verdict| verdict.name().into())),
+                ("finished_at >=", since.map(|since| captures::reached(since).into())),
+                ("finished_at <", until.map(|until| captures::reached(until).into())),
+                ("id <", before.map(Value::from)),
+            ];
+            let (mut sql, mut params) =
+                captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
+            params.push(limit.into());
+            sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
+            collect(session, &sql, &params, info)
+        })
+    }
+
+    /// Recorded runs with a higher number than `id`, by number, at most `limit`. Numbers become visible in
+    /// order: whoever has seen one has seen all before it.
+    pub fn suite_runs_after(
+        &self,
+        ws: &WorkspaceId,
+        id: i64,
+        limit: usize,
+    ) -> Result<Vec<SuiteRunInfo>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let sql = format!("{LIST} AND id > $2 ORDER BY id LIMIT $3");
+            collect(session, &sql, &[ws.into(), id.into(), limit.into()], info)
+        })
+    }
+}
+
 /// The number of the run that has a key.
 pub(super) fn recorded(
     session: &mut dyn Session,
@@ -35,18 +118,6 @@ pub(super) fn recorded(
 ) -> Result<Option<i64>> {
     refuse_nul(&[suite, key])?;
     first(session, RECORDED, &[ws.into(), suite.into(), key.into()], |row| row.int(0))
-}
-
-/// Its number; none if its key was recorded before.
-pub(super) fn add(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    run: &NewSuiteRun,
-    now: Timestamp,
-) -> Result<Option<i64>> {
-    workspaces::ledger(session, ws)?;
-    let Recorded { id, is_new } = record(session, ws, run, None, now)?;
-    Ok(is_new.then_some(id))
 }
 
 /// Its number; none for a worker that lost its job.
@@ -104,50 +175,6 @@ fn record(
     ];
     session.execute(ADD, &params)?;
     Ok(Recorded { id, is_new: true })
-}
-
-pub(super) fn get(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-) -> Result<Option<SuiteRun>> {
-    workspaces::ledger(session, ws)?;
-    first(session, GET, &[ws.into(), id.into()], |row| {
-        Ok(SuiteRun { info: info(row)?, report: row.opt_text(10)? })
-    })
-}
-
-pub(super) fn list(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    filter: &SuiteRunFilter,
-    limit: usize,
-) -> Result<Vec<SuiteRunInfo>> {
-    workspaces::ledger(session, ws)?;
-    let SuiteRunFilter { suite, verdict, since, until, before } = filter;
-    refuse_nul(&[suite.as_deref().unwrap_or("")])?;
-    let narrowings: [(&str, Option<Value<'_>>); 5] = [
-        ("suite =", suite.as_deref().map(Value::from)),
-        ("verdict =", verdict.map(|verdict| verdict.name().into())),
-        ("finished_at >=", since.map(|since| captures::reached(since).into())),
-        ("finished_at <", until.map(|until| captures::reached(until).into())),
-        ("id <", before.map(Value::from)),
-    ];
-    let (mut sql, mut params) = captures::narrow(LIST.to_owned(), vec![ws.into()], narrowings);
-    params.push(limit.into());
-    sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", params.len()));
-    collect(session, &sql, &params, info)
-}
-
-pub(super) fn after(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: i64,
-    limit: usize,
-) -> Result<Vec<SuiteRunInfo>> {
-    workspaces::ledger(session, ws)?;
-    let sql = format!("{LIST} AND id > $2 ORDER BY id LIMIT $3");
-    collect(session, &sql, &[ws.into(), id.into(), limit.into()], info)
 }
 
 fn info(row: &dyn Columns) -> Result<SuiteRunInfo> {

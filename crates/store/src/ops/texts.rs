@@ -8,12 +8,13 @@ use gbrain_core::chunk::Chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::page::{Page, PageKind};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 
 use super::check::{byte_offsets, slice};
 use super::write;
-use crate::driver::{Driver, Scope, Session};
+use crate::driver::{Scope, Session};
 use crate::schema::{TEXT_BYTES, TEXT_HASHES};
+use crate::store::Store;
 use crate::types::{Engine, PageVersion, PageWrite, WriteOutcome};
 use crate::{Result, StoreError, row};
 
@@ -25,45 +26,49 @@ pub(super) enum BeforeWrite {
     Write(Vec<PageVersion>),
 }
 
-/// Plans writes without writing.
-pub(super) fn before_write<D: Driver>(
-    driver: &D,
-    ws: &WorkspaceId,
-    writes: &[PageWrite<'_>],
-    writer: Caller,
-) -> Result<BeforeWrite> {
-    let preview =
-        driver.read(Scope::Workspace(ws), |session| write::preview(session, ws, writes, writer))?;
-    let versions: Vec<PageVersion> = preview.same.iter().map(|(at, _)| *at).collect();
-    let stored = hashes(driver, ws, &versions)?;
-    let damaged = preview.same.iter().zip(stored);
-    let damaged = damaged.filter(|((_, text), stored)| *stored != Some(Hash::of(text.as_bytes())));
-    let damaged: Vec<PageVersion> = damaged.map(|((at, _), _)| *at).collect();
-    Ok(match preview.unchanged {
-        Some(outcomes) if damaged.is_empty() => BeforeWrite::Unchanged(outcomes),
-        _ => BeforeWrite::Write(damaged),
-    })
-}
-
-/// The hashes of stored texts, in the order asked for; none where there is no text or it can't be read.
-pub(super) fn hashes<D: Driver>(
-    driver: &D,
-    ws: &WorkspaceId,
-    versions: &[PageVersion],
-) -> Result<Vec<Option<Hash>>> {
-    if versions.is_empty() {
-        return Ok(Vec::new());
-    }
-    let engine = driver.engine();
-    let read = driver.read(Scope::Workspace(ws), |session| load(session, ws, engine, versions));
-    match read {
-        Err(StoreError::Corrupt { .. }) if versions.len() == 1 => Ok(vec![None]),
-        // A text that can't be read takes its batch along: each is read by itself.
-        Err(StoreError::Corrupt { .. }) => {
-            let each = versions.iter().map(|at| Ok(hashes(driver, ws, &[*at])?[0]));
-            each.collect()
+impl Store {
+    /// The SHA-256 of the stored text of versions, in the order asked for; none where there is no text or it can't be
+    /// read. It is computed from the text as it is now. PostgreSQL computes it where the text is.
+    pub fn text_hashes(
+        &self,
+        ws: &WorkspaceId,
+        versions: &[PageVersion],
+    ) -> Result<Vec<Option<Hash>>> {
+        if versions.is_empty() {
+            return Ok(Vec::new());
         }
-        read => read,
+        let engine = self.engine();
+        let read = self.read(Scope::Workspace(ws), |session| load(session, ws, engine, versions));
+        match read {
+            Err(StoreError::Corrupt { .. }) if versions.len() == 1 => Ok(vec![None]),
+            // A text that can't be read takes its batch along: each is read by itself.
+            Err(StoreError::Corrupt { .. }) => {
+                let each = versions.iter().map(|at| Ok(self.text_hashes(ws, &[*at])?[0]));
+                each.collect()
+            }
+            read => read,
+        }
+    }
+
+    /// Plans writes without writing.
+    pub(super) fn before_write(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        writer: Viewer,
+    ) -> Result<BeforeWrite> {
+        let preview =
+            self.read(Scope::Workspace(ws), |session| write::preview(session, ws, writes, writer))?;
+        let versions: Vec<PageVersion> = preview.same.iter().map(|(at, _)| *at).collect();
+        let stored = self.text_hashes(ws, &versions)?;
+        let damaged = preview.same.iter().zip(stored);
+        let damaged =
+            damaged.filter(|((_, text), stored)| *stored != Some(Hash::of(text.as_bytes())));
+        let damaged: Vec<PageVersion> = damaged.map(|((at, _), _)| *at).collect();
+        Ok(match preview.unchanged {
+            Some(outcomes) if damaged.is_empty() => BeforeWrite::Unchanged(outcomes),
+            _ => BeforeWrite::Write(damaged),
+        })
     }
 }
 

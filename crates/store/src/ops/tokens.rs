@@ -4,7 +4,8 @@ use gbrain_core::id::WorkspaceId;
 use jiff::Timestamp;
 
 use super::{workspaces, write};
-use crate::driver::{Session, Value, collect, first};
+use crate::driver::{Scope, Session, Value, collect, first};
+use crate::store::Store;
 use crate::token::{NewToken, Token};
 use crate::{Result, row};
 
@@ -20,70 +21,83 @@ const REVOKE: &str = "UPDATE tokens SET revoked_at = $3 \
 const TOUCH: &str = "UPDATE tokens SET last_used_at = $3 WHERE workspace_id = $1 AND id = $2 \
      AND (last_used_at IS NULL OR last_used_at < $3)";
 
-pub(super) fn add(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    token: &NewToken,
-    now: Timestamp,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    let NewToken { id, name, scope, digest, rate_per_second, expires_at } = token;
-    for text in [id, name] {
-        write::refuse_nul_in(text, || "the token".to_owned())?;
+impl Store {
+    /// Keeps a token. An id that is taken, in whichever workspace, is refused.
+    pub fn add_token(&self, ws: &WorkspaceId, token: &NewToken, now: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            let NewToken { id, name, scope, digest, rate_per_second, expires_at } = token;
+            for text in [id, name] {
+                write::refuse_nul_in(text, || "the token".to_owned())?;
+            }
+            let params = [
+                ws.into(),
+                id.as_str().into(),
+                name.as_str().into(),
+                scope.name().into(),
+                Value::Blob((&digest.0[..]).into()),
+                (*rate_per_second).into(),
+                now.as_millisecond().into(),
+                expires_at.map(Timestamp::as_millisecond).into(),
+            ];
+            session.execute(ADD, &params)?;
+            Ok(())
+        })
     }
-    let params = [
-        ws.into(),
-        id.as_str().into(),
-        name.as_str().into(),
-        scope.name().into(),
-        Value::Blob((&digest.0[..]).into()),
-        (*rate_per_second).into(),
-        now.as_millisecond().into(),
-        expires_at.map(Timestamp::as_millisecond).into(),
-    ];
-    session.execute(ADD, &params)?;
-    Ok(())
-}
 
-pub(super) fn list(session: &mut dyn Session, ws: &WorkspaceId) -> Result<Vec<Token>> {
-    workspaces::ledger(session, ws)?;
-    let sql = format!("{COLUMNS} WHERE workspace_id = $1 ORDER BY created_at, id");
-    collect(session, &sql, &[ws.into()], row::token)
-}
+    /// The tokens of a workspace, dead ones too, oldest first.
+    pub fn tokens(&self, ws: &WorkspaceId) -> Result<Vec<Token>> {
+        self.read(Scope::Workspace(ws), |session| {
+            workspaces::ledger(session, ws)?;
+            let sql = format!("{COLUMNS} WHERE workspace_id = $1 ORDER BY created_at, id");
+            collect(session, &sql, &[ws.into()], row::token)
+        })
+    }
 
-pub(super) fn find(session: &mut dyn Session, id: &str) -> Result<Option<Token>> {
-    first(session, &format!("{COLUMNS} WHERE id = $1"), &[id.into()], row::token)
+    /// The token with an id, dead or not, of whichever workspace.
+    pub fn find_token(&self, id: &str) -> Result<Option<Token>> {
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        self.read(Scope::Directory, |session| {
+            first(session, &format!("{COLUMNS} WHERE id = $1"), &[id.into()], row::token)
+        })
+    }
+
+    /// Whether any workspace has a token that is neither revoked nor past its end.
+    pub fn has_live_tokens(&self, now: Timestamp) -> Result<bool> {
+        self.read(Scope::Directory, |session| {
+            let live = first(session, LIVE, &[now.as_millisecond().into()], |row| row.int(0))?;
+            Ok(live.is_some_and(|count| count > 0))
+        })
+    }
+
+    /// Whether there was ever a token, in any workspace, also one that was revoked or ran out.
+    pub fn has_tokens(&self) -> Result<bool> {
+        self.read(Scope::Directory, has_any)
+    }
+
+    /// Ends a token; whether there was one that nobody had ended.
+    pub fn revoke_token(&self, ws: &WorkspaceId, id: &str, now: Timestamp) -> Result<bool> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            write::refuse_nul_in(id, || "the token".to_owned())?;
+            Ok(session.execute(REVOKE, &[ws.into(), id.into(), now.as_millisecond().into()])? > 0)
+        })
+    }
+
+    /// Tells that a token was used. The latest time stays.
+    pub fn touch_token(&self, ws: &WorkspaceId, id: &str, at: Timestamp) -> Result<()> {
+        self.write_beside(ws, |session| {
+            workspaces::ledger(session, ws)?;
+            write::refuse_nul_in(id, || "the token".to_owned())?;
+            session.execute(TOUCH, &[ws.into(), id.into(), at.as_millisecond().into()])?;
+            Ok(())
+        })
+    }
 }
 
 pub(super) fn has_any(session: &mut dyn Session) -> Result<bool> {
     let some = first(session, ANY, &[], |row| row.int(0))?;
     Ok(some.is_some_and(|count| count > 0))
-}
-
-pub(super) fn has_live(session: &mut dyn Session, now: Timestamp) -> Result<bool> {
-    let live = first(session, LIVE, &[now.as_millisecond().into()], |row| row.int(0))?;
-    Ok(live.is_some_and(|count| count > 0))
-}
-
-pub(super) fn revoke(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &str,
-    now: Timestamp,
-) -> Result<bool> {
-    workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(id, || "the token".to_owned())?;
-    Ok(session.execute(REVOKE, &[ws.into(), id.into(), now.as_millisecond().into()])? > 0)
-}
-
-pub(super) fn touch(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    id: &str,
-    at: Timestamp,
-) -> Result<()> {
-    workspaces::ledger(session, ws)?;
-    write::refuse_nul_in(id, || "the token".to_owned())?;
-    session.execute(TOUCH, &[ws.into(), id.into(), at.as_millisecond().into()])?;
-    Ok(())
 }

@@ -4,10 +4,12 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{SourceId, WorkspaceId};
 use jiff::Timestamp;
 
-use crate::driver::{Session, collect, first};
+use crate::driver::{Scope, Session, collect, first};
 use crate::plan::{Change, Ledger};
 use crate::row;
 use crate::schema::CHANGES;
+use crate::store::Store;
+use crate::types::Head;
 use crate::types::Workspace;
 use crate::{Result, StoreError};
 
@@ -19,6 +21,41 @@ const ADD: &str = "INSERT INTO workspaces (id, created_at, root) VALUES ($1, $2,
 const ADD_SOURCE: &str = "INSERT INTO sources (workspace_id, id, name, trusted, created_at) \
      VALUES ($1, $2, $3, $4, $5)";
 const REMOVE: &str = "DELETE FROM workspaces WHERE id = $1";
+
+impl Store {
+    /// All workspaces, by name.
+    pub fn workspaces(&self) -> Result<Vec<Workspace>> {
+        self.read(Scope::Directory, list)
+    }
+
+    /// Makes a workspace with its `default` source, trusted.
+    pub fn add_workspace(&self, id: &WorkspaceId, now: Timestamp) -> Result<()> {
+        self.write(id, |session| match ledger(session, id) {
+            Ok(_) => Err(StoreError::WorkspaceExists(id.clone())),
+            Err(StoreError::UnknownWorkspace(_)) => insert_workspace(session, id, now),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Erases a workspace with everything in it. `default` stays.
+    pub fn remove_workspace(&self, id: &WorkspaceId) -> Result<()> {
+        self.write(id, |session| {
+            if *id == WorkspaceId::default() {
+                return Err(StoreError::Protected { what: "workspace" });
+            }
+            match session.execute(REMOVE, &[id.into()])? {
+                0 => Err(StoreError::UnknownWorkspace(id.clone())),
+                _ => Ok(()),
+            }
+        })?;
+        self.scrub().map(|_| ())
+    }
+
+    /// The corpus now.
+    pub fn head(&self, ws: &WorkspaceId) -> Result<Head> {
+        self.read(Scope::Workspace(ws), |session| Ok(ledger(session, ws)?.head))
+    }
+}
 
 pub(super) fn list(session: &mut dyn Session) -> Result<Vec<Workspace>> {
     collect(session, LIST, &[], row::workspace)
@@ -66,14 +103,6 @@ pub(super) fn save(
     session.insert(&CHANGES, ws, &values)
 }
 
-pub(super) fn add(session: &mut dyn Session, id: &WorkspaceId, now: Timestamp) -> Result<()> {
-    match ledger(session, id) {
-        Ok(_) => Err(StoreError::WorkspaceExists(id.clone())),
-        Err(StoreError::UnknownWorkspace(_)) => insert_workspace(session, id, now),
-        Err(error) => Err(error),
-    }
-}
-
 /// Makes a workspace and its `default` source.
 pub(crate) fn insert_workspace(
     session: &mut dyn Session,
@@ -87,14 +116,4 @@ pub(crate) fn insert_workspace(
     session
         .execute(ADD_SOURCE, &[id.into(), source_id.into(), name.into(), true.into(), at.into()])?;
     Ok(())
-}
-
-pub(super) fn remove(session: &mut dyn Session, id: &WorkspaceId) -> Result<()> {
-    if *id == WorkspaceId::default() {
-        return Err(StoreError::Protected { what: "workspace" });
-    }
-    match session.execute(REMOVE, &[id.into()])? {
-        0 => Err(StoreError::UnknownWorkspace(id.clone())),
-        _ => Ok(()),
-    }
 }

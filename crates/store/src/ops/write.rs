@@ -4,13 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use gbrain_core::id::{PageKey, WorkspaceId};
 use gbrain_core::page::{DERIVE_VERSION, Page};
-use gbrain_core::request::Trust as Caller;
+use gbrain_core::request::Viewer;
 use jiff::Timestamp;
 
-use super::{load, sources, texts, workspaces};
-use crate::driver::{Session, Value};
+use super::texts::{self, BeforeWrite};
+use super::{leases, load, sources, workspaces};
+use crate::driver::{Scope, Session, Value};
+use crate::job::JobStep;
 use crate::plan::{self, Current, NewVersion, WritePlan};
 use crate::schema::{ALIASES, CHUNKS, CURRENT, LINKS, PAGES, TAKES, VERSIONS};
+use crate::store::Store;
 use crate::types::*;
 use crate::{Result, StoreError, row};
 
@@ -43,11 +46,150 @@ pub(super) struct WritePreview<'a> {
     pub(super) same: Vec<(PageVersion, &'a str)>,
 }
 
+impl Store {
+    /// Brings back the last text of a deleted page. A live page is left alone.
+    pub fn restore_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        now: Timestamp,
+    ) -> Result<WriteOutcome> {
+        self.restore_page_by(Viewer::Trusted, ws, key, now)
+    }
+
+    /// Deletes pages, all or none; outcomes in the order of `keys`. Their history stays.
+    pub fn delete_pages(
+        &self,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>> {
+        self.delete_pages_by(Viewer::Trusted, ws, keys, now)
+    }
+
+    /// Writes pages, all or none; outcomes in the order of `writes`. Pages whose live version has
+    /// the same text, kind and derivation are left alone, and if that is all of them no write
+    /// transaction is opened. A page may come twice: the later one wins.
+    ///
+    /// A text that has the same hash and is damaged in the store is not left alone: its version gets the text back, and
+    /// the page gets a version more, so that the feed and the index follow.
+    pub fn write_pages(
+        &self,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        self.write_pages_by(Viewer::Trusted, ws, writes, now)
+    }
+
+    /// [`Store::write_pages`] by a caller. For an untrusted one a page whose last text is private, deleted or not, is
+    /// [`Hidden`](crate::StoreError::Hidden), as of the transaction that writes, and nothing is written.
+    pub fn write_pages_by(
+        &self,
+        writer: Viewer,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        refuse_nul(writes)?;
+        match self.before_write(ws, writes, writer)? {
+            BeforeWrite::Unchanged(outcomes) => Ok(outcomes),
+            BeforeWrite::Write(damaged) => {
+                self.write(ws, |session| pages(session, ws, writes, &damaged, writer, now))
+            }
+        }
+    }
+
+    /// [`Store::delete_pages`] by a caller. For an untrusted one a page whose last text is private, as of the
+    /// transaction that deletes, is [`Unknown`](DeleteOutcome::Unknown).
+    pub fn delete_pages_by(
+        &self,
+        writer: Viewer,
+        ws: &WorkspaceId,
+        keys: &[PageKey],
+        now: Timestamp,
+    ) -> Result<Vec<DeleteOutcome>> {
+        let gone = self.read(Scope::Workspace(ws), |session| {
+            let ledger = workspaces::ledger(session, ws)?;
+            let found = known_to(session, ws, keys.iter(), writer)?;
+            let plan = plan::plan_deletions(ledger, found, keys);
+            Ok(plan.deletions.is_empty().then_some(plan.outcomes))
+        })?;
+        match gone {
+            Some(outcomes) => Ok(outcomes),
+            None => self.write(ws, |session| deletions(session, ws, keys, writer, now)),
+        }
+    }
+
+    /// [`Store::restore_page`] by a caller. For an untrusted one a page whose last text is private, as of the
+    /// transaction that restores, is [`NotFound`](crate::StoreError::NotFound).
+    pub fn restore_page_by(
+        &self,
+        writer: Viewer,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        now: Timestamp,
+    ) -> Result<WriteOutcome> {
+        self.write(ws, |session| {
+            let ledger = workspaces::ledger(session, ws)?;
+            let found = known_to(session, ws, std::iter::once(key), writer)?.pop().flatten();
+            let found = found.ok_or_else(|| StoreError::NotFound(key.clone()))?;
+            let Current { id, version, generation, deleted, .. } = found;
+            if !deleted {
+                return Ok(WriteOutcome { id, version, generation, kind: WriteKind::Unchanged });
+            }
+            sources::require(session, ws, &key.source)?;
+            // Invariant: only a version with text can be deleted, so the one before has it.
+            let last = PageVersion { id, version: version - 1 };
+            let (last, derive_version) = load::derived(session, ws, &[last])?
+                .pop()
+                .flatten()
+                .ok_or_else(|| StoreError::corrupt(format!("{key} has no text to restore")))?;
+            if !texts::is_sound(&last.page) {
+                return Err(StoreError::corrupt(format!(
+                    "the last text of {key} has not its hash any more"
+                )));
+            }
+            let plan = plan::plan_restore(ledger, &found, &last, derive_version);
+            apply(session, ws, &plan, now)?;
+            Ok(plan.outcomes[0])
+        })
+    }
+
+    /// [`Store::write_pages_in_job`] for a caller, as [`Store::write_pages_by`] writes.
+    pub fn write_pages_in_job_by(
+        &self,
+        writer: Viewer,
+        ws: &WorkspaceId,
+        writes: &[PageWrite<'_>],
+        step: &JobStep<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<WriteOutcome>> {
+        refuse_nul(writes)?;
+        let damaged = match self.before_write(ws, writes, writer)? {
+            BeforeWrite::Unchanged(outcomes) => {
+                self.write_beside(ws, |session| {
+                    leases::checkpoint(session, ws, step, &outcomes, now)
+                })?;
+                return Ok(outcomes);
+            }
+            BeforeWrite::Write(damaged) => damaged,
+        };
+        self.write(ws, |session| {
+            leases::require(session, ws, step)?;
+            let outcomes = pages(session, ws, writes, &damaged, writer, now)?;
+            // Last, so that the worker's beats do not wait for its own pages.
+            leases::checkpoint(session, ws, step, &outcomes, now)?;
+            Ok(outcomes)
+        })
+    }
+}
+
 pub(super) fn preview<'a>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     writes: &[PageWrite<'a>],
-    writer: Caller,
+    writer: Viewer,
 ) -> Result<WritePreview<'a>> {
     let ledger = workspaces::ledger(session, ws)?;
     let found = current(session, ws, writes.iter().map(|write| &write.page.key))?;
@@ -66,7 +208,7 @@ pub(super) fn pages(
     ws: &WorkspaceId,
     writes: &[PageWrite<'_>],
     damaged: &[PageVersion],
-    writer: Caller,
+    writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<WriteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;
@@ -89,7 +231,7 @@ pub(super) fn pages(
 fn refuse_hidden(
     writes: &[PageWrite<'_>],
     found: &[Option<Current>],
-    writer: Caller,
+    writer: Viewer,
 ) -> Result<()> {
     let is_hidden = |found: &Option<Current>| {
         found.as_ref().is_some_and(|current| !current.is_known_to(writer))
@@ -105,30 +247,17 @@ fn known_to<'k>(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: impl ExactSizeIterator<Item = &'k PageKey>,
-    caller: Caller,
+    caller: Viewer,
 ) -> Result<Vec<Option<Current>>> {
     let found = current(session, ws, keys)?;
     Ok(found.into_iter().map(|found| found.filter(|found| found.is_known_to(caller))).collect())
-}
-
-/// The outcomes, if there is nothing to delete.
-pub(super) fn if_gone(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    keys: &[PageKey],
-    writer: Caller,
-) -> Result<Option<Vec<DeleteOutcome>>> {
-    let ledger = workspaces::ledger(session, ws)?;
-    let found = known_to(session, ws, keys.iter(), writer)?;
-    let plan = plan::plan_deletions(ledger, found, keys);
-    Ok(plan.deletions.is_empty().then_some(plan.outcomes))
 }
 
 pub(super) fn deletions(
     session: &mut dyn Session,
     ws: &WorkspaceId,
     keys: &[PageKey],
-    writer: Caller,
+    writer: Viewer,
     now: Timestamp,
 ) -> Result<Vec<DeleteOutcome>> {
     let ledger = workspaces::ledger(session, ws)?;
@@ -141,37 +270,6 @@ pub(super) fn deletions(
         session.execute(sql, &[ws.into(), from.into(), to.into()])?;
     }
     Ok(plan.outcomes)
-}
-
-pub(super) fn restore(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    writer: Caller,
-    now: Timestamp,
-) -> Result<WriteOutcome> {
-    let ledger = workspaces::ledger(session, ws)?;
-    let found = known_to(session, ws, std::iter::once(key), writer)?.pop().flatten();
-    let found = found.ok_or_else(|| StoreError::NotFound(key.clone()))?;
-    let Current { id, version, generation, deleted, .. } = found;
-    if !deleted {
-        return Ok(WriteOutcome { id, version, generation, kind: WriteKind::Unchanged });
-    }
-    sources::require(session, ws, &key.source)?;
-    // Invariant: only a version with text can be deleted, so the one before has it.
-    let last = PageVersion { id, version: version - 1 };
-    let (last, derive_version) = load::derived(session, ws, &[last])?
-        .pop()
-        .flatten()
-        .ok_or_else(|| StoreError::corrupt(format!("{key} has no text to restore")))?;
-    if !texts::is_sound(&last.page) {
-        return Err(StoreError::corrupt(format!(
-            "the last text of {key} has not its hash any more"
-        )));
-    }
-    let plan = plan::plan_restore(ledger, &found, &last, derive_version);
-    apply(session, ws, &plan, now)?;
-    Ok(plan.outcomes[0])
 }
 
 /// What is known of pages, in the order of `keys`.

@@ -28,7 +28,7 @@ pub(crate) use target::{address, has_password};
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
-pub struct PostgresStore {
+pub(crate) struct PostgresStore {
     pool: Pool,
     identity: String,
 }
@@ -40,7 +40,7 @@ impl PostgresStore {
     /// encrypt without asking who the server is; `verify-ca` and `verify-full` check its
     /// certificate and name against the system's roots or those in `sslrootcert`. Unix sockets
     /// are not encrypted.
-    pub fn open(url: &str, mode: OpenMode, now: Timestamp) -> Result<Self> {
+    pub(crate) fn open(url: &str, mode: OpenMode, now: Timestamp) -> Result<Self> {
         let pool = Pool::new(target::parse(url)?);
         let identity = open::open(&mut pool.take()?, mode, now)?;
         Ok(Self { pool, identity })

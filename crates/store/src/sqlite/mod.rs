@@ -31,7 +31,7 @@ const SCRUB_TRIES: usize = 10;
 
 /// A store in a SQLite file.
 #[derive(Debug)]
-pub struct SqliteStore {
+pub(crate) struct SqliteStore {
     path: PathBuf,
     identity: String,
     is_writable: bool,
@@ -45,7 +45,7 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the file, creating it and its schema if there is none. `now` stamps what is created.
-    pub fn open(path: &Path, now: Timestamp) -> Result<Self> {
+    pub(crate) fn open(path: &Path, now: Timestamp) -> Result<Self> {
         Self::of(path, open::open(path, now)?)
     }
 

@@ -35,7 +35,7 @@ fn ids(messages: &[Delivery]) -> Vec<i64> {
 }
 
 /// Ends a message that its sender has.
-fn end(store: &dyn Store, message: &Delivery, end: &DeliveryEnd, second: i64) -> bool {
+fn end(store: &Store, message: &Delivery, end: &DeliveryEnd, second: i64) -> bool {
     let lease = message.lease().expect("a claimed message has a lease");
     store.end_delivery(&message.workspace, message.id, &lease, end, at(second)).unwrap()
 }
@@ -75,7 +75,7 @@ fn alerts_are_raised_from_where_the_board_was_seen(db: &Database) {
     let sent = store.deliveries(&ws(), &DeliveryFilter::default(), 9).unwrap();
     let payloads: Vec<&str> = sent.iter().map(|message| message.payload.as_str()).collect();
     assert_eq!(payloads, ["3", "2", "1"], "what was refused queued nothing");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_message_goes_from_queue_to_end(db: &Database) {
@@ -101,8 +101,8 @@ fn a_message_goes_from_queue_to_end(db: &Database) {
     };
     let now = || store.deliveries(&ws(), &DeliveryFilter::default(), 9).unwrap().remove(0);
     assert_eq!((now(), now().lease()), (queued.clone(), None));
-    assert_eq!(ids(&send(&*store, "w", 0, 2)), Vec::<i64>::new());
-    let claimed = send(&*store, "w", 9, 2).remove(0);
+    assert_eq!(ids(&send(&store, "w", 0, 2)), Vec::<i64>::new());
+    let claimed = send(&store, "w", 9, 2).remove(0);
     let expected = Delivery {
         attempt: 1,
         worker: Some("w".to_owned()),
@@ -110,8 +110,8 @@ fn a_message_goes_from_queue_to_end(db: &Database) {
         ..queued.clone()
     };
     assert_eq!(claimed, expected);
-    assert_eq!(send(&*store, "w", 9, 3), [], "somebody sends it");
-    assert!(end(&*store, &claimed, &retry(20), 4));
+    assert_eq!(send(&store, "w", 9, 3), [], "somebody sends it");
+    assert!(end(&store, &claimed, &retry(20), 4));
     let failed = Delivery {
         attempt: 1,
         worker: Some("w".to_owned()),
@@ -120,15 +120,15 @@ fn a_message_goes_from_queue_to_end(db: &Database) {
         ..queued
     };
     assert_eq!(now(), failed);
-    assert_eq!(send(&*store, "w", 9, 19), [], "not yet");
-    let claimed = send(&*store, "v", 9, 20).remove(0);
+    assert_eq!(send(&store, "w", 9, 19), [], "not yet");
+    let claimed = send(&store, "v", 9, 20).remove(0);
     assert_eq!(claimed.attempt, 2);
-    assert!(end(&*store, &claimed, &DeliveryEnd::Sent, 21));
+    assert!(end(&store, &claimed, &DeliveryEnd::Sent, 21));
     let sent = now();
     assert_eq!((sent.state, sent.ended_at), (DeliveryState::Sent, Some(at(21))));
     assert_eq!((sent.lease_until, sent.error, sent.attempt), (None, None, 2));
-    assert!(!end(&*store, &claimed, &DeliveryEnd::Sent, 22), "it is over");
-    assert_eq!(send(&*store, "w", 9, 99), []);
+    assert!(!end(&store, &claimed, &DeliveryEnd::Sent, 22), "it is over");
+    assert_eq!(send(&store, "w", 9, 99), []);
 }
 
 fn messages_of_a_key_keep_their_order(db: &Database) {
@@ -141,19 +141,19 @@ fn messages_of_a_key_keep_their_order(db: &Database) {
         message("pager", "k", "5"),
     ];
     store.add_deliveries(&ws(), &messages, at(1)).unwrap();
-    let first = send(&*store, "w", 9, 2);
+    let first = send(&store, "w", 9, 2);
     assert_eq!(ids(&first), [1, 3, 4], "one of a channel and a key");
-    assert!(end(&*store, &first[0], &retry(50), 3));
-    assert_eq!(send(&*store, "w", 9, 4), [], "the second waits for the first");
+    assert!(end(&store, &first[0], &retry(50), 3));
+    assert_eq!(send(&store, "w", 9, 4), [], "the second waits for the first");
     for message in &first[1..] {
-        assert!(end(&*store, message, &DeliveryEnd::Sent, 4));
+        assert!(end(&store, message, &DeliveryEnd::Sent, 4));
     }
-    assert_eq!(send(&*store, "w", 9, 49), []);
+    assert_eq!(send(&store, "w", 9, 49), []);
     for (second, id) in [(50, 1), (52, 2), (54, 5)] {
-        let next = send(&*store, "w", 9, second);
+        let next = send(&store, "w", 9, second);
         assert_eq!(ids(&next), [id]);
-        assert_eq!(send(&*store, "v", 9, second), []);
-        assert!(end(&*store, &next[0], &DeliveryEnd::Sent, second + 1));
+        assert_eq!(send(&store, "v", 9, second), []);
+        assert!(end(&store, &next[0], &DeliveryEnd::Sent, second + 1));
     }
 }
 
@@ -161,9 +161,9 @@ fn a_dead_message_lets_the_next_pass(db: &Database) {
     let store = db.open();
     let both = [message("pager", "k", "1"), message("pager", "k", "2")];
     store.add_deliveries(&ws(), &both, at(1)).unwrap();
-    let first = send(&*store, "w", 9, 2).remove(0);
-    assert!(end(&*store, &first, &dead(), 3));
-    assert_eq!(ids(&send(&*store, "w", 9, 4)), [2]);
+    let first = send(&store, "w", 9, 2).remove(0);
+    assert!(end(&store, &first, &dead(), 3));
+    assert_eq!(ids(&send(&store, "w", 9, 4)), [2]);
     let counts = store.delivery_counts(&ws()).unwrap();
     let expected = DeliveryCounts { queued: 1, dead: 1, oldest_queued: Some(at(1)) };
     assert_eq!(counts, expected);
@@ -176,17 +176,17 @@ fn a_dead_message_is_queued_again_unless_it_was_passed(db: &Database) {
     store.add_deliveries(&ws(), &both, at(1)).unwrap();
     let again = |id: i64, second: i64| store.requeue_delivery(&ws(), id, at(second)).unwrap();
     assert_eq!((again(1, 1), again(9, 1)), (Requeued::NotDead, Requeued::NotDead));
-    let first = send(&*store, "w", 9, 2).remove(0);
-    assert!(end(&*store, &first, &dead(), 3));
+    let first = send(&store, "w", 9, 2).remove(0);
+    assert!(end(&store, &first, &dead(), 3));
     assert_eq!(again(1, 4), Requeued::Queued);
-    let first = send(&*store, "w", 9, 4).remove(0);
+    let first = send(&store, "w", 9, 4).remove(0);
     assert_eq!((first.id, first.attempt, first.ended_at), (1, 2, None));
-    assert!(end(&*store, &first, &dead(), 5));
-    let second = send(&*store, "w", 9, 6).remove(0);
+    assert!(end(&store, &first, &dead(), 5));
+    let second = send(&store, "w", 9, 6).remove(0);
     assert_eq!(again(1, 7), Requeued::Overtaken, "somebody sends the one behind it");
-    assert!(end(&*store, &second, &DeliveryEnd::Sent, 7));
+    assert!(end(&store, &second, &DeliveryEnd::Sent, 7));
     assert_eq!(again(1, 8), Requeued::Overtaken);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
@@ -196,18 +196,18 @@ fn a_message_is_dropped_unless_somebody_sends_it(db: &Database) {
         .add_deliveries(&ws(), &["1", "2"].map(|text| message("pager", "k", text)), at(1))
         .unwrap();
     let drop = |id, second| store.drop_delivery(&ws(), id, "gone", at(second)).unwrap();
-    let sent = send(&*store, "w", 9, 2).remove(0);
+    let sent = send(&store, "w", 9, 2).remove(0);
     assert_eq!(drop(1, 3), Dropped::OnTheWay);
     assert_eq!(drop(1, 12), Dropped::Dropped, "its sender let the lease run out");
-    assert!(!end(&*store, &sent, &DeliveryEnd::Sent, 13), "and is not heard any more");
+    assert!(!end(&store, &sent, &DeliveryEnd::Sent, 13), "and is not heard any more");
     assert_eq!(drop(1, 14), Dropped::NotQueued);
     assert_eq!(drop(9, 14), Dropped::NotQueued);
     assert_eq!(store.drop_delivery(&other(), 2, "gone", at(14)).unwrap(), Dropped::NotQueued);
     let filter = DeliveryFilter { state: Some(DeliveryState::Dead), ..DeliveryFilter::default() };
     let dead = store.deliveries(&ws(), &filter, 9).unwrap().remove(0);
     assert_eq!((dead.id, dead.error.as_deref(), dead.ended_at), (1, Some("gone"), Some(at(12))));
-    assert_eq!(ids(&send(&*store, "w", 9, 15)), [2], "the next one passes it");
-    assert_sound(&*store);
+    assert_eq!(ids(&send(&store, "w", 9, 15)), [2], "the next one passes it");
+    assert_sound(&store);
 }
 
 /// Somebody takes the one behind it, and has not said so yet.
@@ -216,7 +216,7 @@ fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
     store
         .add_deliveries(&ws(), &["1", "2"].map(|text| message("pager", "k", text)), at(1))
         .unwrap();
-    assert!(end(&*store, &send(&*store, "w", 9, 2)[0], &dead(), 3));
+    assert!(end(&store, &send(&store, "w", 9, 2)[0], &dead(), 3));
     let mut sender = db.connect();
     sender.begin_write(&ws());
     let lease = at(99).as_millisecond();
@@ -230,7 +230,7 @@ fn nothing_passes_a_message_that_is_queued_again(db: &Database) {
         sender.batch("COMMIT").unwrap();
         assert_eq!(again.join().unwrap(), Requeued::Overtaken);
     });
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_sender_may_leave_channels_alone(db: &Database) {
@@ -251,9 +251,9 @@ fn a_sender_may_leave_channels_alone(db: &Database) {
 fn a_sender_that_lost_its_message_is_not_heard(db: &Database) {
     let store = db.open();
     store.add_deliveries(&ws(), &[message("pager", "k", "1")], at(1)).unwrap();
-    let lost = send(&*store, "first", 9, 2).remove(0);
-    assert_eq!(send(&*store, "second", 9, 11), [], "its lease runs");
-    let kept = send(&*store, "second", 9, 12).remove(0);
+    let lost = send(&store, "first", 9, 2).remove(0);
+    assert_eq!(send(&store, "second", 9, 11), [], "its lease runs");
+    let kept = send(&store, "second", 9, 12).remove(0);
     assert_eq!((kept.id, kept.attempt), (1, 2));
     let strangers = [
         lost.lease().unwrap(),
@@ -270,8 +270,8 @@ fn a_sender_that_lost_its_message_is_not_heard(db: &Database) {
     let there = store.deliveries(&ws(), &DeliveryFilter::default(), 9).unwrap();
     assert_eq!(there, std::slice::from_ref(&kept));
     // Late, and nobody took it: it counts.
-    assert!(end(&*store, &kept, &DeliveryEnd::Sent, 99));
-    assert!(!end(&*store, &kept, &retry(100), 99));
+    assert!(end(&store, &kept, &DeliveryEnd::Sent, 99));
+    assert!(!end(&store, &kept, &retry(100), 99));
 }
 
 fn workspaces_share_a_sender(db: &Database) {
@@ -284,10 +284,10 @@ fn workspaces_share_a_sender(db: &Database) {
         let ours = messages.iter().filter(|message| message.workspace == ws()).count();
         (ours, messages.len() - ours)
     };
-    assert_eq!(by_workspace(&send(&*store, "w", 4, 6)), (2, 2));
-    assert_eq!(by_workspace(&send(&*store, "w", 4, 6)), (2, 1), "no more of them");
-    assert_eq!(by_workspace(&send(&*store, "w", 100, 6)), (16, 0));
-    assert_eq!(send(&*store, "w", 100, 6), []);
+    assert_eq!(by_workspace(&send(&store, "w", 4, 6)), (2, 2));
+    assert_eq!(by_workspace(&send(&store, "w", 4, 6)), (2, 1), "no more of them");
+    assert_eq!(by_workspace(&send(&store, "w", 100, 6)), (16, 0));
+    assert_eq!(send(&store, "w", 100, 6), []);
 }
 
 fn messages_are_listed_and_pruned(db: &Database) {
@@ -295,9 +295,9 @@ fn messages_are_listed_and_pruned(db: &Database) {
     let messages =
         [message("pager", "k", "1"), message("chat", "k", "2"), message("pager", "l", "3")];
     store.add_deliveries(&ws(), &messages, at(1)).unwrap();
-    let claimed = send(&*store, "w", 9, 2);
-    assert!(end(&*store, &claimed[0], &DeliveryEnd::Sent, 3));
-    assert!(end(&*store, &claimed[1], &dead(), 5));
+    let claimed = send(&store, "w", 9, 2);
+    assert!(end(&store, &claimed[0], &DeliveryEnd::Sent, 3));
+    assert!(end(&store, &claimed[1], &dead(), 5));
     let check = |filter: DeliveryFilter, expected: &[i64]| {
         assert_eq!(ids(&store.deliveries(&ws(), &filter, 9).unwrap()), expected, "{filter:?}");
     };
@@ -312,7 +312,7 @@ fn messages_are_listed_and_pruned(db: &Database) {
     assert_eq!(store.prune_deliveries(&ws(), at(99)).unwrap(), 1, "not what is to be sent");
     check(all(), &[3]);
     assert_eq!(store.add_deliveries(&ws(), &messages[..1], at(9)).unwrap(), [4]);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn silences_end(db: &Database) {
@@ -386,7 +386,7 @@ fn incidents_are_opened_noted_and_resolved(db: &Database) {
     });
     let body = store.incident(&ws(), 2).unwrap().unwrap().body;
     assert_eq!(body, format!("opened{}", ".".repeat(40)), "no note is lost");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn broken_alerts_are_refused_whole(db: &Database) {

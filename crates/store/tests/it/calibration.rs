@@ -58,7 +58,7 @@ fn a_pair_is_kept_once(db: &Database) {
     assert_eq!(ids(None, 9), [5, 1]);
     let first = NewPair { replaces: vec![4711], ..pair("q", "c") };
     assert_eq!(put(&[first], 6), [(6, Added)]);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_threshold_comes_back_with_its_scores(db: &Database) {
@@ -85,10 +85,10 @@ fn a_threshold_comes_back_with_its_scores(db: &Database) {
     let scores = [RerankScore { pair: 1, score: 0.5 }, RerankScore { pair: 2, score: 0.25 }];
     assert_eq!(store.rerank_scores(&ws(), 1).unwrap(), scores, "by pair");
     assert_eq!(store.rerank_scores(&ws(), 9).unwrap(), []);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
-fn statuses(store: &dyn Store) -> Vec<ThresholdStatus> {
+fn statuses(store: &Store) -> Vec<ThresholdStatus> {
     let mut thresholds = store.thresholds(&ws(), None, 99).unwrap();
     thresholds.sort_by_key(|threshold| threshold.id);
     thresholds.into_iter().map(|threshold| threshold.status).collect()
@@ -103,16 +103,16 @@ fn one_of_a_model_is_active(db: &Database) {
         store.set_threshold_status(&ws(), id, status, &[], at(second)).unwrap()
     };
     assert!(set(1, Active, 2) && set(3, Active, 2));
-    assert_eq!(statuses(&*store), [Active, Candidate, Active, Candidate]);
+    assert_eq!(statuses(&store), [Active, Candidate, Active, Candidate]);
     assert!(set(2, Active, 3));
-    assert_eq!(statuses(&*store), [Superseded, Active, Active, Candidate], "of its model only");
+    assert_eq!(statuses(&store), [Superseded, Active, Active, Candidate], "of its model only");
     assert_eq!(store.threshold(&ws(), 1).unwrap().unwrap().decided_at, Some(at(3)));
     assert!(set(2, Active, 4), "once more");
     assert!(set(4, Rejected, 5));
     assert!(set(1, Active, 6), "back to the one before");
-    assert_eq!(statuses(&*store), [Active, Superseded, Active, Rejected]);
+    assert_eq!(statuses(&store), [Active, Superseded, Active, Rejected]);
     assert!(!set(9, Active, 7), "there is none");
-    assert_eq!(statuses(&*store), [Active, Superseded, Active, Rejected]);
+    assert_eq!(statuses(&store), [Active, Superseded, Active, Rejected]);
 }
 
 fn a_setting_goes_with_its_threshold(db: &Database) {
@@ -124,7 +124,7 @@ fn a_setting_goes_with_its_threshold(db: &Database) {
     assert!(!deploy(9, "0.9").unwrap());
     assert_eq!(store.config_get(&ws(), "rerank.threshold").unwrap(), None);
     assert!(deploy(1, "0\0").is_err());
-    assert_eq!(statuses(&*store), [Candidate], "both or neither");
+    assert_eq!(statuses(&store), [Candidate], "both or neither");
     assert!(deploy(1, "0.31").unwrap());
     assert_eq!(store.config_get(&ws(), "rerank.threshold").unwrap().as_deref(), Some("0.31"));
 }
@@ -168,8 +168,8 @@ fn threads_activate_at_once(db: &Database) {
             });
         }
     });
-    let active = statuses(&*store).iter().position(|status| *status == Active).unwrap() + 1;
-    let of = |wanted| statuses(&*store).iter().filter(|status| **status == wanted).count();
+    let active = statuses(&store).iter().position(|status| *status == Active).unwrap() + 1;
+    let of = |wanted| statuses(&store).iter().filter(|status| **status == wanted).count();
     assert_eq!((of(Active), of(Superseded)), (1, 7));
     let set = store.config_get(&ws(), "rerank.threshold").unwrap();
     assert_eq!(set, Some(active.to_string()), "the setting is that of the active one");

@@ -71,11 +71,7 @@ fn full_capture() -> CaptureFields {
 }
 
 /// Everything that passes a filter.
-pub(crate) fn read(
-    store: &dyn Store,
-    ws: &WorkspaceId,
-    filter: &CaptureFilter,
-) -> Vec<StoredCapture> {
+pub(crate) fn read(store: &Store, ws: &WorkspaceId, filter: &CaptureFilter) -> Vec<StoredCapture> {
     let mut rows = Vec::new();
     store
         .captures(ws, filter, &mut |row| {
@@ -86,7 +82,7 @@ pub(crate) fn read(
     rows
 }
 
-fn all(store: &dyn Store) -> Vec<StoredCapture> {
+fn all(store: &Store) -> Vec<StoredCapture> {
     read(store, &ws(), &CaptureFilter::default())
 }
 
@@ -112,14 +108,14 @@ fn every_field_comes_back(db: &Database) {
     let store = db.open();
     let captures = [capture(""), full_capture()];
     store.add_captures(&ws(), &captures, at(1)).unwrap();
-    let rows = all(&*store);
+    let rows = all(&store);
     let expected = [(2, &captures[1]), (1, &captures[0])].map(|(id, fields)| StoredCapture {
         id,
         created_at: at(1),
         fields: fields.clone(),
     });
     assert_eq!(rows, expected);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn any_capture() -> impl Strategy<Value = CaptureFields> {
@@ -153,10 +149,10 @@ fn any_fields_come_back(db: &Database) {
     let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
     let captures = prop::collection::vec(any_capture(), 1..5);
     let result = TestRunner::new(config).run(&captures, |captures| {
-        let newest = all(&*store).first().map_or(0, |row| row.id);
+        let newest = all(&store).first().map_or(0, |row| row.id);
         store.add_captures(&ws(), &captures, at(1)).unwrap();
         let after = CaptureFilter { after_id: Some(newest), ..CaptureFilter::default() };
-        let mut rows = read(&*store, &ws(), &after);
+        let mut rows = read(&store, &ws(), &after);
         rows.reverse();
         prop_assert!(rows.iter().map(|row| &row.fields).eq(&captures));
         prop_assert!(rows.iter().map(|row| row.id).eq(newest + 1..=newest + rows.len() as i64));
@@ -173,14 +169,14 @@ fn the_database_bounds_the_query(db: &Database) {
     for (letter, count) in [("ü", 25_600), ("🦀", 12_800), ("a", 51_200)] {
         let longest = letter.repeat(count);
         store.add_captures(&ws(), &[capture(&longest)], at(1)).unwrap();
-        assert_eq!(all(&*store)[0].fields.query, longest);
+        assert_eq!(all(&store)[0].fields.query, longest);
         let error = store.add_captures(&ws(), &[capture(&format!("{longest}x"))], at(1));
         let error = error.unwrap_err();
         let StoreError::Constraint { which } = &error else { panic!("{error:?}") };
         assert_eq!(which, "capture_query");
         assert_eq!(error.failure_reason(), FailureReason::CheckViolation);
     }
-    assert_eq!(all(&*store).len(), 3);
+    assert_eq!(all(&store).len(), 3);
     let sql = "UPDATE eval_candidates SET query = query || 'x'";
     assert!(matches!(db.raw(sql), Err(StoreError::Constraint { .. })), "not our code");
 }
@@ -200,10 +196,10 @@ fn broken_captures_are_refused_whole(db: &Database) {
         assert_eq!(error.failure_reason(), FailureReason::CheckViolation, "{error:?}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    assert_eq!(all(&*store), []);
+    assert_eq!(all(&store), []);
     store.add_captures(&ws(), &[], at(9)).unwrap();
     store.add_captures(&ws(), &[capture("good")], at(1)).unwrap();
-    assert_eq!(ids(&all(&*store)), [1], "what failed took no number");
+    assert_eq!(ids(&all(&store)), [1], "what failed took no number");
     for sql in [
         "UPDATE eval_candidates SET tool_name = 'think'",
         "UPDATE eval_candidates SET detail = 'all'",
@@ -221,14 +217,14 @@ fn captures_are_read_newest_first(db: &Database) {
     for second in [1, 2, 2, 3] {
         store.add_captures(&ws(), &[capture("a"), capture("b")], at(second)).unwrap();
     }
-    let rows = all(&*store);
+    let rows = all(&store);
     assert_eq!(ids(&rows), [8, 7, 6, 5, 4, 3, 2, 1]);
     let seconds: Vec<_> = rows.iter().map(|row| row.created_at).collect();
     assert_eq!(seconds, [3, 3, 2, 2, 2, 2, 1, 1].map(at));
 }
 
 /// Ten captures, one a second, every kind of tool and caller.
-fn ten(store: &dyn Store) {
+fn ten(store: &Store) {
     for second in 0..10 {
         let tool_name = if second % 2 == 0 { Operation::Query } else { Operation::Search };
         let fields = CaptureFields { tool_name, remote: second % 3 == 0, ..capture("q") };
@@ -252,15 +248,15 @@ fn filters_count_and_prune_what_they_read(db: &Database) {
         (filter, &[10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
     ];
     for (number, (filter, expected)) in cases.iter().enumerate() {
-        ten(&*store);
+        ten(&store);
         let base = 10 * number as i64;
         // Each round has the same times: what was left by the last one goes first.
         let filter = CaptureFilter { after_id: filter.after_id.map(|id| id + base), ..*filter };
         let expected: Vec<i64> = expected.iter().map(|id| id + base).collect();
-        assert_eq!(ids(&read(&*store, &ws(), &filter)), expected, "{filter:?}");
+        assert_eq!(ids(&read(&store, &ws(), &filter)), expected, "{filter:?}");
         assert_eq!(store.count_captures(&ws(), &filter).unwrap(), expected.len() as u64);
         let two = CaptureFilter { limit: Some(2), ..filter };
-        assert_eq!(ids(&read(&*store, &ws(), &two)), expected[..expected.len().min(2)]);
+        assert_eq!(ids(&read(&store, &ws(), &two)), expected[..expected.len().min(2)]);
         assert_eq!(store.count_captures(&ws(), &two).unwrap(), expected.len().min(2) as u64);
         assert!(matches!(store.prune_captures(&ws(), &two), Err(StoreError::LimitedPrune)));
         assert_eq!(store.prune_captures(&ws(), &filter).unwrap(), expected.len() as u64);
@@ -290,7 +286,7 @@ fn a_reader_may_stop(db: &Database) {
         });
         assert!(matches!(error, Err(StoreError::Other { .. })));
         assert_eq!(store.count_captures(&ws(), &CaptureFilter::default()).unwrap(), 5000);
-        assert_eq!(all(&*store).len(), 5000);
+        assert_eq!(all(&store).len(), 5000);
     }
 }
 
@@ -311,7 +307,7 @@ fn readers_see_one_moment(db: &Database) {
         })
         .unwrap();
     assert_eq!(seen, (1..=3000).rev().collect::<Vec<_>>());
-    assert_eq!(all(&*store).len(), 1500);
+    assert_eq!(all(&store).len(), 1500);
 }
 
 fn a_clock_that_jumps_back_is_not_followed(db: &Database) {
@@ -319,7 +315,7 @@ fn a_clock_that_jumps_back_is_not_followed(db: &Database) {
     for second in [5, 3, 9, 1, 9, 10] {
         store.add_captures(&ws(), &[capture("q")], at(second)).unwrap();
     }
-    let rows = all(&*store);
+    let rows = all(&store);
     let seconds: Vec<_> = rows.iter().map(|row| row.created_at).collect();
     assert_eq!(seconds, [10, 9, 9, 9, 5, 5].map(at));
     assert_eq!(ids(&rows), [6, 5, 4, 3, 2, 1]);
@@ -334,10 +330,10 @@ fn a_closed_window_stays_as_it_is(db: &Database) {
     let window = CaptureFilter { until: Some(end), ..CaptureFilter::default() };
     for second in [2, 5] {
         store.add_captures(&ws(), &[capture("b")], at(second)).unwrap();
-        assert_eq!(ids(&read(&*store, &ws(), &window)), [1]);
+        assert_eq!(ids(&read(&store, &ws(), &window)), [1]);
     }
     let next = CaptureFilter { since: Some(end), ..CaptureFilter::default() };
-    assert_eq!(ids(&read(&*store, &ws(), &next)), [3, 2]);
+    assert_eq!(ids(&read(&store, &ws(), &next)), [3, 2]);
 }
 
 fn numbers_are_not_used_again(db: &Database) {
@@ -345,8 +341,8 @@ fn numbers_are_not_used_again(db: &Database) {
     store.add_captures(&ws(), &[capture("a"), capture("b")], at(1)).unwrap();
     store.prune_captures(&ws(), &CaptureFilter::default()).unwrap();
     store.add_captures(&ws(), &[capture("c")], at(1)).unwrap();
-    assert_eq!(ids(&all(&*store)), [3]);
-    assert_sound(&*store);
+    assert_eq!(ids(&all(&store)), [3]);
+    assert_sound(&store);
 }
 
 fn failures_are_kept_once(db: &Database) {
@@ -380,7 +376,7 @@ fn captures_in_figures(db: &Database) {
     let day = 24 * 3600;
     let empty = store.capture_summary(&ws(), at(day)).unwrap();
     assert_eq!((empty.rows, empty.oldest, empty.failures), (0, None, 0));
-    ten(&*store);
+    ten(&store);
     let failures = [
         failure("a", 3, FailureReason::Other),
         failure("b", 4, FailureReason::Other),
@@ -406,17 +402,17 @@ fn workspaces_do_not_meet(db: &Database) {
     store.add_captures(&other(), &[capture("b")], at(1)).unwrap();
     store.add_capture_failures(&ws(), &[failure("e", 1, FailureReason::Other)]).unwrap();
     store.add_capture_failures(&other(), &[failure("e", 2, FailureReason::DbDown)]).unwrap();
-    let rows = read(&*store, &other(), &CaptureFilter::default());
+    let rows = read(&store, &other(), &CaptureFilter::default());
     assert_eq!((rows[0].id, rows[0].created_at, rows.len()), (1, at(1), 1));
     assert_eq!(store.capture_failures(&other(), None, 9).unwrap()[0].at, at(2));
     assert_eq!(store.prune_captures(&other(), &CaptureFilter::default()).unwrap(), 1);
     assert_eq!(store.prune_capture_failures(&other(), Some(at(9))).unwrap(), 1);
-    assert_eq!(ids(&all(&*store)), [1]);
+    assert_eq!(ids(&all(&store)), [1]);
     assert_eq!(store.count_capture_failures(&ws(), None, None).unwrap(), 1);
 }
 
 /// Every method on captures of a workspace that is not there.
-fn assert_unknown(store: &dyn Store, ws: &WorkspaceId) {
+fn assert_unknown(store: &Store, ws: &WorkspaceId) {
     let filter = CaptureFilter::default();
     let results: [Result<(), StoreError>; 10] = [
         store.add_captures(ws, &[capture("q")], at(1)),
@@ -437,27 +433,27 @@ fn assert_unknown(store: &dyn Store, ws: &WorkspaceId) {
 
 fn a_removed_workspace_takes_its_captures(db: &Database) {
     let store = db.open();
-    assert_unknown(&*store, &other());
+    assert_unknown(&store, &other());
     store.add_workspace(&other(), at(0)).unwrap();
     store.add_captures(&other(), &[capture("a")], at(9)).unwrap();
     store.add_capture_failures(&other(), &[failure("e", 1, FailureReason::Other)]).unwrap();
     store.remove_workspace(&other()).unwrap();
-    assert_unknown(&*store, &other());
+    assert_unknown(&store, &other());
     store.add_workspace(&other(), at(0)).unwrap();
-    assert_eq!(read(&*store, &other(), &CaptureFilter::default()), []);
+    assert_eq!(read(&store, &other(), &CaptureFilter::default()), []);
     assert_eq!(store.count_capture_failures(&other(), None, None).unwrap(), 0);
     store.add_captures(&other(), &[capture("a")], at(1)).unwrap();
-    let rows = read(&*store, &other(), &CaptureFilter::default());
+    let rows = read(&store, &other(), &CaptureFilter::default());
     assert_eq!((rows[0].id, rows[0].created_at), (1, at(1)), "its clock is gone too");
 }
 
 fn captures_are_not_in_the_feed(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "one")], 1);
+    write(&store, &[&plain("a", "one")], 1);
     store.add_captures(&ws(), &[capture("q")], at(1)).unwrap();
-    write(&*store, &[&plain("a", "two")], 2);
+    write(&store, &[&plain("a", "two")], 2);
     assert_eq!(store.head(&ws()).unwrap().generation.0, 2, "captures are not in the feed");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::Generation;
-use gbrain_store::{Location, OpenMode, Store, open};
+use gbrain_store::{Location, OpenMode, Store};
 
 use crate::delivering::send_all;
 use crate::feed::Follower;
@@ -109,22 +109,22 @@ fn report(text: &str) {
 fn plays_its_role() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let location = Location::parse(&std::env::var(LOCATION).unwrap()).unwrap();
-    let store = open(&location, OpenMode::Init, at(0)).unwrap();
+    let store = Store::open(&location, OpenMode::Init, at(0)).unwrap();
     let words: Vec<&str> = role.split(' ').collect();
     let number = |at: usize| words[at].parse::<usize>().unwrap();
     match words[0] {
         "open" => report(store.identity()),
-        "write" => write_batches(&*store, number(1), number(2), number(3)),
-        "follow" => follow(&*store, Generation(number(1) as i64)),
-        "forever" => write_forever(&*store, number(1)),
-        "capture" => report(&capture_batches(&*store, number(1)).to_string()),
-        "suites" => run_suites(&*store, number(1), number(2)),
-        "send" => send_all(&*store, &mut |line| report(line)),
+        "write" => write_batches(&store, number(1), number(2), number(3)),
+        "follow" => follow(&store, Generation(number(1) as i64)),
+        "forever" => write_forever(&store, number(1)),
+        "capture" => report(&capture_batches(&store, number(1)).to_string()),
+        "suites" => run_suites(&store, number(1), number(2)),
+        "send" => send_all(&store, &mut |line| report(line)),
         other => panic!("no role {other}"),
     }
 }
 
-fn write_batches(store: &dyn Store, name: usize, batches: usize, pages: usize) {
+fn write_batches(store: &Store, name: usize, batches: usize, pages: usize) {
     for batch in 0..batches {
         let own = |n| full(&format!("w{name}/{batch}-{n}"), &format!("page {n} of {batch}"));
         let mut written: Vec<_> = (0..pages).map(own).collect();
@@ -133,7 +133,7 @@ fn write_batches(store: &dyn Store, name: usize, batches: usize, pages: usize) {
     }
 }
 
-fn follow(store: &dyn Store, until: Generation) {
+fn follow(store: &Store, until: Generation) {
     let mut follower = Follower::default();
     let start = Instant::now();
     while follower.at < until {
@@ -144,7 +144,7 @@ fn follow(store: &dyn Store, until: Generation) {
     report(&follower.pages.len().to_string());
 }
 
-fn write_forever(store: &dyn Store, start: usize) {
+fn write_forever(store: &Store, start: usize) {
     for batch in start.. {
         let page = |n| full(&format!("b{batch}/{n}"), &format!("{batch} {n} {}", "x".repeat(500)));
         let pages: Vec<_> = (0..50).map(page).collect();

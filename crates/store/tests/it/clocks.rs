@@ -23,12 +23,12 @@ on_both_engines! {
 
 const YEAR: i64 = 365 * 86_400;
 
-fn add(store: &dyn Store, query: &str, now: Timestamp) {
+fn add(store: &Store, query: &str, now: Timestamp) {
     store.add_captures(&ws(), &[capture(query)], now).unwrap();
 }
 
 /// The queries of a window, which is closed first.
-fn window(store: &dyn Store, since: Option<i64>, until: i64) -> Vec<String> {
+fn window(store: &Store, since: Option<i64>, until: i64) -> Vec<String> {
     store.close_captures(&ws(), at(until)).unwrap();
     let filter =
         CaptureFilter { since: since.map(at), until: Some(at(until)), ..CaptureFilter::default() };
@@ -40,55 +40,48 @@ fn window(store: &dyn Store, since: Option<i64>, until: i64) -> Vec<String> {
 
 fn a_capture_from_the_future_hides_no_later_one(db: &Database) {
     let store = db.open();
-    add(&*store, "before", at(10));
-    add(&*store, "from the future", at(YEAR));
-    add(&*store, "after", at(20));
-    assert_eq!(window(&*store, None, 30), ["before", "after"]);
-    add(&*store, "later", at(40));
-    assert_eq!(window(&*store, Some(30), 50), ["later"]);
+    add(&store, "before", at(10));
+    add(&store, "from the future", at(YEAR));
+    add(&store, "after", at(20));
+    assert_eq!(window(&store, None, 30), ["before", "after"]);
+    add(&store, "later", at(40));
+    assert_eq!(window(&store, Some(30), 50), ["later"]);
     let old = CaptureFilter { until: Some(at(50)), ..CaptureFilter::default() };
     assert_eq!(store.prune_captures(&ws(), &old).unwrap(), 3);
-    assert_eq!(window(&*store, Some(50), YEAR + 1), ["from the future"], "in its own time");
-    assert_sound(&*store);
+    assert_eq!(window(&store, Some(50), YEAR + 1), ["from the future"], "in its own time");
+    assert_sound(&store);
 }
 
 fn an_export_from_the_future_hides_no_later_capture(db: &Database) {
     let store = db.open();
-    add(&*store, "before", at(10));
-    assert_eq!(window(&*store, None, YEAR), ["before"]);
-    add(&*store, "after", at(20));
-    assert_eq!(window(&*store, None, 30), ["before", "after"]);
-    assert_eq!(
-        window(&*store, Some(YEAR), 40),
-        ["after"],
-        "where the export from the future ended"
-    );
-    assert_sound(&*store);
+    add(&store, "before", at(10));
+    assert_eq!(window(&store, None, YEAR), ["before"]);
+    add(&store, "after", at(20));
+    assert_eq!(window(&store, None, 30), ["before", "after"]);
+    assert_eq!(window(&store, Some(YEAR), 40), ["after"], "where the export from the future ended");
+    assert_sound(&store);
 }
 
 /// Earlier versions let a capture from the future take the clock along.
 fn a_clock_of_an_older_schema_is_not_followed_into_the_future(db: &Database) {
     let store = db.open();
-    add(&*store, "dragged", at(10));
+    add(&store, "dragged", at(10));
     let future = at(YEAR).as_millisecond();
     db.raw(&format!("UPDATE eval_candidates SET created_at = {future}")).unwrap();
     db.raw(&format!("UPDATE eval_clock SET at = {future}")).unwrap();
-    add(&*store, "after", at(20));
-    assert_eq!(window(&*store, None, 30), ["after"]);
+    add(&store, "after", at(20));
+    assert_eq!(window(&store, None, 30), ["after"]);
 }
 
 fn a_capture_of_a_clock_that_was_behind_is_in_the_next_window(db: &Database) {
     let store = db.open();
-    add(&*store, "before", at(YEAR));
-    assert_eq!(window(&*store, None, YEAR + 10), ["before"]);
-    add(&*store, "of a clock that was behind", at(20));
-    add(&*store, "after", at(YEAR + 20));
-    assert_eq!(
-        window(&*store, Some(YEAR + 10), YEAR + 30),
-        ["of a clock that was behind", "after"]
-    );
-    assert_eq!(window(&*store, Some(YEAR + 30), YEAR + 40), [] as [&str; 0]);
-    assert_sound(&*store);
+    add(&store, "before", at(YEAR));
+    assert_eq!(window(&store, None, YEAR + 10), ["before"]);
+    add(&store, "of a clock that was behind", at(20));
+    add(&store, "after", at(YEAR + 20));
+    assert_eq!(window(&store, Some(YEAR + 10), YEAR + 30), ["of a clock that was behind", "after"]);
+    assert_eq!(window(&store, Some(YEAR + 30), YEAR + 40), [] as [&str; 0]);
+    assert_sound(&store);
 }
 
 fn wrong_clocks_lose_and_repeat_nothing(db: &Database) {
@@ -107,7 +100,7 @@ fn wrong_clocks_lose_and_repeat_nothing(db: &Database) {
             store.close_captures(&ws, until).unwrap();
             let window =
                 CaptureFilter { since: *end, until: Some(until), ..CaptureFilter::default() };
-            for row in read(&*store, &ws, &window) {
+            for row in read(&store, &ws, &window) {
                 *seen.entry(row.id).or_default() += 1;
             }
             *end = Some(until);
@@ -140,14 +133,14 @@ fn wrong_clocks_lose_and_repeat_nothing(db: &Database) {
 
 fn captures_from_the_future_are_counted_and_dated_again(db: &Database) {
     let store = db.open();
-    add(&*store, "now", at(10));
-    add(&*store, "a little ahead", at(60));
-    add(&*store, "from the future", at(YEAR));
+    add(&store, "now", at(10));
+    add(&store, "a little ahead", at(60));
+    add(&store, "from the future", at(YEAR));
     assert_eq!(store.capture_summary(&ws(), at(10)).unwrap().future, 1);
-    assert_eq!(window(&*store, None, 20), ["now"]);
+    assert_eq!(window(&store, None, 20), ["now"]);
     assert_eq!(store.redate_captures(&ws(), at(100)).unwrap(), 1);
     assert_eq!(store.redate_captures(&ws(), at(100)).unwrap(), 0);
     assert_eq!(store.capture_summary(&ws(), at(100)).unwrap().future, 0);
-    assert_eq!(window(&*store, Some(20), 200), ["a little ahead", "from the future"]);
-    assert_sound(&*store);
+    assert_eq!(window(&store, Some(20), 200), ["a little ahead", "from the future"]);
+    assert_sound(&store);
 }

@@ -32,7 +32,7 @@ fn processes_share_a_store(db: &Database) {
     let head = store.head(&ws()).unwrap();
     assert_eq!(head.generation, Generation(changes as i64), "no change is lost");
     assert_eq!(store.history(&ws(), &key("shared")).unwrap().len(), 2 * batches);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn threads_share_a_store(db: &Database) {
@@ -43,14 +43,14 @@ fn threads_share_a_store(db: &Database) {
             scope.spawn(move || {
                 for n in 0..5 {
                     let page = full(&format!("t{thread}/{n}"), "text");
-                    write(&**store, &[&page], 1);
+                    write(&*store, &[&page], 1);
                     assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
                 }
             });
         }
     });
     assert_eq!(store.head(&ws()).unwrap().pages, 60);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn readers_see_one_moment_while_pages_are_purged(db: &Database) {
@@ -61,16 +61,16 @@ fn readers_see_one_moment_while_pages_are_purged(db: &Database) {
             let (store, done) = (&store, &done);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    Follower::default().catch_up(&**store, limit);
+                    Follower::default().catch_up(&*store, limit);
                 }
             });
         }
         for n in 0..20 {
             let pages: Vec<_> = (0..5).map(|p| full(&format!("p{p}"), &format!("{n}"))).collect();
-            write(&*store, &pages.iter().collect::<Vec<_>>(), n);
+            write(&store, &pages.iter().collect::<Vec<_>>(), n);
             store.purge_page(&ws(), &key(&format!("p{}", n % 5)), at(n)).unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert_sound(&*store);
+    assert_sound(&store);
 }

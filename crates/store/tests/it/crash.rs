@@ -19,7 +19,7 @@ fn a_killed_writer_loses_nothing_acknowledged(db: &Database) {
         let head = store.head(&ws()).unwrap();
         assert_eq!(head.pages % 50, 0, "a batch is whole");
         assert!(head.pages >= 50 * acknowledged as u64, "{} {acknowledged}", head.pages);
-        assert_sound(&*store);
+        assert_sound(&store);
         start = head.pages as usize / 50;
     }
     assert!(start > 0);

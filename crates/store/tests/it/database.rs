@@ -1,7 +1,7 @@
 //! A database of its own for every test, on either engine.
 
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Location, OpenMode, Store, StoreError, open};
+use gbrain_store::{Location, OpenMode, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::fixture::at;
@@ -56,11 +56,11 @@ impl Database {
         }
     }
 
-    pub(crate) fn try_open(&self, mode: OpenMode) -> Result<Box<dyn Store>, StoreError> {
-        open(&self.location(), mode, at(0))
+    pub(crate) fn try_open(&self, mode: OpenMode) -> Result<Store, StoreError> {
+        Store::open(&self.location(), mode, at(0))
     }
 
-    pub(crate) fn open(&self) -> Box<dyn Store> {
+    pub(crate) fn open(&self) -> Store {
         self.try_open(OpenMode::Init).unwrap()
     }
 

@@ -24,7 +24,7 @@ on_both_engines! {
 }
 
 /// Messages of ten keys on two channels; what they say is their place in their key.
-fn queue(store: &dyn Store, of_each: usize) -> usize {
+fn queue(store: &Store, of_each: usize) -> usize {
     let mut messages: Vec<NewDelivery> = Vec::new();
     for n in 0..of_each {
         for key in 0..10 {
@@ -111,19 +111,19 @@ fn every_run_is_looked_at_once(db: &Database) {
     sent.reverse();
     let told: Vec<i64> = sent.iter().map(|message| message.payload.parse().unwrap()).collect();
     assert_eq!(told, (1..=60).collect::<Vec<_>>());
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn messages_arrive_once_and_in_order(db: &Database) {
     let store = db.open();
-    let total = queue(&*store, 8);
+    let total = queue(&store, 8);
     let inbox = Mutex::new(Inbox::default());
     std::thread::scope(|scope| {
         for n in 0..6 {
             let (store, inbox) = (&store, &inbox);
             scope.spawn(move || {
                 while store.delivery_counts(&ws()).unwrap().queued > 0 {
-                    for message in send(&**store, &format!("w{n}"), fastrand::usize(1..9), 1) {
+                    for message in send(&*store, &format!("w{n}"), fastrand::usize(1..9), 1) {
                         let key = format!("{} {}", message.channel, message.dedup_key);
                         inbox.lock().unwrap().receive(&key, &message.payload);
                         let lease = message.lease().unwrap();
@@ -145,7 +145,7 @@ fn messages_arrive_once_and_in_order(db: &Database) {
 /// they sent, and speak up later.
 fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
     let store = db.open();
-    queue(&*store, 5);
+    queue(&store, 5);
     let (inbox, second) = (Mutex::new(Inbox::default()), AtomicI64::new(1));
     std::thread::scope(|scope| {
         for n in 0..6 {
@@ -162,7 +162,7 @@ fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
                         // Whether it is heard depends on whether somebody took it over.
                         said(&message, &DeliveryEnd::Sent);
                     }
-                    for message in send(&**store, &format!("w{n}"), fastrand::usize(1..9), now) {
+                    for message in send(&*store, &format!("w{n}"), fastrand::usize(1..9), now) {
                         let retry = DeliveryEnd::Retry { at: at(now + 3), error: "503".to_owned() };
                         let what_happens = fastrand::u32(..10);
                         if what_happens == 0 {
@@ -197,7 +197,7 @@ fn messages_arrive_in_order_whatever_senders_do(db: &Database) {
 }
 
 /// What a child does: sends until nothing is queued, by the database's clock.
-pub(crate) fn send_all(store: &dyn Store, tell: &mut dyn FnMut(&str)) {
+pub(crate) fn send_all(store: &Store, tell: &mut dyn FnMut(&str)) {
     let worker = format!("{:016x}", fastrand::u64(..));
     loop {
         let now = store.clock().unwrap();
@@ -239,7 +239,7 @@ fn told(player: &mut Player) -> Vec<(u128, String, String)> {
 fn messages_survive_kills(db: &Database) {
     let store = db.open();
     let of_each = 15;
-    queue(&*store, of_each);
+    queue(&store, of_each);
     let mut arrived = Vec::new();
     for round in 0..12 {
         let mut children: Vec<Player> = (0..2).map(|_| spawn(&db.location(), Role::Send)).collect();
@@ -255,5 +255,5 @@ fn messages_survive_kills(db: &Database) {
     let again = inbox.assert_in_order(of_each);
     assert!(again <= 22, "at most the one that each child was at when it was killed: {again}");
     assert_eq!(store.delivery_counts(&ws()).unwrap().queued, 0);
-    assert_sound(&*store);
+    assert_sound(&store);
 }

@@ -7,7 +7,7 @@ use gbrain_core::id::{Generation, PageKey, SourceId};
 use gbrain_core::page::Page;
 use gbrain_store::{
     CaptureFilter, DocumentKind, Known, Location, NewJob, NewPair, NewQuery, NewSuiteRun, Outcome,
-    QueryFilter, QueryState, RetrievalFilter, Store, Trust,
+    QueryFilter, QueryState, RetrievalFilter, SourceTrust, Store,
 };
 use serde_json::json;
 
@@ -44,9 +44,9 @@ fn marked(name: &str) -> Page {
 fn a_purged_page_leaves_every_generation(db: &Database) {
     let store = db.open();
     let (kept, also) = (plain("kept", "1"), plain("also", "2"));
-    let id = write(&*store, &[&kept, &marked("gone")], 1)[1].id;
-    write(&*store, &[&plain("gone", "second text")], 2);
-    write(&*store, &[&also], 3);
+    let id = write(&store, &[&kept, &marked("gone")], 1)[1].id;
+    write(&store, &[&plain("gone", "second text")], 2);
+    write(&store, &[&also], 3);
     let purged = store.purge_page(&ws(), &key("gone"), at(4)).unwrap();
     assert_eq!((purged.versions, purged.generation), (2, Generation(5)));
     assert_eq!(store.page(&ws(), &key("gone")).unwrap(), None);
@@ -57,7 +57,7 @@ fn a_purged_page_leaves_every_generation(db: &Database) {
     let batch = store.changes(&ws(), Generation(0), 100, 1 << 20).unwrap();
     assert_eq!(batch.removals, [id]);
     assert_eq!(batch.upserts.len(), 2);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn readers_behind_a_purge_agree_with_every_root(db: &Database) {
@@ -65,39 +65,39 @@ fn readers_behind_a_purge_agree_with_every_root(db: &Database) {
     let mut behind: Vec<Follower> = Vec::new();
     for step in 0..6 {
         let mut follower = Follower::default();
-        follower.catch_up(&*store, 100);
+        follower.catch_up(&store, 100);
         behind.push(follower);
         match step {
             3 => drop(store.delete_pages(&ws(), &[key("gone")], at(step)).unwrap()),
             _ => {
                 let page = full("gone", &format!("text {step}"));
                 // Another page's change comes first: the purge must reach readers before their turn.
-                write(&*store, &[&plain(&format!("p{step}"), "x"), &page], step);
+                write(&store, &[&plain(&format!("p{step}"), "x"), &page], step);
             }
         }
     }
     store.purge_page(&ws(), &key("gone"), at(9)).unwrap();
     for mut follower in behind {
         // One change at a time: every intermediate root is checked on the way.
-        follower.catch_up(&*store, 1);
+        follower.catch_up(&store, 1);
         assert_eq!(follower.pages.len(), 5);
     }
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_purged_name_can_be_used_again(db: &Database) {
     let store = db.open();
-    let old = write(&*store, &[&plain("a", "old")], 1)[0];
+    let old = write(&store, &[&plain("a", "old")], 1)[0];
     store.delete_pages(&ws(), &[key("a")], at(2)).unwrap();
     store.purge_page(&ws(), &key("a"), at(3)).unwrap();
-    let new = write(&*store, &[&plain("a", "new")], 4)[0];
+    let new = write(&store, &[&plain("a", "new")], 4)[0];
     assert_eq!(new.version, 1);
     assert_ne!(new.id, old.id, "numbers are never used again");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 /// Rows that name a page, as a suite on the local brain writes them.
-fn keep_text_of(store: &dyn Store, name: &str, text: &str) {
+fn keep_text_of(store: &Store, name: &str, text: &str) {
     let report = json!({ "verdict": "fail", "cases": [{ "query_id": "q", "results": [name, "default::kept"] }] });
     let run = NewSuiteRun {
         report: report.to_string(),
@@ -121,7 +121,7 @@ fn keep_text_of(store: &dyn Store, name: &str, text: &str) {
 }
 
 /// Every row of the tables that suites and people fill.
-fn rows(store: &dyn Store) -> Vec<String> {
+fn rows(store: &Store) -> Vec<String> {
     let mut rows = Vec::new();
     for run in store.suite_runs_after(&ws(), 0, 99).unwrap() {
         rows.push(format!("{:?}", store.suite_run(&ws(), run.id).unwrap()));
@@ -141,15 +141,15 @@ fn a_purged_page_takes_its_name_and_nothing_else(db: &Database) {
     let slugs = ["people/\"a_b\"", "people/axb", "e", "every", "e/f", "e#3", "100%"];
     let pages: Vec<Page> =
         slugs.iter().map(|slug| plain(slug, &format!("text of {slug}"))).collect();
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
     for slug in slugs {
-        keep_text_of(&*store, &format!("default::{slug}"), &format!("text of {slug}"));
+        keep_text_of(&store, &format!("default::{slug}"), &format!("text of {slug}"));
     }
-    keep_text_of(&*store, "wiki::e", "text of another e");
+    keep_text_of(&store, "wiki::e", "text of another e");
     for slug in ["e", "people/\"a_b\"", "100%"] {
-        let before = rows(&*store);
+        let before = rows(&store);
         let erased = store.purge_page(&ws(), &key(slug), at(2)).unwrap().erased;
-        let after = rows(&*store);
+        let after = rows(&store);
         let lost = before.iter().filter(|row| !after.contains(row)).count();
         assert_eq!(lost, 5, "a report, a log, a comment, a query and a pair of {slug}");
         assert_eq!((erased.suite_reports, erased.retrieval_logs, erased.remarks), (1, 1, 1));
@@ -157,12 +157,12 @@ fn a_purged_page_takes_its_name_and_nothing_else(db: &Database) {
         let failed = store.suite_runs_after(&ws(), 0, 99).unwrap();
         assert!(failed.iter().all(|run| run.verdict == Verdict::Fail), "verdicts stay");
     }
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_query_keeps_its_other_keys(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "shared words and own words"), &plain("b", "shared words")], 1);
+    write(&store, &[&plain("a", "shared words and own words"), &plain("b", "shared words")], 1);
     let put = |text: &str, body: serde_json::Value| {
         let query = NewQuery { body: body.to_string(), state: QueryState::Active, ..query(text) };
         store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
@@ -198,9 +198,9 @@ fn a_query_keeps_its_other_keys(db: &Database) {
 fn a_bare_key_is_of_the_source_that_still_has_it(db: &Database) {
     let store = db.open();
     let wiki = SourceId::new("wiki").unwrap();
-    store.add_source(&ws(), &wiki, "wiki", Trust::Trusted, at(0)).unwrap();
+    store.add_source(&ws(), &wiki, "wiki", SourceTrust::Trusted, at(0)).unwrap();
     let other = PageKey::new(wiki, key("go").slug);
-    write(&*store, &[&plain("go", "x"), &Page { key: other.clone(), ..plain("go", "y") }], 1);
+    write(&store, &[&plain("go", "x"), &Page { key: other.clone(), ..plain("go", "y") }], 1);
     let query =
         NewQuery { body: json!({ "query": "q", "expected": ["go"] }).to_string(), ..query("q") };
     store.put_queries(&ws(), &[query], Known::Keep, at(1)).unwrap();
@@ -212,7 +212,7 @@ fn a_bare_key_is_of_the_source_that_still_has_it(db: &Database) {
 
 fn labels_captures_qrels_and_jobs_lose_the_name(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("e", "x"), &plain("every", "y")], 1);
+    write(&store, &[&plain("e", "x"), &plain("every", "y")], 1);
     store.put_labels(&ws(), &[label("q", "e", 1), label("q", "every", 1)], "ada", at(1)).unwrap();
     let captured = |slugs: &[&str]| {
         let pages: Vec<_> =
@@ -232,8 +232,8 @@ fn labels_captures_qrels_and_jobs_lose_the_name(db: &Database) {
         json!({ "pages": [{ "slug": "e", "content": "x" }, { "slug": "every", "content": "y" }] });
     let job = NewJob { spec: spec.to_string(), ..new_job("import of pages") };
     store.add_job(&ws(), &job, at(1)).unwrap();
-    add(&*store, 1);
-    let (ended, lease) = claim(&*store, "w", 1);
+    add(&store, 1);
+    let (ended, lease) = claim(&store, "w", 1);
     let outcome = Outcome::Done(r#"{"rows":["default::e","default::every"]}"#.to_owned());
     assert!(store.finish_job(&ws(), ended.info.id, &lease, &outcome, at(1)).unwrap());
     let erased = store.purge_page(&ws(), &key("e"), at(2)).unwrap().erased;
@@ -242,7 +242,7 @@ fn labels_captures_qrels_and_jobs_lose_the_name(db: &Database) {
         (1, 1, 1, 1, 1)
     );
     assert_eq!(store.labels(&ws(), None, 9).unwrap().len(), 1);
-    let left = read(&*store, &ws(), &CaptureFilter::default());
+    let left = read(&store, &ws(), &CaptureFilter::default());
     assert_eq!(left[0].fields.retrieved_slugs, r#"["every","[purged-1]"]"#);
     assert!(left[0].fields.extra.ends_with(r#"],"limit":5}"#), "{}", left[0].fields.extra);
     assert_eq!(left[1].fields, captured(&["every"]));
@@ -259,15 +259,15 @@ fn purged_bytes_leave_the_sqlite_files() {
     let db = Database::sqlite();
     let store = db.open();
     for n in 0..20 {
-        write(&*store, &[&marked("gone"), &full(&format!("p{n}"), "stays")], n);
-        write(&*store, &[&plain("gone", &format!("version {n} of {MARKER}"))], n);
-        keep_text_of(&*store, "default::gone", &format!("{MARKER} {n}"));
+        write(&store, &[&marked("gone"), &full(&format!("p{n}"), "stays")], n);
+        write(&store, &[&plain("gone", &format!("version {n} of {MARKER}"))], n);
+        keep_text_of(&store, "default::gone", &format!("{MARKER} {n}"));
     }
     assert!(holds_marker(&db));
     let purged = store.purge_page(&ws(), &key("gone"), at(30)).unwrap();
     assert!(purged.scrubbed && purged.versions == 40);
     assert!(!holds_marker(&db));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn pruned_captures_leave_the_sqlite_files() {
     let filter = CaptureFilter { until: Some(at(30)), ..CaptureFilter::default() };
     assert_eq!(store.prune_captures(&ws(), &filter).unwrap(), 40);
     assert!(!holds_marker(&db));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 /// Whether any of the database's files holds what was to be erased.

@@ -58,7 +58,7 @@ impl Follower {
 
     /// Reads on until the end of the feed.
     #[track_caller]
-    pub(crate) fn catch_up(&mut self, store: &dyn Store, limit: usize) {
+    pub(crate) fn catch_up(&mut self, store: &Store, limit: usize) {
         loop {
             let batch = store.changes(&ws(), self.at, limit, 1 << 20).unwrap();
             let done = batch.upto == batch.head;
@@ -73,8 +73,8 @@ impl Follower {
 fn a_batch_folds_changes(db: &Database) {
     let store = db.open();
     let (a1, a2, b, c) = (plain("a", "1"), full("a", "2"), plain("b", "b"), plain("c", "c"));
-    let id = write(&*store, &[&a1, &b, &c], 1)[1].id;
-    write(&*store, &[&a2], 2);
+    let id = write(&store, &[&a1, &b, &c], 1)[1].id;
+    write(&store, &[&a2], 2);
     store.delete_pages(&ws(), &[key("b")], at(3)).unwrap();
     let batch = store.changes(&ws(), Generation(0), 100, 1 << 20).unwrap();
     let pages: Vec<&Page> = batch.upserts.iter().map(|stored| &stored.page).collect();
@@ -89,7 +89,7 @@ fn a_batch_folds_changes(db: &Database) {
 fn batches_are_bounded(db: &Database) {
     let store = db.open();
     let pages: Vec<Page> = (0..10).map(|n| plain(&format!("p{n}"), &"x".repeat(100))).collect();
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
     let upto = |limit, bytes| store.changes(&ws(), Generation(2), limit, bytes).unwrap().upto.0;
     assert_eq!(upto(3, 1 << 20), 5);
     assert_eq!(upto(100, 250), 4);
@@ -97,7 +97,7 @@ fn batches_are_bounded(db: &Database) {
     assert_eq!(upto(0, 0), 3, "at least one");
     for limit in [1, 2, 7, 100] {
         let mut follower = Follower::default();
-        follower.catch_up(&*store, limit);
+        follower.catch_up(&store, limit);
         assert_eq!(follower.pages.len(), 10);
     }
 }
@@ -109,7 +109,7 @@ fn every_generation_can_be_read_back(db: &Database) {
         let name = format!("p{}", step % 4);
         match step % 3 {
             2 => drop(store.delete_pages(&ws(), &[key(&name)], at(step)).unwrap()),
-            _ => drop(write(&*store, &[&full(&name, &format!("text {step}"))], step)),
+            _ => drop(write(&store, &[&full(&name, &format!("text {step}"))], step)),
         }
         let head = store.head(&ws()).unwrap();
         if head.generation.0 as usize == heads.len() {
@@ -134,7 +134,7 @@ fn the_end_of_the_feed(db: &Database) {
     let empty = store.changes(&ws(), Generation(0), 10, 10).unwrap();
     assert_eq!((empty.upto, empty.head, empty.pages), (Generation(0), Generation(0), 0));
     let page = plain("a", "1");
-    write(&*store, &[&page, &plain("b", "2")], 1);
+    write(&store, &[&page, &plain("b", "2")], 1);
     let end = store.changes(&ws(), Generation(2), 10, 10).unwrap();
     assert_eq!((end.upto, end.pages), (Generation(2), 2));
     assert!(end.upserts.is_empty() && end.removals.is_empty());
@@ -151,7 +151,7 @@ fn the_end_of_the_feed(db: &Database) {
 
 fn a_reader_ahead_of_the_store_is_told(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "1")], 1);
+    write(&store, &[&plain("a", "1")], 1);
     let batch = store.changes(&ws(), Generation(7), 10, 10).unwrap();
     assert_eq!((batch.upto, batch.head), (Generation(1), Generation(1)));
     assert!(batch.upserts.is_empty());
@@ -159,7 +159,7 @@ fn a_reader_ahead_of_the_store_is_told(db: &Database) {
 
 fn an_open_transaction_is_never_skipped(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "1")], 1);
+    write(&store, &[&plain("a", "1")], 1);
     let before = store.head(&ws()).unwrap();
     let mut older = db.connect();
     older.begin_write(&ws());
@@ -172,7 +172,7 @@ fn an_open_transaction_is_never_skipped(db: &Database) {
         ))
         .unwrap();
     std::thread::scope(|scope| {
-        let younger = scope.spawn(|| write(&*store, &[&plain("b", "2")], 2)[0].generation);
+        let younger = scope.spawn(|| write(&store, &[&plain("b", "2")], 2)[0].generation);
         std::thread::sleep(Duration::from_millis(300));
         assert!(!younger.is_finished(), "the younger writer waits for the older");
         let during = store.changes(&ws(), Generation(0), 100, 1 << 20).unwrap();
@@ -183,7 +183,7 @@ fn an_open_transaction_is_never_skipped(db: &Database) {
         assert_eq!((after.upto, after.sources_changed), (Generation(3), true));
         assert_eq!(after.upserts.len(), 1);
     });
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn roots_do_not_depend_on_order(db: &Database) {
@@ -191,7 +191,7 @@ fn roots_do_not_depend_on_order(db: &Database) {
     let mut pages: Vec<Page> = (0..20).map(|n| full(&format!("p{n}"), &format!("t{n}"))).collect();
     fastrand::shuffle(&mut pages);
     for part in pages.chunks(3) {
-        write(&*store, &part.iter().collect::<Vec<_>>(), 1);
+        write(&store, &part.iter().collect::<Vec<_>>(), 1);
     }
     // The other engine is held to the same number, which is a function of the pages alone.
     assert_eq!(store.head(&ws()).unwrap().root, root(&pages));

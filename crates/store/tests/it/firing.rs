@@ -51,13 +51,13 @@ fn at_once<T: Send>(job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-fn cursor_of(store: &dyn Store, suite: &str) -> Option<i64> {
+fn cursor_of(store: &Store, suite: &str) -> Option<i64> {
     let cursors = store.suite_cursors(&ws()).unwrap();
     cursors.into_iter().find(|cursor| cursor.suite == suite).map(|cursor| cursor.at)
 }
 
 /// Fires what is due after a suite's cursor, up to the last; the job, if there was one.
-fn fire_next(store: &dyn Store, suite: &str, last: i64, now: Timestamp) -> Option<i64> {
+fn fire_next(store: &Store, suite: &str, last: i64, now: Timestamp) -> Option<i64> {
     let from = cursor_of(store, suite);
     let to = from.unwrap_or(0) + 1;
     let mut due = due(suite, &to.to_string(), from, to);
@@ -66,19 +66,19 @@ fn fire_next(store: &dyn Store, suite: &str, last: i64, now: Timestamp) -> Optio
     (to <= last).then(|| store.fire(&ws(), &due, now).unwrap())?
 }
 
-fn is_fired(store: &dyn Store, suite: &str, last: i64) -> bool {
+fn is_fired(store: &Store, suite: &str, last: i64) -> bool {
     cursor_of(store, suite) == Some(last)
 }
 
 fn schedulers_race_to_one_job_for_a_due_run(db: &Database) {
     let store = db.open();
     let suites = ["a", "b", "c"];
-    suites.iter().for_each(|suite| put_suite(&*store, suite));
+    suites.iter().for_each(|suite| put_suite(&store, suite));
     let fired = at_once(|_| {
         let mut jobs = Vec::new();
-        while !suites.iter().all(|suite| is_fired(&*store, suite, 20)) {
+        while !suites.iter().all(|suite| is_fired(&store, suite, 20)) {
             let suite = suites[fastrand::usize(..suites.len())];
-            jobs.extend(fire_next(&*store, suite, 20, at(1)));
+            jobs.extend(fire_next(&store, suite, 20, at(1)));
         }
         jobs
     });
@@ -88,14 +88,14 @@ fn schedulers_race_to_one_job_for_a_due_run(db: &Database) {
     let jobs = store.jobs(&ws(), &JobFilter::default(), 100).unwrap();
     let keys: BTreeSet<_> = jobs.iter().map(|job| job.key.clone().unwrap()).collect();
     assert_eq!((jobs.len(), keys.len()), (60, 60));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn triggers_that_race_leave_one_run_waiting(db: &Database) {
     let store = db.open();
     for round in 0..10 {
         let suite = format!("s{round}");
-        put_suite(&*store, &suite);
+        put_suite(&store, &suite);
         let fired = at_once(|n| {
             let trigger = format!("trigger {n}");
             let key = format!("{n}");
@@ -113,7 +113,7 @@ fn triggers_that_race_leave_one_run_waiting(db: &Database) {
 
 fn a_switch_and_a_scheduler_race(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "a");
+    put_suite(&store, "a");
     at_once(|n| {
         for step in 0..15 {
             match n {
@@ -121,15 +121,15 @@ fn a_switch_and_a_scheduler_race(db: &Database) {
                 1 => drop(store.enable_suite(&ws(), "a", at(step)).unwrap()),
                 2 => drop(store.put_suite(&ws(), "a", &format!("{step}"), at(step)).unwrap()),
                 3 if step % 5 == 4 => drop(store.remove_suite(&ws(), "a").unwrap()),
-                _ => drop(fire_next(&*store, "a", 1000, at(step))),
+                _ => drop(fire_next(&store, "a", 1000, at(step))),
             }
         }
     });
     store.put_suite(&ws(), "a", "{}", at(0)).unwrap();
     store.disable_suite(&ws(), "a", at(20)).unwrap();
-    assert_eq!(cursor_of(&*store, "a"), None);
-    assert_eq!(fire_next(&*store, "a", 1000, at(21)), None);
-    assert_sound(&*store);
+    assert_eq!(cursor_of(&store, "a"), None);
+    assert_eq!(fire_next(&store, "a", 1000, at(21)), None);
+    assert_sound(&store);
 }
 
 fn keys_race_to_one_job(db: &Database) {
@@ -142,7 +142,7 @@ fn keys_race_to_one_job(db: &Database) {
 }
 
 /// The groups that somebody works on, at one moment.
-fn assert_one_of_a_group_runs(store: &dyn Store) {
+fn assert_one_of_a_group_runs(store: &Store) {
     let filter = JobFilter { state: Some(JobState::Running), ..JobFilter::default() };
     let running = store.jobs(&ws(), &filter, 1000).unwrap();
     let groups: BTreeSet<_> = running.iter().map(|job| job.group.clone()).collect();
@@ -157,8 +157,8 @@ fn claims_of_a_group_race_to_one_job(db: &Database) {
                 store.add_job(&ws(), &suite_job(suite, None), at(1)).unwrap();
             }
         }
-        let claimed = at_once(|n| try_claim(&*store, &format!("w{n}"), 2));
-        assert_one_of_a_group_runs(&*store);
+        let claimed = at_once(|n| try_claim(&store, &format!("w{n}"), 2));
+        assert_one_of_a_group_runs(&store);
         let claimed: Vec<Job> = claimed.into_iter().flatten().collect();
         let groups: BTreeSet<_> = claimed.iter().map(|job| job.info.group.clone()).collect();
         assert_eq!((claimed.len(), groups.len()), (2, 2), "one of each, and nobody failed");
@@ -168,8 +168,8 @@ fn claims_of_a_group_race_to_one_job(db: &Database) {
             let lease = lease_of(&job.info).unwrap();
             assert!(store.retry_job(&ws(), job.info.id, &lease, "{}", at(3), at(2)).unwrap());
         }
-        at_once(|n| try_claim(&*store, &format!("w{n}"), 2 + n as i64 % 3));
-        assert_one_of_a_group_runs(&*store);
+        at_once(|n| try_claim(&store, &format!("w{n}"), 2 + n as i64 % 3));
+        assert_one_of_a_group_runs(&store);
         for job in store.jobs(&ws(), &JobFilter::default(), 1000).unwrap() {
             match lease_of(&job) {
                 Some(lease) => {
@@ -183,7 +183,7 @@ fn claims_of_a_group_race_to_one_job(db: &Database) {
     }
 }
 
-fn record(store: &dyn Store, job: i64, lease: &Lease, run: &NewSuiteRun, now: Timestamp) -> bool {
+fn record(store: &Store, job: i64, lease: &Lease, run: &NewSuiteRun, now: Timestamp) -> bool {
     let result = |id: i64| format!("{id}");
     store.finish_suite_run(&ws(), job, lease, run, &result, now).unwrap().is_some()
 }
@@ -193,23 +193,23 @@ fn a_result_and_a_claim_race_to_one_record(db: &Database) {
     for round in 0..20 {
         let key = format!("{round}");
         let id = store.add_job(&ws(), &suite_job("a", Some(&key)), at(round)).unwrap();
-        let (_, late) = claim(&*store, "late", round);
+        let (_, late) = claim(&store, "late", round);
         // The lease has run out: the worker tells its result while others take the job over.
         let heard = at_once(|n| match n {
-            0 => record(&*store, id, &late, &new_run("a", Some(&key)), at(round + 10)),
-            _ => match try_claim(&*store, &format!("w{n}"), round + 10) {
+            0 => record(&store, id, &late, &new_run("a", Some(&key)), at(round + 10)),
+            _ => match try_claim(&store, &format!("w{n}"), round + 10) {
                 None => false,
                 Some(job) => {
                     let lease = lease_of(&job.info).unwrap();
-                    record(&*store, id, &lease, &new_run("a", Some(&key)), at(round + 10))
+                    record(&store, id, &lease, &new_run("a", Some(&key)), at(round + 10))
                 }
             },
         });
         assert_eq!(heard.iter().filter(|heard| **heard).count(), 1, "{heard:?}");
-        assert_eq!(state(&*store, id), JobState::Done);
+        assert_eq!(state(&store, id), JobState::Done);
     }
     assert_eq!(store.suite_runs_after(&ws(), 0, 99).unwrap().len(), 20);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn an_event_is_news_to_one(db: &Database) {
@@ -259,7 +259,7 @@ fn made_by(job: &Job, lease: &Lease) -> NewSuiteRun {
 }
 
 /// Every due run has its one record, by the worker and the attempt that its job ended with.
-fn assert_recorded_once(store: &dyn Store, suites: &[String], runs: usize) {
+fn assert_recorded_once(store: &Store, suites: &[String], runs: usize) {
     let jobs = store.jobs(&ws(), &JobFilter::default(), 10_000).unwrap();
     assert!(jobs.iter().all(|job| job.state == JobState::Done));
     let recorded = store.suite_runs(&ws(), &SuiteRunFilter::default(), 10_000).unwrap();
@@ -281,27 +281,27 @@ fn assert_recorded_once(store: &dyn Store, suites: &[String], runs: usize) {
 fn due_runs_are_recorded_once_whatever_workers_do(db: &Database) {
     let store = db.open();
     let suites: Vec<String> = (0..4).map(|n| format!("s{n}")).collect();
-    suites.iter().for_each(|suite| put_suite(&*store, suite));
+    suites.iter().for_each(|suite| put_suite(&store, suite));
     let (second, is_over) = (AtomicI64::new(1), AtomicBool::new(false));
     let stale = Mutex::new(Vec::<(Job, Lease)>::new());
     at_once(|n| {
         if n == 0 {
             while !is_over.load(Ordering::Relaxed) {
-                assert_one_of_a_group_runs(&*store);
+                assert_one_of_a_group_runs(&store);
             }
             return;
         }
         loop {
             let now = second.fetch_add(1, Ordering::Relaxed);
             let suite = &suites[fastrand::usize(..suites.len())];
-            fire_next(&*store, suite, 15, at(now));
+            fire_next(&store, suite, 15, at(now));
             let zombie = stale.lock().unwrap().pop();
             if let Some((job, lease)) = zombie {
-                record(&*store, job.info.id, &lease, &made_by(&job, &lease), at(now));
+                record(&store, job.info.id, &lease, &made_by(&job, &lease), at(now));
             }
             let worker = format!("w{n} {now}");
-            let Some(job) = try_claim(&*store, &worker, now) else {
-                let all = suites.iter().all(|suite| is_fired(&*store, suite, 15));
+            let Some(job) = try_claim(&store, &worker, now) else {
+                let all = suites.iter().all(|suite| is_fired(&store, suite, 15));
                 if all && store.job_counts_of(&ws()).unwrap() == Default::default() {
                     is_over.store(true, Ordering::Relaxed);
                     return;
@@ -314,11 +314,11 @@ fn due_runs_are_recorded_once_whatever_workers_do(db: &Database) {
                 0..=2 => stale.lock().unwrap().push((job, lease)),
                 3 => drop(store.release_job(&ws(), id, &lease, at(now)).unwrap()),
                 4 => drop(store.retry_job(&ws(), id, &lease, "{}", at(now + 5), at(now)).unwrap()),
-                _ => drop(record(&*store, id, &lease, &made_by(&job, &lease), at(now))),
+                _ => drop(record(&store, id, &lease, &made_by(&job, &lease), at(now))),
             }
         }
     });
-    assert_recorded_once(&*store, &suites, 15);
+    assert_recorded_once(&store, &suites, 15);
 }
 
 fn later(now: Timestamp, milliseconds: i64) -> Timestamp {
@@ -326,7 +326,7 @@ fn later(now: Timestamp, milliseconds: i64) -> Timestamp {
 }
 
 /// What a child does: a scheduler and a worker, by the database's clock, until all is recorded.
-pub(crate) fn run_suites(store: &dyn Store, suites: usize, runs: usize) {
+pub(crate) fn run_suites(store: &Store, suites: usize, runs: usize) {
     let worker = format!("{:016x}", fastrand::u64(..));
     let suites: Vec<String> = (0..suites).map(|n| format!("s{n}")).collect();
     loop {
@@ -360,13 +360,13 @@ fn due_runs_survive_kills(db: &Database) {
     let store = db.open();
     let (suites, runs) = (5, 20);
     let names: Vec<String> = (0..suites).map(|n| format!("s{n}")).collect();
-    names.iter().for_each(|suite| put_suite(&*store, suite));
+    names.iter().for_each(|suite| put_suite(&store, suite));
     let start = || spawn(&db.location(), Role::RunSuites { suites, runs });
     let mut children: Vec<_> = (0..2).map(|_| start()).collect();
     let (begin, mut kills) = (Instant::now(), 0);
     while kills < 15 && begin.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50 + fastrand::u64(..250)));
-        assert_one_of_a_group_runs(&*store);
+        assert_one_of_a_group_runs(&store);
         let victim = fastrand::usize(..children.len());
         children[victim].kill();
         children[victim] = start();
@@ -375,6 +375,6 @@ fn due_runs_survive_kills(db: &Database) {
     for child in children {
         child.finish();
     }
-    assert_recorded_once(&*store, &names, runs);
+    assert_recorded_once(&store, &names, runs);
     assert_eq!(store.workspaces_with_suites().unwrap(), [WorkspaceId::default()]);
 }

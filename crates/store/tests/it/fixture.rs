@@ -104,7 +104,7 @@ pub(crate) fn ws() -> WorkspaceId {
 }
 
 /// Writes pages without an origin.
-pub(crate) fn write(store: &dyn Store, pages: &[&Page], second: i64) -> Vec<WriteOutcome> {
+pub(crate) fn write(store: &Store, pages: &[&Page], second: i64) -> Vec<WriteOutcome> {
     let writes: Vec<PageWrite<'_>> =
         pages.iter().map(|page| PageWrite { page, origin: None }).collect();
     store.write_pages(&ws(), &writes, at(second)).unwrap()
@@ -117,6 +117,6 @@ pub(crate) fn root<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Hash {
 
 /// The store is sound.
 #[track_caller]
-pub(crate) fn assert_sound(store: &dyn Store) {
+pub(crate) fn assert_sound(store: &Store) {
     assert_eq!(store.check(&ws()).unwrap(), vec![]);
 }

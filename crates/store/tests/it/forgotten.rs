@@ -10,7 +10,7 @@ use gbrain_core::id::{Generation, SourceId, WorkspaceId};
 use gbrain_store::RunKind;
 use gbrain_store::{
     CaptureFilter, DeliveryFilter, DocumentKind, JobFilter, Location, OpenMode, PageFilter,
-    PageVersion, QueryFilter, QueryState, RetrievalFilter, RunParts, Store, SuiteRunFilter, open,
+    PageVersion, QueryFilter, QueryState, RetrievalFilter, RunParts, Store, SuiteRunFilter,
 };
 
 use crate::database::{Database, client};
@@ -59,7 +59,7 @@ fn blind(db: &Database, tenant: &Tenant<'_>) {
 }
 
 /// Everything that can be read of a workspace, by what was asked.
-fn everything(store: &dyn Store, ws: &WorkspaceId) -> Vec<(&'static str, String)> {
+fn everything(store: &Store, ws: &WorkspaceId) -> Vec<(&'static str, String)> {
     let said = |what, answer: &dyn std::fmt::Debug| (what, format!("{answer:?}"));
     let (a, b) = (key("a"), key("b"));
     let deleted = PageFilter { include_deleted: true, ..PageFilter::default() };
@@ -131,9 +131,9 @@ fn a_forgotten_filter_shows_nothing_of_others() {
     let honest = two_workspaces(&db);
     let tenant = Tenant::new(&db);
     blind(&db, &tenant);
-    let forgetful = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let forgetful = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     for ws in [ws(), other()] {
-        assert_eq!(everything(&*forgetful, &ws), everything(&*honest, &ws), "{ws}");
+        assert_eq!(everything(&forgetful, &ws), everything(&honest, &ws), "{ws}");
     }
     assert_eq!(forgetful.find_token("t0 of other").unwrap().unwrap().workspace, other());
 
@@ -142,7 +142,7 @@ fn a_forgotten_filter_shows_nothing_of_others() {
         db.raw(&format!("ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")).unwrap();
     }
     let told = |ws: &WorkspaceId| {
-        let pairs = everything(&*forgetful, ws).into_iter().zip(everything(&*honest, ws));
+        let pairs = everything(&forgetful, ws).into_iter().zip(everything(&honest, ws));
         pairs.map(|(mixed, own)| (own.0, mixed == own)).collect::<Vec<_>>()
     };
     for ((what, alike), (_, also)) in told(&ws()).into_iter().zip(told(&other())) {
@@ -154,10 +154,10 @@ fn a_forgotten_filter_shows_nothing_of_others() {
 fn a_forgotten_filter_changes_nothing_of_others() {
     let db = Database::postgres();
     let honest = two_workspaces(&db);
-    let before = everything(&*honest, &ws());
+    let before = everything(&honest, &ws());
     let tenant = Tenant::new(&db);
     blind(&db, &tenant);
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     let other = other();
     store.config_unset(&other, "k0 of default").unwrap();
     store.prune_captures(&other, &CaptureFilter::default()).unwrap();
@@ -178,8 +178,8 @@ fn a_forgotten_filter_changes_nothing_of_others() {
     store.prune_deliveries(&other, at(99)).unwrap();
     store.end_silence(&other, 1, at(2)).unwrap();
     store.edit_incident(&other, 1, &|_| "noted".to_owned()).unwrap();
-    assert_eq!(everything(&*honest, &ws()), before);
-    let theirs = everything(&*honest, &other);
+    assert_eq!(everything(&honest, &ws()), before);
+    let theirs = everything(&honest, &other);
     let gone = ["count_captures", "captures"];
     for (what, answer) in theirs.iter().filter(|(what, _)| gone.contains(what)) {
         assert!(answer == "Ok(0)" || answer == "(Ok(()), [])", "{what}: {answer}");

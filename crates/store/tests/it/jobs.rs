@@ -45,7 +45,7 @@ pub(crate) fn new_job(kind: &str) -> NewJob {
 }
 
 /// Queues a job of kind `import` in the default workspace.
-pub(crate) fn add(store: &dyn Store, second: i64) -> i64 {
+pub(crate) fn add(store: &Store, second: i64) -> i64 {
     store.add_job(&ws(), &new_job("import"), at(second)).unwrap()
 }
 
@@ -59,12 +59,12 @@ pub(crate) fn claim_by(worker: &str, second: i64) -> Claim {
     }
 }
 
-pub(crate) fn try_claim(store: &dyn Store, worker: &str, second: i64) -> Option<Job> {
+pub(crate) fn try_claim(store: &Store, worker: &str, second: i64) -> Option<Job> {
     store.claim_job(&claim_by(worker, second), at(second)).unwrap()
 }
 
 /// Claims a job that must be there.
-pub(crate) fn claim(store: &dyn Store, worker: &str, second: i64) -> (Job, Lease) {
+pub(crate) fn claim(store: &Store, worker: &str, second: i64) -> (Job, Lease) {
     let job = try_claim(store, worker, second).expect("a job is due");
     let lease = lease_of(&job.info).expect("a claimed job is running");
     (job, lease)
@@ -77,7 +77,7 @@ pub(crate) fn lease_of(job: &JobInfo) -> Option<Lease> {
 }
 
 /// Jobs of all workspaces that are not over.
-pub(crate) fn open_jobs(store: &dyn Store) -> JobCounts {
+pub(crate) fn open_jobs(store: &Store) -> JobCounts {
     let mut all = JobCounts::default();
     for workspace in store.workspaces().unwrap() {
         let of_it = store.job_counts_of(&workspace.id).unwrap();
@@ -88,17 +88,17 @@ pub(crate) fn open_jobs(store: &dyn Store) -> JobCounts {
 }
 
 /// Moves a job's checkpoint without pages.
-pub(crate) fn checkpoint(store: &dyn Store, id: i64, lease: &Lease, text: &str, second: i64) {
+pub(crate) fn checkpoint(store: &Store, id: i64, lease: &Lease, text: &str, second: i64) {
     let text = text.to_owned();
     let step = JobStep { id, lease, checkpoint: &|_| text.clone(), done: 3, total: Some(9) };
     store.write_pages_in_job(&ws(), &[], &step, at(second)).unwrap();
 }
 
-pub(crate) fn info(store: &dyn Store, id: i64) -> JobInfo {
+pub(crate) fn info(store: &Store, id: i64) -> JobInfo {
     store.job(&ws(), id).unwrap().unwrap().info
 }
 
-pub(crate) fn state(store: &dyn Store, id: i64) -> JobState {
+pub(crate) fn state(store: &Store, id: i64) -> JobState {
     info(store, id).state
 }
 
@@ -108,7 +108,7 @@ fn ids(jobs: &[JobInfo]) -> Vec<i64> {
 
 fn a_job_goes_from_queue_to_result(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
+    let id = add(&store, 1);
     assert_eq!(id, 1);
     let queued = store.job(&ws(), id).unwrap().unwrap();
     let expected = JobInfo {
@@ -138,7 +138,7 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
     assert_eq!((queued.spec.as_str(), &queued.checkpoint), (r#"{"path":"größe"}"#, &None));
     assert_eq!(lease_of(&queued.info), None);
 
-    let (job, lease) = claim(&*store, "w", 2);
+    let (job, lease) = claim(&store, "w", 2);
     let running = JobInfo {
         state: JobState::Running,
         attempt: 1,
@@ -149,12 +149,12 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
         ..expected
     };
     assert_eq!(job, Job { info: running.clone(), ..queued });
-    assert_eq!(open_jobs(&*store), JobCounts { queued: 0, running: 1 });
+    assert_eq!(open_jobs(&store), JobCounts { queued: 0, running: 1 });
 
     let progress = Progress { done: 3, total: Some(9), note: "reading".to_owned() };
     let beat = store.beat_job(&ws(), id, &lease, &progress, at(20), at(3)).unwrap();
     assert_eq!(beat, Beat::Go);
-    checkpoint(&*store, id, &lease, "at 3", 4);
+    checkpoint(&store, id, &lease, "at 3", 4);
     let job = store.job(&ws(), id).unwrap().unwrap();
     let beaten = JobInfo {
         done: 3,
@@ -178,9 +178,9 @@ fn a_job_goes_from_queue_to_result(db: &Database) {
     };
     assert_eq!((&job.info, job.result.as_deref()), (&done, Some("{}")));
     assert_eq!(lease_of(&job.info), None);
-    assert_eq!(open_jobs(&*store), JobCounts::default());
+    assert_eq!(open_jobs(&store), JobCounts::default());
     assert_eq!(store.job(&ws(), 2).unwrap(), None);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn lists_are_newest_first(db: &Database) {
@@ -189,7 +189,7 @@ fn lists_are_newest_first(db: &Database) {
         let kind = ["import", "reindex", "replay"][n % 3];
         store.add_job(&ws(), &new_job(kind), at(n as i64)).unwrap();
     }
-    claim(&*store, "w", 9);
+    claim(&store, "w", 9);
     let list = |filter: JobFilter, limit| ids(&store.jobs(&ws(), &filter, limit).unwrap());
     let all = JobFilter::default();
     assert_eq!(list(all.clone(), 100), [6, 5, 4, 3, 2, 1]);
@@ -203,20 +203,20 @@ fn lists_are_newest_first(db: &Database) {
     let both = JobFilter { state: Some(JobState::Running), kinds, before: Some(6) };
     assert_eq!(list(both, 100), [1]);
     assert_eq!(list(JobFilter { kinds: vec!["x".to_owned()], ..all }, 100), Vec::<i64>::new());
-    assert_eq!(store.jobs(&ws(), &JobFilter::default(), 1).unwrap()[0], info(&*store, 6));
+    assert_eq!(store.jobs(&ws(), &JobFilter::default(), 1).unwrap()[0], info(&store, 6));
 }
 
 fn the_oldest_due_job_comes_first(db: &Database) {
     let store = db.open();
     store.add_workspace(&other(), at(0)).unwrap();
     let claimed =
-        |second| try_claim(&*store, "w", second).map(|job| (job.info.workspace, job.info.id));
+        |second| try_claim(&store, "w", second).map(|job| (job.info.workspace, job.info.id));
     store.add_job(&ws(), &new_job("replay"), at(1)).unwrap();
     assert_eq!(claimed(9), None, "of another kind");
     store.add_job(&ws(), &new_job("import"), at(5)).unwrap();
     store.add_job(&other(), &new_job("reindex"), at(4)).unwrap();
     store.add_job(&other(), &new_job("import"), at(6)).unwrap();
-    assert_eq!(open_jobs(&*store), JobCounts { queued: 4, running: 0 });
+    assert_eq!(open_jobs(&store), JobCounts { queued: 4, running: 0 });
     assert_eq!(store.job_counts_of(&ws()).unwrap(), JobCounts { queued: 2, running: 0 });
     assert_eq!(claimed(3), None, "not due");
     assert_eq!(claimed(9), Some((ws(), 2)));
@@ -252,7 +252,7 @@ fn workspaces_take_turns(db: &Database) {
     let turns: Vec<String> = (0..7).map(|_| alone(99)).collect();
     assert_eq!(turns.concat(), "abcabca", "one worker");
     let at_once = |n: usize| {
-        let job = try_claim(&*store, &format!("worker {n}"), 99).unwrap();
+        let job = try_claim(&store, &format!("worker {n}"), 99).unwrap();
         job.info.workspace.to_string()
     };
     let turns: Vec<String> = (0..4).map(at_once).collect();
@@ -282,13 +282,13 @@ fn what_a_job_was_given_goes_when_it_is_over(db: &Database) {
         },
         &|id, _| {
             cancel(id);
-            assert_eq!(try_claim(&*store, "another", 12), None);
+            assert_eq!(try_claim(&store, "another", 12), None);
         },
     ];
     for (n, end) in ends.iter().enumerate() {
-        let id = add(&*store, 1);
-        let (_, lease) = claim(&*store, "w", 2);
-        checkpoint(&*store, id, &lease, "half", 3);
+        let id = add(&store, 1);
+        let (_, lease) = claim(&store, "w", 2);
+        checkpoint(&store, id, &lease, "half", 3);
         end(id, &lease);
         let job = store.job(&ws(), id).unwrap().unwrap();
         assert!(job.info.state.is_over(), "{n}");
@@ -307,32 +307,32 @@ fn the_clock_is_right(db: &Database) {
 
 fn a_failed_attempt_is_tried_again(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, first) = claim(&*store, "w", 2);
-    checkpoint(&*store, id, &first, "half", 3);
+    let id = add(&store, 1);
+    let (_, first) = claim(&store, "w", 2);
+    checkpoint(&store, id, &first, "half", 3);
     assert!(store.retry_job(&ws(), id, &first, "\"busy\"", at(20), at(4)).unwrap());
-    let queued = info(&*store, id);
+    let queued = info(&store, id);
     assert_eq!((queued.state, queued.attempt, queued.run_after), (JobState::Queued, 1, at(20)));
     assert_eq!((queued.error.as_deref(), queued.lease_until), (Some("\"busy\""), None));
-    assert_eq!(try_claim(&*store, "w", 19), None);
-    let (job, second) = claim(&*store, "w", 20);
+    assert_eq!(try_claim(&store, "w", 19), None);
+    let (job, second) = claim(&store, "w", 20);
     assert_eq!((job.info.attempt, job.checkpoint.as_deref()), (2, Some("half")));
     assert_eq!(job.info.started_at, Some(at(2)), "when it first started");
     assert!(store.retry_job(&ws(), id, &second, "\"again\"", at(30), at(21)).unwrap());
-    let failed = info(&*store, id);
+    let failed = info(&store, id);
     assert_eq!((failed.state, failed.finished_at), (JobState::Failed, Some(at(21))));
     assert_eq!(failed.error.as_deref(), Some("\"again\""));
-    assert_eq!(try_claim(&*store, "w", 99), None);
+    assert_eq!(try_claim(&store, "w", 99), None);
 }
 
 fn attempts_end(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
+    let id = add(&store, 1);
     for second in [10, 20] {
-        assert_eq!(claim(&*store, "w", second).0.info.id, id);
+        assert_eq!(claim(&store, "w", second).0.info.id, id);
     }
-    let next = add(&*store, 2);
-    let (job, _) = claim(&*store, "w", 30);
+    let next = add(&store, 2);
+    let (job, _) = claim(&store, "w", 30);
     assert_eq!(job.info.id, next, "the one in its way is closed");
     let failed = store.job(&ws(), id).unwrap().unwrap();
     assert_eq!((failed.info.state, failed.info.attempt), (JobState::Failed, 2));
@@ -345,45 +345,45 @@ fn attempts_end(db: &Database) {
 
 fn a_job_given_back_has_lost_nothing(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    let id = add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     assert!(store.release_job(&ws(), id, &lease, at(3)).unwrap());
     assert!(!store.release_job(&ws(), id, &lease, at(3)).unwrap(), "once");
-    let queued = info(&*store, id);
+    let queued = info(&store, id);
     assert_eq!((queued.state, queued.run_after), (JobState::Queued, at(3)));
     assert_eq!((queued.attempt, queued.max_attempts), (1, 3), "two are left, as before");
-    let (_, again) = claim(&*store, "w", 4);
+    let (_, again) = claim(&store, "w", 4);
     assert_ne!(again, lease, "a lease is never given twice");
     assert!(!store.finish_job(&ws(), id, &lease, &Outcome::Cancelled, at(5)).unwrap());
-    assert_eq!(state(&*store, id), JobState::Running);
+    assert_eq!(state(&store, id), JobState::Running);
 }
 
 fn cancelling_depends_on_the_state(db: &Database) {
     let store = db.open();
     let cancel = |id, second| store.cancel_job(&ws(), id, at(second)).unwrap();
     assert_eq!(cancel(1, 0), None);
-    let queued = add(&*store, 1);
+    let queued = add(&store, 1);
     assert_eq!(cancel(queued, 2), Some(JobState::Cancelled));
-    let job = info(&*store, queued);
+    let job = info(&store, queued);
     assert_eq!((job.state, job.finished_at), (JobState::Cancelled, Some(at(2))));
     assert_eq!(cancel(queued, 3), Some(JobState::Cancelled));
-    assert_eq!(info(&*store, queued), job, "as it was");
-    assert_eq!(try_claim(&*store, "w", 3), None);
+    assert_eq!(info(&store, queued), job, "as it was");
+    assert_eq!(try_claim(&store, "w", 3), None);
 
-    let running = add(&*store, 4);
-    let (_, lease) = claim(&*store, "w", 5);
+    let running = add(&store, 4);
+    let (_, lease) = claim(&store, "w", 5);
     assert_eq!(cancel(running, 6), Some(JobState::Running));
-    assert!(info(&*store, running).cancel_requested);
+    assert!(info(&store, running).cancel_requested);
     let progress = Progress::default();
     let beat = store.beat_job(&ws(), running, &lease, &progress, at(20), at(7)).unwrap();
     assert_eq!(beat, Beat::Cancel);
     assert!(store.finish_job(&ws(), running, &lease, &Outcome::Cancelled, at(8)).unwrap());
-    assert_eq!(state(&*store, running), JobState::Cancelled);
+    assert_eq!(state(&store, running), JobState::Cancelled);
     let beat = store.beat_job(&ws(), running, &lease, &progress, at(20), at(9)).unwrap();
     assert_eq!(beat, Beat::Lost);
 
-    let quick = add(&*store, 10);
-    let (_, lease) = claim(&*store, "w", 11);
+    let quick = add(&store, 10);
+    let (_, lease) = claim(&store, "w", 11);
     cancel(quick, 12);
     let done = Outcome::Done("1".to_owned());
     assert!(store.finish_job(&ws(), quick, &lease, &done, at(13)).unwrap(), "it was done before");
@@ -396,14 +396,14 @@ fn a_cancelled_job_is_not_queued_again(db: &Database) {
     let ends: [End<'_>; 3] = [
         &|id, lease| assert!(store.release_job(&ws(), id, lease, at(4)).unwrap()),
         &|id, lease| assert!(store.retry_job(&ws(), id, lease, "{}", at(5), at(4)).unwrap()),
-        &|_, _| assert_eq!(try_claim(&*store, "another", 12), None),
+        &|_, _| assert_eq!(try_claim(&store, "another", 12), None),
     ];
     for end in ends {
-        let id = add(&*store, 1);
-        let (_, lease) = claim(&*store, "w", 2);
+        let id = add(&store, 1);
+        let (_, lease) = claim(&store, "w", 2);
         store.cancel_job(&ws(), id, at(3)).unwrap();
         end(id, &lease);
-        let job = info(&*store, id);
+        let job = info(&store, id);
         assert_eq!((job.state, job.lease_until), (JobState::Cancelled, None));
         assert!(job.finished_at.is_some());
     }
@@ -412,14 +412,14 @@ fn a_cancelled_job_is_not_queued_again(db: &Database) {
 fn only_ended_jobs_are_pruned(db: &Database) {
     let store = db.open();
     for second in [1, 2, 3] {
-        add(&*store, second);
-        let (job, lease) = claim(&*store, "w", second);
+        add(&store, second);
+        let (job, lease) = claim(&store, "w", second);
         let outcome = Outcome::Failed("{}".to_owned());
         assert!(store.finish_job(&ws(), job.info.id, &lease, &outcome, at(second)).unwrap());
     }
-    add(&*store, 1);
-    claim(&*store, "w", 4);
-    add(&*store, 1);
+    add(&store, 1);
+    claim(&store, "w", 4);
+    add(&store, 1);
     assert_eq!(store.prune_jobs(&ws(), at(3)).unwrap(), 2);
     assert_eq!(store.prune_jobs(&ws(), at(3)).unwrap(), 0);
     assert_eq!(ids(&store.jobs(&ws(), &JobFilter::default(), 9).unwrap()), [5, 4, 3]);
@@ -427,10 +427,10 @@ fn only_ended_jobs_are_pruned(db: &Database) {
     for id in [4, 5] {
         store.cancel_job(&ws(), id, at(5)).unwrap();
     }
-    assert_eq!(try_claim(&*store, "w", 99), None);
+    assert_eq!(try_claim(&store, "w", 99), None);
     assert_eq!(store.prune_jobs(&ws(), at(100)).unwrap(), 2);
-    assert_eq!(add(&*store, 6), 6, "numbers are not used again");
-    assert_sound(&*store);
+    assert_eq!(add(&store, 6), 6, "numbers are not used again");
+    assert_sound(&store);
 }
 
 fn jobs_hold_no_nul(db: &Database) {
@@ -441,20 +441,20 @@ fn jobs_hold_no_nul(db: &Database) {
     let nul = || "a\0b".to_owned();
     refused(store.add_job(&ws(), &NewJob { spec: nul(), ..new_job("import") }, at(1)).map(|_| ()));
     refused(store.add_job(&ws(), &new_job("\0"), at(1)).map(|_| ()));
-    let id = add(&*store, 1);
+    let id = add(&store, 1);
     assert_eq!(id, 1, "nothing was taken");
     refused(store.claim_job(&claim_by("\0", 1), at(1)).map(|_| ()));
     refused(store.claim_job(&Claim { kinds: vec![nul()], ..claim_by("w", 1) }, at(1)).map(|_| ()));
     let filter = JobFilter { kinds: vec![nul()], ..JobFilter::default() };
     refused(store.jobs(&ws(), &filter, 1).map(|_| ()));
-    let (_, lease) = claim(&*store, "w", 1);
+    let (_, lease) = claim(&store, "w", 1);
     let progress = Progress { note: nul(), ..Progress::default() };
     refused(store.beat_job(&ws(), id, &lease, &progress, at(9), at(2)).map(|_| ()));
     refused(store.retry_job(&ws(), id, &lease, "\0", at(2), at(2)).map(|_| ()));
     for outcome in [Outcome::Done(nul()), Outcome::Failed(nul())] {
         refused(store.finish_job(&ws(), id, &lease, &outcome, at(2)).map(|_| ()));
     }
-    assert_eq!(state(&*store, id), JobState::Running);
+    assert_eq!(state(&store, id), JobState::Running);
 }
 
 fn workspaces_have_their_own_jobs(db: &Database) {
@@ -474,16 +474,16 @@ fn workspaces_have_their_own_jobs(db: &Database) {
     unknown(store.job_counts_of(&other()).map(|_| ()));
 
     store.add_workspace(&other(), at(0)).unwrap();
-    add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     store.add_job(&other(), &new_job("import"), at(1)).unwrap();
     assert!(!store.finish_job(&other(), 1, &lease, &outcome, at(3)).unwrap(), "not that one");
     assert_eq!(store.cancel_job(&other(), 1, at(3)).unwrap(), Some(JobState::Cancelled));
-    assert_eq!(state(&*store, 1), JobState::Running);
+    assert_eq!(state(&store, 1), JobState::Running);
     assert_eq!(store.prune_jobs(&other(), at(9)).unwrap(), 1);
     store.add_job(&other(), &new_job("import"), at(1)).unwrap();
     store.remove_workspace(&other()).unwrap();
-    assert_eq!(open_jobs(&*store), JobCounts { queued: 0, running: 1 });
+    assert_eq!(open_jobs(&store), JobCounts { queued: 0, running: 1 });
     store.add_workspace(&other(), at(0)).unwrap();
     assert_eq!(store.add_job(&other(), &new_job("import"), at(1)).unwrap(), 1, "from the start");
 }
@@ -493,7 +493,7 @@ fn broken_jobs_are_refused(db: &Database) {
     let never = NewJob { max_attempts: 0, ..new_job("import") };
     let error = store.add_job(&ws(), &never, at(1)).unwrap_err();
     assert!(matches!(&error, StoreError::Constraint { which } if which == "job_attempts"));
-    add(&*store, 1);
+    add(&store, 1);
     for change in [
         "state = 'paused'",
         "state = 'running'",

@@ -103,11 +103,11 @@ pub(crate) fn label(query: &str, page: &str, grade: i64) -> NewLabel {
     NewLabel { query: query.to_owned(), key: key(page), grade, note: None }
 }
 
-fn put(store: &dyn Store, labels: &[NewLabel], second: i64) -> Vec<i64> {
+fn put(store: &Store, labels: &[NewLabel], second: i64) -> Vec<i64> {
     store.put_labels(&ws(), labels, "ada", at(second)).unwrap()
 }
 
-fn all(store: &dyn Store) -> Vec<Label> {
+fn all(store: &Store) -> Vec<Label> {
     store.labels(&ws(), None, 1000).unwrap()
 }
 
@@ -117,10 +117,10 @@ fn numbers(labels: &[Label]) -> Vec<i64> {
 
 fn labels_are_kept(db: &Database) {
     let store = db.open();
-    assert_eq!(put(&*store, &[], 1), Vec::<i64>::new());
+    assert_eq!(put(&store, &[], 1), Vec::<i64>::new());
     let noted =
         NewLabel { note: Some("weil 🦀".to_owned()), ..label("größe", "wiki::a/b", -1) };
-    assert_eq!(put(&*store, &[noted.clone(), label("q", "a", 3)], 1), [1, 2]);
+    assert_eq!(put(&store, &[noted.clone(), label("q", "a", 3)], 1), [1, 2]);
     let expected = Label {
         id: 1,
         query: noted.query,
@@ -130,26 +130,26 @@ fn labels_are_kept(db: &Database) {
         labelled_by: "ada".to_owned(),
         created_at: at(1),
     };
-    assert_eq!(all(&*store)[0], expected);
+    assert_eq!(all(&store)[0], expected);
     for n in 0..10 {
-        put(&*store, &[label(&format!("query {n}"), "a", 1)], 2);
+        put(&store, &[label(&format!("query {n}"), "a", 1)], 2);
     }
-    assert_eq!(numbers(&all(&*store)), (1..=12).collect::<Vec<_>>());
+    assert_eq!(numbers(&all(&store)), (1..=12).collect::<Vec<_>>());
     assert_eq!(numbers(&store.labels(&ws(), Some(4), 3).unwrap()), [5, 6, 7]);
     assert_eq!(store.labels(&ws(), Some(12), 3).unwrap(), []);
     assert!(store.delete_label(&ws(), 12).unwrap());
     assert!(!store.delete_label(&ws(), 12).unwrap());
-    assert_eq!(put(&*store, &[label("new", "a", 1)], 3), [13], "numbers are not used again");
-    assert_sound(&*store);
+    assert_eq!(put(&store, &[label("new", "a", 1)], 3), [13], "numbers are not used again");
+    assert_sound(&store);
 }
 
 fn a_label_is_replaced_and_keeps_its_number(db: &Database) {
     let store = db.open();
-    put(&*store, &[label("q", "a", 1), label("q", "b", 2), label("Q", "a", 3)], 1);
+    put(&store, &[label("q", "a", 1), label("q", "b", 2), label("Q", "a", 3)], 1);
     let again = [label("q", "b", 0), label("q", "wiki::b", 5), label("q", "b", 4)];
-    let numbers = put(&*store, &again, 2);
+    let numbers = put(&store, &again, 2);
     assert_eq!((numbers[0], numbers[2]), (2, 2), "the last of a batch wins");
-    let labels = all(&*store);
+    let labels = all(&store);
     let found: Vec<_> =
         labels.iter().map(|l| (l.query.as_str(), l.key.to_string(), l.grade)).collect();
     let expected = [
@@ -175,23 +175,23 @@ fn threads_label_at_once(db: &Database) {
                         (0..5).map(|q| label(&format!("{q}"), "a", n)).collect();
                     fastrand::shuffle(&mut batch);
                     batch.push(label(&format!("{thread} {n}"), "b", n));
-                    put(&**store, &batch, n);
+                    put(&*store, &batch, n);
                 }
             });
         }
     });
-    let labels = all(&*store);
+    let labels = all(&store);
     assert_eq!(labels.len(), 5 + 80);
     assert!(labels.is_sorted_by_key(|label| label.id));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn broken_labels_are_refused_whole(db: &Database) {
     let store = db.open();
     // No index of a database holds this, and it is no reason to refuse it.
     let long = "wörter ".repeat(51_200 / 8);
-    assert_eq!(put(&*store, &[label(&long, "a", 1), label(&long, "a", 2)], 1), [1, 1]);
-    assert_eq!(all(&*store)[0].query, long);
+    assert_eq!(put(&store, &[label(&long, "a", 1), label(&long, "a", 2)], 1), [1, 1]);
+    assert_eq!(all(&store)[0].query, long);
     let longer = "x".repeat(51_201);
     let error =
         store.put_labels(&ws(), &[label("q", "a", 1), label(&longer, "a", 1)], "ada", at(1));
@@ -202,7 +202,7 @@ fn broken_labels_are_refused_whole(db: &Database) {
         let error = store.put_labels(&ws(), &[label], by, at(1)).unwrap_err();
         assert!(matches!(error, StoreError::Nul { .. }), "{error:?}");
     }
-    assert_eq!(all(&*store).len(), 1);
+    assert_eq!(all(&store).len(), 1);
 }
 
 fn a_removed_workspace_takes_both(db: &Database) {

@@ -18,14 +18,14 @@ on_both_engines! {
 }
 
 /// Runs of two suites, one a second.
-fn recorded(store: &dyn Store, count: i64) {
+fn recorded(store: &Store, count: i64) {
     for n in 0..count {
         let (suite, key) = (if n % 2 == 0 { "even" } else { "odd" }, format!("run {n}"));
         store.add_suite_run(&ws(), &new_run(suite, Some(&key)), at(n)).unwrap();
     }
 }
 
-fn looked_at(store: &dyn Store, run: i64) {
+fn looked_at(store: &Store, run: i64) {
     let seen = store.alert_board(&ws()).unwrap().cursor;
     assert!(store.raise_alerts(&ws(), seen, run, &[], &[], at(50)).unwrap());
     let AlertCursor { run: at, .. } = store.alert_board(&ws()).unwrap().cursor;
@@ -33,7 +33,7 @@ fn looked_at(store: &dyn Store, run: i64) {
 }
 
 /// The runs there are, and those that have a report.
-fn runs(store: &dyn Store) -> (Vec<i64>, Vec<i64>) {
+fn runs(store: &Store) -> (Vec<i64>, Vec<i64>) {
     let all = store.suite_runs(&ws(), &SuiteRunFilter::default(), 99).unwrap();
     let all: Vec<i64> = all.into_iter().map(|run| run.id).collect();
     let has_report = |id: &i64| store.suite_run(&ws(), *id).unwrap().unwrap().report.is_some();
@@ -43,24 +43,24 @@ fn runs(store: &dyn Store) -> (Vec<i64>, Vec<i64>) {
 
 fn runs_are_let_go(db: &Database) {
     let store = db.open();
-    recorded(&*store, 6);
+    recorded(&store, 6);
     let prune =
         |second, parts| store.prune_suite_history(&ws(), at(second), parts, 1_000).unwrap().runs;
     assert_eq!(prune(99, RunParts::All), 0, "nobody has looked at them for alerts");
-    looked_at(&*store, 3);
+    looked_at(&store, 3);
     assert_eq!(prune(2, RunParts::Reports), 2);
-    assert_eq!(runs(&*store), (vec![6, 5, 4, 3, 2, 1], vec![6, 5, 4, 3]));
+    assert_eq!(runs(&store), (vec![6, 5, 4, 3, 2, 1], vec![6, 5, 4, 3]));
     let figures = store.suite_run(&ws(), 1).unwrap().unwrap().info.summary;
     assert_eq!(figures, r#"{"n":25}"#);
     assert_eq!(prune(2, RunParts::Reports), 0, "they are gone");
     assert_eq!(prune(99, RunParts::All), 3, "those that were looked at, with or without a report");
-    assert_eq!(runs(&*store).0, [6, 5, 4]);
-    looked_at(&*store, 6);
+    assert_eq!(runs(&store).0, [6, 5, 4]);
+    looked_at(&store, 6);
     assert_eq!(prune(99, RunParts::All), 1);
-    assert_eq!(runs(&*store).0, [6, 5], "the last of a suite stays");
+    assert_eq!(runs(&store).0, [6, 5], "the last of a suite stays");
     let next = store.add_suite_run(&ws(), &new_run("even", None), at(9)).unwrap();
     assert_eq!(next, Some(7), "numbers are not used again");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn asked_by(run: Option<&str>, second: i64) -> NewRetrievalLog {
@@ -71,8 +71,8 @@ fn asked_by(run: Option<&str>, second: i64) -> NewRetrievalLog {
 
 fn logs_go_with_their_runs(db: &Database) {
     let store = db.open();
-    recorded(&*store, 4);
-    looked_at(&*store, 4);
+    recorded(&store, 4);
+    looked_at(&store, 4);
     let logs = [
         asked_by(Some("run 0"), 0),
         asked_by(Some("run 2"), 2),
@@ -96,7 +96,7 @@ fn logs_go_with_their_runs(db: &Database) {
     assert_eq!(words.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2]);
     let next = store.add_retrieval_logs(&ws(), &[retrieval("q", 9)], at(9)).unwrap();
     assert_eq!(next, [6]);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn events_stay_while_somebody_waits_for_them(db: &Database) {
@@ -127,13 +127,13 @@ fn events_stay_while_somebody_waits_for_them(db: &Database) {
     assert_eq!(store.event_head(&ws()).unwrap(), 5, "numbers are not used again");
     let again = store.add_event(&ws(), &event("a", "2"), at(100)).unwrap();
     assert!(again.is_new && again.seq == 6, "{again:?}");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn what_is_counted_is_erased(db: &Database) {
     let store = db.open();
-    recorded(&*store, 10);
-    looked_at(&*store, 7);
+    recorded(&store, 10);
+    looked_at(&store, 7);
     let logs: Vec<_> = (0..10).map(|n| asked_by(Some(&format!("run {n}")), n)).collect();
     store.add_retrieval_logs(&ws(), &logs, at(20)).unwrap();
     for n in 1..=4 {
@@ -155,7 +155,7 @@ fn whoever_prunes_waits_for_nobody_who_waits_for_him(db: &Database) {
     const ROUNDS: i64 = 30;
     let names: Vec<String> = (0..ROUNDS).map(|n| format!("page{n}")).collect();
     let pages: Vec<_> = names.iter().map(|name| plain(name, "text")).collect();
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
     let about = |name: &str| format!("{{\"cases\":[\"default::{name}\"]}}");
     let recorded = |n: i64| {
         let (key, report) = (format!("run {n}"), about(&names[n as usize]));
@@ -165,9 +165,9 @@ fn whoever_prunes_waits_for_nobody_who_waits_for_him(db: &Database) {
         let run = gbrain_store::NewSuiteRun { report, ..new_run("s", Some(&key)) };
         store.add_suite_run(&ws(), &run, at(n)).unwrap().unwrap()
     };
-    (0..ROUNDS / 2).for_each(|n| looked_at(&*store, recorded(n)));
+    (0..ROUNDS / 2).for_each(|n| looked_at(&store, recorded(n)));
     std::thread::scope(|scope| {
-        scope.spawn(|| (ROUNDS / 2..ROUNDS).for_each(|n| looked_at(&*store, recorded(n))));
+        scope.spawn(|| (ROUNDS / 2..ROUNDS).for_each(|n| looked_at(&store, recorded(n))));
         scope.spawn(|| {
             for name in &names {
                 store.purge_page(&ws(), &key(name), at(40)).unwrap();
@@ -183,7 +183,7 @@ fn whoever_prunes_waits_for_nobody_who_waits_for_him(db: &Database) {
     while store.prune_suite_history(&ws(), at(100_000), RunParts::All, 7).unwrap()
         != SuiteHistory::default()
     {}
-    assert_eq!(runs(&*store).0, [ROUNDS]);
+    assert_eq!(runs(&store).0, [ROUNDS]);
     assert_eq!(store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap().len(), 20);
-    assert_sound(&*store);
+    assert_sound(&store);
 }

@@ -48,7 +48,7 @@ fn every_job_is_claimed_once(db: &Database) {
         for worker in 0..8 {
             let (store, claimed) = (&store, &claimed);
             scope.spawn(move || {
-                while let Some(job) = next_of(&**store, &format!("worker {worker}")) {
+                while let Some(job) = next_of(&*store, &format!("worker {worker}")) {
                     *claimed.lock().unwrap().entry(job).or_default() += 1;
                 }
             });
@@ -60,12 +60,12 @@ fn every_job_is_claimed_once(db: &Database) {
     for ws in &workspaces {
         assert_eq!(store.job_counts_of(ws).unwrap().running, 50);
     }
-    assert_eq!(open_jobs(&*store).queued, 0);
+    assert_eq!(open_jobs(&store).queued, 0);
 }
 
 /// Claims until there is nothing: on PostgreSQL a job that another looks at is passed over, so
 /// nothing is only nothing when the queue is empty.
-fn next_of(store: &dyn Store, worker: &str) -> Option<(WorkspaceId, i64)> {
+fn next_of(store: &Store, worker: &str) -> Option<(WorkspaceId, i64)> {
     loop {
         if let Some(job) = try_claim(store, worker, 100) {
             assert_eq!((job.info.attempt, job.info.worker.as_deref()), (1, Some(worker)));
@@ -78,7 +78,7 @@ fn next_of(store: &dyn Store, worker: &str) -> Option<(WorkspaceId, i64)> {
 }
 
 /// Everything a worker may say, and whether it was heard.
-fn heard(store: &dyn Store, id: i64, lease: &Lease) -> [bool; 6] {
+fn heard(store: &Store, id: i64, lease: &Lease) -> [bool; 6] {
     let page = plain("zombie", "written by nobody");
     let progress = Progress { done: 99, ..Progress::default() };
     let beat = store.beat_job(&ws(), id, lease, &progress, at(999), at(50)).unwrap();
@@ -108,12 +108,12 @@ fn heard(store: &dyn Store, id: i64, lease: &Lease) -> [bool; 6] {
 
 fn a_worker_that_lost_its_job_is_not_heard(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lost) = claim(&*store, "first", 2);
+    let id = add(&store, 1);
+    let (_, lost) = claim(&store, "first", 2);
     let progress = Progress::default();
     let late = store.beat_job(&ws(), id, &lost, &progress, at(13), at(12)).unwrap();
     assert_eq!(late, Beat::Go, "a late worker has its job until another takes it");
-    let (job, kept) = claim(&*store, "second", 13);
+    let (job, kept) = claim(&store, "second", 13);
     assert_eq!(job.info.attempt, 2);
     let strangers = [
         lost.clone(),
@@ -122,16 +122,16 @@ fn a_worker_that_lost_its_job_is_not_heard(db: &Database) {
         Lease { worker: "second".to_owned(), attempt: 3 },
     ];
     for lease in &strangers {
-        assert_eq!(heard(&*store, id, lease), [false; 6], "{lease:?}");
+        assert_eq!(heard(&store, id, lease), [false; 6], "{lease:?}");
     }
-    assert_eq!(heard(&*store, 99, &kept), [false; 6], "no such job");
+    assert_eq!(heard(&store, 99, &kept), [false; 6], "no such job");
     assert_eq!(store.job(&ws(), id).unwrap().unwrap(), job, "nothing happened to it");
     assert_eq!(store.head(&ws()).unwrap().pages, 0);
 
     let outcome = Outcome::Done("{}".to_owned());
     assert!(store.finish_job(&ws(), id, &kept, &outcome, at(14)).unwrap());
-    assert_eq!(heard(&*store, id, &kept), [false; 6], "it is over");
-    assert_eq!(state(&*store, id), JobState::Done);
+    assert_eq!(heard(&store, id, &kept), [false; 6], "it is over");
+    assert_eq!(state(&store, id), JobState::Done);
 }
 
 fn writes<'a>(pages: &'a [Page]) -> Vec<PageWrite<'a>> {
@@ -140,8 +140,8 @@ fn writes<'a>(pages: &'a [Page]) -> Vec<PageWrite<'a>> {
 
 fn pages_and_checkpoint_move_together(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    let id = add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     let pages = [full("a", "one"), plain("b", "two")];
     let step =
         JobStep { id, lease: &lease, checkpoint: &|_| "b".to_owned(), done: 2, total: Some(4) };
@@ -165,15 +165,15 @@ fn pages_and_checkpoint_move_together(db: &Database) {
     assert!(matches!(error, StoreError::Nul { .. }), "{error:?}");
     assert_eq!(store.job(&ws(), id).unwrap().unwrap(), job);
     assert_eq!(store.head(&ws()).unwrap().generation.0, 2);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn pages_that_say_the_same_move_the_checkpoint(db: &Database) {
     let store = db.open();
     let pages = [plain("a", "one")];
-    write(&*store, &[&pages[0]], 1);
-    let id = add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    write(&store, &[&pages[0]], 1);
+    let id = add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     let step = JobStep { id, lease: &lease, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     for writes in [writes(&pages), Vec::new()] {
         let outcomes = store.write_pages_in_job(&ws(), &writes, &step, at(3)).unwrap();
@@ -186,10 +186,10 @@ fn pages_that_say_the_same_move_the_checkpoint(db: &Database) {
 
 fn deletions_and_checkpoint_move_together(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "one"), &plain("b", "two")], 1);
-    let id = add(&*store, 1);
-    let (_, lost) = claim(&*store, "first", 2);
-    let (_, kept) = claim(&*store, "second", 20);
+    write(&store, &[&plain("a", "one"), &plain("b", "two")], 1);
+    let id = add(&store, 1);
+    let (_, lost) = claim(&store, "first", 2);
+    let (_, kept) = claim(&store, "second", 20);
     let step = JobStep { id, lease: &lost, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     let error = store.delete_pages_in_job(&ws(), &[key("a")], &step, at(21)).unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error:?}");
@@ -203,18 +203,18 @@ fn deletions_and_checkpoint_move_together(db: &Database) {
         assert_eq!((job.checkpoint.as_deref(), job.info.done), (Some("a"), 1));
     }
     assert_eq!(store.head(&ws()).unwrap().pages, 1);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_lost_worker_writes_no_page(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lost) = claim(&*store, "first", 2);
-    let (_, kept) = claim(&*store, "second", 20);
+    let id = add(&store, 1);
+    let (_, lost) = claim(&store, "first", 2);
+    let (_, kept) = claim(&store, "second", 20);
     let pages = [plain("a", "imported")];
     let step = JobStep { id, lease: &kept, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &writes(&pages), &step, at(21)).unwrap();
-    write(&*store, &[&plain("a", "changed by a person")], 22);
+    write(&store, &[&plain("a", "changed by a person")], 22);
     let step = JobStep { lease: &lost, ..step };
     // Both ways in: pages that would change, and pages that would not.
     for text in ["imported", "changed by a person"] {
@@ -230,7 +230,7 @@ fn a_lost_worker_writes_no_page(db: &Database) {
 const PAGES: usize = 40;
 
 /// Imports pages one by one from its checkpoint on, and stops at random without a word.
-fn import_until_it_dies(store: &dyn Store, worker: &str) -> Option<()> {
+fn import_until_it_dies(store: &Store, worker: &str) -> Option<()> {
     // Leases of no length: every claim takes the job from whoever has it.
     let job = store.claim_job(&claim_by(worker, -10), at(1)).unwrap()?;
     let lease = lease_of(&job.info).unwrap();
@@ -261,7 +261,7 @@ fn import_until_it_dies(store: &dyn Store, worker: &str) -> Option<()> {
     Some(())
 }
 
-fn write_text(store: &dyn Store, n: usize, text: &str) {
+fn write_text(store: &Store, n: usize, text: &str) {
     write(store, &[&plain(&format!("p{n}"), text)], 2);
 }
 
@@ -273,8 +273,8 @@ fn workers_that_die_write_every_page_once(db: &Database) {
         for worker in 0..4 {
             let store = &store;
             scope.spawn(move || {
-                while !state(&**store, 1).is_over() {
-                    import_until_it_dies(&**store, &format!("worker {worker}"));
+                while !state(&*store, 1).is_over() {
+                    import_until_it_dies(&*store, &format!("worker {worker}"));
                 }
             });
         }
@@ -285,14 +285,14 @@ fn workers_that_die_write_every_page_once(db: &Database) {
         let history = store.history(&ws(), &key(&format!("p{n}"))).unwrap();
         assert_eq!(history.len(), 2, "p{n}: imported once, edited once");
     }
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_cancel_and_a_finish_race_to_one_end(db: &Database) {
     let store = db.open();
     for _ in 0..20 {
-        let id = add(&*store, 1);
-        let (_, lease) = claim(&*store, "w", 2);
+        let id = add(&store, 1);
+        let (_, lease) = claim(&store, "w", 2);
         let done = Outcome::Done("{}".to_owned());
         let (finished, cancelled) = std::thread::scope(|scope| {
             let finish = scope.spawn(|| store.finish_job(&ws(), id, &lease, &done, at(3)).unwrap());
@@ -300,25 +300,25 @@ fn a_cancel_and_a_finish_race_to_one_end(db: &Database) {
             (finish.join().unwrap(), cancel.join().unwrap())
         });
         assert!(finished, "the worker has its job either way");
-        let job = info(&*store, id);
+        let job = info(&store, id);
         assert_eq!(job.state, JobState::Done);
         let was_first = cancelled == Some(JobState::Running);
         assert_eq!((was_first, cancelled.is_some()), (job.cancel_requested, true));
     }
     for _ in 0..20 {
-        let id = add(&*store, 1);
+        let id = add(&store, 1);
         let (claimed, cancelled) = std::thread::scope(|scope| {
-            let claim = scope.spawn(|| try_claim(&*store, "w", 2));
+            let claim = scope.spawn(|| try_claim(&store, "w", 2));
             let cancel = scope.spawn(|| store.cancel_job(&ws(), id, at(2)).unwrap());
             (claim.join().unwrap(), cancel.join().unwrap())
         });
-        match (claimed, state(&*store, id)) {
+        match (claimed, state(&store, id)) {
             (None, JobState::Cancelled) => assert_eq!(cancelled, Some(JobState::Cancelled)),
             (Some(job), JobState::Running) => {
                 assert_eq!((job.info.id, cancelled), (id, Some(JobState::Running)));
                 let lease = lease_of(&job.info).unwrap();
                 assert!(store.release_job(&ws(), id, &lease, at(3)).unwrap());
-                assert_eq!(state(&*store, id), JobState::Cancelled);
+                assert_eq!(state(&store, id), JobState::Cancelled);
             }
             other => panic!("{other:?}"),
         }
@@ -328,17 +328,17 @@ fn a_cancel_and_a_finish_race_to_one_end(db: &Database) {
 fn a_beat_and_a_claim_race_to_one_owner(db: &Database) {
     let store = db.open();
     for _ in 0..20 {
-        let id = add(&*store, 1);
-        let (_, lease) = claim(&*store, "first", 2);
+        let id = add(&store, 1);
+        let (_, lease) = claim(&store, "first", 2);
         // At second 12 the lease is over: the beat keeps the job or the claim takes it.
         let progress = Progress::default();
         let (beat, claimed) = std::thread::scope(|scope| {
             let beat = scope
                 .spawn(|| store.beat_job(&ws(), id, &lease, &progress, at(30), at(12)).unwrap());
-            let claim = scope.spawn(|| try_claim(&*store, "second", 12));
+            let claim = scope.spawn(|| try_claim(&store, "second", 12));
             (beat.join().unwrap(), claim.join().unwrap())
         });
-        let owner = lease_of(&info(&*store, id)).unwrap();
+        let owner = lease_of(&info(&store, id)).unwrap();
         match claimed {
             Some(job) => assert_eq!(lease_of(&job.info), Some(owner.clone())),
             None => assert_eq!((beat, &owner), (Beat::Go, &lease)),
@@ -356,8 +356,8 @@ fn nobody_waits_for_writers_of_pages() {
     importer.begin_write(&ws());
     importer.batch("UPDATE workspaces SET pages = pages").unwrap();
     // A wait for a lock would end as an error.
-    let id = add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    let id = add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     store.beat_job(&ws(), id, &lease, &Progress::default(), at(9), at(3)).unwrap();
     let step = JobStep { id, lease: &lease, checkpoint: &|_| "y".to_owned(), done: 1, total: None };
     store.write_pages_in_job(&ws(), &[], &step, at(3)).unwrap();
@@ -371,22 +371,22 @@ fn nobody_waits_for_writers_of_pages() {
 fn a_job_that_another_looks_at_is_passed_over() {
     let db = Database::postgres();
     let store = db.open();
-    let (first, second) = (add(&*store, 1), add(&*store, 2));
+    let (first, second) = (add(&store, 1), add(&store, 2));
     let mut looking = db.connect();
     looking.batch(&format!("BEGIN; SELECT 1 FROM jobs WHERE id = {first} FOR UPDATE")).unwrap();
     // A wait for a lock would end as an error.
-    assert_eq!(claim(&*store, "w", 3).0.info.id, second);
-    assert_eq!(try_claim(&*store, "w", 3), None);
+    assert_eq!(claim(&store, "w", 3).0.info.id, second);
+    assert_eq!(try_claim(&store, "w", 3), None);
     looking.batch("COMMIT").unwrap();
-    assert_eq!(claim(&*store, "w", 3).0.info.id, first);
+    assert_eq!(claim(&store, "w", 3).0.info.id, first);
 }
 
 #[test]
 fn a_worker_beats_while_its_pages_are_written() {
     let db = Database::postgres();
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lease) = claim(&*store, "w", 2);
+    let id = add(&store, 1);
+    let (_, lease) = claim(&store, "w", 2);
     let pages = [plain("a", "one")];
     let step = JobStep { id, lease: &lease, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     let mut slow = db.connect();
@@ -409,8 +409,8 @@ fn a_worker_beats_while_its_pages_are_written() {
 fn a_worker_that_loses_its_job_half_way_writes_nothing() {
     let db = Database::postgres();
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lost) = claim(&*store, "first", 2);
+    let id = add(&store, 1);
+    let (_, lost) = claim(&store, "first", 2);
     let pages = [plain("a", "one")];
     let step = JobStep { id, lease: &lost, checkpoint: &|_| "a".to_owned(), done: 1, total: None };
     let mut slow = db.connect();
@@ -419,18 +419,18 @@ fn a_worker_that_loses_its_job_half_way_writes_nothing() {
         let writer = scope.spawn(|| store.write_pages_in_job(&ws(), &writes(&pages), &step, at(3)));
         std::thread::sleep(Duration::from_millis(300));
         assert!(!writer.is_finished(), "it is half-way through its pages");
-        let (job, _) = claim(&*store, "second", 20);
+        let (job, _) = claim(&store, "second", 20);
         assert_eq!(job.checkpoint, None);
         slow.batch("COMMIT").unwrap();
         let error = writer.join().unwrap().unwrap_err();
         assert!(matches!(error, StoreError::LeaseLost { .. }), "{error:?}");
     });
     assert_eq!(store.head(&ws()).unwrap(), Default::default());
-    assert_eq!(info(&*store, id).worker.as_deref(), Some("second"));
+    assert_eq!(info(&store, id).worker.as_deref(), Some("second"));
 }
 
 /// Takes the one job of kind `probe` for ten seconds.
-fn take(store: &dyn Store, worker: &str, second: i64) -> Option<Job> {
+fn take(store: &Store, worker: &str, second: i64) -> Option<Job> {
     store.take_job(&ws(), &new_job("probe"), worker, at(second + 10), at(second)).unwrap()
 }
 
@@ -440,23 +440,23 @@ fn lease(job: &Job) -> Lease {
 
 fn one_of_a_kind_is_one_workers_at_a_time(db: &Database) {
     let store = db.open();
-    add(&*store, 0);
-    let first = take(&*store, "first", 1).unwrap();
+    add(&store, 0);
+    let first = take(&store, "first", 1).unwrap();
     assert_eq!((first.info.id, first.info.attempt), (2, 1), "other kinds are not in the way");
     assert_eq!(first.spec, new_job("probe").spec);
-    assert_eq!(take(&*store, "second", 2), None);
-    assert_eq!(try_claim(&*store, "worker", 2).unwrap().info.kind, "import");
-    let second = take(&*store, "second", 11).unwrap();
+    assert_eq!(take(&store, "second", 2), None);
+    assert_eq!(try_claim(&store, "worker", 2).unwrap().info.kind, "import");
+    let second = take(&store, "second", 11).unwrap();
     assert_eq!((second.info.id, second.info.attempt), (2, 2), "its worker died");
     assert!(!store.release_job(&ws(), 2, &lease(&first), at(12)).unwrap());
     assert!(store.release_job(&ws(), 2, &lease(&second), at(12)).unwrap());
-    let third = take(&*store, "third", 13).unwrap();
+    let third = take(&store, "third", 13).unwrap();
     assert_eq!((third.info.id, third.info.attempt), (2, 3), "it was given back");
     store.cancel_job(&ws(), 2, at(14)).unwrap();
-    let next = take(&*store, "fourth", 30).unwrap();
+    let next = take(&store, "fourth", 30).unwrap();
     assert_eq!((next.info.id, next.info.attempt), (3, 1), "what was cancelled is over");
     assert!(store.finish_job(&ws(), 3, &lease(&next), &Outcome::Cancelled, at(31)).unwrap());
-    assert_eq!(take(&*store, "fifth", 32).unwrap().info.id, 4);
+    assert_eq!(take(&store, "fifth", 32).unwrap().info.id, 4);
     let unknown = store.take_job(&other(), &new_job("probe"), "first", at(9), at(1));
     assert!(matches!(unknown, Err(StoreError::UnknownWorkspace(_))), "{unknown:?}");
 }
@@ -468,7 +468,7 @@ fn takers_race_to_one_job(db: &Database) {
         for worker in 0..8 {
             let (store, taken) = (&store, &taken);
             scope.spawn(move || {
-                taken.lock().unwrap().extend(take(&**store, &format!("worker {worker}"), 1));
+                taken.lock().unwrap().extend(take(&*store, &format!("worker {worker}"), 1));
             });
         }
     });
@@ -479,8 +479,8 @@ fn takers_race_to_one_job(db: &Database) {
 
 fn what_a_job_measured_is_kept_with_its_end(db: &Database) {
     let store = db.open();
-    let lost = take(&*store, "first", 1).unwrap();
-    let job = take(&*store, "second", 20).unwrap();
+    let lost = take(&store, "first", 1).unwrap();
+    let job = take(&store, "second", 20).unwrap();
     let finish = |job: &Job| {
         let (id, lease) = (job.info.id, lease(job));
         let (outcome, body) = ("pass".to_owned(), "{}".to_owned());

@@ -21,11 +21,11 @@ fn unicode_names_and_texts(db: &Database) {
     let names = ["日本/語", "Ärger", "emoji/🦀👩‍👩‍👧", "e\u{301}", "é", "a'b\"c%_\\", "x $1 ?1"];
     let pages: Vec<Page> =
         names.iter().map(|name| full(name, &format!("{name} \u{10FFFF} \r\n\t'\\"))).collect();
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
     for page in &pages {
         assert_eq!(&store.page(&ws(), &page.key).unwrap().unwrap().page, page);
     }
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn ten_megabytes(db: &Database) {
@@ -33,11 +33,11 @@ fn ten_megabytes(db: &Database) {
     let text = "ünïcode and words \n".repeat(10 * 1024 * 1024 / 21 + 1);
     assert!(text.len() > 10 << 20);
     let (big, also) = (plain("big", &text), plain("also", &format!("{text}!")));
-    write(&*store, &[&big, &plain("small", "x"), &also], 1);
+    write(&store, &[&big, &plain("small", "x"), &also], 1);
     assert!(store.page(&ws(), &big.key).unwrap().unwrap().page == big);
     let batch = store.changes(&ws(), Default::default(), 10, 1 << 20).unwrap();
     assert_eq!((batch.upserts.len(), batch.upto.0, batch.head.0), (1, 1, 3));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 /// Pages that were stored before there were limits.
@@ -47,7 +47,7 @@ fn long_names_of_stored_pages_are_cut(db: &Database) {
     page.title = "ä".repeat(100_000);
     page.page_type = "t".repeat(100_000);
     page.tags = (0..1_000).map(|n| format!("{n:0>1000}")).collect();
-    write(&*store, &[&page], 1);
+    write(&store, &[&page], 1);
     let title = format!("{}…", "ä".repeat(MAX_TITLE - 1));
     let is_bounded = |page_type: &str, tags: &[String]| {
         page_type.chars().count() == MAX_TYPE
@@ -62,7 +62,7 @@ fn long_names_of_stored_pages_are_cut(db: &Database) {
     assert!(listed[0].title == title);
     assert!(is_bounded(&listed[0].page_type, &listed[0].tags));
     assert!(store.history(&ws(), &page.key).unwrap()[0].title == title);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn nul_is_refused(db: &Database) {
@@ -110,12 +110,12 @@ fn broken_rows_are_refused_whole(db: &Database) {
     broken(&|page| page.takes[0].weight = -0.1, "take_weight");
     broken(&|page| page.chunks[0].start = 1000, "chunk_span");
     broken(&|page| page.chunks[1].ordinal = 0, "chunks");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn raw_rows_are_checked(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "x"), &plain("b", "y")], 1);
+    write(&store, &[&plain("a", "x"), &plain("b", "y")], 1);
     for sql in [
         "UPDATE pages SET visibility = 'secret'",
         "UPDATE pages SET slug = 'a'",

@@ -2,7 +2,7 @@
 
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Page, Visibility};
-use gbrain_store::{PageFilter, PageInfo, Store, Trust};
+use gbrain_store::{PageFilter, PageInfo, SourceTrust, Store};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -19,11 +19,11 @@ on_both_engines! {
 /// Slugs whose order differs between bytes and languages.
 const SLUGS: [&str; 8] = ["Zed", "a b", "a-b", "a/b", "ab", "zed", "Ärger", "日本/語"];
 
-fn filled(db: &Database) -> Box<dyn Store> {
+fn filled(db: &Database) -> Store {
     let store = db.open();
     for source in ["wiki", "a-b", "a1"] {
         let id = SourceId::new(source).unwrap();
-        store.add_source(&ws(), &id, source, Trust::Untrusted, at(0)).unwrap();
+        store.add_source(&ws(), &id, source, SourceTrust::Untrusted, at(0)).unwrap();
     }
     let mut pages = Vec::new();
     for source in ["wiki", "default", "a1", "a-b"] {
@@ -31,7 +31,7 @@ fn filled(db: &Database) -> Box<dyn Store> {
             pages.push(plain(&format!("{source}::{slug}"), slug));
         }
     }
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
     store
 }
 
@@ -73,7 +73,7 @@ fn pages_of_a_list_join_up(db: &Database) {
 fn filters_narrow(db: &Database) {
     let store = filled(db);
     let person = full("people/ada", "Ada");
-    write(&*store, &[&person, &plain("people/bob", "Bob")], 2);
+    write(&store, &[&person, &plain("people/bob", "Bob")], 2);
     store.delete_pages(&ws(), &[key("people/bob")], at(3)).unwrap();
     let list = |filter: PageFilter| keys(&store.list(&ws(), &filter, None, 1000).unwrap());
     let none = PageFilter::default();
@@ -96,11 +96,11 @@ fn filters_narrow(db: &Database) {
     let info = &infos[0];
     assert_eq!((&info.title, &info.tags), (&person.title, &person.tags));
     assert_eq!((info.created_at, info.chunks, info.version), (at(2), 3, 1));
-    let after = list_after(&*store, source, "wiki::Zed");
+    let after = list_after(&store, source, "wiki::Zed");
     assert_eq!(after, [], "a filter behind the start");
 }
 
-fn list_after(store: &dyn Store, source: Option<SourceId>, after: &str) -> Vec<PageKey> {
+fn list_after(store: &Store, source: Option<SourceId>, after: &str) -> Vec<PageKey> {
     let filter = PageFilter { source, ..PageFilter::default() };
     keys(&store.list(&ws(), &filter, Some(&key(after)), 10).unwrap())
 }
@@ -119,8 +119,8 @@ fn digests_are_ordered_and_tell_deletions(db: &Database) {
 
 fn stats_count(db: &Database) {
     let store = filled(db);
-    write(&*store, &[&full("people/ada", "Ada"), &plain("people/bob", "Bob")], 2);
-    write(&*store, &[&full("people/ada", "Ada again")], 3);
+    write(&store, &[&full("people/ada", "Ada"), &plain("people/bob", "Bob")], 2);
+    write(&store, &[&full("people/ada", "Ada again")], 3);
     store.delete_pages(&ws(), &[key("people/bob")], at(4)).unwrap();
     let stats = store.stats(&ws()).unwrap();
     let of_default = &stats.sources[2];
@@ -149,9 +149,9 @@ fn what_everybody_may_see_is_told_apart(db: &Database) {
     };
     let of = |source: &str, pages| (source.to_owned(), pages);
     assert_eq!(visible(), [of("a-b", 8), of("a1", 8), of("default", 8), of("wiki", 8)]);
-    write(&*store, &[&seen_by(Private, "p", "1"), &seen_by(World, "w", "1")], 2);
-    write(&*store, &[&seen_by(Private, "turned", "1"), &seen_by(World, "gone", "1")], 3);
-    write(&*store, &[&seen_by(World, "turned", "2"), &seen_by(Private, "gone", "2")], 4);
+    write(&store, &[&seen_by(Private, "p", "1"), &seen_by(World, "w", "1")], 2);
+    write(&store, &[&seen_by(Private, "turned", "1"), &seen_by(World, "gone", "1")], 3);
+    write(&store, &[&seen_by(World, "turned", "2"), &seen_by(Private, "gone", "2")], 4);
     store.delete_pages(&ws(), &[key("gone"), key("w")], at(5)).unwrap();
     let slugs: Vec<PageKey> = SLUGS.iter().map(|slug| key(&format!("wiki::{slug}"))).collect();
     store.delete_pages(&ws(), &slugs, at(5)).unwrap();

@@ -109,12 +109,7 @@ impl Model {
 }
 
 /// Does one operation to both and compares what they say.
-fn step(
-    store: &dyn Store,
-    ws: &WorkspaceId,
-    model: &mut Model,
-    op: &Op,
-) -> Result<(), TestCaseError> {
+fn step(store: &Store, ws: &WorkspaceId, model: &mut Model, op: &Op) -> Result<(), TestCaseError> {
     let wiki = SourceId::new("wiki").unwrap();
     match op {
         Op::Write(list) => {
@@ -155,7 +150,7 @@ fn step(
             model.generation += i64::from(model.pages.remove(&key).is_some());
         }
         Op::AddSource => {
-            let said = store.add_source(ws, &wiki, "Wiki", Trust::Trusted, at(5));
+            let said = store.add_source(ws, &wiki, "Wiki", SourceTrust::Trusted, at(5));
             prop_assert_eq!(said.is_ok(), !model.has_wiki);
             model.generation += i64::from(!model.has_wiki);
             model.has_wiki = true;
@@ -171,7 +166,7 @@ fn step(
             model.has_wiki = false;
         }
         Op::Trust(trusted) => {
-            let trust = if *trusted { Trust::Trusted } else { Trust::Untrusted };
+            let trust = if *trusted { SourceTrust::Trusted } else { SourceTrust::Untrusted };
             store.set_source_trust(ws, &SourceId::default(), trust, at(7)).unwrap();
             model.generation += i64::from(model.trusted != *trusted);
             model.trusted = *trusted;
@@ -181,7 +176,7 @@ fn step(
 }
 
 /// Compares everything that can be read.
-fn compare(store: &dyn Store, ws: &WorkspaceId, model: &Model) -> Result<(), TestCaseError> {
+fn compare(store: &Store, ws: &WorkspaceId, model: &Model) -> Result<(), TestCaseError> {
     let live: Vec<&Page> = model.live().collect();
     let head = store.head(ws).unwrap();
     prop_assert_eq!(head.generation.0, model.generation);
@@ -204,7 +199,7 @@ fn compare(store: &dyn Store, ws: &WorkspaceId, model: &Model) -> Result<(), Tes
 }
 
 /// Follows the feed from nothing in batches of some size; every root on the way must be right.
-fn follow(store: &dyn Store, ws: &WorkspaceId, limit: usize) -> Result<(), TestCaseError> {
+fn follow(store: &Store, ws: &WorkspaceId, limit: usize) -> Result<(), TestCaseError> {
     let mut pages: BTreeMap<_, Page> = BTreeMap::new();
     let mut after = Default::default();
     loop {
@@ -231,10 +226,10 @@ fn random_operations_match_the_model(db: &Database) {
         store.add_workspace(&ws, at(0)).unwrap();
         let mut model = Model { trusted: true, ..Model::default() };
         for op in &ops {
-            step(&*store, &ws, &mut model, op)?;
+            step(&store, &ws, &mut model, op)?;
         }
-        compare(&*store, &ws, &model)?;
-        follow(&*store, &ws, limit)?;
+        compare(&store, &ws, &model)?;
+        follow(&store, &ws, limit)?;
         store.remove_workspace(&ws).unwrap();
         Ok(())
     });

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use gbrain_core::id::WorkspaceId;
-use gbrain_store::{Engine, Location, OpenMode, StoreError, open};
+use gbrain_store::{Engine, Location, OpenMode, Store, StoreError};
 
 use crate::captures::capture;
 use crate::child::{Player, Role, spawn};
@@ -28,14 +28,14 @@ fn ten_processes_open_at_once(db: &Database) {
     assert_eq!(identities.len(), 1, "one store");
     let store = db.open();
     assert_eq!(store.workspaces().unwrap().len(), 1);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn opening_again_keeps_everything(db: &Database) {
     let page = full("a", "one");
     let identity = {
         let store = db.open();
-        write(&*store, &[&page], 1);
+        write(&store, &[&page], 1);
         store.identity().to_owned()
     };
     let store = db.try_open(OpenMode::Use).unwrap();
@@ -64,13 +64,13 @@ fn back_to_schema_1(db: &Database) {
 }
 
 fn an_older_schema_is_brought_up_to_date(db: &Database) {
-    write(&*db.open(), &[&plain("a", "one")], 1);
+    write(&db.open(), &[&plain("a", "one")], 1);
     for mode in [OpenMode::Use, OpenMode::Init] {
         back_to_schema_1(db);
         let store = db.try_open(mode).unwrap();
         assert_eq!(store.head(&ws()).unwrap().pages, 1);
         store.add_captures(&ws(), &[capture("q")], at(2)).unwrap();
-        assert_sound(&*store);
+        assert_sound(&store);
     }
 }
 
@@ -85,7 +85,7 @@ fn only_the_owner_can_bring_an_older_schema_up_to_date() {
          GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
     ))
     .unwrap();
-    let error = open(&db.location_as(&role), OpenMode::Use, at(1)).err().unwrap();
+    let error = Store::open(&db.location_as(&role), OpenMode::Use, at(1)).err().unwrap();
     db.raw(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
     assert!(matches!(error, StoreError::OlderSchema { found: 1, .. }), "{error:?}");
     assert!(error.to_string().contains("run `gbrain init` as the owner"), "{error}");
@@ -141,17 +141,17 @@ fn postgres_is_created_by_init_only() {
 fn a_server_that_is_not_there_is_down() {
     for url in ["host=/nowhere user=x dbname=x", "postgres://x:secret@127.0.0.1:1/x"] {
         let location = Location::parse(url).unwrap();
-        let error = open(&location, OpenMode::Use, at(0)).err().unwrap();
+        let error = Store::open(&location, OpenMode::Use, at(0)).err().unwrap();
         assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
         assert!(!error.to_string().contains("secret"));
     }
     let db = Database::postgres();
     let Location::Postgres(url) = db.location() else { unreachable!() };
     let missing = Location::Postgres(url.replace("dbname=t_", "dbname=no_"));
-    let error = open(&missing, OpenMode::Init, at(0)).err().unwrap();
+    let error = Store::open(&missing, OpenMode::Init, at(0)).err().unwrap();
     assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
     assert!(matches!(
-        open(&Location::Postgres("x y".into()), OpenMode::Use, at(0)).err().unwrap(),
+        Store::open(&Location::Postgres("x y".into()), OpenMode::Use, at(0)).err().unwrap(),
         StoreError::Url { .. }
     ));
 }
@@ -160,15 +160,15 @@ fn a_server_that_is_not_there_is_down() {
 fn a_cut_connection_is_replaced() {
     let db = Database::postgres();
     let store = db.open();
-    write(&*store, &[&plain("a", "one")], 1);
+    write(&store, &[&plain("a", "one")], 1);
     db.raw(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
     .unwrap();
     assert_eq!(store.head(&ws()).unwrap().pages, 1);
-    write(&*store, &[&plain("b", "two")], 2);
-    assert_sound(&*store);
+    write(&store, &[&plain("b", "two")], 2);
+    assert_sound(&store);
 }
 
 #[test]
@@ -177,22 +177,24 @@ fn other_files_are_refused() {
     let path = dir.path().join("brain.db");
     let text = "not a database, but long enough to look like one. ".repeat(50);
     std::fs::write(&path, &text).unwrap();
-    let error = open(&Location::Sqlite(path.clone()), OpenMode::Use, at(0)).err().unwrap();
+    let error = Store::open(&Location::Sqlite(path.clone()), OpenMode::Use, at(0)).err().unwrap();
     assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
     assert!(error.to_string().contains("brain.db is not a SQLite database"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "not touched");
-    let error = open(&Location::Sqlite(dir.path().into()), OpenMode::Use, at(0)).err().unwrap();
+    let error =
+        Store::open(&Location::Sqlite(dir.path().into()), OpenMode::Use, at(0)).err().unwrap();
     assert!(matches!(error, StoreError::File { .. }), "{error:?}");
-    let error = open(&Location::Sqlite(path.join("x.db")), OpenMode::Use, at(0)).err().unwrap();
+    let error =
+        Store::open(&Location::Sqlite(path.join("x.db")), OpenMode::Use, at(0)).err().unwrap();
     assert!(matches!(error, StoreError::File { .. }), "{error:?}");
     std::fs::write(&path, "").unwrap();
-    open(&Location::Sqlite(path), OpenMode::Use, at(0)).unwrap();
+    Store::open(&Location::Sqlite(path), OpenMode::Use, at(0)).unwrap();
 }
 
 /// A copy of a database that holds page `a`.
 fn copied(copy: impl Fn(&rusqlite::Connection, &std::path::Path)) -> tempfile::TempDir {
     let db = Database::sqlite();
-    write(&*db.open(), &[&plain("a", "one")], 1);
+    write(&db.open(), &[&plain("a", "one")], 1);
     let Location::Sqlite(path) = db.location() else { unreachable!() };
     let dir = tempfile::tempdir().unwrap();
     copy(&rusqlite::Connection::open(path).unwrap(), &dir.path().join("brain.db"));
@@ -224,13 +226,16 @@ fn a_copy_can_be_written_to_however_it_was_made() {
         let path = dir.path().join("brain.db");
         assert_eq!(journal_mode(&path), *mode, "copy {at}");
         for second in [2, 3] {
-            let store =
-                open(&Location::Sqlite(path.clone()), OpenMode::Use, crate::fixture::at(second));
+            let store = Store::open(
+                &Location::Sqlite(path.clone()),
+                OpenMode::Use,
+                crate::fixture::at(second),
+            );
             let store = store.unwrap();
             assert!(store.page(&ws(), &key("a")).unwrap().is_some(), "copy {at}");
-            write(&*store, &[&plain("b", &format!("two {second}"))], second);
+            write(&store, &[&plain("b", &format!("two {second}"))], second);
             assert_eq!(store.head(&ws()).unwrap().pages, 2);
-            assert_sound(&*store);
+            assert_sound(&store);
         }
         assert_eq!(journal_mode(&path), "wal", "copy {at}");
     }

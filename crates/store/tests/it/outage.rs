@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gbrain_core::capture::FailureReason;
-use gbrain_store::{CaptureFilter, Location, OpenMode, StoreError, open};
+use gbrain_store::{CaptureFilter, Location, OpenMode, Store, StoreError};
 
 use crate::captures::{capture, failure, read};
 use crate::cluster::{Cluster, PROGRAMS};
@@ -23,7 +23,7 @@ fn cluster() -> Cluster {
 #[test]
 fn captures_go_on_when_the_server_is_back() {
     let mut cluster = cluster();
-    let store = open(&Location::Postgres(cluster.url()), OpenMode::Init, at(0)).unwrap();
+    let store = Store::open(&Location::Postgres(cluster.url()), OpenMode::Init, at(0)).unwrap();
     store.add_captures(&ws(), &[capture("before")], at(1)).unwrap();
     for round in 1..=2 {
         cluster.stop().unwrap();
@@ -38,9 +38,9 @@ fn captures_go_on_when_the_server_is_back() {
         store.add_capture_failures(&ws(), &[lost]).unwrap();
         store.add_captures(&ws(), &[capture("after")], at(3)).unwrap();
     }
-    let rows = read(&*store, &ws(), &CaptureFilter::default());
+    let rows = read(&store, &ws(), &CaptureFilter::default());
     let queries: Vec<_> = rows.iter().map(|row| row.fields.query.as_str()).collect();
     assert_eq!(queries, ["after", "after", "before"]);
     assert_eq!(store.count_capture_failures(&ws(), None, None).unwrap(), 2);
-    assert_sound(&*store);
+    assert_sound(&store);
 }

@@ -13,7 +13,7 @@ use crate::fixture::*;
 use crate::jobs::new_job;
 
 /// Keeps a suite that is on.
-pub(crate) fn put_suite(store: &dyn Store, name: &str) {
+pub(crate) fn put_suite(store: &Store, name: &str) {
     store.put_suite(&ws(), name, "{}", at(0)).unwrap();
     assert!(store.enable_suite(&ws(), name, at(0)).unwrap());
 }
@@ -140,7 +140,7 @@ pub(crate) fn message(channel: &str, key: &str, payload: &str) -> NewDelivery {
 }
 
 /// Gives a sender up to `limit` messages for ten seconds.
-pub(crate) fn send(store: &dyn Store, worker: &str, limit: usize, second: i64) -> Vec<Delivery> {
+pub(crate) fn send(store: &Store, worker: &str, limit: usize, second: i64) -> Vec<Delivery> {
     let claim = DeliveryClaim {
         worker: worker.to_owned(),
         lease_until: at(second + 10),
@@ -155,7 +155,7 @@ pub(crate) fn silence(from: i64, until: i64) -> NewSilence {
 }
 
 /// A row in every table, told apart by `what`.
-pub(crate) fn one_of_each(store: &dyn Store, ws: &WorkspaceId, what: &str) {
+pub(crate) fn one_of_each(store: &Store, ws: &WorkspaceId, what: &str) {
     store.put_suite(ws, what, &format!("{{\"of\":\"{what}\"}}"), at(1)).unwrap();
     store.enable_suite(ws, what, at(1)).unwrap();
     store.fire(ws, &due(what, what, None, 7), at(1)).unwrap().unwrap();

@@ -25,7 +25,7 @@ on_both_engines! {
     many_are_logged_and_listed_in_no_time,
 }
 
-fn ids(store: &dyn Store, filter: &RetrievalFilter) -> Vec<i64> {
+fn ids(store: &Store, filter: &RetrievalFilter) -> Vec<i64> {
     store.retrieval_logs(&ws(), filter).unwrap().into_iter().map(|log| log.id).collect()
 }
 
@@ -41,7 +41,7 @@ fn a_retrieval_comes_back_as_it_was(db: &Database) {
     let found = store.retrieval_logs(&ws(), &RetrievalFilter::default()).unwrap();
     assert_eq!(found, [log(2, empty), log(1, full)], "newest first");
     let of_number = RetrievalFilter { id: Some(2), ..RetrievalFilter::default() };
-    assert_eq!(ids(&*store, &of_number), [2]);
+    assert_eq!(ids(&store, &of_number), [2]);
     let feedback = store.feedback(&ws(), &[2, 1, 9]).unwrap();
     let word = |id, signal: &str, score| Feedback {
         id,
@@ -55,7 +55,7 @@ fn a_retrieval_comes_back_as_it_was(db: &Database) {
     assert_eq!(feedback, [vec![], words, vec![]], "in the order of the numbers");
     assert!(store.add_retrieval_logs(&ws(), &[], at(1)).unwrap().is_empty());
     assert_eq!(store.feedback(&ws(), &[]).unwrap(), Vec::<Vec<Feedback>>::new());
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn retrievals_are_found(db: &Database) {
@@ -77,7 +77,7 @@ fn retrievals_are_found(db: &Database) {
     ];
     store.add_retrieval_logs(&ws(), &logs, at(9)).unwrap();
     let check = |filter: RetrievalFilter, expected: &[i64]| {
-        assert_eq!(ids(&*store, &filter), expected, "{filter:?}");
+        assert_eq!(ids(&store, &filter), expected, "{filter:?}");
     };
     let all = RetrievalFilter::default;
     let text = |text: &str| Some(text.to_owned());
@@ -117,7 +117,7 @@ fn feedback_comes_later_too(db: &Database) {
     assert_eq!((words[2].score, &words[2].comment, words[2].created_at), (None, &None, at(2)));
     let filter =
         RetrievalFilter { signal_type: Some("user_comment".to_owned()), ..Default::default() };
-    assert_eq!(ids(&*store, &filter), [1]);
+    assert_eq!(ids(&store, &filter), [1]);
     assert_eq!(store.add_feedback(&ws(), 1, &bare, at(3)).unwrap(), Some(4), "no number is lost");
 }
 
@@ -134,10 +134,10 @@ fn live_ones_are_pruned_alone(db: &Database) {
     let logs = [live("a", 1), retrieval("b", 1), live("c", 3), owners];
     store.add_retrieval_logs(&ws(), &logs, at(5)).unwrap();
     assert_eq!(store.prune_live_logs(&ws(), at(3), Some("local")).unwrap(), 1);
-    assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 4, 2]);
+    assert_eq!(ids(&store, &RetrievalFilter::default()), [3, 4, 2]);
     assert_eq!(store.prune_live_logs(&ws(), at(3), None).unwrap(), 1);
-    assert_eq!(ids(&*store, &RetrievalFilter::default()), [3, 2]);
-    assert_sound(&*store);
+    assert_eq!(ids(&store, &RetrievalFilter::default()), [3, 2]);
+    assert_sound(&store);
 }
 
 fn captures_and_logs_go_together(db: &Database) {
@@ -145,13 +145,13 @@ fn captures_and_logs_go_together(db: &Database) {
     let captures = [capture("a"), capture("b")];
     store.add_observed(&ws(), &captures, &[live("a", 1)], at(1)).unwrap();
     let count = || store.count_captures(&ws(), &CaptureFilter::default()).unwrap();
-    assert_eq!((count(), ids(&*store, &RetrievalFilter::default())), (2, vec![1]));
+    assert_eq!((count(), ids(&store, &RetrievalFilter::default())), (2, vec![1]));
     let mut broken = live("b", 1);
     broken.fields.total_ms = Some(f64::NAN);
     assert!(store.add_observed(&ws(), &captures, &[broken], at(2)).is_err());
     let nul = [capture("\0")];
     assert!(store.add_observed(&ws(), &nul, &[live("b", 1)], at(2)).is_err());
-    assert_eq!((count(), ids(&*store, &RetrievalFilter::default())), (2, vec![1]), "all or none");
+    assert_eq!((count(), ids(&store, &RetrievalFilter::default())), (2, vec![1]), "all or none");
 }
 
 fn threads_log_at_once(db: &Database) {
@@ -180,9 +180,9 @@ fn threads_log_at_once(db: &Database) {
         }
     });
     let pruned = pruned.into_inner();
-    assert_eq!(ids(&*store, &RetrievalFilter::default()).len() as u64, 400 - pruned);
+    assert_eq!(ids(&store, &RetrievalFilter::default()).len() as u64, 400 - pruned);
     assert_eq!(pruned, 50);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn broken_logs_are_refused_whole(db: &Database) {
@@ -216,7 +216,7 @@ fn broken_logs_are_refused_whole(db: &Database) {
     check(&|log| log.feedback[0].score = Some(f64::NAN), "feedback_score");
     check(&|log| log.feedback[0].score = Some(f64::INFINITY), "feedback_score");
     check(&|log| log.feedback[0].signal_type = String::new(), "feedback_signal");
-    assert_eq!(ids(&*store, &RetrievalFilter::default()), Vec::<i64>::new());
+    assert_eq!(ids(&store, &RetrievalFilter::default()), Vec::<i64>::new());
     assert_eq!(store.add_retrieval_logs(&ws(), &[retrieval("q", 1)], at(1)).unwrap(), [1]);
 }
 
@@ -238,11 +238,11 @@ fn many_are_logged_and_listed_in_no_time(db: &Database) {
     for n in 0..40 {
         let traffic = Some(Traffic::Experiment(format!("run {}", n - n % 10)));
         let of_run = RetrievalFilter { traffic, limit: Some(10), ..Default::default() };
-        assert_eq!(ids(&*store, &of_run).len(), 10);
+        assert_eq!(ids(&store, &of_run).len(), 10);
         let since = Some(at(n * 500 + 490));
         let until = Some(at(n * 500 + 500));
         let of_time = RetrievalFilter { since, until, ..Default::default() };
-        assert_eq!(ids(&*store, &of_time).len(), 10);
+        assert_eq!(ids(&store, &of_time).len(), 10);
     }
     // 80 lists; reading all 20,000 rows for each takes many seconds.
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());

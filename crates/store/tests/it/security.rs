@@ -7,7 +7,7 @@ use gbrain_core::job::JobState;
 use gbrain_store::{AnswerKind, DeliveryEnd, RunKind, RunParts, Settlement, SuiteHistory};
 use gbrain_store::{
     CaptureFilter, DocumentKind, JobStep, Location, OpenMode, Outcome, PageWrite, Progress, Store,
-    StoreError, open,
+    StoreError,
 };
 
 use crate::captures::{capture, failure, read};
@@ -59,7 +59,7 @@ impl Drop for Tenant<'_> {
 }
 
 /// Two workspaces with different rows in every table.
-pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
+pub(crate) fn two_workspaces(db: &Database) -> Store {
     let store = db.open();
     store.add_workspace(&other(), at(0)).unwrap();
     let ours = [full("a", "x")];
@@ -96,7 +96,7 @@ pub(crate) fn two_workspaces(db: &Database) -> Box<dyn Store> {
                 )
                 .unwrap();
             store.add_run(ws, RunKind::Contradictions, &run(&own(&answer), 1)).unwrap();
-            one_of_each(&*store, ws, &own(&format!("p{n}")));
+            one_of_each(&store, ws, &own(&format!("p{n}")));
         }
     }
     store
@@ -157,7 +157,7 @@ fn the_owner_of_the_tables_sees_one_workspace_too() {
     two_workspaces(&db);
     let owner = Tenant::owning(&db);
     without_where(&db, owner.client());
-    let store = open(&db.location_as(&owner.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&owner.name), OpenMode::Use, at(2)).unwrap();
     assert_eq!(store.workspaces().unwrap().len(), 2);
     assert_eq!(store.head(&other()).unwrap().pages, 3);
     store.remove_workspace(&other()).unwrap();
@@ -244,7 +244,7 @@ fn the_store_works_for_a_tenant() {
     let db = Database::postgres();
     two_workspaces(&db);
     let (other, tenant) = (other(), Tenant::new(&db));
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     let page = full("c", "new");
     store.write_pages(&other, &[PageWrite { page: &page, origin: None }], at(3)).unwrap();
     store.delete_pages(&other, &[key("a")], at(4)).unwrap();
@@ -253,7 +253,7 @@ fn the_store_works_for_a_tenant() {
     assert_eq!(store.head(&other).unwrap().pages, 3);
     store.add_captures(&other, &[capture("mine")], at(7)).unwrap();
     store.close_captures(&other, at(8)).unwrap();
-    assert_eq!(read(&*store, &other, &CaptureFilter::default()).len(), 3);
+    assert_eq!(read(&store, &other, &CaptureFilter::default()).len(), 3);
     assert_eq!(store.capture_summary(&other, at(8)).unwrap().failures, 2);
     let first = CaptureFilter { until: Some(at(7)), ..CaptureFilter::default() };
     assert_eq!(store.prune_captures(&other, &first).unwrap(), 2);
@@ -270,19 +270,19 @@ fn serving_works_for_a_tenant() {
     let db = Database::postgres();
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     assert!(store.has_live_tokens(at(2)).unwrap());
     assert_eq!(store.find_token("t0 of default").unwrap().unwrap().workspace, ws());
     assert_eq!(store.find_token("t1 of other").unwrap().unwrap().workspace, other());
     store.touch_token(&other(), "t0 of other", at(3)).unwrap();
     assert!(store.revoke_token(&other(), "t0 of other", at(3)).unwrap());
-    assert_eq!(open_jobs(&*store).queued, 6);
+    assert_eq!(open_jobs(&store).queued, 6);
     assert_eq!(store.job_counts_of(&other()).unwrap().queued, 4);
     // Those that were there, so that the next ones are of this test.
-    while try_claim(&*store, "before", 3).is_some() {}
+    while try_claim(&store, "before", 3).is_some() {}
     for workspace in [ws(), other()] {
         let id = store.add_job(&workspace, &new_job("import"), at(3)).unwrap();
-        let (job, lease) = claim(&*store, "w", 4);
+        let (job, lease) = claim(&store, "w", 4);
         assert_eq!((&job.info.workspace, job.info.id), (&workspace, id));
         let progress = Progress::default();
         store.beat_job(&workspace, id, &lease, &progress, at(20), at(5)).unwrap();
@@ -314,24 +314,24 @@ fn the_playbook_works_for_a_tenant() {
     let db = Database::postgres();
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     assert_eq!(store.workspaces_with_suites().unwrap(), [ws(), other()]);
-    while try_claim(&*store, "before", 3).is_some() {}
+    while try_claim(&store, "before", 3).is_some() {}
     for workspace in [ws(), other()] {
-        one_of_each(&*store, &workspace, "mine");
+        one_of_each(&store, &workspace, "mine");
         let fired = store.fire(&workspace, &due("mine", "2", Some(7), 8), at(3)).unwrap();
-        let (job, lease) = claim(&*store, "w", 4);
+        let (job, lease) = claim(&store, "w", 4);
         assert_eq!((&job.info.workspace, Some(job.info.id + 1)), (&workspace, fired));
         let (run, result) = (new_run("mine", Some("2")), |_| "{}".to_owned());
         let recorded =
             store.finish_suite_run(&workspace, job.info.id, &lease, &run, &result, at(5)).unwrap();
         assert!(recorded.is_some());
         let end = Outcome::Cancelled;
-        let (job, lease) = claim(&*store, "w", 6);
+        let (job, lease) = claim(&store, "w", 6);
         assert!(store.finish_job(&workspace, job.info.id, &lease, &end, at(7)).unwrap());
         assert_eq!(store.check(&workspace).unwrap(), []);
     }
-    let sent = send(&*store, "w", 100, 8);
+    let sent = send(&store, "w", 100, 8);
     assert_eq!(sent.iter().filter(|message| message.workspace == other()).count(), 3);
     for message in sent {
         let lease = message.lease().unwrap();
@@ -357,7 +357,7 @@ fn missing_rights_are_told_apart() {
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
     db.raw(&format!("REVOKE INSERT ON links FROM {}", tenant.name)).unwrap();
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     let page = full("c", "new");
     let error = store.write_pages(&ws(), &[PageWrite { page: &page, origin: None }], at(3));
     let error = error.unwrap_err();
@@ -370,7 +370,7 @@ fn a_refused_capture_leaves_its_failure() {
     let db = Database::postgres();
     two_workspaces(&db);
     let tenant = Tenant::new(&db);
-    let store = open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
+    let store = Store::open(&db.location_as(&tenant.name), OpenMode::Use, at(2)).unwrap();
     let refuse = "CREATE POLICY nobody ON eval_candidates AS RESTRICTIVE FOR INSERT \
          WITH CHECK (false)";
     let revoke = format!("REVOKE INSERT ON eval_candidates FROM {}", tenant.name);
@@ -403,18 +403,18 @@ const READABLE: [&str; 10] = [
 ];
 
 /// One workspace, with a row in every table that evaluation fills.
-fn one_workspace(db: &Database) -> Box<dyn Store> {
+fn one_workspace(db: &Database) -> Store {
     let store = db.open();
     store.add_captures(&ws(), &[capture("q")], at(1)).unwrap();
     store.add_capture_failures(&ws(), &[failure("e", 1, FailureReason::Other)]).unwrap();
     store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
-    write(&*store, &[&full("a", "x")], 1);
+    write(&store, &[&full("a", "x")], 1);
     let key = Hash::of(b"judged");
     let answers = [unrecorded(key, "{}")];
     for kind in [AnswerKind::Contradiction, AnswerKind::Expansion] {
         store.keep_model_answers(&ws(), kind, &answers, at(1), at(99)).unwrap();
     }
-    one_of_each(&*store, &ws(), "p");
+    one_of_each(&store, &ws(), "p");
     store
 }
 

@@ -1,7 +1,7 @@
 //! Workspaces, sources and settings.
 
 use gbrain_core::id::{Generation, SourceId, WorkspaceId};
-use gbrain_store::{PageWrite, Removal, StoreError, Trust};
+use gbrain_store::{PageWrite, Removal, SourceTrust, StoreError};
 
 use crate::database::Database;
 use crate::fixture::*;
@@ -20,7 +20,7 @@ fn workspaces_are_apart(db: &Database) {
     store.add_workspace(&team, at(1)).unwrap();
     assert!(matches!(store.add_workspace(&team, at(1)), Err(StoreError::WorkspaceExists(_))));
     let (ours, theirs) = (plain("a", "ours"), plain("a", "theirs"));
-    write(&*store, &[&ours], 2);
+    write(&store, &[&ours], 2);
     store.write_pages(&team, &[PageWrite { page: &theirs, origin: None }], at(2)).unwrap();
     store.config_set(&team, "k", "v").unwrap();
     assert_eq!(store.page(&ws(), &ours.key).unwrap().unwrap().page, ours);
@@ -54,13 +54,13 @@ fn a_removed_workspace_is_gone(db: &Database) {
 fn sources_come_and_go(db: &Database) {
     let store = db.open();
     let default = store.sources(&ws()).unwrap().remove(0);
-    assert_eq!((default.id, default.trust), (SourceId::default(), Trust::Trusted));
+    assert_eq!((default.id, default.trust), (SourceId::default(), SourceTrust::Trusted));
     let wiki = SourceId::new("wiki").unwrap();
-    store.add_source(&ws(), &wiki, "The wiki", Trust::Untrusted, at(1)).unwrap();
-    let again = store.add_source(&ws(), &wiki, "x", Trust::Trusted, at(1));
+    store.add_source(&ws(), &wiki, "The wiki", SourceTrust::Untrusted, at(1)).unwrap();
+    let again = store.add_source(&ws(), &wiki, "x", SourceTrust::Trusted, at(1));
     assert!(matches!(again, Err(StoreError::SourceExists(_))));
     let page = plain("wiki::a", "one");
-    write(&*store, &[&page, &plain("b", "two")], 2);
+    write(&store, &[&page, &plain("b", "two")], 2);
     let refused = store.remove_source(&ws(), &wiki, Removal::OnlyEmpty, at(3)).unwrap_err();
     assert!(matches!(refused, StoreError::SourceInUse { pages: 1, .. }), "{refused}");
     assert_eq!(store.remove_source(&ws(), &wiki, Removal::Cascade, at(3)).unwrap(), 1);
@@ -69,30 +69,31 @@ fn sources_come_and_go(db: &Database) {
     assert_eq!(store.history(&ws(), &page.key).unwrap().len(), 2, "history stays");
     let restored = store.restore_page(&ws(), &page.key, at(4));
     assert!(matches!(restored, Err(StoreError::UnknownSource(_))));
-    assert_sound(&*store);
+    assert_sound(&store);
 
-    store.add_source(&ws(), &wiki, "Again", Trust::Trusted, at(5)).unwrap();
+    store.add_source(&ws(), &wiki, "Again", SourceTrust::Trusted, at(5)).unwrap();
     store.restore_page(&ws(), &page.key, at(6)).unwrap();
     assert_eq!(store.page(&ws(), &page.key).unwrap().unwrap().page, page);
     let default = store.remove_source(&ws(), &SourceId::default(), Removal::Cascade, at(7));
     assert!(matches!(default, Err(StoreError::Protected { .. })));
     let none = store.remove_source(&ws(), &SourceId::new("x").unwrap(), Removal::Cascade, at(7));
     assert!(matches!(none, Err(StoreError::UnknownSource(_))));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn trust_is_told_to_the_feed(db: &Database) {
     let store = db.open();
     let id = SourceId::default();
     let generation = || store.head(&ws()).unwrap().generation.0;
-    store.set_source_trust(&ws(), &id, Trust::Trusted, at(1)).unwrap();
+    store.set_source_trust(&ws(), &id, SourceTrust::Trusted, at(1)).unwrap();
     assert_eq!(generation(), 0, "nothing new");
-    store.set_source_trust(&ws(), &id, Trust::Untrusted, at(1)).unwrap();
+    store.set_source_trust(&ws(), &id, SourceTrust::Untrusted, at(1)).unwrap();
     assert_eq!(generation(), 1);
-    assert_eq!(store.sources(&ws()).unwrap()[0].trust, Trust::Untrusted);
+    assert_eq!(store.sources(&ws()).unwrap()[0].trust, SourceTrust::Untrusted);
     let batch = store.changes(&ws(), Generation(0), 10, 1000).unwrap();
     assert!(batch.sources_changed && batch.upserts.is_empty());
-    let none = store.set_source_trust(&ws(), &SourceId::new("x").unwrap(), Trust::Trusted, at(1));
+    let none =
+        store.set_source_trust(&ws(), &SourceId::new("x").unwrap(), SourceTrust::Trusted, at(1));
     assert!(matches!(none, Err(StoreError::UnknownSource(_))));
 }
 

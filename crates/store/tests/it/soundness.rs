@@ -12,9 +12,9 @@ on_both_engines! { damage_is_found }
 fn damage_is_found(db: &Database) {
     let store = db.open();
     let pages: Vec<_> = (0..5).map(|n| full(&format!("p{n}"), &format!("text {n}"))).collect();
-    write(&*store, &pages.iter().collect::<Vec<_>>(), 1);
-    write(&*store, &[&plain("note", "a note.")], 2);
-    assert_sound(&*store);
+    write(&store, &pages.iter().collect::<Vec<_>>(), 1);
+    write(&store, &[&plain("note", "a note.")], 2);
+    assert_sound(&store);
     let (root, zeros) = (store.head(&ws()).unwrap().root.to_hex(), "0".repeat(64));
     let check = |update: &str, damaged: &str, sound: &str, wanted: &[Invariant]| {
         db.raw(&update.replace("{}", damaged)).unwrap();
@@ -23,7 +23,7 @@ fn damage_is_found(db: &Database) {
             assert!(found.contains(invariant), "{update}: {found:?}");
         }
         db.raw(&update.replace("{}", sound)).unwrap();
-        assert_sound(&*store);
+        assert_sound(&store);
     };
     store.add_captures(&ws(), &[capture("a"), capture("b")], at(1)).unwrap();
     use Invariant::{Captures, Chunks, Content, Counts, Feed, Numbers, Root, Versions};
@@ -43,8 +43,8 @@ fn damage_is_found(db: &Database) {
     check("UPDATE eval_clock SET last_id = {}", "1", "2", &[Captures]);
     store.close_captures(&ws(), at(9)).unwrap();
     check("UPDATE eval_windows SET last_id = {}", "3", "2", &[Captures]);
-    one_of_each(&*store, &ws(), "one");
-    assert_sound(&*store);
+    one_of_each(&store, &ws(), "one");
+    assert_sound(&store);
     let numbered = [
         ("suite_events", "1"),
         ("suite_runs", "1"),

@@ -55,7 +55,7 @@ fn cost(nanos: i64) -> Settlement {
 }
 
 #[track_caller]
-fn charged(store: &dyn Store, budget: &str) -> i64 {
+fn charged(store: &Store, budget: &str) -> i64 {
     store.budget(&ws(), budget).unwrap().map_or(0, |state| state.charged.as_nanos())
 }
 
@@ -63,22 +63,22 @@ fn a_call_is_charged_at_its_worst_and_then_at_its_cost(db: &Database) {
     let store = db.open();
     let reserve = |worst| store.reserve(&ws(), &charge("run", worst, 100), at(1));
     let first = reserve(60).unwrap();
-    assert_eq!((first.number, charged(&*store, "run")), (1, 60));
+    assert_eq!((first.number, charged(&store, "run")), (1, 60));
     assert!(
         matches!(reserve(41), Err(StoreError::OverBudget { left, .. }) if left == Usd::nanos(40))
     );
     assert!(store.settle(&ws(), &first, &cost(10), at(2)).unwrap());
-    assert_eq!(charged(&*store, "run"), 10);
+    assert_eq!(charged(&store, "run"), 10);
     assert!(!store.settle(&ws(), &first, &cost(99), at(3)).unwrap(), "once only");
     assert!(!store.settle(&ws(), &first, &Settlement::Free, at(3)).unwrap());
-    assert_eq!(charged(&*store, "run"), 10);
+    assert_eq!(charged(&store, "run"), 10);
 
     let free = reserve(90).unwrap();
     assert!(store.settle(&ws(), &free, &Settlement::Free, at(4)).unwrap());
     let lost = reserve(50).unwrap();
     assert!(store.settle(&ws(), &lost, &Settlement::Unknown, at(5)).unwrap());
     let open = reserve(40).unwrap();
-    assert_eq!((open.number, charged(&*store, "run")), (4, 100));
+    assert_eq!((open.number, charged(&store, "run")), (4, 100));
     let charges = store.charges(&ws(), "run").unwrap();
     let states: Vec<_> = charges.iter().map(|charge| (charge.state, charge.actual)).collect();
     use ChargeState::{Lost, Released, Reserved, Settled};
@@ -112,7 +112,7 @@ fn a_budget_is_never_passed_by_threads_and_connections(db: &Database) {
                             Err(StoreError::OverBudget { .. }) => refused += 1,
                             Err(error) => panic!("{error}"),
                         }
-                        assert!(charged(&*store, "shared") <= cap);
+                        assert!(charged(&store, "shared") <= cap);
                     }
                     refused
                 })
@@ -124,7 +124,7 @@ fn a_budget_is_never_passed_by_threads_and_connections(db: &Database) {
     let charges = store.charges(&ws(), "shared").unwrap();
     assert_eq!(charges.len() + refused, (threads * each) as usize, "none is lost");
     let sum: i64 = charges.iter().map(|c| c.actual.unwrap_or(c.worst).as_nanos()).sum();
-    assert_eq!(sum, charged(&*store, "shared"), "the budget is the sum of its charges");
+    assert_eq!(sum, charged(&store, "shared"), "the budget is the sum of its charges");
     let numbers: Vec<u64> = charges.iter().map(|charge| charge.id.number).collect();
     assert_eq!(numbers, (1..=charges.len() as u64).collect::<Vec<_>>());
     assert!(refused > 0, "the cap was reached");
@@ -139,10 +139,10 @@ fn a_refusal_charges_nothing_anywhere(db: &Database) {
     assert!(
         matches!(refused, Err(StoreError::OverBudget { budget, .. }) if budget.starts_with("day:"))
     );
-    assert_eq!((charged(&*store, "run"), charged(&*store, "day:2026-01-01")), (60, 60));
+    assert_eq!((charged(&store, "run"), charged(&store, "day:2026-01-01")), (60, 60));
     assert_eq!(store.budget(&ws(), "run").unwrap().unwrap().calls, 1);
     store.settle(&ws(), &first, &cost(5), at(2)).unwrap();
-    assert_eq!((charged(&*store, "run"), charged(&*store, "day:2026-01-01")), (5, 5));
+    assert_eq!((charged(&store, "run"), charged(&store, "day:2026-01-01")), (5, 5));
     // More than the whole budget, as its first call.
     let refused = store.reserve(&ws(), &charge("new", 11, 10), at(1));
     assert!(matches!(refused, Err(StoreError::OverBudget { .. })));
@@ -158,7 +158,7 @@ fn a_call_that_costs_more_than_its_worst_is_charged_in_full(db: &Database) {
     let store = db.open();
     let id = store.reserve(&ws(), &charge("run", 10, 20), at(1)).unwrap();
     store.settle(&ws(), &id, &cost(25), at(2)).unwrap();
-    assert_eq!(charged(&*store, "run"), 25);
+    assert_eq!(charged(&store, "run"), 25);
     let refused = store.reserve(&ws(), &charge("run", 0, 20), at(3));
     assert!(matches!(refused, Err(StoreError::OverBudget { left: Usd::ZERO, .. })));
     // Somebody who allows more goes on.
@@ -170,7 +170,7 @@ fn a_call_that_costs_more_than_its_worst_is_charged_in_full(db: &Database) {
         let id = store.reserve(&ws(), &charge("run", 5, big), at(5)).unwrap();
         assert!(store.settle(&ws(), &id, &cost(i64::MAX), at(6)).unwrap());
     }
-    assert_eq!(charged(&*store, "run"), 25 + 4 * 1_000_000_000_000_000);
+    assert_eq!(charged(&store, "run"), 25 + 4 * 1_000_000_000_000_000);
     let refused = store.reserve(&ws(), &charge("run", 1, 1_000_000_000), at(7));
     assert!(matches!(refused, Err(StoreError::OverBudget { left: Usd::ZERO, .. })));
 }
@@ -233,7 +233,7 @@ fn runs_are_kept_once(db: &Database) {
 
 fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("people/a_b", "one"), &plain("people/axb", "two")], 1);
+    write(&store, &[&plain("people/a_b", "one"), &plain("people/axb", "two")], 1);
     let kind = RunKind::Contradictions;
     let member = |slug: &str| json!({ "source_id": "default", "slug": slug, "text": format!("says {slug}") });
     let report = |a: &str, b: &str| {
@@ -256,12 +256,12 @@ fn a_purged_page_takes_what_was_said_of_it(db: &Database) {
     assert!(erased.contains(r#""verdict":"fail""#));
     let probes = store.runs(&ws(), RunKind::QualityProbe, at(0), 9).unwrap();
     assert_eq!(probes, [probe], "its questions are its own");
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn only_answers_of_the_page_go_and_those_that_do_not_say(db: &Database) {
     let store = db.open();
-    write(&*store, &[&plain("a", "one"), &plain("ab", "two")], 1);
+    write(&store, &[&plain("a", "one"), &plain("ab", "two")], 1);
     let of = |name: &str, pages: Option<&[&str]>| ModelAnswer {
         key: Hash::of(name.as_bytes()),
         body: name.to_owned(),

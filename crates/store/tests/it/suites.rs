@@ -32,12 +32,12 @@ on_both_engines! {
     suites_go_with_their_workspace,
 }
 
-fn cursors(store: &dyn Store) -> Vec<(String, i64)> {
+fn cursors(store: &Store) -> Vec<(String, i64)> {
     let cursors = store.suite_cursors(&ws()).unwrap();
     cursors.into_iter().map(|SuiteCursor { suite, at, .. }| (suite, at)).collect()
 }
 
-fn queued(store: &dyn Store) -> Vec<i64> {
+fn queued(store: &Store) -> Vec<i64> {
     let filter = JobFilter { state: Some(JobState::Queued), ..JobFilter::default() };
     store.jobs(&ws(), &filter, 100).unwrap().into_iter().map(|job| job.id).collect()
 }
@@ -88,39 +88,39 @@ fn cursors_move_from_where_they_were_seen(db: &Database) {
     store.put_suite(&ws(), "off", "{}", at(0)).unwrap();
     assert!(!advance("off", None, 1), "it is not on");
     assert!(!advance("none", None, 1), "there is none");
-    put_suite(&*store, "on");
+    put_suite(&store, "on");
     assert!(!advance("on", Some(0), 1), "there is no cursor yet");
     assert!(advance("on", None, 5));
     assert!(!advance("on", None, 6), "there is one by now");
     assert!(!advance("on", Some(4), 6));
     assert!(advance("on", Some(5), 6));
     assert!(advance("on", Some(6), 2), "a feed that was put back from a backup");
-    assert_eq!(cursors(&*store), [("on".to_owned(), 2)]);
+    assert_eq!(cursors(&store), [("on".to_owned(), 2)]);
 }
 
 fn switching_off_forgets_cursors(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "a");
-    put_suite(&*store, "b");
+    put_suite(&store, "a");
+    put_suite(&store, "b");
     for suite in ["a", "b"] {
         store.fire(&ws(), &due(suite, "1", None, 10), at(1)).unwrap().unwrap();
     }
     assert!(store.disable_suite(&ws(), "a", at(2)).unwrap());
     assert!(!store.disable_suite(&ws(), "none", at(2)).unwrap());
-    assert_eq!(cursors(&*store), [("b".to_owned(), 10)]);
+    assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
     assert_eq!(store.fire(&ws(), &due("a", "2", None, 20), at(3)).unwrap(), None, "it is off");
-    assert_eq!(cursors(&*store), [("b".to_owned(), 10)]);
+    assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
     store.enable_suite(&ws(), "a", at(4)).unwrap();
     assert_eq!(store.fire(&ws(), &due("a", "2", Some(10), 20), at(5)).unwrap(), None);
     assert_eq!(store.fire(&ws(), &due("a", "2", None, 20), at(5)).unwrap(), Some(3));
     store.remove_suite(&ws(), "a").unwrap();
-    assert_eq!(cursors(&*store), [("b".to_owned(), 10)]);
+    assert_eq!(cursors(&store), [("b".to_owned(), 10)]);
     assert_eq!(store.job_counts_of(&ws()).unwrap().queued, 3, "what is queued stays");
 }
 
 fn firing_queues_and_moves(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "smoke");
+    put_suite(&store, "smoke");
     let first = due("smoke", "1", None, 10);
     assert_eq!(store.fire(&ws(), &first, at(1)).unwrap(), Some(1));
     assert_eq!(store.fire(&ws(), &first, at(1)).unwrap(), None, "it was fired");
@@ -133,21 +133,21 @@ fn firing_queues_and_moves(db: &Database) {
     let job = store.job(&ws(), 2).unwrap().unwrap();
     assert_eq!((job.info.key.as_deref(), job.info.run_after), (Some("smoke 2"), at(2)));
     assert_eq!(job.info.group.as_deref(), Some("suite smoke"));
-    assert_eq!(queued(&*store), [2, 1]);
-    assert_sound(&*store);
+    assert_eq!(queued(&store), [2, 1]);
+    assert_sound(&store);
 }
 
 fn a_key_is_fired_once(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "smoke");
+    put_suite(&store, "smoke");
     // Queued by hand, and recorded after its job was pruned: neither is due again.
     store.add_job(&ws(), &suite_job("smoke", Some("1")), at(1)).unwrap();
     let recorded = NewSuiteRun { key: Some("smoke 2".to_owned()), ..new_run("smoke", None) };
     store.add_suite_run(&ws(), &recorded, at(1)).unwrap().unwrap();
     assert_eq!(store.fire(&ws(), &due("smoke", "1", None, 10), at(2)).unwrap(), None);
-    assert_eq!(cursors(&*store), [("smoke".to_owned(), 10)], "or it would be due for ever");
+    assert_eq!(cursors(&store), [("smoke".to_owned(), 10)], "or it would be due for ever");
     assert_eq!(store.fire(&ws(), &due("smoke", "2", Some(10), 20), at(2)).unwrap(), None);
-    assert_eq!(cursors(&*store), [("smoke".to_owned(), 20)]);
+    assert_eq!(cursors(&store), [("smoke".to_owned(), 20)]);
     assert_eq!(store.fire(&ws(), &due("smoke", "3", Some(20), 30), at(2)).unwrap(), Some(2));
     let without = Due { job: suite_job("smoke", None), ..due("smoke", "", Some(30), 40) };
     assert_eq!(store.fire(&ws(), &without, at(2)).unwrap(), Some(3), "one of many");
@@ -155,15 +155,15 @@ fn a_key_is_fired_once(db: &Database) {
 
 fn a_waiting_run_covers_a_later_one(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "smoke");
+    put_suite(&store, "smoke");
     let fire = |key: &str, from, to, second| {
         let due = Due { backlog: Backlog::Coalesce, ..due("smoke", key, from, to) };
         store.fire(&ws(), &due, at(second)).unwrap()
     };
     assert_eq!(fire("1", None, 10, 1), Some(1));
     assert_eq!(fire("2", Some(10), 20, 1), None, "the first has not begun");
-    assert_eq!(cursors(&*store), [("smoke".to_owned(), 20)], "and will see this too");
-    let (job, lease) = claim(&*store, "w", 2);
+    assert_eq!(cursors(&store), [("smoke".to_owned(), 20)], "and will see this too");
+    let (job, lease) = claim(&store, "w", 2);
     assert_eq!(fire("3", Some(20), 30, 2), Some(2), "the first has begun");
     assert_eq!(fire("4", Some(30), 40, 2), None);
     assert!(store.retry_job(&ws(), job.info.id, &lease, "{}", at(3), at(3)).unwrap());
@@ -178,7 +178,7 @@ fn a_run_that_somebody_asks_for_needs_no_switch(db: &Database) {
     store.put_suite(&ws(), "smoke", "{}", at(1)).unwrap();
     assert_eq!(store.fire(&ws(), &asked("smoke"), at(1)).unwrap(), Some(2));
     assert_eq!(store.fire(&ws(), &asked("smoke"), at(1)).unwrap(), None, "its key is queued");
-    assert_eq!(cursors(&*store), []);
+    assert_eq!(cursors(&store), []);
 }
 
 fn a_key_gives_the_job_that_is_there(db: &Database) {
@@ -188,7 +188,7 @@ fn a_key_gives_the_job_that_is_there(db: &Database) {
     assert_eq!(store.add_job(&ws(), &keyed, at(2)).unwrap(), 1);
     let of_another_kind = gbrain_store::NewJob { kind: "reindex".to_owned(), ..keyed.clone() };
     assert_eq!(store.add_job(&ws(), &of_another_kind, at(2)).unwrap(), 2, "numbers are dense");
-    let (_, lease) = claim(&*store, "w", 3);
+    let (_, lease) = claim(&store, "w", 3);
     let done = gbrain_store::Outcome::Done("{}".to_owned());
     assert!(store.finish_job(&ws(), 1, &lease, &done, at(4)).unwrap());
     assert_eq!(store.add_job(&ws(), &keyed, at(5)).unwrap(), 1, "over, and not to be done again");
@@ -197,7 +197,7 @@ fn a_key_gives_the_job_that_is_there(db: &Database) {
     for many in [suite_job("a", None), suite_job("a", None)] {
         store.add_job(&ws(), &many, at(10)).unwrap();
     }
-    assert_eq!(queued(&*store).len(), 4);
+    assert_eq!(queued(&store).len(), 4);
 }
 
 fn of_a_group_one_runs_at_a_time(db: &Database) {
@@ -209,22 +209,22 @@ fn of_a_group_one_runs_at_a_time(db: &Database) {
     store.add_job(&ws(), &new_job("import"), at(1)).unwrap();
     store.add_workspace(&other(), at(0)).unwrap();
     store.add_job(&other(), &suite_job("a", None), at(1)).unwrap();
-    let taken: Vec<_> = std::iter::from_fn(|| try_claim(&*store, "w", 2))
+    let taken: Vec<_> = std::iter::from_fn(|| try_claim(&store, "w", 2))
         .map(|job| (job.info.workspace.to_string(), job.info.id))
         .collect();
     let one = |name: &str, id| (name.to_owned(), id);
     assert_eq!(taken, [one("default", 1), one("other", 1), one("default", 4), one("default", 5)]);
-    let lease = lease_of(&info(&*store, 1)).unwrap();
+    let lease = lease_of(&info(&store, 1)).unwrap();
     assert!(store.retry_job(&ws(), 1, &lease, "{}", at(50), at(3)).unwrap());
-    assert_eq!(claim(&*store, "w", 4).0.info.id, 2, "the first waits, the second may go");
-    assert_eq!(try_claim(&*store, "w", 5), None);
-    let lease = lease_of(&info(&*store, 2)).unwrap();
+    assert_eq!(claim(&store, "w", 4).0.info.id, 2, "the first waits, the second may go");
+    assert_eq!(try_claim(&store, "w", 5), None);
+    let lease = lease_of(&info(&store, 2)).unwrap();
     assert!(store.release_job(&ws(), 2, &lease, at(6)).unwrap());
-    assert_eq!(claim(&*store, "w", 7).0.info.id, 2);
-    let lease = lease_of(&info(&*store, 2)).unwrap();
+    assert_eq!(claim(&store, "w", 7).0.info.id, 2);
+    let lease = lease_of(&info(&store, 2)).unwrap();
     let outcome = gbrain_store::Outcome::Failed("{}".to_owned());
     assert!(store.finish_job(&ws(), 2, &lease, &outcome, at(8)).unwrap());
-    assert_eq!(claim(&*store, "w", 9).0.info.id, 3);
+    assert_eq!(claim(&store, "w", 9).0.info.id, 3);
 }
 
 fn a_group_goes_on_when_its_worker_died(db: &Database) {
@@ -232,18 +232,18 @@ fn a_group_goes_on_when_its_worker_died(db: &Database) {
     for key in ["1", "2"] {
         store.add_job(&ws(), &suite_job("a", Some(key)), at(1)).unwrap();
     }
-    assert_eq!(claim(&*store, "dies", 2).0.info.id, 1);
-    assert_eq!(try_claim(&*store, "w", 11), None, "its lease runs");
-    let (job, _) = claim(&*store, "w", 12);
+    assert_eq!(claim(&store, "dies", 2).0.info.id, 1);
+    assert_eq!(try_claim(&store, "w", 11), None, "its lease runs");
+    let (job, _) = claim(&store, "w", 12);
     assert_eq!((job.info.id, job.info.attempt), (1, 2), "the same one, not the next");
-    assert_eq!(try_claim(&*store, "w", 13), None);
+    assert_eq!(try_claim(&store, "w", 13), None);
     // Its attempts are used up: it is closed, and the next one begins at the same time.
-    assert_eq!(claim(&*store, "w", 30).0.info.id, 2);
-    assert_eq!(state(&*store, 1), JobState::Failed);
+    assert_eq!(claim(&store, "w", 30).0.info.id, 2);
+    assert_eq!(state(&store, 1), JobState::Failed);
     store.cancel_job(&ws(), 2, at(31)).unwrap();
     store.add_job(&ws(), &suite_job("a", Some("3")), at(31)).unwrap();
-    assert_eq!(claim(&*store, "w", 50).0.info.id, 3);
-    assert_eq!(state(&*store, 2), JobState::Cancelled);
+    assert_eq!(claim(&store, "w", 50).0.info.id, 3);
+    assert_eq!(state(&store, 2), JobState::Cancelled);
 }
 
 fn events_are_told_once(db: &Database) {
@@ -273,14 +273,14 @@ fn events_are_told_once(db: &Database) {
         store.events_after(&ws(), after, 9).unwrap().iter().map(|event| event.seq).collect()
     };
     assert_eq!((seqs(0), seqs(4)), (vec![1, 2, 3, 4], vec![]));
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_run_is_recorded_with_the_end_of_its_job(db: &Database) {
     let store = db.open();
-    put_suite(&*store, "smoke");
+    put_suite(&store, "smoke");
     let job = store.fire(&ws(), &due("smoke", "1", None, 10), at(1)).unwrap().unwrap();
-    let (_, lease) = claim(&*store, "w", 2);
+    let (_, lease) = claim(&store, "w", 2);
     let run = NewSuiteRun { verdict: Verdict::Fail, ..new_run("smoke", Some("smoke 1")) };
     let result = |id: i64| format!("{{\"run\":{id}}}");
     let id = store.finish_suite_run(&ws(), job, &lease, &run, &result, at(3)).unwrap();
@@ -309,27 +309,27 @@ fn a_run_is_recorded_with_the_end_of_its_job(db: &Database) {
     // The key was recorded by somebody else while another job ran for it.
     let second = gbrain_store::NewJob { key: None, ..suite_job("smoke", None) };
     let second = store.add_job(&ws(), &second, at(5)).unwrap();
-    let (_, lease) = claim(&*store, "w", 6);
+    let (_, lease) = claim(&store, "w", 6);
     let known = store.finish_suite_run(&ws(), second, &lease, &run, &result, at(7)).unwrap();
     assert_eq!(known, Some(1), "not recorded again");
-    assert_eq!(state(&*store, second), JobState::Done);
+    assert_eq!(state(&store, second), JobState::Done);
     assert_eq!(store.add_suite_run(&ws(), &run, at(8)).unwrap(), None);
     assert_eq!(store.suite_runs_after(&ws(), 0, 9).unwrap().len(), 1);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn a_lost_worker_records_nothing(db: &Database) {
     let store = db.open();
-    let id = add(&*store, 1);
-    let (_, lost) = claim(&*store, "first", 2);
-    let (_, kept) = claim(&*store, "second", 13);
+    let id = add(&store, 1);
+    let (_, lost) = claim(&store, "first", 2);
+    let (_, kept) = claim(&store, "second", 13);
     let record = |lease| {
         let (run, result) = (new_run("smoke", Some("1")), |_| "{}".to_owned());
         store.finish_suite_run(&ws(), id, lease, &run, &result, at(14)).unwrap()
     };
     assert_eq!(record(&lost), None);
     assert_eq!(store.suite_runs_after(&ws(), 0, 9).unwrap(), []);
-    assert_eq!(state(&*store, id), JobState::Running);
+    assert_eq!(state(&store, id), JobState::Running);
     assert_eq!(record(&kept), Some(1), "and no number is lost");
     assert_eq!(store.suite_run(&ws(), 1).unwrap().unwrap().info.attempt, 2);
 }
@@ -360,7 +360,7 @@ fn runs_are_listed(db: &Database) {
     let after: Vec<i64> =
         store.suite_runs_after(&ws(), 2, 3).unwrap().into_iter().map(|run| run.id).collect();
     assert_eq!(after, [3, 4, 5]);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn broken_rows_of_suites_are_refused(db: &Database) {
@@ -374,7 +374,7 @@ fn broken_rows_of_suites_are_refused(db: &Database) {
     nul(store.enable_suite(&ws(), "\0", at(1)).map(|_| ()));
     nul(store.remove_suite(&ws(), "\0").map(|_| ()));
     nul(store.fire(&ws(), &due("\0", "1", None, 1), at(1)).map(|_| ()));
-    put_suite(&*store, "a");
+    put_suite(&store, "a");
     nul(store.fire(&ws(), &due("a", "\0", None, 1), at(1)).map(|_| ()));
     nul(store.add_event(&ws(), &event("a\0", "1"), at(1)).map(|_| ()));
     nul(store.add_suite_run(&ws(), &new_run("a", Some("\0")), at(1)).map(|_| ()));
@@ -392,8 +392,8 @@ fn broken_rows_of_suites_are_refused(db: &Database) {
     broken(store.add_event(&ws(), &event("a", &long), at(1)).map(|_| ()), "event_version");
     broken(store.add_suite_run(&ws(), &new_run("", None), at(1)).map(|_| ()), "suite_run_suite");
     broken(store.add_suite_run(&ws(), &new_run("a", Some("")), at(1)).map(|_| ()), "suite_run_key");
-    assert_eq!(cursors(&*store), [], "a run that was not queued moved nothing");
-    assert_eq!((store.event_head(&ws()).unwrap(), queued(&*store)), (0, vec![]));
+    assert_eq!(cursors(&store), [], "a run that was not queued moved nothing");
+    assert_eq!((store.event_head(&ws()).unwrap(), queued(&store)), (0, vec![]));
     assert_eq!(store.add_suite_run(&ws(), &new_run("a", None), at(1)).unwrap(), Some(1));
 }
 
@@ -420,11 +420,11 @@ fn suites_go_with_their_workspace(db: &Database) {
     unknown(store.silences(&o, None).map(|_| ()));
     unknown(store.incidents(&o, None, 9).map(|_| ()));
     store.add_workspace(&o, at(0)).unwrap();
-    one_of_each(&*store, &o, "theirs");
+    one_of_each(&store, &o, "theirs");
     assert_eq!(store.workspaces_with_suites().unwrap(), std::slice::from_ref(&o));
     store.remove_workspace(&o).unwrap();
     store.add_workspace(&o, at(0)).unwrap();
-    one_of_each(&*store, &o, "theirs");
+    one_of_each(&store, &o, "theirs");
     assert_eq!(store.suite_runs_after(&o, 0, 9).unwrap()[0].id, 1, "nothing was left");
     assert_eq!(store.retrieval_logs(&o, &Default::default()).unwrap().len(), 1);
     assert_eq!(store.check(&o).unwrap(), []);

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gbrain_store::{Location, OpenMode, StoreError, open};
+use gbrain_store::{Location, OpenMode, Store, StoreError};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
@@ -60,7 +60,7 @@ fn connect(host: &str, settings: &str) -> String {
         let _ = answer(socket);
     });
     let url = format!("host={host} hostaddr=127.0.0.1 port={port} user=u dbname=d {settings}");
-    let error = open(&Location::Postgres(url), OpenMode::Use, at(0)).err().unwrap();
+    let error = Store::open(&Location::Postgres(url), OpenMode::Use, at(0)).err().unwrap();
     server.join().unwrap();
     assert!(matches!(error, StoreError::Down { .. }), "{error:?}");
     error.to_string()

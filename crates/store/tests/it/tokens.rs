@@ -31,7 +31,7 @@ fn ids(tokens: &[Token]) -> Vec<&str> {
     tokens.iter().map(|token| token.id.as_str()).collect()
 }
 
-fn find(store: &dyn Store, id: &str) -> Token {
+fn find(store: &Store, id: &str) -> Token {
     store.find_token(id).unwrap().unwrap()
 }
 
@@ -45,7 +45,7 @@ fn tokens_come_back_as_they_were(db: &Database) {
         let expires_at = (n == 1).then(|| at(50));
         let token = NewToken { scope: *scope, digest, expires_at, ..new_token(&format!("t{n}")) };
         store.add_token(&other(), &token, at(9 - n as i64)).unwrap();
-        let found = find(&*store, &token.id);
+        let found = find(&store, &token.id);
         assert_eq!((found.workspace, found.name), (other(), token.name));
         assert_eq!((found.scope, found.digest.0, found.rate_per_second), (*scope, digest.0, 20));
         assert_eq!((found.created_at, found.expires_at), (at(9 - n as i64), expires_at));
@@ -56,7 +56,7 @@ fn tokens_come_back_as_they_were(db: &Database) {
     for none in ["", "t", "t3", "T0", "\0", "t0\0", "' OR 1=1 --"] {
         assert!(store.find_token(none).unwrap().is_none(), "{none:?}");
     }
-    let shown = format!("{:?}", find(&*store, "t0"));
+    let shown = format!("{:?}", find(&store, "t0"));
     assert!(shown.contains("TokenDigest(..)"), "{shown}");
     assert_eq!(store.head(&other()).unwrap().generation.0, 0, "not part of the corpus");
 }
@@ -69,7 +69,7 @@ fn an_id_is_of_one_token(db: &Database) {
         let error = store.add_token(ws, &new_token("t"), at(1)).unwrap_err();
         assert!(matches!(error, StoreError::Constraint { .. }), "{error:?}");
     }
-    assert_eq!(find(&*store, "t").workspace, ws());
+    assert_eq!(find(&store, "t").workspace, ws());
 }
 
 fn tokens_end(db: &Database) {
@@ -83,10 +83,10 @@ fn tokens_end(db: &Database) {
     assert!(!store.revoke_token(&other(), "none", at(3)).unwrap());
     assert!(store.revoke_token(&other(), "a", at(3)).unwrap());
     assert!(!store.revoke_token(&other(), "a", at(4)).unwrap(), "it has ended");
-    let token = find(&*store, "a");
+    let token = find(&store, "a");
     assert_eq!(token.revoked_at, Some(at(3)));
     assert!(!token.is_live(at(2)) && !token.is_live(at(4)));
-    assert!(find(&*store, "b").is_live(at(9)) && !find(&*store, "b").is_live(at(10)));
+    assert!(find(&store, "b").is_live(at(9)) && !find(&store, "b").is_live(at(10)));
     assert!(store.has_live_tokens(at(9)).unwrap());
     assert!(!store.has_live_tokens(at(10)).unwrap());
     assert!(store.has_tokens().unwrap(), "one that ran out was there");
@@ -98,7 +98,7 @@ fn the_latest_use_is_kept(db: &Database) {
     store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
     for (second, expected) in [(5, 5), (3, 5), (5, 5), (8, 8)] {
         store.touch_token(&ws(), "t", at(second)).unwrap();
-        assert_eq!(find(&*store, "t").last_used_at, Some(at(expected)));
+        assert_eq!(find(&store, "t").last_used_at, Some(at(expected)));
     }
     store.touch_token(&ws(), "none", at(9)).unwrap();
 }

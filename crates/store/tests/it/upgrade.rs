@@ -83,14 +83,14 @@ fn sample(db: &Database) {
     }
 }
 
-fn opened(db: &Database) -> Box<dyn Store> {
+fn opened(db: &Database) -> Store {
     sample(db);
     db.try_open(OpenMode::Use).unwrap()
 }
 
 fn a_sample_of_schema_2_is_read(db: &Database) {
     let store = opened(db);
-    assert_sound(&*store);
+    assert_sound(&store);
     let team = WorkspaceId::new("team").unwrap();
     assert_eq!(store.check(&team).unwrap(), []);
     assert_eq!(store.identity(), "f12cc5c44ebd2261a7b414f853d1fe06");
@@ -111,10 +111,10 @@ fn a_sample_of_schema_2_is_read(db: &Database) {
         [VersionOp::Write, VersionOp::Delete]
     );
     assert_eq!(store.config_get(&ws(), "search.pool").unwrap().as_deref(), Some("90"));
-    let captures = read(&*store, &ws(), &CaptureFilter::default());
+    let captures = read(&store, &ws(), &CaptureFilter::default());
     assert_eq!((captures.len(), captures[0].fields.query.as_str()), (1, "who is Ada?"));
     let mut follower = Follower { derived: Some(1), ..Follower::default() };
-    follower.catch_up(&*store, 2);
+    follower.catch_up(&store, 2);
     assert_eq!(follower.pages.len(), 2);
 }
 
@@ -127,18 +127,18 @@ fn a_sample_of_schema_2_can_be_served(db: &Database) {
     assert_eq!(seen, [Visibility::Private, Visibility::World, Visibility::World].map(Some));
     assert!(!store.has_live_tokens(at(0)).unwrap());
     store.add_token(&ws(), &new_token("t"), at(1)).unwrap();
-    assert_eq!(add(&*store, 1), 1);
-    assert_eq!(claim(&*store, "w", 2).0.info.id, 1);
+    assert_eq!(add(&store, 1), 1);
+    assert_eq!(claim(&store, "w", 2).0.info.id, 1);
     let team = WorkspaceId::new("team").unwrap();
     assert_eq!(store.add_job(&team, &new_job("import"), at(1)).unwrap(), 1);
     store.restore_page(&ws(), &key("gone"), at(3)).unwrap();
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 /// Migration 5 makes the table of counters anew on SQLite.
 fn numbers_go_on_after_schema_4(db: &Database) {
     let store = opened(db);
-    assert_eq!(add(&*store, 1), 1);
+    assert_eq!(add(&store, 1), 1);
     store.put_labels(&ws(), &[label("q", "a", 1), label("q", "b", 1)], "ada", at(1)).unwrap();
     drop(store);
     back_to_schema_5(db);
@@ -147,21 +147,21 @@ fn numbers_go_on_after_schema_4(db: &Database) {
         db.raw("ALTER TABLE counters ADD CHECK (name IN ('jobs', 'labels'))").unwrap();
     }
     let store = db.try_open(OpenMode::Use).unwrap();
-    assert_eq!(add(&*store, 2), 2);
+    assert_eq!(add(&store, 2), 2);
     assert_eq!(store.put_labels(&ws(), &[label("q", "c", 1)], "ada", at(2)).unwrap(), [3]);
     let keyed = suite_job("a", Some("1"));
     assert_eq!(store.add_job(&ws(), &keyed, at(3)).unwrap(), 3);
-    assert_eq!(info(&*store, 1).key, None);
-    one_of_each(&*store, &ws(), "new");
-    assert_sound(&*store);
+    assert_eq!(info(&store, 1).key, None);
+    one_of_each(&store, &ws(), "new");
+    assert_sound(&store);
 }
 
 /// Migration 6 copies the scores into the rows of their thresholds, in every workspace.
 fn scores_are_shown_after_schema_5(db: &Database) {
     let store = opened(db);
     let team = WorkspaceId::new("team").unwrap();
-    one_of_each(&*store, &ws(), "ours");
-    one_of_each(&*store, &team, "theirs");
+    one_of_each(&store, &ws(), "ours");
+    one_of_each(&store, &team, "theirs");
     let shown = |of: &WorkspaceId| {
         db.text(&format!(
             "SELECT scores FROM rerank_thresholds WHERE workspace_id = '{of}' ORDER BY id LIMIT 1"
@@ -174,7 +174,7 @@ fn scores_are_shown_after_schema_5(db: &Database) {
     let store = db.try_open(OpenMode::Use).unwrap();
     let copied: Vec<Value> = [ws(), team].iter().map(|of| json(&shown(of))).collect();
     assert_eq!(copied, written);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn json(text: &str) -> Value {
@@ -210,5 +210,5 @@ fn many_bring_one_database_up_to_date(db: &Database) {
     });
     let store = db.try_open(OpenMode::Init).unwrap();
     assert_eq!(store.tokens(&ws()).unwrap().len(), 6);
-    assert_sound(&*store);
+    assert_sound(&store);
 }

@@ -33,7 +33,7 @@ struct Exporter {
 
 impl Exporter {
     /// Reads what came since the last window and before `until`, if that is later.
-    fn read_until(&mut self, store: &dyn Store, ws: &WorkspaceId, until: Timestamp) {
+    fn read_until(&mut self, store: &Store, ws: &WorkspaceId, until: Timestamp) {
         if self.end.is_some_and(|end| until < end) {
             return;
         }
@@ -82,10 +82,10 @@ fn random_windows_see_every_capture_once(db: &Database) {
                 store.add_captures(&ws, &several(captures), now).unwrap();
                 count += captures;
             } else {
-                exporter.read_until(&*store, &ws, now);
+                exporter.read_until(&store, &ws, now);
             }
         }
-        exporter.read_until(&*store, &ws, at(1));
+        exporter.read_until(&store, &ws, at(1));
         exporter.assert_saw_all(count);
         prop_assert_eq!(store.check(&ws).unwrap(), vec![]);
         store.remove_workspace(&ws).unwrap();
@@ -122,19 +122,19 @@ fn threads_capture_while_windows_are_read(db: &Database) {
         scope.spawn(move || {
             let store = db.open();
             while !done.load(Ordering::Relaxed) {
-                exporter.read_until(&*store, &ws(), now());
+                exporter.read_until(&store, &ws(), now());
             }
         });
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         done.store(true, Ordering::Relaxed);
     });
-    exporter.read_until(&*store, &ws(), at(3600));
+    exporter.read_until(&store, &ws(), at(3600));
     exporter.assert_saw_all(count.into_inner());
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 /// What a process that captures does: `batches`, by a clock that is never quite right.
-pub(crate) fn capture_batches(store: &dyn Store, batches: usize) -> usize {
+pub(crate) fn capture_batches(store: &Store, batches: usize) -> usize {
     let mut count = 0;
     for _ in 0..batches {
         let captures = several(fastrand::usize(1..4));
@@ -154,7 +154,7 @@ fn processes_capture_while_windows_are_read(db: &Database) {
         let (store, done, exporter) = (&store, &done, &mut exporter);
         scope.spawn(move || {
             while !done.load(Ordering::Relaxed) {
-                exporter.read_until(&**store, &ws(), near(Timestamp::now()));
+                exporter.read_until(&*store, &ws(), near(Timestamp::now()));
             }
         });
         let reports = children.into_iter().flat_map(Player::finish);
@@ -162,9 +162,9 @@ fn processes_capture_while_windows_are_read(db: &Database) {
         done.store(true, Ordering::Relaxed);
         count
     });
-    exporter.read_until(&*store, &ws(), Timestamp::now() + SignedDuration::from_secs(60));
+    exporter.read_until(&store, &ws(), Timestamp::now() + SignedDuration::from_secs(60));
     exporter.assert_saw_all(count);
-    assert_sound(&*store);
+    assert_sound(&store);
 }
 
 fn closing_waits_for_captures_on_their_way(db: &Database) {
@@ -187,10 +187,10 @@ fn closing_waits_for_captures_on_their_way(db: &Database) {
         let closing = scope.spawn(|| store.close_captures(&ws(), at(2)).unwrap());
         std::thread::sleep(Duration::from_millis(300));
         assert!(!closing.is_finished());
-        assert_eq!(read(&*store, &ws(), &window).len(), 1, "readers do not wait");
+        assert_eq!(read(&store, &ws(), &window).len(), 1, "readers do not wait");
         other.batch("COMMIT").unwrap();
         closing.join().unwrap();
     });
-    assert_eq!(read(&*store, &ws(), &window).len(), 2);
-    assert_sound(&*store);
+    assert_eq!(read(&store, &ws(), &window).len(), 2);
+    assert_sound(&store);
 }

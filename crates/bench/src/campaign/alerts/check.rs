@@ -92,7 +92,7 @@ fn of_pager(
 }
 
 /// Everything was sent, and nothing was given up.
-pub(super) fn nothing_is_left(store: &dyn Store, violations: &Violations) -> Result<()> {
+pub(super) fn nothing_is_left(store: &Store, violations: &Violations) -> Result<()> {
     let counts = store.delivery_counts(&WorkspaceId::default())?;
     if counts.queued + counts.dead > 0 {
         violations.add(format!("{counts:?} messages are left"));

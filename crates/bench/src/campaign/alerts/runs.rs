@@ -8,7 +8,7 @@ use gbrain_store::Store;
 use serde_json::{Value, json};
 
 /// Records so many runs of each of so many suites: of each, the first fails, the next is well, and so on.
-pub(super) fn record(store: &dyn Store, suites: usize, rounds: usize) -> Result<()> {
+pub(super) fn record(store: &Store, suites: usize, rounds: usize) -> Result<()> {
     let workspace = WorkspaceId::default();
     for round in 0..rounds {
         for suite in 0..suites {

@@ -45,7 +45,7 @@ struct Trail {
 
 /// Compares everything with everything. Nobody may be at work any more.
 pub(super) fn audit(
-    store: &dyn Store,
+    store: &Store,
     terms: &Terms,
     server: &ProviderServer,
     journal: &Journal,
@@ -105,7 +105,7 @@ fn nanos(charge: &Charge) -> i64 {
 
 /// A budget is the sum of its charges, and within its cap.
 fn check_sum(
-    store: &dyn Store,
+    store: &Store,
     budget: &str,
     cap: i64,
     charges: &[Charge],
@@ -128,7 +128,7 @@ fn check_sum(
 
 /// So is every day.
 fn check_days(
-    store: &dyn Store,
+    store: &Store,
     per_day: i64,
     charges: &[Charge],
     violations: &Violations,

@@ -56,8 +56,8 @@ pub fn call() -> Result<ExitCode> {
     std::io::stdin().read_to_string(&mut text)?;
     let orders: Orders = serde_json::from_str(&text).context("these are no orders")?;
     let location = Location::parse(&orders.store)?;
-    let store: Arc<dyn Store> =
-        gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?.into();
+    let store: Arc<Store> =
+        gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?.into();
     match &orders.work {
         Work::Calls(numbers) => orders.call(store, numbers)?,
         Work::Charges(each, pause) => {
@@ -68,7 +68,7 @@ pub fn call() -> Result<ExitCode> {
 }
 
 impl Orders {
-    fn asker(&self, store: Arc<dyn Store>) -> Result<Asker> {
+    fn asker(&self, store: Arc<Store>) -> Result<Asker> {
         let retry = Retry {
             attempts: 3,
             first: Duration::from_millis(10),
@@ -90,7 +90,7 @@ impl Orders {
         Budget { name: self.budget.0.clone(), cap: Usd::nanos(self.budget.1) }
     }
 
-    fn call(&self, store: Arc<dyn Store>, numbers: &[usize]) -> Result<()> {
+    fn call(&self, store: Arc<Store>, numbers: &[usize]) -> Result<()> {
         let (asker, next) = (self.asker(store)?, AtomicUsize::new(0));
         let work = || {
             while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -111,7 +111,7 @@ impl Orders {
     }
 
     /// Charges, waits as if for an answer, and settles; says how many microseconds the ledger took of each.
-    fn charge(&self, store: &dyn Store, each: usize, pause: Duration) -> Result<()> {
+    fn charge(&self, store: &Store, each: usize, pause: Duration) -> Result<()> {
         let day = Timestamp::now().strftime("%F");
         let cap = Usd::nanos(self.per_day);
         let charge = NewCharge {

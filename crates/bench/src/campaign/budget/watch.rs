@@ -20,7 +20,7 @@ const COUNT: Duration = Duration::from_millis(150);
 
 /// Looks until it is told that everything is over; how often it looked.
 pub(super) fn watch(
-    store: &dyn Store,
+    store: &Store,
     terms: &Terms,
     server: &ProviderServer,
     over: &AtomicBool,
@@ -39,7 +39,7 @@ pub(super) fn watch(
     Ok(looks)
 }
 
-fn look(store: &dyn Store, terms: &Terms, violations: &Violations) -> Result<()> {
+fn look(store: &Store, terms: &Terms, violations: &Violations) -> Result<()> {
     let today = (format!("{STANDING}{}", Timestamp::now().strftime("%F")), terms.per_day);
     for (budget, cap) in terms.budgets.iter().chain([&today]) {
         let state = store.budget(&WorkspaceId::default(), budget)?;
@@ -53,7 +53,7 @@ fn look(store: &dyn Store, terms: &Terms, violations: &Violations) -> Result<()>
 
 /// What was billed up to a moment is charged after it, whatever has not come back yet.
 fn count(
-    store: &dyn Store,
+    store: &Store,
     terms: &Terms,
     server: &ProviderServer,
     violations: &Violations,

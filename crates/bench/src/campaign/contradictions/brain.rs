@@ -15,7 +15,7 @@ use gbrain_core::contradiction::prompt::MAX_PAIR_CHARS;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, parse};
 use gbrain_core::replay::Live;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::{Gathering, gather};
 use gbrain_store::{Location, OpenMode, PageWrite};
 use jiff::Timestamp;
@@ -134,7 +134,7 @@ impl Synthetic {
             live: Live { settings: brain.settings()?, now },
             top_k: PAGES,
             max_chars: MAX_PAIR_CHARS,
-            trust: Trust::Trusted,
+            trust: Viewer::Trusted,
         };
         Ok(gather(&brain, &self.queries, &gathering, &|_| ())?)
     }

@@ -125,7 +125,7 @@ fn asker(server: &ProviderServer, ledger: &std::path::Path) -> Result<Asker> {
     let limits = Limits { timeout: Duration::from_secs(60), retry, concurrency: 8 };
     let environment = Arc::new(|_: &str| Some("key".to_owned()));
     let location = Location::Sqlite(ledger.to_owned());
-    let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
+    let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::UNIX_EPOCH)?;
     let spending = Spending {
         store: store.into(),
         workspace: WorkspaceId::default(),

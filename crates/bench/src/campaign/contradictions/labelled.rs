@@ -12,7 +12,7 @@ use std::path::Path;
 use gbrain_core::contradiction::{Contradicts, Pair, PairKind, Place, Statement, Tier, offline};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
-use gbrain_core::request::Trust;
+use gbrain_core::source::SourceTrust;
 use serde_json::Value;
 
 /// Contradictions that were found, accusations, and contradictions that are there.
@@ -55,7 +55,7 @@ pub fn statement(slug: &str, text: &str) -> Statement {
         holder: None,
         date: None,
         tier: Tier::Other,
-        trust: Trust::Trusted,
+        trust: SourceTrust::Trusted,
     }
 }
 

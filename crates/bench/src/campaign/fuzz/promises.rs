@@ -9,7 +9,7 @@ use gbrain_core::chunk::{self, MAX_CHARS};
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_core::page::{Format, Page, PageInput, parse, slug_of_path};
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_core::scrub::{MARKER, Scrubber};
 use gbrain_core::search::{intent, relation, snippet};
 use gbrain_core::text::{self, QueryTerms};
@@ -323,7 +323,7 @@ fn check_hit(question: &Question, at: usize, hit: &Value) -> Result<(), Broken> 
         format!("score {}", hit["score"])
     })?;
     let is_private = hit["slug"] == "concepts/compensation-notes-2026";
-    let may_see = question.request.filter.trust == Trust::Trusted;
+    let may_see = question.request.filter.trust == Viewer::Trusted;
     require(may_see || !is_private, || "a private page for an untrusted caller".to_owned())?;
     for passage in hit["passages"].as_array().into_iter().flatten() {
         let width = passage["snippet"].as_str().map_or(0, |snippet| snippet.chars().count() as u64);

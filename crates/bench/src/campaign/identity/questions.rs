@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use gbrain_core::id::PageKey;
 use gbrain_core::page::Page;
-use gbrain_core::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMode, Trust};
+use gbrain_core::request::{Detail, Expansion, Filter, Operation, Request, RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -113,7 +113,7 @@ fn name<'a>(page: &'a Page, rng: &mut Rng) -> &'a str {
 
 /// Nothing half of the time, else what this page passes, or nearly.
 fn filter(page: &Page, rng: &mut Rng) -> Filter {
-    let trust = if rng.u8(..4) == 0 { Trust::Untrusted } else { Trust::Trusted };
+    let trust = if rng.u8(..4) == 0 { Viewer::Untrusted } else { Viewer::Trusted };
     let mut filter = Filter { trust, ..Filter::default() };
     match rng.u8(..10) {
         0 => filter.sources.push(page.key.source.clone()),
@@ -162,7 +162,7 @@ impl Question {
         }
         let switches = [
             ("--explain", self.explain),
-            ("--untrusted", filter.trust == Trust::Untrusted),
+            ("--untrusted", filter.trust == Viewer::Untrusted),
             ("--no-vector", *operation == Operation::Query && !vectors),
         ];
         args.extend(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()));

@@ -103,7 +103,7 @@ fn honest() -> [Case; 2] {
     [usable, own]
 }
 
-fn store(scene: &Scene) -> anyhow::Result<Box<dyn Store>> {
+fn store(scene: &Scene) -> anyhow::Result<Store> {
     let location = Location::Sqlite(scene.home.home().join("brain.db"));
-    Ok(gbrain_store::open(&location, OpenMode::Use, Timestamp::now())?)
+    Ok(gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?)
 }

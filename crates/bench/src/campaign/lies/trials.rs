@@ -106,7 +106,7 @@ fn threshold(scene: &Scene, forge: impl Fn(&mut Value)) -> Result<()> {
     scene.ok(&["config", "set", "models.rerank", MODEL])?;
     let now = Timestamp::now();
     let location = Location::Sqlite(scene.home.home().join("brain.db"));
-    let store: Box<dyn Store> = gbrain_store::open(&location, OpenMode::Use, now)?;
+    let store: Store = gbrain_store::Store::open(&location, OpenMode::Use, now)?;
     let workspace = WorkspaceId::default();
     let mut trial = json!({
         "at": moment(0), "target": "local", "passed": true, "failures": [], "n": 20, "hits": 20,

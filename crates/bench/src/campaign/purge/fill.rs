@@ -16,7 +16,7 @@ use gbrain_core::request::Operation;
 use gbrain_store::{
     AnswerKind, DocumentKind, Known, ModelAnswer, NewEvent, NewFeedback, NewJob, NewLabel, NewPair,
     NewQuery, NewRetrievalLog, NewSuiteRun, PageWrite, QueryState, RetrievalFields, Run, RunKind,
-    Store, Trust,
+    SourceTrust, Store,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ impl Filled {
         for ws in [&own, &team] {
             // The same records in both: what belongs to the other workspace must not be touched.
             let mut filler = Filler {
-                store: &*store,
+                store: &store,
                 ws,
                 pages: Vec::new(),
                 identity: identity.for_workspace(ws),
@@ -110,7 +110,7 @@ fn now() -> Timestamp {
 }
 
 struct Filler<'a> {
-    store: &'a dyn Store,
+    store: &'a Store,
     ws: &'a WorkspaceId,
     pages: Vec<FilledPage>,
     identity: IdentityKey,
@@ -131,7 +131,7 @@ impl Filler<'_> {
 
     fn write_pages(&mut self) -> Result<()> {
         let wiki = SourceId::new("wiki")?;
-        self.store.add_source(self.ws, &wiki, "wiki", Trust::Trusted, now())?;
+        self.store.add_source(self.ws, &wiki, "wiki", SourceTrust::Trusted, now())?;
         for slug in SLUGS {
             for source in [SourceId::default(), wiki.clone()] {
                 if source == wiki && self.rng.bool() {

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use gbrain_core::id::PageKey;
-use gbrain_core::request::{Filter, Operation, RetrievalMode, Trust};
+use gbrain_core::request::{Filter, Operation, RetrievalMode, Viewer};
 use jiff::ToSpan as _;
 
 use crate::campaign::identity::{Corpus, File, Question, draft};
@@ -95,7 +95,7 @@ pub(super) fn make_personal(questions: &mut [Question]) {
                 // What differs between the two texts shows in the whole pipeline only.
                 request.operation = Operation::Query;
                 request.mode = RetrievalMode::Hybrid;
-                request.filter = Filter { trust: Trust::Trusted, ..Filter::default() };
+                request.filter = Filter { trust: Viewer::Trusted, ..Filter::default() };
                 request.vectors = true;
             }
         }

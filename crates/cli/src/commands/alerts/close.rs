@@ -34,7 +34,7 @@ pub(super) fn close(
     let store = context.store()?;
     let workspace = &context.home.workspace;
     let tools = alert_tools(&context.home, source.clone())?;
-    let lookout = Lookout { store: store.as_ref(), book: &tools.book, settings: &tools.settings };
+    let lookout = Lookout { store: &store, book: &tools.book, settings: &tools.settings };
     let closed = lookout.close(workspace, key, reason, store.clock()?)?.ok_or_else(|| {
         CliError::usage(format!("there is no alert `{key}` in workspace {workspace} that fires"))
             .hint("`gbrain alerts list` shows those that do")

@@ -61,7 +61,7 @@ pub(super) fn deliver_now(
     let store = context.store()?;
     let tools = alert_tools(&context.home, source.clone())?;
     let mut body = DeliveredBody::default();
-    let lookout = Lookout { store: store.as_ref(), book: &tools.book, settings: &tools.settings };
+    let lookout = Lookout { store: &store, book: &tools.book, settings: &tools.settings };
     let mut problems = Vec::new();
     lookout.look_at_all(store.clock()?, &mut |workspace, looked| match looked {
         Ok(raised) => {
@@ -79,7 +79,7 @@ pub(super) fn deliver_now(
         }
     };
     let within = Duration::try_from(args.within).unwrap_or_default();
-    let tally = deliver(&tools, store.as_ref(), within, &interrupted(), &witness)?;
+    let tally = deliver(&tools, &store, within, &interrupted(), &witness)?;
     let Tally { sent, failed, dead } = tally;
     let errors = errors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     body = DeliveredBody { sent, failed, dead, errors, ..body };

@@ -40,7 +40,7 @@ pub(super) fn run(
     let store = context.store()?;
     let held = || -> Result<_, CliError> {
         let file = source.read()?;
-        Ok(held_against(store.as_ref(), file.as_ref())?)
+        Ok(held_against(&store, file.as_ref())?)
     };
     let text = match args.format {
         Format::Grafana => {
@@ -54,7 +54,7 @@ pub(super) fn run(
         Format::Metrics => {
             let now = store.clock()?;
             let all = store.workspaces()?;
-            let read = all.iter().map(|one| reading(store.as_ref(), &one.id, now));
+            let read = all.iter().map(|one| reading(&store, &one.id, now));
             document(&read.collect::<Result<Vec<_>, _>>()?)
         }
     };

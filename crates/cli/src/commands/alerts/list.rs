@@ -72,7 +72,7 @@ pub(super) fn list(
     let store = context.store()?;
     let state = (!args.all).then_some(AlertStatus::Firing);
     let workspace = &context.home.workspace;
-    let body = wire::alerts(store.as_ref(), workspace, state, store.clock()?)?;
+    let body = wire::alerts(&store, workspace, state, store.clock()?)?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
         return Ok(Exit::Pass);
@@ -99,7 +99,7 @@ pub(super) fn list(
             deliveries.queued, deliveries.dead
         ));
     }
-    for problem in stuck(context, store.as_ref(), source)? {
+    for problem in stuck(context, &store, source)? {
         context.terminal.warn(problem);
     }
     Ok(Exit::Pass)
@@ -119,7 +119,7 @@ fn row(alert: &AlertBody) -> Vec<String> {
 /// What keeps messages that are queued, by channel.
 pub(crate) fn stuck(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     source: &SuiteSource,
 ) -> Result<Vec<String>, CliError> {
     let tools = alert_tools(&context.home, source.clone())?;
@@ -147,7 +147,7 @@ pub(crate) fn stuck(
 pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let workspace = &context.home.workspace;
-    let all = wire::alerts(store.as_ref(), workspace, None, store.clock()?)?.alerts;
+    let all = wire::alerts(&store, workspace, None, store.clock()?)?.alerts;
     let alert = all.into_iter().find(|alert| alert.key == args.key).ok_or_else(|| {
         let hint = elsewhere(context, &args.key);
         let hint =

@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context<'_>, args: &CalibrateArgs) -> Result<Exit, C
 
 /// What every action works with.
 struct Bench {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     config: BTreeMap<String, String>,
     desk: Desk,
     model: Option<ModelRef>,
@@ -72,7 +72,7 @@ struct Bench {
 
 impl Bench {
     fn new(context: &Context<'_>) -> Result<Self, CliError> {
-        let store: Arc<dyn Store> = context.store()?.into();
+        let store: Arc<Store> = context.store()?.into();
         let config = settings(store.as_ref(), &context.home.workspace)?;
         let desk = desk(&context.home)?;
         let chosen = desk.choose(Task::Rerank, None, &config);

@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context<'_>, args: &PairsArgs) -> Result<Exit, CliEr
         }
         return Ok(Exit::Pass);
     }
-    let found = pairs(store.as_ref(), workspace, args.label, usize::from(args.limit))?;
+    let found = pairs(&store, workspace, args.label, usize::from(args.limit))?;
     let rows: Vec<PairRow> = found.into_iter().map(PairRow::from).collect();
     if context.terminal.is_json() {
         context.terminal.json(&PairsBody { pairs: rows });

@@ -48,7 +48,7 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
 /// Lists thresholds.
 pub(super) fn history(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let body = past(store.as_ref(), &context.home.workspace, usize::from(args.limit))?;
+    let body = past(&store, &context.home.workspace, usize::from(args.limit))?;
     if context.terminal.is_json() {
         context.terminal.json(&body);
     } else if body.thresholds.is_empty() {

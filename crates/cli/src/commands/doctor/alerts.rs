@@ -13,11 +13,11 @@ use crate::error::CliError;
 const WAITED_SECONDS: i64 = 600;
 
 /// Checks channels and messages.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     looked(context, store).unwrap_or_else(|error| Finding::unknown("alerts", error))
 }
 
-fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, CliError> {
+fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, CliError> {
     let source = SuiteSource::new(&context.home, None);
     let tools = alert_tools(&context.home, source.clone())?;
     let directory = (tools.book.read)();

@@ -14,7 +14,7 @@ use crate::error::CliError;
 const CHECK: &str = "rerank_calibration";
 
 /// Checks that the threshold is of the reranker that judges, and not older than a quarter.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match look(context, store) {
         Err(error) => Finding::unknown(CHECK, error),
         Ok((_, Some(unknown))) => {
@@ -39,10 +39,7 @@ pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
 }
 
 /// How it stands, and what is wrong with who is to judge.
-fn look(
-    context: &Context<'_>,
-    store: &dyn Store,
-) -> Result<(StandingBody, Option<String>), CliError> {
+fn look(context: &Context<'_>, store: &Store) -> Result<(StandingBody, Option<String>), CliError> {
     let workspace = &context.home.workspace;
     let config = settings(store, workspace)?;
     let desk = desk(&context.home)?;

@@ -20,7 +20,7 @@ const TOLD: usize = 3;
 const LINE: usize = 120;
 
 /// Checks the last run.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match last(context, store) {
         Err(error) => Finding::unknown(CHECK, error),
         Ok(None) => Finding::ok(CHECK, "no run in the last 7 days")
@@ -31,7 +31,7 @@ pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
 
 fn last(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
 ) -> Result<Option<(Timestamp, ContradictionReport)>, CliError> {
     let workspace = &context.home.workspace;
     let since = context.now.saturating_sub(LATELY).unwrap_or(Timestamp::MIN);

@@ -16,7 +16,7 @@ const CHECK: &str = "nightly_quality_probe_health";
 const LINE: usize = 600;
 
 /// Checks the runs of the last days, those of the store and those of the audit files.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     match look(context, store) {
         Err(error) => Finding::unknown(CHECK, error),
         Ok((switch, events, health)) => {
@@ -34,7 +34,7 @@ pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
     }
 }
 
-fn look(context: &Context<'_>, store: &dyn Store) -> Result<(Switch, usize, Health), CliError> {
+fn look(context: &Context<'_>, store: &Store) -> Result<(Switch, usize, Health), CliError> {
     let workspace = &context.home.workspace;
     let switch = switch(&settings(store, workspace)?);
     let audit = context.home.audit_dir();

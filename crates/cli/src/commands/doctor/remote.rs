@@ -36,7 +36,7 @@ pub(super) fn embedder(context: &Context<'_>, offline: bool) -> Option<EmbedderS
 }
 
 /// Checks the models that the settings name.
-pub(super) fn check_models(context: &Context<'_>, store: &dyn Store, offline: bool) -> Finding {
+pub(super) fn check_models(context: &Context<'_>, store: &Store, offline: bool) -> Finding {
     match named_models(context, store) {
         Err(error) => Finding::unknown("models", error),
         Ok((_, named)) if named.is_empty() => Finding::ok("models", "no setting names a model"),
@@ -49,7 +49,7 @@ pub(super) fn check_models(context: &Context<'_>, store: &dyn Store, offline: bo
 
 type Named = BTreeMap<&'static str, (Task, ModelRef)>;
 
-fn named_models(context: &Context<'_>, store: &dyn Store) -> Result<(Desk, Named), CliError> {
+fn named_models(context: &Context<'_>, store: &Store) -> Result<(Desk, Named), CliError> {
     let (desk, settings) = (desk(&context.home)?, settings(store, &context.home.workspace)?);
     let mut named = Named::new();
     for task in Task::ALL {

@@ -13,13 +13,13 @@ const WAITED_SECONDS: i64 = 600;
 const LOOKED_AT: usize = 200;
 
 /// Checks tokens and jobs.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Vec<Finding> {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Vec<Finding> {
     let jobs = jobs(context, store).unwrap_or_else(|error| Finding::unknown("jobs", error));
     vec![tokens(context, store), jobs, row_security(store)]
 }
 
 /// Row-level security is what keeps workspaces apart if a statement of ours forgets to.
-fn row_security(store: &dyn Store) -> Finding {
+fn row_security(store: &Store) -> Finding {
     match store.role_without_row_security() {
         Err(error) => Finding::unknown("row_security", error),
         Ok(Some(role)) => {
@@ -33,7 +33,7 @@ fn row_security(store: &dyn Store) -> Finding {
     }
 }
 
-fn tokens(context: &Context<'_>, store: &dyn Store) -> Finding {
+fn tokens(context: &Context<'_>, store: &Store) -> Finding {
     let tokens = match store.tokens(&context.home.workspace) {
         Ok(tokens) => tokens,
         Err(error) => return Finding::unknown("tokens", error),
@@ -55,7 +55,7 @@ fn tokens(context: &Context<'_>, store: &dyn Store) -> Finding {
     finding.detail("live", live).detail("all", tokens.len())
 }
 
-fn jobs(context: &Context<'_>, store: &dyn Store) -> Result<Finding, StoreError> {
+fn jobs(context: &Context<'_>, store: &Store) -> Result<Finding, StoreError> {
     let ws = &context.home.workspace;
     let of = |state| JobFilter { state: Some(state), ..JobFilter::default() };
     let now = context.now.as_second();

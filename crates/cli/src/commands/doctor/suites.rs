@@ -11,11 +11,11 @@ use crate::commands::Context;
 const CHECK: &str = "suites";
 
 /// Checks the last run of every suite that is registered.
-pub(super) fn check(context: &Context<'_>, store: &dyn Store) -> Finding {
+pub(super) fn check(context: &Context<'_>, store: &Store) -> Finding {
     looked(context, store).unwrap_or_else(|error| Finding::unknown(CHECK, error))
 }
 
-fn looked(context: &Context<'_>, store: &dyn Store) -> Result<Finding, StoreError> {
+fn looked(context: &Context<'_>, store: &Store) -> Result<Finding, StoreError> {
     let suites = wire::suites(store, &context.home.workspace, None)?;
     let of = |verdict: Verdict| {
         let is_it =

@@ -85,7 +85,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
     let mut sink = Sink::new(context, &args.format, out);
-    let private = private_names(store.as_ref(), ws, workspace_key(&context.home)?)?;
+    let private = private_names(&store, ws, workspace_key(&context.home)?)?;
     store.captures(ws, &filter, &mut |mut row| {
         private.mask(&mut row);
         Ok(sink.take(&row))
@@ -94,7 +94,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
     let exported = sink.rows;
     sink.close(is_whole)?;
     context.terminal.remark(format!("exported {exported} row(s) stored before {until:.3}"));
-    warn_of_future_rows(context, store.as_ref(), ws)?;
+    warn_of_future_rows(context, &store, ws)?;
     if is_whole && args.limit.is_some_and(|limit| exported >= limit) {
         let all = CaptureFilter { limit: None, ..filter };
         let left = store.count_captures(ws, &all)?.saturating_sub(exported);
@@ -122,7 +122,7 @@ fn window(context: &Context<'_>, args: &ExportArgs) -> Result<CaptureWindow, Cli
 /// Rows that no window shows until their time has come must not be missing without a word.
 fn warn_of_future_rows(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     ws: &WorkspaceId,
 ) -> Result<(), CliError> {
     let since = context.now.checked_add(CLOCK_SKEW).unwrap_or(Timestamp::MAX);

@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context<'_>, args: &LongMemEvalArgs) -> Result<Exit,
     if args.retrieval_only && !args.expansion {
         return run_benchmark(context, &args.shared, &particular(args, None, None));
     }
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let concurrency = Some(ANSWERS_AT_ONCE);
     let paid = Paid { max_usd: args.max_usd, purpose: PURPOSE, args: &args.asking, concurrency };
     let asker = paid.asker(context, &store)?;

@@ -54,8 +54,8 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
     let until = (before < context.now).then_some(before);
     let store = context.store()?;
     let pruned = match args.failures {
-        true => prune_failures(context, args, store.as_ref(), until)?,
-        false => prune_captures(context, args, store.as_ref(), until)?,
+        true => prune_failures(context, args, &store, until)?,
+        false => prune_captures(context, args, &store, until)?,
     };
     report(context, args, before, &pruned);
     Ok(Exit::Pass)
@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
 fn prune_captures(
     context: &Context<'_>,
     args: &PruneArgs,
-    store: &dyn Store,
+    store: &Store,
     until: Option<Timestamp>,
 ) -> Result<Pruned, CliError> {
     let ws = &context.home.workspace;
@@ -85,7 +85,7 @@ fn prune_captures(
 fn prune_failures(
     context: &Context<'_>,
     args: &PruneArgs,
-    store: &dyn Store,
+    store: &Store,
     until: Option<Timestamp>,
 ) -> Result<Pruned, CliError> {
     let ws = &context.home.workspace;

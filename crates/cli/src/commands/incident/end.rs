@@ -64,21 +64,21 @@ pub(super) struct PostArgs {
 /// Ends an incident, and queues what is told of it.
 pub(super) fn resolve(context: &Context<'_>, args: &ResolveArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let whom = whom(context, store.as_ref(), args.id, &args.tell)?;
+    let whom = whom(context, &store, args.id, &args.tell)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
     let said = Said { root_cause: &args.root_cause, fix: &args.fix, follow_ups: &args.follow_ups };
-    let scribe = scribe(context, store.as_ref(), &scrubber, &author);
+    let scribe = scribe(context, &store, &scrubber, &author);
     let incident = scribe.resolve(args.id, &said)?;
-    tell(context, store.as_ref(), &incident, &whom)
+    tell(context, &store, &incident, &whom)
 }
 
 /// Queues what is told of an incident that is over.
 pub(super) fn post(context: &Context<'_>, args: &PostArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let incident = found(context, store.as_ref(), args.id)?;
-    let whom = whom(context, store.as_ref(), args.id, &args.tell)?;
-    tell(context, store.as_ref(), &incident, &whom)
+    let incident = found(context, &store, args.id)?;
+    let whom = whom(context, &store, args.id, &args.tell)?;
+    tell(context, &store, &incident, &whom)
 }
 
 /// Channels, and who looks after the suite.
@@ -88,12 +88,7 @@ struct Whom {
 }
 
 /// Whoever is told, found out before anything is written.
-fn whom(
-    context: &Context<'_>,
-    store: &dyn Store,
-    id: i64,
-    tell: &TellArgs,
-) -> Result<Whom, CliError> {
+fn whom(context: &Context<'_>, store: &Store, id: i64, tell: &TellArgs) -> Result<Whom, CliError> {
     let incident = found(context, store, id)?;
     let record = read(&incident).ok_or(IncidentProblem::Unreadable(id))?;
     let file = SuiteSource::new(&context.home, tell.file.as_deref()).read()?;
@@ -119,7 +114,7 @@ fn registered(stored: Option<gbrain_store::Suite>) -> Option<SuiteEntry> {
 
 fn tell(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     incident: &Incident,
     whom: &Whom,
 ) -> Result<Exit, CliError> {

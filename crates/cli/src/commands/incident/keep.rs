@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::format::incident::IncidentRecord;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::incident::told;
 use gbrain_eval::triage::{TriageError, find};
 use gbrain_store::Store;
@@ -51,7 +51,7 @@ pub(super) struct NoteArgs {
 
 /// Opens an incident.
 pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let record = record(context, &store, args)?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
@@ -65,7 +65,7 @@ pub(super) fn open(context: &Context<'_>, args: &OpenArgs) -> Result<Exit, CliEr
 /// What is known when an incident is opened. A run of which only figures are left can have one too.
 fn record(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     args: &OpenArgs,
 ) -> Result<IncidentRecord, CliError> {
     let what = args.run.map(|run| run.to_string()).or_else(|| args.alert.clone());
@@ -73,7 +73,7 @@ fn record(
     match find(store.as_ref(), &context.home.workspace, &what) {
         Ok(subject) => {
             // Records are read over a wire too.
-            let body = looked(context, store, &subject, &args.how, (Trust::Untrusted, false))?;
+            let body = looked(context, store, &subject, &args.how, (Viewer::Untrusted, false))?;
             Ok(IncidentRecord::of_triage(&body))
         }
         Err(error @ (TriageError::Gone(_) | TriageError::Unreadable(_))) => {
@@ -89,6 +89,6 @@ pub(super) fn note(context: &Context<'_>, args: &NoteArgs) -> Result<Exit, CliEr
     let store = context.store()?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let author = author(context, args.author.as_deref());
-    let incident = scribe(context, store.as_ref(), &scrubber, &author).note(args.id, &args.text)?;
+    let incident = scribe(context, &store, &scrubber, &author).note(args.id, &args.text)?;
     shown(context, &told(&incident))
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context<'_>, args: &IncidentArgs) -> Result<Exit, Cl
         Action::List(args) => list(context, args),
         Action::Show(args) => {
             let store = context.store()?;
-            let incident = found(context, store.as_ref(), args.id)?;
+            let incident = found(context, &store, args.id)?;
             shown(context, &told(&incident))
         }
     }
@@ -100,7 +100,7 @@ fn list(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
 }
 
 /// An incident by its number.
-fn found(context: &Context<'_>, store: &dyn Store, id: i64) -> Result<Incident, CliError> {
+fn found(context: &Context<'_>, store: &Store, id: i64) -> Result<Incident, CliError> {
     let found = store.incident(&context.home.workspace, id)?;
     Ok(found.ok_or(IncidentProblem::None(id))?)
 }
@@ -121,7 +121,7 @@ fn shown(
 /// Who writes down: who was named, else the user.
 fn scribe<'a>(
     context: &'a Context<'_>,
-    store: &'a dyn Store,
+    store: &'a Store,
     scrubber: &'a Scrubber,
     author: &'a str,
 ) -> Scribe<'a> {

@@ -171,7 +171,7 @@ pub(super) fn taken(
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
     let workspace = &context.home.workspace;
     let key = make_home_key(&context.home)?.for_workspace(workspace);
-    let taken_in = take_in(store.as_ref(), workspace, entries, &scrubber, Some(&key), context.now)
+    let taken_in = take_in(&store, workspace, entries, &scrubber, Some(&key), context.now)
         .map_err(|problem| match &problem {
             QueryProblem::Query { at, source }
                 if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
@@ -227,7 +227,7 @@ fn word(taken: &Taken) -> &'static str {
 /// Changes a query. Its text stays: another text is another query.
 pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let found = find(context, store.as_ref(), &args.query)?;
+    let found = find(context, &store, &args.query)?;
     let entry = args.said.over(QueryEntry::from(&found.query));
     let is_moved = args.state.is_some_and(|state| state != found.query.state);
     if entry == QueryEntry::from(&found.query) && !is_moved {
@@ -245,7 +245,7 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
         context.now,
     )?;
     if let Some(state) = args.state {
-        move_to(context, store.as_ref(), std::slice::from_ref(&found), state)?;
+        move_to(context, &store, std::slice::from_ref(&found), state)?;
     }
     if context.terminal.is_json() {
         context.terminal.json(&QueryEntry::from(&query));
@@ -276,10 +276,9 @@ pub(super) fn set(
     state: QueryState,
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let found: Result<Vec<_>, _> =
-        typed.iter().map(|one| find(context, store.as_ref(), one)).collect();
+    let found: Result<Vec<_>, _> = typed.iter().map(|one| find(context, &store, one)).collect();
     let found = found?;
-    move_to(context, store.as_ref(), &found, state)?;
+    move_to(context, &store, &found, state)?;
     if context.terminal.is_json() {
         let ids: Vec<&str> = found.iter().map(|one| one.query.id.as_str()).collect();
         context.terminal.json(&json!({ "queries": ids, "state": state.name() }));
@@ -293,7 +292,7 @@ pub(super) fn set(
 
 fn move_to(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     queries: &[StoredQuery],
     state: QueryState,
 ) -> Result<(), CliError> {

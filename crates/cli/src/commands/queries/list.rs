@@ -28,8 +28,7 @@ pub(super) fn state(text: &str) -> Result<QueryState, String> {
 /// Lists queries.
 pub(super) fn run(context: &Context<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let AllQueries { read: all, unreadable } =
-        all_queries(store.as_ref(), &context.home.workspace)?;
+    let AllQueries { read: all, unreadable } = all_queries(&store, &context.home.workspace)?;
     for number in unreadable {
         context.terminal.warn(format!("query {number} can't be read; add it again"));
     }

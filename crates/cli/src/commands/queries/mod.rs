@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context<'_>, args: &QueriesArgs) -> Result<Exit, Cli
 }
 
 /// The query that was typed: its number, or its id.
-fn find(context: &Context<'_>, store: &dyn Store, typed: &str) -> Result<StoredQuery, CliError> {
+fn find(context: &Context<'_>, store: &Store, typed: &str) -> Result<StoredQuery, CliError> {
     let all = all_queries(store, &context.home.workspace)?.read;
     let number: Option<i64> = typed.parse().ok();
     let is_it = |one: &&StoredQuery| one.query.id == typed || Some(one.number) == number;

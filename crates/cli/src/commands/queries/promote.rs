@@ -37,18 +37,18 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
     let store = context.store()?;
     if !args.accept.is_empty() {
         for typed in &args.accept {
-            refuse_retired(&find(context, store.as_ref(), typed)?)?;
+            refuse_retired(&find(context, &store, typed)?)?;
         }
         return set(context, &args.accept, QueryState::Active);
     }
     let workspace = &context.home.workspace;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;
-    let proposals = propose(store.as_ref(), workspace, &scrubber, usize::from(args.limit))?;
+    let proposals = propose(&store, workspace, &scrubber, usize::from(args.limit))?;
     let entries = proposals.into_iter().map(|one| one.entry).collect();
     let key = workspace_key(&context.home)?;
-    take_in(store.as_ref(), workspace, entries, &scrubber, key.as_ref(), context.now)
+    take_in(&store, workspace, entries, &scrubber, key.as_ref(), context.now)
         .map_err(|error| CliError::new("input", error.to_string()))?;
-    let all = all_queries(store.as_ref(), workspace)?.read;
+    let all = all_queries(&store, workspace)?.read;
     let waiting: Vec<&StoredQuery> =
         all.iter().filter(|one| one.query.state == QueryState::Candidate).collect();
     if context.terminal.is_json() {

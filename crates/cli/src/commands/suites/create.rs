@@ -123,8 +123,8 @@ pub(super) fn run(
     }
     let name = args.from.as_ref().or(args.name.as_ref()).cloned().unwrap_or_default();
     let file = source.read()?;
-    let meant = meant(context, store.as_ref(), file.as_ref(), &name)?;
-    let workspaces = register(context, store.as_ref(), file.as_ref(), &meant)?;
+    let meant = meant(context, &store, file.as_ref(), &name)?;
+    let workspaces = register(context, &store, file.as_ref(), &meant)?;
     tell_unknown_target(context, file.as_ref(), &meant);
     let path = source.path.display().to_string();
     if context.terminal.is_json() {
@@ -143,7 +143,7 @@ pub(super) fn run(
 /// Keeps a suite in the store, in every workspace that it is for; their names.
 pub(super) fn register(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     file: Option<&gbrain_core::format::suite::SuiteFile>,
     meant: &Meant,
 ) -> Result<Vec<String>, CliError> {

@@ -75,7 +75,7 @@ pub(super) struct Meant {
 /// The suite of a name: as the file has it, else as it is registered.
 pub(super) fn meant(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     file: Option<&SuiteFile>,
     name: &str,
 ) -> Result<Meant, CliError> {
@@ -106,10 +106,7 @@ pub(super) fn meant(
 }
 
 /// The workspaces that a suite is for: its own, or all that there are.
-pub(super) fn workspaces_of(
-    store: &dyn Store,
-    meant: &Meant,
-) -> Result<Vec<WorkspaceId>, CliError> {
+pub(super) fn workspaces_of(store: &Store, meant: &Meant) -> Result<Vec<WorkspaceId>, CliError> {
     if meant.entry.workspace.as_deref() != Some("*") {
         return Ok(vec![meant.workspace.clone()]);
     }
@@ -130,7 +127,7 @@ pub(super) fn take_over(name: &str, drift: Drift, enabled: bool) -> String {
 /// Remarks that what is run is not what the scheduler runs.
 pub(super) fn tell_drift(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     file: Option<&SuiteFile>,
     meant: &Meant,
 ) -> Result<(), CliError> {

@@ -107,7 +107,7 @@ pub(super) fn show(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliEr
             context.terminal.remark("only figures are left: its cases were purged or pruned");
         }
         Some(run) => {
-            let queries = stored(store.as_ref(), workspace)?;
+            let queries = stored(&store, workspace)?;
             let of = |id: &str| queries.iter().find(|one| one.id == id).map(|one| one.text.clone());
             context.terminal.out(text::recorded_suite(whole.id, run, &of));
         }

@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &PruneArgs) -> Result<Exit, CliEr
     let parts = if args.runs { RunParts::All } else { RunParts::Reports };
     let SuiteHistory { runs, logs, events } = match args.dry_run {
         true => store.count_suite_history(workspace, until, parts)?,
-        false => prune_suites(store.as_ref(), workspace, until, parts)?,
+        false => prune_suites(&store, workspace, until, parts)?,
     };
     if context.terminal.is_json() {
         context.terminal.json(&SuitePruneBody {

@@ -28,13 +28,13 @@ pub(super) fn run(
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     let (store, own, name) = (context.store()?, &context.home.workspace, args.name.as_str());
-    let removed = remove(store.as_ref(), own, name)?.ok_or_else(|| {
+    let removed = remove(&store, own, name)?.ok_or_else(|| {
         CliError::usage(format!("no suite `{name}` is registered in workspace {own}"))
             .hint("`gbrain suites list` shows those that are")
     })?;
     let mut firing = Vec::new();
     for workspace in &removed {
-        firing.extend(alerts(store.as_ref(), workspace, name)?);
+        firing.extend(alerts(&store, workspace, name)?);
     }
     if context.terminal.is_json() {
         let workspaces: Vec<String> = removed.iter().map(ToString::to_string).collect();
@@ -64,7 +64,7 @@ pub(super) fn run(
 }
 
 /// Keys of alerts of a suite that fire.
-fn alerts(store: &dyn Store, ws: &WorkspaceId, suite: &str) -> Result<Vec<String>, StoreError> {
+fn alerts(store: &Store, ws: &WorkspaceId, suite: &str) -> Result<Vec<String>, StoreError> {
     let states = store.alert_board(ws)?.states.into_iter();
     let is_its = |one: &gbrain_store::AlertState| {
         one.state == AlertStatus::Firing && one.suite.as_deref() == Some(suite)

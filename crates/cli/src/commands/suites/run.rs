@@ -67,7 +67,7 @@ pub(super) fn run(
     source: &SuiteSource,
 ) -> Result<Exit, CliError> {
     check_outputs([&args.markdown, &args.junit])?;
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let file = source.read()?;
     let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
     tell_drift(context, store.as_ref(), file.as_ref(), &meant)?;
@@ -119,7 +119,7 @@ fn changed(looked: &Raised) -> ChangedAlerts {
 fn conducted(
     context: &Context<'_>,
     args: &RunArgs,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     source: &SuiteSource,
     meant: &Meant,
     suite: &gbrain_core::suite::Suite,
@@ -159,7 +159,7 @@ fn conducted(
 fn report(
     context: &Context<'_>,
     args: &RunArgs,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     meant: &Meant,
     ran: &SuiteRan,
 ) -> Result<(), CliError> {

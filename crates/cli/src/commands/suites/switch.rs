@@ -28,26 +28,26 @@ pub(super) fn enable(
 ) -> Result<Exit, CliError> {
     let store = context.store()?;
     let file = source.read()?;
-    let meant = meant(context, store.as_ref(), file.as_ref(), &args.name)?;
-    register(context, store.as_ref(), file.as_ref(), &meant)?;
+    let meant = meant(context, &store, file.as_ref(), &args.name)?;
+    register(context, &store, file.as_ref(), &meant)?;
     tell_unknown_target(context, file.as_ref(), &meant);
-    each(context, store.as_ref(), &meant, true, &|workspace| {
-        gbrain_eval::suite::enable(store.as_ref(), workspace, &args.name, context.now)
+    each(context, &store, &meant, true, &|workspace| {
+        gbrain_eval::suite::enable(&store, workspace, &args.name, context.now)
     })
 }
 
 /// Switches a suite off.
 pub(super) fn disable(context: &Context<'_>, args: &SwitchArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let meant = meant(context, store.as_ref(), None, &args.name)?;
-    each(context, store.as_ref(), &meant, false, &|workspace| {
+    let meant = meant(context, &store, None, &args.name)?;
+    each(context, &store, &meant, false, &|workspace| {
         store.disable_suite(workspace, &args.name, context.now)
     })
 }
 
 fn each(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     meant: &Meant,
     is_on: bool,
     switch: &dyn Fn(&gbrain_core::id::WorkspaceId) -> Result<bool, gbrain_store::StoreError>,

@@ -126,13 +126,13 @@ impl Lab {
 }
 
 /// The store behind a home's back.
-fn store(home: &Home) -> Box<dyn Store> {
+fn store(home: &Home) -> Store {
     let file = home.path().join("brain.db");
     let location = match file.exists() {
         true => Location::Sqlite(file),
         false => Location::Postgres(home.url().to_owned()),
     };
-    gbrain_store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
+    gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
 }
 
 fn logs(home: &Home) -> Vec<RetrievalLog> {

@@ -15,7 +15,7 @@ fn calibrated(home: &Home, model: &str, mean: f64) {
     let path = home.path().join("brain.db");
     home.ok(&["stats"]);
     let now = Timestamp::now();
-    let store = gbrain_store::open(&Location::Sqlite(path), OpenMode::Use, now).unwrap();
+    let store = gbrain_store::Store::open(&Location::Sqlite(path), OpenMode::Use, now).unwrap();
     let ws = WorkspaceId::default();
     let pair = |at: usize| {
         NewPair {

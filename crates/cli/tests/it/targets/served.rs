@@ -6,7 +6,7 @@ use std::process::Command;
 use gbrain_bench::campaign::served::Served;
 use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::id::WorkspaceId;
-use gbrain_core::request::{RetrievalMode, Trust};
+use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::target::Question;
 use gbrain_eval::target::{Ask as _, LocalAsk, LocalOptions};
@@ -36,7 +36,7 @@ fn brain(home: &Path) -> Brain {
 fn world(home: &Home) -> Vec<Expected> {
     let brain = brain(home.path());
     let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
-    let (settings, trust) = (Settings::default(), Trust::Untrusted);
+    let (settings, trust) = (Settings::default(), Viewer::Untrusted);
     let options = LocalOptions { settings, now, trust, assistants: None };
     let ask = LocalAsk::new(&brain, options, &|_, _| ()).unwrap();
     let expected = |question: Question| {

@@ -61,7 +61,7 @@ fn logs_that_were_pruned() {
     }
 }
 
-fn raise(store: &dyn Store, key: &str, body: &str) {
+fn raise(store: &Store, key: &str, body: &str) {
     let (ws, now) = (WorkspaceId::default(), Timestamp::now());
     let state = AlertState {
         dedup_key: key.to_owned(),
@@ -84,7 +84,7 @@ fn alerts_lead_to_their_runs() {
         run(&home, &["s"]);
         let key = "gbrain/default/s/recall@5/all";
         let check = |body: &str, run: i64, note: &str| {
-            raise(home.store().as_ref(), key, body);
+            raise(&home.store(), key, body);
             let (ran, found) = triage_of(&home, key, &[]);
             assert_eq!((ran.code, &found["run"]), (Some(1), &json!(run)), "{body} {found:#}");
             assert_eq!(found["alert"], key);
@@ -94,7 +94,7 @@ fn alerts_lead_to_their_runs() {
         check("{}", 1, "tells of no run");
         check("garbage", 1, "tells of no run");
         check(r#"{"run": 77}"#, 1, "run 77, whose cases are gone");
-        raise(home.store().as_ref(), "gbrain/default/other/silent", "{}");
+        raise(&home.store(), "gbrain/default/other/silent", "{}");
         refused(
             &home,
             &["triage", "gbrain/default/other/silent"],

@@ -15,7 +15,7 @@ use crate::contradiction::verdict::{Contradicts, JudgeError, ResolutionKind, Sev
 use crate::gate::Verdict;
 use crate::id::{PageKey, Slug, SourceId};
 use crate::page::Page;
-use crate::request::Trust;
+use crate::source::SourceTrust;
 
 /// The version of [`ContradictionReport`].
 pub const CONTRADICTION_VERSION: u32 = 1;
@@ -250,7 +250,7 @@ pub struct WireMember {
     /// How much care its source is known for.
     pub source_tier: Tier,
     /// Whether its source is trusted.
-    pub source_trust: Trust,
+    pub source_trust: SourceTrust,
     /// Who holds it.
     pub holder: Option<String>,
     /// What it says.

@@ -24,7 +24,7 @@ const SECRETS: [&str; 4] =
 /// A store with a queue, and channels.
 struct Room {
     _dir: tempfile::TempDir,
-    store: Box<dyn Store>,
+    store: Store,
     channels: BTreeMap<String, Value>,
     variables: BTreeMap<String, String>,
     limits: SendLimits,
@@ -35,7 +35,7 @@ impl Room {
     fn new(channels: Value) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store = gbrain_store::open(&location, OpenMode::Use, Timestamp::now()).unwrap();
+        let store = gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now()).unwrap();
         let limits = SendLimits {
             timeout: Duration::from_secs(3),
             poll: Duration::from_millis(50),
@@ -88,7 +88,7 @@ impl Room {
 
     fn send_for(&self, within: Duration) -> Tally {
         let book = self.book();
-        let (store, limits) = (self.store.as_ref(), self.limits);
+        let (store, limits) = (&self.store, self.limits);
         let courier = Courier { store, book: &book, worker: "w", limits };
         let errand = Errand::Due(Instant::now() + within);
         let witness = |delivery: &Delivery, fate: &Fate| {

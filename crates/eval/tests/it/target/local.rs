@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_brain::{Assistants, Brain, IndexKind, WorkspaceOptions, built_in_models};
 use gbrain_core::id::{SourceId, WorkspaceId};
-use gbrain_core::request::{RetrievalMode, Trust};
+use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::search::Settings;
 use gbrain_core::target::{Question, QuestionFilter, TargetErrorKind};
 use gbrain_eval::target::{Ask as _, LocalAsk, LocalOptions};
@@ -21,7 +21,7 @@ use crate::providers::{Fault, ProviderServer};
 /// The bundled brain.
 struct Site {
     brain: Brain,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     _dir: tempfile::TempDir,
 }
 
@@ -30,8 +30,8 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         let (now, workspace) = (Timestamp::UNIX_EPOCH, WorkspaceId::default());
         let location = Location::Sqlite(dir.path().join("brain.db"));
-        let store: Arc<dyn Store> =
-            gbrain_store::open(&location, OpenMode::Use, now).unwrap().into();
+        let store: Arc<Store> =
+            gbrain_store::Store::open(&location, OpenMode::Use, now).unwrap().into();
         let options = WorkspaceOptions {
             index: IndexKind::Memory,
             index_dir: dir.path().join("index"),
@@ -55,7 +55,7 @@ impl Site {
 
     fn ask<'a>(&self, settings: Settings, assistants: Option<&'a Assistants>) -> LocalAsk<'a> {
         let now = Timestamp::UNIX_EPOCH;
-        let options = LocalOptions { settings, now, trust: Trust::Trusted, assistants };
+        let options = LocalOptions { settings, now, trust: Viewer::Trusted, assistants };
         LocalAsk::new(&self.brain, options, &|_, _| ()).unwrap()
     }
 

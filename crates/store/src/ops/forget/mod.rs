@@ -12,19 +12,24 @@ use gbrain_core::erasure::{ErasedPage, ErasureCounts};
 use gbrain_core::id::{PageId, PageKey, WorkspaceId};
 
 use crate::Result;
-use crate::driver::{Session, Value, collect};
+use crate::driver::{Scope, Session, Value, collect};
+use crate::store::Store;
 use crate::types::PurgeKeys;
 
-/// A page by everything that names it.
-pub(super) fn erased_page(
-    session: &mut dyn Session,
-    ws: &WorkspaceId,
-    key: &PageKey,
-    keys: &PurgeKeys,
-) -> Result<Option<ErasedPage>> {
-    super::workspaces::ledger(session, ws)?;
-    let found = super::write::current(session, ws, std::iter::once(key))?.pop().flatten();
-    found.map(|found| names::erased_page(session, ws, key, found.id, keys)).transpose()
+impl Store {
+    /// What a purge would erase a page by, for records outside the store; none for a page that never was.
+    pub fn erased_page(
+        &self,
+        ws: &WorkspaceId,
+        key: &PageKey,
+        keys: &PurgeKeys,
+    ) -> Result<Option<ErasedPage>> {
+        self.read(Scope::Workspace(ws), |session| {
+            super::workspaces::ledger(session, ws)?;
+            let found = super::write::current(session, ws, std::iter::once(key))?.pop().flatten();
+            found.map(|found| names::erased_page(session, ws, key, found.id, keys)).transpose()
+        })
+    }
 }
 
 /// Erases what is left of a page whose versions are still there.

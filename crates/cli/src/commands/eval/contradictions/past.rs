@@ -6,7 +6,7 @@ use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
 use gbrain_core::report::text::TrendDay;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::standing;
 use gbrain_store::{Run, RunKind, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -73,12 +73,12 @@ pub(super) fn trend(context: &Context<'_>, args: &TrendArgs) -> Result<Exit, Cli
 pub(super) fn review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exit, CliError> {
     let since = moment(&args.since, context.now).map_err(CliError::usage)?;
     let (store, workspace) = (context.store()?, &context.home.workspace);
-    let Some((_, report)) = last_report(store.as_ref(), workspace, since)? else {
+    let Some((_, report)) = last_report(&store, workspace, since)? else {
         return Err(CliError::not_found(format!("no run since {since:.0}"))
             .hint("gbrain eval suspected-contradictions --from-capture"));
     };
     let total = report.findings.len();
-    let mut report = still_standing(store.as_ref(), workspace, report)?;
+    let mut report = still_standing(&store, workspace, report)?;
     let gone = total - report.findings.len();
     report.findings.retain(|finding| finding.severity >= args.severity);
     if gone > 0 {
@@ -94,7 +94,7 @@ pub(super) fn review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exit, C
 
 /// The last run since a moment, and when it ran.
 pub(in crate::commands) fn last_report(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     since: Timestamp,
 ) -> Result<Option<(Timestamp, ContradictionReport)>, CliError> {
@@ -109,12 +109,12 @@ pub(in crate::commands) fn last_report(
 
 /// A report without the findings that no longer stand.
 pub(in crate::commands) fn still_standing(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     mut report: ContradictionReport,
 ) -> Result<ContradictionReport, CliError> {
     let findings = std::mem::take(&mut report.findings);
-    report.findings = standing(store, workspace, findings, Trust::Trusted)?;
+    report.findings = standing(store, workspace, findings, Viewer::Trusted)?;
     Ok(report)
 }
 

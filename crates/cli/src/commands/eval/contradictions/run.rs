@@ -13,7 +13,7 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_core::replay::Live;
 use gbrain_core::report::text;
-use gbrain_core::request::Trust;
+use gbrain_core::request::Viewer;
 use gbrain_eval::contradictions::{
     Gathering, Heard, Hearing, Judge, Memory, gather, most_frequent, planted_for, read_queries,
 };
@@ -113,7 +113,7 @@ pub(super) struct RunArgs {
 pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
     check_outputs([&args.output])?;
     let started = Instant::now();
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let (queries, sampling) = queries(context, store.as_ref(), args)?;
     let chosen = chosen(context, &store, args)?;
     let judge = match &chosen {
@@ -163,7 +163,7 @@ pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliErro
 /// The queries, and in words how they were chosen.
 fn queries(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     args: &RunArgs,
 ) -> Result<(Vec<String>, String), CliError> {
     let (mut queries, from) = match (&args.queries_file, args.from_capture) {
@@ -207,7 +207,7 @@ fn queries(
 /// The model that judges, with the door to it; none is the offline judge.
 fn chosen(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     args: &RunArgs,
 ) -> Result<Option<(Asker, ModelRef)>, CliError> {
     let flag = args.judge.as_deref();
@@ -240,7 +240,7 @@ fn budget(context: &Context<'_>, args: &RunArgs) -> Usd {
 
 fn gathered(
     context: &Context<'_>,
-    store: &Arc<dyn Store>,
+    store: &Arc<Store>,
     args: &RunArgs,
     queries: &[String],
 ) -> Result<Docket, CliError> {
@@ -249,7 +249,7 @@ fn gathered(
         live: Live { settings: brain.settings()?, now: context.now },
         top_k: usize::from(args.top_k),
         max_chars: args.max_pair_chars as usize,
-        trust: if args.include_private { Trust::Trusted } else { Trust::Untrusted },
+        trust: if args.include_private { Viewer::Trusted } else { Viewer::Untrusted },
     };
     let bar = context.terminal.progress("asking");
     bar.set_length(queries.len() as u64);
@@ -268,7 +268,7 @@ fn heard(context: &Context<'_>, hearing: Hearing<'_>) -> Heard {
 
 /// What embedding is charged at since the beginning of the run, by everybody.
 fn embedding_cost(
-    store: &dyn Store,
+    store: &Store,
     workspace: &WorkspaceId,
     since: Timestamp,
 ) -> Result<Usd, CliError> {
@@ -279,7 +279,7 @@ fn embedding_cost(
 /// Keeps the report, writes it, prints it. A run that can't be kept is told all the same.
 fn tell(
     context: &Context<'_>,
-    store: &dyn Store,
+    store: &Store,
     args: &RunArgs,
     report: &ContradictionReport,
 ) -> Result<(), CliError> {

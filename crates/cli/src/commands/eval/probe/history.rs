@@ -22,7 +22,7 @@ pub(super) struct HistoryArgs {
 pub(super) fn run(context: &Context<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let (workspace, audit) = (&context.home.workspace, context.home.audit_dir());
-    let history = history(store.as_ref(), workspace, Some(&audit), args.days, context.now)?;
+    let history = history(&store, workspace, Some(&audit), args.days, context.now)?;
     if context.terminal.is_json() {
         context.terminal.json(&history);
     } else {

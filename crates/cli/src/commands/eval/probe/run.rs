@@ -53,7 +53,7 @@ pub(super) struct RunArgs {
 
 /// Runs the probe.
 pub(super) fn run(context: &Context<'_>, args: &RunArgs) -> Result<Exit, CliError> {
-    let store: Arc<dyn Store> = context.store()?.into();
+    let store: Arc<Store> = context.store()?.into();
     let probes = probes(context, store, models(&context.home)?, LEASE)?;
     let bars = Bars { context, now: Mutex::new(None) };
     let probed = probes.run(Wish {

@@ -1,0 +1,14 @@
+//! Sources: where pages come from.
+
+use crate::named;
+
+/// Whether a source is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SourceTrust {
+    /// The owner's own.
+    Trusted,
+    /// Anybody's: its aliases cannot take another page's name.
+    Untrusted,
+}
+
+named! { SourceTrust { Trusted = "trusted", Untrusted = "untrusted" } }
