@@ -21,7 +21,7 @@ use super::{
     Checked, Freshness, Occasion, Reranker, Scorer, SuiteJob, SuiteMeans, TargetBook, await_index,
     broken, run, unverifiable,
 };
-use crate::target::Ask;
+use crate::retriever::Retriever;
 
 /// How long the index is waited for at most.
 const INDEX_WAIT: Duration = Duration::from_secs(600);
@@ -96,7 +96,7 @@ impl Conductor<'_> {
         suite: &Suite,
         occasion: &Occasion<'_>,
         workspace: &WorkspaceId,
-        (target, elsewhere): (&dyn Ask, bool),
+        (target, elsewhere): (&dyn Retriever, bool),
         facts: &Facts<'_>,
     ) -> Result<SuiteRunBody, StoreError> {
         let Conductor { store, reranker, scrubber, stop, progress, clock, .. } = self;

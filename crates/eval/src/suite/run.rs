@@ -21,7 +21,7 @@ use super::log::RunLog;
 use super::past;
 use super::queries::{AllQueries, all_queries};
 use super::relevance::{Relevance, Scorer, rescore};
-use crate::target::Ask;
+use crate::retriever::Retriever;
 
 /// What a run is made with: the effects, as arguments.
 pub struct SuiteMeans<'a> {
@@ -30,7 +30,7 @@ pub struct SuiteMeans<'a> {
     /// Whose.
     pub workspace: &'a WorkspaceId,
     /// Who is asked.
-    pub target: &'a dyn Ask,
+    pub target: &'a dyn Retriever,
     /// Whether that is somebody else than the suite's own target.
     pub elsewhere: bool,
     /// What is known of edges.
@@ -107,7 +107,7 @@ pub fn run(
     let (asked, ended) = asking.all(&drawn);
     let ended = if was_stopped { Ended::Cancelled } else { ended };
     let why = if suite.kind == Kind::GraphQa { AskedWhy::Yes } else { AskedWhy::No };
-    let is_timed = means.target.is_timed();
+    let is_timed = !means.target.info().capabilities.is_saved;
     let judged = asked.iter().map(|one| {
         let mut case = judge(one.query, why, &one.answer, means.facts);
         let is_told = one.answer.as_ref().is_ok_and(|answer| answer.timings.total_ms.is_some());
@@ -139,7 +139,7 @@ fn keep_logs(
     found: &Found<'_>,
     started: Timestamp,
 ) -> Result<(), StoreError> {
-    let (key, target, scrubber) = (occasion.key, means.target.name(), means.scrubber);
+    let (key, target, scrubber) = (occasion.key, means.target.info().name.as_str(), means.scrubber);
     let log = RunLog { suite, key, target, scrubber };
     let asked = found.asked.iter().zip(&found.cases).map(|(asked, case)| log.of_case(asked, case));
     let pairs = found.relevance.iter().flat_map(|one| &one.scores);
