@@ -97,6 +97,8 @@ pub struct HttpTarget {
     pub address: Address,
     /// What it speaks.
     pub shape: Shape,
+    /// The most results that it gives.
+    pub max_results: Option<usize>,
 }
 
 /// A tool of an MCP server.
@@ -199,7 +201,7 @@ impl TargetSettings {
     /// The most results that can be asked for.
     pub fn most(&self) -> Option<usize> {
         let of_kind = match &self.kind {
-            TargetKind::Http(http) => http.shape.most(),
+            TargetKind::Http(http) => http.max_results,
             _ => None,
         };
         self.most.or(of_kind)

@@ -18,6 +18,8 @@ pub enum Slot {
     Query,
     /// How many results.
     K,
+    /// How many results, at least 10: with fewer, ranks 6 to 10 are never seen.
+    KAtLeast10,
     /// The id of the query.
     Id,
     /// knowledge, graph or hybrid.
@@ -54,6 +56,7 @@ named! {
     Slot {
         Query = "query",
         K = "k",
+        KAtLeast10 = "k_at_least_10",
         Id = "id",
         Mode = "mode",
         Kind = "query_kind",
@@ -104,6 +107,7 @@ impl Filling<'_> {
         match slot {
             Slot::Query => Some(json!(text)),
             Slot::K => Some(json!(k)),
+            Slot::KAtLeast10 => Some(json!((*k).max(10))),
             Slot::Id => id.as_ref().map(|id| json!(id)),
             Slot::Mode => mode.map(|mode| json!(mode.name())),
             Slot::Kind => kind.map(|kind| json!(kind.name())),

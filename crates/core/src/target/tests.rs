@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::mapping::{Mapping, ResultPaths, ScoreKind};
 use super::path::Path;
-use super::shape::{ModeMeans, Shape, Tier};
+use super::shape::{Api, ModeMeans, Shape, Tier};
 use super::template::Filling;
 use super::*;
+use crate::format::target::preset::preset;
 use crate::request::RetrievalMode;
 
 fn question() -> Question {
@@ -32,7 +33,21 @@ fn sent(shape: &Shape) -> (Value, Vec<&'static str>) {
     (outgoing.body.unwrap(), outgoing.not_asked)
 }
 
-const INTERNAL: Shape = Shape::LightfastInternal { mode_means: ModeMeans::RetrievalMode };
+fn ready(api: Api, mode_means: ModeMeans, tier: Option<Tier>) -> Shape {
+    preset(api, mode_means, tier).unwrap().shape
+}
+
+fn internal() -> Shape {
+    ready(Api::LightfastInternal, ModeMeans::RetrievalMode, None)
+}
+
+fn specified() -> Shape {
+    ready(Api::LightfastV1, ModeMeans::RetrievalMode, None)
+}
+
+fn shipped(tier: Option<Tier>) -> Shape {
+    ready(Api::Lightfast2026, ModeMeans::RetrievalMode, tier)
+}
 
 fn read(shape: &Shape, answer: &Value) -> Result<TargetAnswer, TargetError> {
     shape.answer(answer, &IdRule::default(), None, 10)
@@ -47,8 +62,8 @@ fn the_internal_api_is_asked_for_ten_and_has_one_mode() {
             "limit": 10,
         })
     };
-    assert_eq!(sent(&INTERNAL), (body("graph"), vec!["query_kind"]));
-    let by_kind = Shape::LightfastInternal { mode_means: ModeMeans::QueryKind };
+    assert_eq!(sent(&internal()), (body("graph"), vec!["query_kind"]));
+    let by_kind = ready(Api::LightfastInternal, ModeMeans::QueryKind, None);
     assert_eq!(sent(&by_kind), (body("identifier"), vec!["mode"]));
 }
 
@@ -59,7 +74,7 @@ fn the_specified_api_is_asked_for_reasons_and_highlights() {
         "filters": { "sources": ["github"], "after": "2026-01-02" },
         "include": { "document": false, "rationale": true, "highlights": true },
     });
-    assert_eq!(sent(&Shape::LightfastV1), (body, vec!["query_kind"]));
+    assert_eq!(sent(&specified()), (body, vec!["query_kind"]));
 }
 
 #[test]
@@ -69,7 +84,7 @@ fn the_shipped_api_means_something_else_by_mode() {
         "filters": { "sources": ["github"], "after": "2026-01-02" },
         "includeContext": true, "includeHighlights": true,
     });
-    let shape = Shape::Lightfast2026 { tier: Some(Tier::Thorough) };
+    let shape = shipped(Some(Tier::Thorough));
     assert_eq!(sent(&shape), (body, vec!["mode", "query_kind", "workspace"]));
 }
 
@@ -78,10 +93,10 @@ fn more_than_ten_is_asked_for_as_it_is() {
     let question = Question::new("a", 33);
     let filling = Filling { question: &question, vector: None };
     let body = |shape: &Shape| shape.outgoing(&filling).body.unwrap();
-    assert_eq!(body(&INTERNAL)["limit"], 33);
-    assert_eq!(body(&Shape::LightfastV1)["topK"], 33);
-    assert_eq!(body(&Shape::Lightfast2026 { tier: None })["limit"], 33);
-    assert_eq!(body(&Shape::Lightfast2026 { tier: None }).get("mode"), None);
+    assert_eq!(body(&internal())["limit"], 33);
+    assert_eq!(body(&specified())["topK"], 33);
+    assert_eq!(body(&shipped(None))["limit"], 33);
+    assert_eq!(body(&shipped(None)).get("mode"), None);
     assert_eq!(body(&Shape::Gbrain)["limit"], 33);
 }
 
@@ -96,7 +111,7 @@ fn the_internal_api_is_read() {
         "totalCandidates": 48,
         "latency": { "totalMs": 120, "lexicalMs": 20.5, "vectorMs": 40, "rerankMs": 30, "hydrationMs": 10 },
     });
-    let read = read(&INTERNAL, &answer).unwrap();
+    let read = read(&internal(), &answer).unwrap();
     let first = Found {
         document: "d1".to_owned(),
         chunk: Some("c1".to_owned()),
@@ -139,7 +154,7 @@ fn the_specified_api_is_read_with_its_reasons() {
         },
         "requestId": "req_1",
     });
-    let read = read(&Shape::LightfastV1, &answer).unwrap();
+    let read = read(&specified(), &answer).unwrap();
     assert_eq!(read.mode, Some(RetrievalMode::Graph));
     assert_eq!(read.request_id.as_deref(), Some("req_1"));
     assert_eq!((read.timings.dense_ms, read.timings.total_ms), (Some(30.0), Some(99.0)));
@@ -160,9 +175,8 @@ fn the_specified_api_is_read_with_its_reasons() {
 
 #[test]
 fn reasons_that_are_not_there_are_told_from_none() {
-    let read = |rationale: Value| {
-        read(&Shape::LightfastV1, &json!({ "results": [], "rationale": rationale }))
-    };
+    let read =
+        |rationale: Value| read(&specified(), &json!({ "results": [], "rationale": rationale }));
     assert_eq!(read(Value::Null).unwrap().rationale, None);
     assert_eq!(read(json!({})).unwrap().rationale, None);
     let none = read(json!({ "graph": { "edges": [] } })).unwrap().rationale;
@@ -182,7 +196,7 @@ fn the_shipped_api_is_read_and_says_when_it_kept_too_many() {
             "requestId": "r",
         })
     };
-    let shape = Shape::Lightfast2026 { tier: None };
+    let shape = shipped(None);
     let plain = read(&shape, &answer(json!({ "total": 1 }))).unwrap();
     assert_eq!(plain.results[0].snippet.as_deref(), Some("s"));
     assert_eq!(plain.timings.hydration_ms, Some(8.0));
@@ -229,7 +243,7 @@ fn our_own_answers_are_read() {
 fn results_are_cut_at_k() {
     let result = |n: usize| json!({ "documentId": format!("d{n}") });
     let answer = json!({ "results": (0..30).map(result).collect::<Vec<_>>() });
-    let read = INTERNAL.answer(&answer, &IdRule::default(), None, 3).unwrap();
+    let read = internal().answer(&answer, &IdRule::default(), None, 3).unwrap();
     assert_eq!(read.documents(), ["d0", "d1", "d2"]);
 }
 
@@ -241,13 +255,13 @@ fn the_id_may_be_elsewhere() {
         source: SourceRule::Fixed("wiki".to_owned()),
     };
     let field = Path::parse("$.url").unwrap();
-    let read = INTERNAL.answer(&answer, &ids, Some(&field), 10).unwrap();
+    let read = internal().answer(&answer, &ids, Some(&field), 10).unwrap();
     assert_eq!(read.documents(), ["wiki::a"]);
 }
 
 fn check_malformed(answer: &str, expected: &str) {
     let answer: Value = serde_json::from_str(answer).unwrap();
-    let error = read(&INTERNAL, &answer).unwrap_err();
+    let error = read(&internal(), &answer).unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (TargetErrorKind::Malformed, expected));
 }
 
@@ -401,19 +415,19 @@ proptest! {
     #[test]
     fn no_answer_brings_a_shape_down(answer in any_json(), k in 0_usize..20) {
         let by_source = IdRule { strip_prefix: Some("d".to_owned()), source: SourceRule::OfResult };
-        let shipped = Shape::Lightfast2026 { tier: None };
-        for shape in [&INTERNAL, &Shape::LightfastV1, &shipped, &Shape::Gbrain] {
+        let shapes = [
+            (internal(), "results"),
+            (specified(), "results"),
+            (shipped(None), "data"),
+            (Shape::Gbrain, "hits"),
+        ];
+        for (shape, list) in &shapes {
             for ids in [&IdRule::default(), &by_source] {
                 match shape.answer(&answer, ids, None, k) {
                     Err(error) => prop_assert_eq!(error.kind, TargetErrorKind::Malformed),
                     Ok(read) => {
-                        let list = match shape {
-                            Shape::Lightfast2026 { .. } => &answer["data"],
-                            Shape::Gbrain => &answer["hits"],
-                            _ => &answer["results"],
-                        };
                         // An empty answer is one whose list is there and empty.
-                        let there = list.as_array().map(Vec::len);
+                        let there = answer[list].as_array().map(Vec::len);
                         prop_assert_eq!(there.map(|n| n.min(k)), Some(read.results.len()));
                         prop_assert!(read.results.iter().all(|found| !found.document.is_empty()));
                         let times = [read.timings.dense_ms, read.timings.total_ms];

@@ -172,7 +172,7 @@ impl Http {
         limits: &TargetLimits,
         surroundings: &Surroundings,
     ) -> Result<Self, TargetError> {
-        let HttpTarget { address, shape } = target;
+        let HttpTarget { address, shape, max_results: _ } = target;
         let embedder = shape.wants_vector().then(StaticTable::built_in);
         Ok(Self { caller: Caller::open(address, limits, surroundings)?, shape, naming, embedder })
     }

@@ -1,6 +1,7 @@
 //! Targets on the wire: as settings describe them, and what they answered.
 
 mod answer;
+pub(crate) mod preset;
 mod response;
 mod settings;
 

@@ -24,6 +24,7 @@ use crate::target::{
 };
 
 use super::WireResponse;
+use super::preset::{ReadyApi, preset};
 use crate::variable;
 
 /// What a target is.
@@ -285,29 +286,20 @@ impl WireTarget {
             let names: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
             format!("`api` is missing: {}", names.join(", "))
         })?;
-        let (mode_means, tier, path) = (self.mode_means, self.tier, self.path.clone());
-        let (shape, address) = match api {
-            Api::Custom => {
-                let (custom, wire) = self.custom()?;
-                (Shape::Custom(Box::new(custom)), wire.address()?)
-            }
-            Api::LightfastInternal => {
-                let mode_means = mode_means.unwrap_or_default();
-                (Shape::LightfastInternal { mode_means }, self.address()?)
-            }
-            Api::LightfastV1 => (Shape::LightfastV1, self.address()?),
-            Api::Lightfast2026 => (Shape::Lightfast2026 { tier }, self.address()?),
-            Api::Gbrain => (Shape::Gbrain, self.address()?),
+        let mode_means = self.mode_means.unwrap_or_default();
+        let Some(ready) = preset(api, mode_means, self.tier) else {
+            let (custom, wire) = self.custom()?;
+            let (shape, address) = (Shape::Custom(Box::new(custom)), wire.address()?);
+            return Ok(HttpTarget { address, shape, max_results: None });
         };
-        if api == Api::Custom {
-            return Ok(HttpTarget { address, shape });
-        }
-        let path = path.unwrap_or_else(|| shape.path().to_owned());
+        let ReadyApi { path, max_results, shape } = ready;
+        let path = self.path.clone().unwrap_or(path);
+        let address = self.address()?;
         if !path.starts_with('/') {
             return Err(format!("`path` is {path:?}; it begins with `/`"));
         }
         let url = format!("{}{path}", address.url.trim_end_matches('/'));
-        Ok(HttpTarget { address: Address { url, ..address }, shape })
+        Ok(HttpTarget { address: Address { url, ..address }, shape, max_results })
     }
 
     /// A custom API, and what is left to say of its address.
@@ -333,7 +325,8 @@ impl WireTarget {
         check_headers(self.headers.keys())?;
         refuse_secrets(&self.headers)?;
         let headers = templates("headers", std::mem::take(&mut self.headers))?;
-        Ok((Custom { method, params, headers, body, mapping: response.mapping()? }, self))
+        let mapping = response.mapping()?;
+        Ok((Custom { method, params, headers, body, mapping, bypass: Vec::new() }, self))
     }
 
     fn mcp(mut self) -> Result<McpTarget, String> {

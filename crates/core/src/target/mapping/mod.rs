@@ -183,6 +183,20 @@ impl Mapping {
         }
     }
 
+    /// The same, with the id of a result somewhere else.
+    pub fn read_with(
+        &self,
+        answer: &Value,
+        ids: &IdRule,
+        document: Option<&Path>,
+        k: usize,
+    ) -> Result<TargetAnswer, TargetError> {
+        let Some(document) = document else { return self.read(answer, ids, k) };
+        let mut mapping = self.clone();
+        mapping.results.document = document.clone();
+        mapping.read(answer, ids, k)
+    }
+
     /// Reads an answer of at most `k` results.
     pub fn read(
         &self,

@@ -1,27 +1,32 @@
-//! Any other API, as the settings describe it.
+//! An API as its settings or a preset describe it.
 
+use serde_json::Value;
+
+use crate::ranking::RERANK;
 use crate::target::mapping::Mapping;
+use crate::target::path::Path;
 use crate::target::template::{Filling, Slot, Template, not_asked};
+use crate::target::{StageFallback, TargetAnswer};
 
 use super::{Method, Outgoing};
 
 /// A request and an answer, described.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Custom {
-    /// The method.
     pub method: Method,
     /// What comes after the `?`, by name.
     pub params: Vec<(String, Template)>,
-    /// Headers with places for what is asked.
+    /// Headers, which may have placeholders.
     pub headers: Vec<(String, Template)>,
-    /// The body.
     pub body: Option<Template>,
     /// Where things are in an answer.
     pub mapping: Mapping,
+    /// Flags of an answer that say that results below the reranker's threshold were kept.
+    pub bypass: Vec<Path>,
 }
 
 impl Custom {
-    /// Whether it has a place for something.
+    /// Whether a part of a question has a place in the request.
     pub fn has(&self, slot: Slot) -> bool {
         let parts = self.params.iter().chain(&self.headers).map(|(_, template)| template);
         parts.chain(&self.body).any(|template| template.has(slot))
@@ -40,6 +45,17 @@ impl Custom {
             headers: texts(&self.headers),
             body: self.body.as_ref().and_then(|body| body.fill(filling)),
             not_asked: not_asked(filling.question, |slot| self.has(slot)),
+        }
+    }
+
+    /// Notes whether the threshold was bypassed, where the answer says so.
+    pub(super) fn note_bypass(&self, answer: &Value, read: &mut TargetAnswer) {
+        let mut flags = self.bypass.iter().flat_map(|path| path.find(answer));
+        if let Some(is_bypassed) = flags.find_map(Value::as_bool) {
+            read.threshold_applied = Some(!is_bypassed);
+            if is_bypassed {
+                read.fallbacks.push(StageFallback::unexplained(RERANK));
+            }
         }
     }
 }

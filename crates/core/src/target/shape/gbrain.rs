@@ -62,16 +62,12 @@ pub(crate) fn read(
     document: Option<&Path>,
     k: usize,
 ) -> Result<TargetAnswer, TargetError> {
-    let mut mapping = mapping();
-    if let Some(document) = document {
-        mapping.results.document = document.clone();
-    }
     let by_source = IdRule { source: SourceRule::OfResult, ..ids.clone() };
     let ids = match (&ids.source, document) {
         (SourceRule::None, None) => &by_source,
         _ => ids,
     };
-    let mut read = mapping.read(answer, ids, k)?;
+    let mut read = mapping().read_with(answer, ids, document, k)?;
     read.rationale = Some(rationale(answer)?);
     read.timings = timings(answer);
     for degraded in path("$.degraded[*]").find(answer) {

@@ -1,30 +1,20 @@
-//! The shapes of retrieval APIs: each a question made into a request, and an answer read.
-//!
-//! Traps that the ready shapes know: an API that answers with 5 results unless asked for more hides ranks
-//! 6 to 10, so at least 10 are asked for and cut here; reasons and passages come only when asked for; and
-//! `mode` is the retrieval mode in one API, the kind of query in another, and how hard to try in a third.
+//! The shapes of retrieval APIs: a question made into a request, and an answer read.
 
 mod custom;
 mod gbrain;
-mod internal;
 mod own;
-mod v1;
-mod v2026;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::named;
 
 use super::mapping::{Mapping, ResultPaths, ScoreKind};
 use super::path::Path;
 use super::template::{Filling, Slot, not_asked};
-use super::{IdRule, QuestionFilter, TargetAnswer, TargetError};
+use super::{IdRule, TargetAnswer, TargetError};
 
 pub use custom::Custom;
 pub(crate) use gbrain::arguments as gbrain_arguments;
-
-/// The fewest results that are asked for: with less, ranks 6 to 10 are never seen.
-pub const LEAST_ASKED: usize = 10;
 
 /// What an API speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,60 +93,24 @@ pub struct Outgoing {
     pub not_asked: Vec<&'static str>,
 }
 
-/// A shape with what the settings say of it.
+/// What an API speaks, with everything that its settings say.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// See [`Api::LightfastInternal`].
-    LightfastInternal {
-        /// What `mode` is.
-        mode_means: ModeMeans,
-    },
-    /// See [`Api::LightfastV1`].
-    LightfastV1,
-    /// See [`Api::Lightfast2026`].
-    Lightfast2026 {
-        /// How hard to try.
-        tier: Option<Tier>,
-    },
-    /// See [`Api::Gbrain`].
+    /// This program's own.
     Gbrain,
-    /// See [`Api::Custom`].
+    /// Described by its settings or by a preset.
     Custom(Box<Custom>),
 }
 
 impl Shape {
-    /// Where it is, after the address of the server; a custom one has its whole address in the
-    /// settings.
-    pub fn path(&self) -> &'static str {
-        match self {
-            Self::LightfastInternal { .. } => "/api/knowledge/search",
-            Self::LightfastV1 | Self::Lightfast2026 { .. } => "/v1/search",
-            Self::Gbrain => "/v1/query",
-            Self::Custom(_) => "",
-        }
-    }
-
-    /// The most results that it gives.
-    pub fn most(&self) -> Option<usize> {
-        match self {
-            Self::LightfastV1 => Some(50),
-            Self::Lightfast2026 { .. } => Some(100),
-            Self::Gbrain => Some(1000),
-            Self::LightfastInternal { .. } | Self::Custom(_) => None,
-        }
-    }
-
     /// Whether the question's vector is a part of the request.
     pub fn wants_vector(&self) -> bool {
         matches!(self, Self::Custom(custom) if custom.has(Slot::Vector))
     }
 
-    /// Whether it has a place for something that a question may say.
+    /// Whether a part of a question has a place in the request.
     pub fn has(&self, slot: Slot) -> bool {
         match self {
-            Self::LightfastInternal { mode_means } => internal::has(slot, *mode_means),
-            Self::LightfastV1 => v1::has(slot),
-            Self::Lightfast2026 { .. } => v2026::has(slot),
             Self::Gbrain => gbrain::has(slot),
             Self::Custom(custom) => custom.has(slot),
         }
@@ -164,19 +118,15 @@ impl Shape {
 
     /// The request of a question.
     pub fn outgoing(&self, filling: &Filling<'_>) -> Outgoing {
-        let body = match self {
-            Self::Custom(custom) => return custom.outgoing(filling),
-            Self::LightfastInternal { mode_means } => internal::body(filling, *mode_means),
-            Self::LightfastV1 => v1::body(filling),
-            Self::Lightfast2026 { tier } => v2026::body(filling, *tier),
-            Self::Gbrain => gbrain::body(filling),
-        };
-        Outgoing {
-            method: Method::Post,
-            params: Vec::new(),
-            headers: Vec::new(),
-            body: Some(body),
-            not_asked: not_asked(filling.question, |slot| self.has(slot)),
+        match self {
+            Self::Custom(custom) => custom.outgoing(filling),
+            Self::Gbrain => Outgoing {
+                method: Method::Post,
+                params: Vec::new(),
+                headers: Vec::new(),
+                body: Some(gbrain::body(filling)),
+                not_asked: not_asked(filling.question, |slot| self.has(slot)),
+            },
         }
     }
 
@@ -189,18 +139,14 @@ impl Shape {
         document: Option<&Path>,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {
-        let mapping = match self {
-            Self::LightfastInternal { .. } => internal::mapping(),
-            Self::LightfastV1 => v1::mapping(),
-            Self::Lightfast2026 { .. } => v2026::mapping(),
-            Self::Gbrain => return gbrain::read(answer, ids, document, k),
-            Self::Custom(custom) => custom.mapping.clone(),
-        };
-        let mut read = Reading::Mapped(Box::new(mapping)).answer(answer, ids, document, k)?;
-        if let Self::Lightfast2026 { .. } = self {
-            v2026::note_bypass(answer, &mut read);
+        match self {
+            Self::Gbrain => gbrain::read(answer, ids, document, k),
+            Self::Custom(custom) => {
+                let mut read = custom.mapping.read_with(answer, ids, document, k)?;
+                custom.note_bypass(answer, &mut read);
+                Ok(read)
+            }
         }
-        Ok(read)
     }
 }
 
@@ -224,15 +170,11 @@ impl Reading {
         document: Option<&Path>,
         k: usize,
     ) -> Result<TargetAnswer, TargetError> {
-        let mut mapping = match self {
-            Self::Gbrain => return gbrain::read(answer, ids, document, k),
-            Self::Own => own::mapping(),
-            Self::Mapped(mapping) => mapping.as_ref().clone(),
-        };
-        if let Some(document) = document {
-            mapping.results.document = document.clone();
+        match self {
+            Self::Gbrain => gbrain::read(answer, ids, document, k),
+            Self::Own => own::mapping().read_with(answer, ids, document, k),
+            Self::Mapped(mapping) => mapping.read_with(answer, ids, document, k),
         }
-        mapping.read(answer, ids, k)
     }
 }
 
@@ -256,29 +198,8 @@ fn rows(rows: &str, document: &str) -> ResultPaths {
     }
 }
 
-/// As many results as are asked for.
-fn asked_for(k: usize) -> usize {
-    k.max(LEAST_ASKED)
-}
-
 /// An object of what is said.
 fn object(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(said.collect::<Map<_, _>>())
-}
-
-/// The filters of the playbook's APIs; none if nothing is left out.
-fn filters(filter: &QuestionFilter) -> Option<Value> {
-    let QuestionFilter { sources, types, authors, states, labels, after, before } = filter;
-    let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
-    let filters = object([
-        ("sources", list(sources)),
-        ("types", list(types)),
-        ("authors", list(authors)),
-        ("states", list(states)),
-        ("labels", list(labels)),
-        ("after", after.map(|date| json!(date.to_string()))),
-        ("before", before.map(|date| json!(date.to_string()))),
-    ]);
-    (!filter.is_empty()).then_some(filters)
 }
