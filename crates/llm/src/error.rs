@@ -1,6 +1,6 @@
 //! Why a model did not answer. Every kind has a name, for counters, reports and exit codes.
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::hook::HookError;
 use gbrain_core::money::Usd;
 use gbrain_core::named;
@@ -137,11 +137,13 @@ impl From<AskError> for Fault {
             _ => "",
         };
         let kind = match error.kind {
-            AskErrorKind::OverBudget => "over_budget",
-            AskErrorKind::Timeout => "timeout",
-            AskErrorKind::Cancelled => "cancelled",
-            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => "config",
-            _ => "model",
+            AskErrorKind::OverBudget => FaultKind::OverBudget,
+            AskErrorKind::Timeout => FaultKind::Timeout,
+            AskErrorKind::Cancelled => FaultKind::Cancelled,
+            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => {
+                FaultKind::Config
+            }
+            _ => FaultKind::Model,
         };
         let fault = Self::new(kind, format!("{}: {error}", error.kind));
         if hint.is_empty() { fault } else { fault.hint(hint) }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use gbrain_core::access::Scope;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::serving::{MintedBody, TokenBody, TokensBody};
 use gbrain_server::{Audit, Event};
 use gbrain_store::{NewToken, Store, Token, TokenDigest};
@@ -135,11 +136,13 @@ fn show_once(context: &Context<'_>, store: &Store, body: &MintedBody) -> Result<
     match store.revoke_token(&context.home.workspace, &body.id, context.now) {
         Ok(_) => {
             note(context, "revoke_token", &body.id);
-            Err(CliError::new("io", format!("{lost}; it was revoked"))
+            Err(CliError::new(FaultKind::Io, format!("{lost}; it was revoked"))
                 .hint("create another one when stdout can be written"))
         }
-        Err(refusal) => Err(CliError::new("io", format!("{lost}; revoking it failed: {refusal}"))
-            .hint(format!("end it with `gbrain tokens revoke {}`", body.id))),
+        Err(refusal) => {
+            Err(CliError::new(FaultKind::Io, format!("{lost}; revoking it failed: {refusal}"))
+                .hint(format!("end it with `gbrain tokens revoke {}`", body.id)))
+        }
     }
 }
 

@@ -80,7 +80,7 @@ fn observe(
         hits: &hits,
         stages: answered.map_or(&[], |answered| answered.served.timings.as_slice()),
         request_id: &call.origin.request_id,
-        error: answered.err().map(|fault| fault.kind),
+        error: answered.err().map(|fault| fault.kind.name()),
     });
 }
 

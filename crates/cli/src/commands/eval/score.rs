@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         .map_err(|error| CliError::input(args.run.display(), &error).hint(RUNS))?;
     if run.is_empty() {
         let message = format!("{}: there is no row in it", args.run.display());
-        return Err(CliError::new("input", message).hint(RUNS));
+        return Err(CliError::new(FaultKind::Input, message).hint(RUNS));
     }
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);

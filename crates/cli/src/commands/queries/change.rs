@@ -1,6 +1,7 @@
 //! `gbrain queries add`, `edit` and `retire`.
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::suite::{FilterEntry, QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::suite::query::{Difficulty, End, Family, KeyKind, Origin, QueryState};
@@ -176,9 +177,9 @@ pub(super) fn taken(
             QueryProblem::Query { at, source }
                 if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
             {
-                CliError::new("input", format!("{}: {source}", places[at - 1]))
+                CliError::new(FaultKind::Input, format!("{}: {source}", places[at - 1]))
             }
-            _ => CliError::new("input", problem.to_string()),
+            _ => CliError::new(FaultKind::Input, problem.to_string()),
         })?;
     let TakenIn { queries: taken, entries, scrubbed, retired } = taken_in;
     if context.terminal.is_json() {
@@ -236,7 +237,7 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
             .remark("nothing changes: say what is to be otherwise, such as --expected PAGE");
         return unchanged(context, &found);
     }
-    let query = entry.read().map_err(|error| CliError::new("input", error.to_string()))?;
+    let query = entry.read().map_err(|error| CliError::new(FaultKind::Input, error.to_string()))?;
     let hash = query.identity_hash();
     store.put_queries(
         &context.home.workspace,

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use gbrain_core::contradiction::Severity;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
@@ -101,7 +102,7 @@ pub(in crate::commands) fn last_report(
     let runs = store.runs(workspace, RunKind::Contradictions, since, 1)?;
     let Some(run) = runs.first() else { return Ok(None) };
     let report = read(run).ok_or_else(|| {
-        CliError::new("input", "the last run is of another version of gbrain")
+        CliError::new(FaultKind::Input, "the last run is of another version of gbrain")
             .hint("run it again: gbrain eval suspected-contradictions --from-capture")
     })?;
     Ok(Some((run.at, report)))
