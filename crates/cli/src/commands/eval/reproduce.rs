@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::{Label, title_of};
+use gbrain_core::benchmark::title_of;
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::benchmark::{
     BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
@@ -56,8 +56,7 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     let path = args.result_file.display();
     let mut spec = Spec::of(&before.asked)
         .map_err(|error| CliError::new(FaultKind::Input, format!("{path}: {error}")))?;
-    spec.title =
-        title_of(&Label::from(&before.label), &before.headline).ok().flatten().map(str::to_owned);
+    spec.title = title_of(&before.label, &before.headline).ok().flatten().map(str::to_owned);
     if !args.dataset.is_empty() {
         spec.files.clone_from(&args.dataset);
     }
