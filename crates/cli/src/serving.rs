@@ -36,8 +36,8 @@ const LEAST_LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LogArgs {
     /// How the log on stderr is written: text, or one JSON object a line.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
-    log_format: String,
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormatArg,
     /// What is logged: error, warn, info, debug, or a filter such as warn,gbrain_server=debug
     /// [env: GBRAIN_LOG] [default: info].
     #[arg(long, value_name = "FILTER")]
@@ -51,6 +51,12 @@ pub(crate) struct LogArgs {
     otlp_queries: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormatArg {
+    Text,
+    Json,
+}
+
 /// What to do about a database role that row-level security does not hold.
 pub(crate) const ROLE_REMEDY: &str =
     "serve as a role that is neither a superuser nor BYPASSRLS (docs/serving.md)";
@@ -58,7 +64,10 @@ pub(crate) const ROLE_REMEDY: &str =
 impl LogArgs {
     /// Starts logging.
     pub(crate) fn start(&self, home: &Home, terminal: &Terminal) -> Result<(), CliError> {
-        let format = if self.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
+        let format = match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        };
         let filter = self.log.clone().or_else(|| home.log.clone());
         let filter = filter.unwrap_or_else(|| LogOptions::default().filter);
         gbrain_server::telemetry::logs::init(&LogOptions { format, filter }, terminal.stderr())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, Brain, IndexKind, search_settings};
+use gbrain_brain::{Ask, Brain, search_settings};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, RetrievalMode, Viewer};
@@ -95,11 +95,10 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 
 /// Asks and prints. An answer without hits is an answer.
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
-    let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
     context.make_home()?;
     let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
     let store: Arc<Store> = store.into();
-    let brain = context.brain_in(store.clone(), index)?;
+    let brain = context.brain_in(store.clone(), asked.args.index.into())?;
     refuse_unknown_sources(&brain, &asked.args.source)?;
     let trust = if asked.args.untrusted { Viewer::Untrusted } else { Viewer::Trusted };
     let body = asked.body();

@@ -36,7 +36,7 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         name: String,
         /// What it lets its bearer do: read, write or admin.
-        #[arg(long, value_name = "SCOPE", default_value = "read", value_parser = parse_scope)]
+        #[arg(long, value_name = "SCOPE", default_value = "read")]
         scope: Scope,
         /// When it ends by itself: 90d, 12h [default: never].
         #[arg(long, value_name = "DUR")]
@@ -52,10 +52,6 @@ enum Action {
         /// Its id: the part after `gbt_`.
         id: String,
     },
-}
-
-fn parse_scope(text: &str) -> Result<Scope, String> {
-    Scope::from_name(text).ok_or_else(|| "read, write or admin".to_owned())
 }
 
 /// Makes, lists or ends.

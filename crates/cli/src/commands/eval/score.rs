@@ -51,7 +51,7 @@ pub(crate) struct ScoreArgs {
     #[arg(long)]
     per_query: bool,
     /// Tell the means by label, source, intent, mode or tag of the queries, too.
-    #[arg(long, value_name = "WHAT", value_parser = parse_by)]
+    #[arg(long, value_name = "WHAT")]
     by: Option<SegmentBy>,
     /// Leave queries out that the run does not rank, instead of counting them 0.
     #[arg(long)]
@@ -145,11 +145,6 @@ pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
     )
     .expect("writing to a string succeeds");
     text
-}
-
-/// What `--by` takes.
-pub(super) fn parse_by(text: &str) -> Result<SegmentBy, String> {
-    SegmentBy::from_name(text).ok_or_else(|| "label, source, intent, mode or tag".to_owned())
 }
 
 fn by_segment(segments: &Segments, evaluation: &Evaluation) -> String {

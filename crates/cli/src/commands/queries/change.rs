@@ -37,17 +37,17 @@ pub(super) struct SaidArgs {
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// easy, medium or hard.
-    #[arg(long, value_name = "LEVEL", value_parser = difficulty)]
+    #[arg(long, value_name = "LEVEL")]
     difficulty: Option<Difficulty>,
     /// knowledge, graph or hybrid [default: the target's own choice].
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    #[arg(long, value_name = "MODE")]
     mode: Option<RetrievalMode>,
     /// ownership, dependencies or alignment, for questions about links.
-    #[arg(long, value_name = "FAMILY", value_parser = family)]
+    #[arg(long, value_name = "FAMILY")]
     family: Option<Family>,
     /// Where the answer stands on an edge: from (what depends on Y?) or to (what does Y depend on?)
     /// [default: either].
-    #[arg(long, value_name = "END", value_parser = end)]
+    #[arg(long, value_name = "END")]
     answer_end: Option<End>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct EditArgs {
     /// Its number or id.
     query: String,
     /// active, candidate or retired: suites ask active ones.
-    #[arg(long, value_name = "STATE", value_parser = super::list::state)]
+    #[arg(long, value_name = "STATE")]
     state: Option<QueryState>,
     #[command(flatten)]
     said: SaidArgs,
@@ -95,22 +95,6 @@ fn key(text: &str) -> Result<WireKey, String> {
         Some(("observation", id)) if !id.starts_with(':') => typed(KeyKind::Observation, id),
         _ => WireKey::Document(text.to_owned()),
     })
-}
-
-fn difficulty(text: &str) -> Result<Difficulty, String> {
-    Difficulty::from_name(text).ok_or_else(|| "easy, medium or hard".to_owned())
-}
-
-fn mode(text: &str) -> Result<RetrievalMode, String> {
-    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
-}
-
-fn family(text: &str) -> Result<Family, String> {
-    Family::from_name(text).ok_or_else(|| "ownership, dependencies or alignment".to_owned())
-}
-
-fn end(text: &str) -> Result<End, String> {
-    End::from_name(text).ok_or_else(|| "from or to".to_owned())
 }
 
 impl SaidArgs {

@@ -35,15 +35,11 @@ pub(super) struct TrendArgs {
     Findings that no longer stand, because a page was corrected or deleted, are left out.")]
 pub(super) struct ReviewArgs {
     /// The least severity: info, low, medium or high.
-    #[arg(long, value_name = "S", default_value = "info", value_parser = severity)]
+    #[arg(long, value_name = "S", default_value = "info")]
     severity: Severity,
     /// How old the run may be: a duration (90d) or an instant.
     #[arg(long, value_name = "DUR|INSTANT", default_value = "90d")]
     since: String,
-}
-
-fn severity(text: &str) -> Result<Severity, String> {
-    Severity::from_name(text).ok_or_else(|| "info, low, medium or high".to_owned())
 }
 
 /// Shows the runs of some days.
