@@ -1,7 +1,7 @@
 //! `gbrain tokens`: who may come over a wire.
 
 use clap::{Args, Subcommand};
-use gbrain_core::access::Scope;
+use gbrain_core::access::{Scope, token_name};
 use gbrain_core::fault::FaultKind;
 use gbrain_core::format::serving::{MintedBody, TokenBody, TokensBody};
 use gbrain_server::{Audit, Event};
@@ -72,12 +72,7 @@ fn create(
     expires: Option<&str>,
     rate: u32,
 ) -> Result<Exit, CliError> {
-    let name = name.trim();
-    if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
-        return Err(CliError::usage(
-            "a token's name is 1 to 100 characters, without control characters",
-        ));
-    }
+    let name = token_name(name).map_err(|error| CliError::usage(error.to_string()))?;
     let expires_at = match expires {
         None => None,
         Some(text) => {
