@@ -16,7 +16,7 @@ use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, Toke
 use gbrain_store::Store;
 use jiff::SignedDuration;
 
-use crate::asking::{Asks, assistants, desk};
+use crate::asking::desk;
 use crate::capture;
 use crate::channels::alert_tools;
 use crate::commands::Context;
@@ -98,15 +98,12 @@ pub(crate) fn house(
         targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
         identity: make_home_key(&context.home).ok(),
-        desk: desk.clone(),
+        desk,
         alerts: alert_tools(&context.home, SuiteSource::new(&context.home, None))?,
     };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
-        assistants: Arc::new(move |store, workspace, config| {
-            assistants(Asks::Caller, &desk, store, workspace, config).ok().flatten()
-        }),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), SystemTime::now()),
         tracer: log.tracer(&context.home)?,

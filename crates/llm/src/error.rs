@@ -6,6 +6,7 @@ use gbrain_core::money::Usd;
 use gbrain_core::named;
 
 use crate::ask::Bill;
+use crate::model::ModelError;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,6 +119,12 @@ impl From<AskErrorKind> for HookError {
             AskErrorKind::Timeout => Self::Timeout,
             _ => Self::Failed,
         }
+    }
+}
+
+impl From<ModelError> for Fault {
+    fn from(error: ModelError) -> Self {
+        Self::config(error.to_string())
     }
 }
 
