@@ -4,8 +4,9 @@
 //! again gives the same variants and costs nothing. Whoever waits for an answer waits only so long: a model
 //! that fails leaves its stage out, and the answer says so.
 //!
-//! Deliberately absent: choosing models. Who asks says which.
+//! Which models these are is decided by the settings of the workspace.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -13,7 +14,10 @@ use gbrain_core::clock::moment;
 use gbrain_core::hash::Hash;
 use gbrain_core::hook::HookError;
 use gbrain_core::id::WorkspaceId;
-use gbrain_llm::{AskErrorKind, Asker, Chat, Expansion, ModelRef, ask_variants, expansion_chat};
+use gbrain_llm::{
+    AskErrorKind, Asker, Chat, Desk, Expansion, ModelError, ModelRef, ModelSource, Spending, Task,
+    ask_variants, expansion_chat,
+};
 use gbrain_store::{AnswerKind, ModelAnswer, Store};
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,17 +28,100 @@ const KEEP: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Variants that are asked for; settings decide how many take part.
 const EXPANSION: Expansion = Expansion { variants: 5 };
 
+/// What calls that help with queries are charged for.
+const PURPOSE: &str = "query";
+
+/// Whether a model that no setting names may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltInModels {
+    /// The owner at the keyboard, who asks for other words, means the money too.
+    Allowed,
+    /// Callers over a wire and measurements: only models that the owner named are asked.
+    Refused,
+}
+
 /// Models that help with the queries of a workspace.
 pub struct Assistants {
     asker: Asker,
     store: Arc<Store>,
     workspace: WorkspaceId,
     expander: Option<ModelRef>,
-    reranker: Option<(ModelRef, String)>,
+    reranker: Option<RerankSetting>,
     clock: fn() -> Timestamp,
 }
 
+/// The reranker that is set.
+struct RerankSetting {
+    /// The model, or what was set in its place.
+    name: String,
+    /// None when the name is none of a model.
+    model: Option<ModelRef>,
+}
+
+impl From<ModelRef> for RerankSetting {
+    fn from(model: ModelRef) -> Self {
+        Self { name: model.to_string(), model: Some(model) }
+    }
+}
+
 impl Assistants {
+    /// The models that the settings name: one that puts queries in other words, which is asked only when somebody
+    /// wants that, and a reranker. Their calls are charged to the day. Refuses a name that is none of a model.
+    pub fn choose(
+        desk: &Desk,
+        store: &Arc<Store>,
+        workspace: &WorkspaceId,
+        settings: &BTreeMap<String, String>,
+        built_in: BuiltInModels,
+    ) -> Result<Option<Self>, ModelError> {
+        let expander = chosen(desk, Task::Expansion, settings, built_in)?;
+        let reranker = chosen(desk, Task::Rerank, settings, built_in)?;
+        Ok(Self::of(desk, store, workspace, settings, expander, reranker.map(RerankSetting::from)))
+    }
+
+    /// The same for callers of a server that is running: a name that is none of a model leaves its stage out, and
+    /// answers name it as degraded.
+    pub fn choose_for_callers(
+        desk: &Desk,
+        store: &Arc<Store>,
+        workspace: &WorkspaceId,
+        settings: &BTreeMap<String, String>,
+    ) -> Option<Self> {
+        let chosen = |task| chosen(desk, task, settings, BuiltInModels::Refused);
+        let reranker = match chosen(Task::Rerank) {
+            Ok(model) => model.map(RerankSetting::from),
+            Err(_) => {
+                let name = settings.get(Task::Rerank.key()).cloned().unwrap_or_default();
+                Some(RerankSetting { name, model: None })
+            }
+        };
+        let expander = chosen(Task::Expansion).ok().flatten();
+        Self::of(desk, store, workspace, settings, expander, reranker)
+    }
+
+    fn of(
+        desk: &Desk,
+        store: &Arc<Store>,
+        workspace: &WorkspaceId,
+        settings: &BTreeMap<String, String>,
+        expander: Option<ModelRef>,
+        reranker: Option<RerankSetting>,
+    ) -> Option<Self> {
+        if expander.is_none() && reranker.is_none() {
+            return None;
+        }
+        let spending = Spending {
+            store: store.clone(),
+            workspace: workspace.clone(),
+            budget: None,
+            per_day: Some(Desk::per_day(settings)),
+            purpose: PURPOSE.to_owned(),
+        };
+        let asker = desk.clone().quick().asker().spending(spending);
+        let (store, workspace) = (store.clone(), workspace.clone());
+        Some(Self { reranker, ..Self::new(asker, store, workspace, expander, None) })
+    }
+
     /// Models that are asked through a door.
     pub fn new(
         asker: Asker,
@@ -43,7 +130,7 @@ impl Assistants {
         expander: Option<ModelRef>,
         reranker: Option<ModelRef>,
     ) -> Self {
-        let reranker = reranker.map(|model| (model.clone(), model.to_string()));
+        let reranker = reranker.map(RerankSetting::from);
         Self { asker, store, workspace, expander, reranker, clock: || moment(SystemTime::now()) }
     }
 
@@ -54,7 +141,7 @@ impl Assistants {
         let (expand, judge): (&Expand<'_>, &Rerank<'_>) = (&expand, &judge);
         answer(&Ask {
             expand: Some(expand),
-            rerank: self.reranker.as_ref().map(|(_, id)| Reranker { id, judge }),
+            rerank: self.reranker.as_ref().map(|set| Reranker { id: &set.name, judge }),
             ..ask
         })
     }
@@ -88,7 +175,8 @@ impl Assistants {
     }
 
     fn scores(&self, query: &str, judged: &[Judged]) -> Result<Vec<f64>, HookError> {
-        let (model, _) = self.reranker.as_ref().ok_or(HookError::NoProvider)?;
+        let model = self.reranker.as_ref().and_then(|set| set.model.as_ref());
+        let model = model.ok_or(HookError::NoProvider)?;
         let texts: Vec<String> = judged.iter().map(text).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         match self.asker.rerank(model, query, &texts) {
@@ -97,6 +185,17 @@ impl Assistants {
             Err(error) => Err(error.kind.into()),
         }
     }
+}
+
+fn chosen(
+    desk: &Desk,
+    task: Task,
+    settings: &BTreeMap<String, String>,
+    built_in: BuiltInModels,
+) -> Result<Option<ModelRef>, ModelError> {
+    let may = |source| built_in == BuiltInModels::Allowed || source != ModelSource::BuiltIn;
+    let chosen = desk.choose(task, None, settings)?;
+    Ok(chosen.filter(|(_, source)| may(*source)).map(|(model, _)| model))
 }
 
 /// Everything that variants depend on.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::id::{IdError, PageKey};
 use gbrain_core::page::PageError;
 use gbrain_core::search::SettingError;
@@ -86,10 +86,10 @@ impl From<BrainError> for Fault {
             BrainError::Setting { key, .. } => {
                 Self::config(message).hint(format!("set it again, or `gbrain config unset {key}`"))
             }
-            BrainError::Page { .. } => Self::new("page", message),
+            BrainError::Page { .. } => Self::new(FaultKind::Page, message),
             BrainError::Halted => Self::cancelled(message),
             BrainError::Io { .. } | BrainError::Watch(_) | BrainError::Threads(_) => {
-                Self::new("io", message)
+                Self::new(FaultKind::Io, message)
             }
         }
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn errors_are_faults_of_a_kind() {
         let key = |slug: &str| PageKey::parse(slug, &Default::default()).unwrap();
-        let check = |error: BrainError, kind: &str, hint: &str| {
+        let check = |error: BrainError, kind: FaultKind, hint: &str| {
             let fault = Fault::from(error);
             assert_eq!(fault.kind, kind, "{fault:?}");
             assert_eq!(fault.hints.first().map_or("", String::as_str), hint);
@@ -112,18 +112,18 @@ mod tests {
         assert_eq!(missing.hints.len(), NEAR);
         check(
             BrainError::NoPage { key: key("adx"), near },
-            "not_found",
+            FaultKind::NotFound,
             "did you mean `default::ada`?",
         );
-        check(BrainError::Store(StoreError::Busy), "busy", "");
-        check(IndexError::Busy { waited: std::time::Duration::ZERO }.into(), "busy", "");
+        check(BrainError::Store(StoreError::Busy), FaultKind::Busy, "");
+        check(IndexError::Busy { waited: std::time::Duration::ZERO }.into(), FaultKind::Busy, "");
         let source = std::io::Error::other("gone");
         let index = IndexError::Io { dir: PathBuf::from("i"), source };
         let remedy = "the index can be made again from the store at any time: `gbrain reindex`";
-        check(index.into(), "index", remedy);
-        check(BrainError::Threads("none".to_owned()), "io", "");
+        check(index.into(), FaultKind::Index, remedy);
+        check(BrainError::Threads("none".to_owned()), FaultKind::Io, "");
         let source = SettingError::Unknown { name: "x".to_owned(), nearest: "y" };
         let setting = BrainError::Setting { key: "search.x".to_owned(), source };
-        check(setting, "config", "set it again, or `gbrain config unset search.x`");
+        check(setting, FaultKind::Config, "set it again, or `gbrain config unset search.x`");
     }
 }

@@ -16,6 +16,7 @@ pub mod import;
 mod inspect;
 mod pages;
 mod purge;
+mod query;
 mod reembed;
 mod retrieve;
 mod snapshot;
@@ -42,12 +43,13 @@ use stale::Hidden;
 
 pub use gbrain_index::is_reading_files;
 
-pub use assist::{Assistants, read_by_judge};
+pub use assist::{Assistants, BuiltInModels, read_by_judge};
 pub use error::BrainError;
 pub use freshness::{IndexReport, Onward};
 pub use inspect::{Held, VectorCheck, excluded};
 pub use pages::{PageLinks, Put};
 pub use purge::{PurgeOutcome, PurgeScope};
+pub use query::{Query, Requester};
 pub use reembed::VectorReport;
 pub use retrieve::{Answered, Ask, Expand, Judged, Look, Rerank, Reranker};
 pub use snapshot::{Past, Snapshot};

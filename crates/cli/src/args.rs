@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use gbrain_brain::IndexKind;
 use gbrain_core::request::{Detail, RetrievalMode};
 
 use crate::commands;
@@ -166,7 +167,7 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "DATE")]
     pub(crate) until: Option<jiff::civil::Date>,
     /// How much of each page to show: low, medium, high [default: by the question].
-    #[arg(long, value_name = "LEVEL", value_parser = parse_detail)]
+    #[arg(long, value_name = "LEVEL")]
     pub(crate) detail: Option<Detail>,
     /// The time that "recent" is measured against (2026-03-01T12:00:00Z) [default: now].
     #[arg(long, value_name = "TIME")]
@@ -181,15 +182,30 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "SLUG")]
     pub(crate) why_not: Option<String>,
     /// Which index answers: disk, or memory (built for this one call).
-    #[arg(long, value_name = "KIND", default_value = "disk", value_parser = ["disk", "memory"])]
-    pub(crate) index: String,
+    #[arg(long, value_name = "KIND", default_value = "disk")]
+    pub(crate) index: IndexArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IndexArg {
+    Disk,
+    Memory,
+}
+
+impl From<IndexArg> for IndexKind {
+    fn from(index: IndexArg) -> Self {
+        match index {
+            IndexArg::Disk => Self::Disk,
+            IndexArg::Memory => Self::Memory,
+        }
+    }
 }
 
 /// Flags of `query` alone.
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct ModeArgs {
     /// knowledge (words and names), graph (names and links) or hybrid (both).
-    #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE", default_value = "hybrid")]
     pub(crate) mode: RetrievalMode,
     /// Leave the vector arm out.
     #[arg(long, action = ArgAction::SetTrue)]
@@ -212,12 +228,4 @@ impl ModeArgs {
             (false, false) => None,
         }
     }
-}
-
-fn parse_detail(text: &str) -> Result<Detail, String> {
-    Detail::from_name(text).ok_or_else(|| "low, medium or high".to_owned())
-}
-
-fn parse_mode(text: &str) -> Result<RetrievalMode, String> {
-    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
 }

@@ -7,12 +7,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_brain::Assistants;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{
-    Allowance, Asker, Cassette, CassetteMode, Desk, Limits, ModelRef, ModelSource, Providers,
-    Retry, Spending, SpendingLimit, Task, prices_with,
+    Allowance, Asker, Cassette, CassetteMode, Desk, Limits, ModelRef, Providers, Retry, Spending,
+    SpendingLimit, prices_with,
 };
 use gbrain_store::{Budget, STANDING, Store};
 use serde_json::Value;
@@ -23,9 +22,6 @@ use crate::home::Home;
 
 /// Where the user's own prices are, in the home.
 pub(crate) const PRICES: &str = "prices.json";
-
-/// What calls that help with queries are charged for.
-const QUERIES: &str = "query";
 
 /// Where answers of models are recorded.
 #[derive(Debug, Clone, Args)]
@@ -106,46 +102,6 @@ pub(crate) fn settings(
     workspace: &WorkspaceId,
 ) -> Result<BTreeMap<String, String>, CliError> {
     Ok(store.config_list(workspace)?.into_iter().collect())
-}
-
-/// Whose wish a query is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asks {
-    /// The owner's at the keyboard, who asks for other words and means the money too.
-    Owner,
-    /// Somebody's over a wire: only models that the owner named are asked.
-    Caller,
-}
-
-/// The models that help with queries: one that puts them in other words, which is asked only when somebody
-/// wants that, and a reranker where the settings name one. Their calls are charged to the day.
-pub(crate) fn assistants(
-    asks: Asks,
-    desk: &Desk,
-    store: &Arc<Store>,
-    workspace: &WorkspaceId,
-    settings: &BTreeMap<String, String>,
-) -> Result<Option<Assistants>, CliError> {
-    let choose = |task| {
-        let chosen = desk.choose(task, None, settings);
-        let chosen = chosen.map_err(|error| CliError::config(error.to_string()))?;
-        let may = |source| asks == Asks::Owner || source != ModelSource::BuiltIn;
-        Ok::<_, CliError>(chosen.filter(|(_, source)| may(*source)).map(|(model, _)| model))
-    };
-    let (expander, reranker) = (choose(Task::Expansion)?, choose(Task::Rerank)?);
-    if expander.is_none() && reranker.is_none() {
-        return Ok(None);
-    }
-    let spending = Spending {
-        store: store.clone(),
-        workspace: workspace.clone(),
-        budget: None,
-        per_day: Some(Desk::per_day(settings)),
-        purpose: QUERIES.to_owned(),
-    };
-    let asker = desk.clone().quick().asker().spending(spending);
-    let (store, workspace) = (store.clone(), workspace.clone());
-    Ok(Some(Assistants::new(asker, store, workspace, expander, reranker)))
 }
 
 /// A run that asks models: its budget and its cassette.

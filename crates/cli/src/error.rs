@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use gbrain_core::fault::FaultKind;
+
 pub(crate) use gbrain_core::fault::Fault as CliError;
 
 /// A public contract: 0 did its work whole, 1 measured something wrong, 2 no verdict.
@@ -12,12 +14,55 @@ pub(crate) enum Exit {
     NoVerdict,
 }
 
+impl From<FaultKind> for Exit {
+    fn from(kind: FaultKind) -> Self {
+        match kind {
+            FaultKind::Usage
+            | FaultKind::Config
+            | FaultKind::Input
+            | FaultKind::Io
+            | FaultKind::Page
+            | FaultKind::NotFound
+            | FaultKind::UnknownWorkspace
+            | FaultKind::UnknownSource
+            | FaultKind::Conflict
+            | FaultKind::Private
+            | FaultKind::Unauthorised
+            | FaultKind::Forbidden
+            | FaultKind::MethodNotAllowed
+            | FaultKind::UnsupportedMediaType
+            | FaultKind::TooLarge
+            | FaultKind::RateLimited
+            | FaultKind::Overloaded
+            | FaultKind::Timeout
+            | FaultKind::Cancelled
+            | FaultKind::OverBudget
+            | FaultKind::Model
+            | FaultKind::Target
+            | FaultKind::AttemptsExhausted
+            | FaultKind::Unavailable
+            | FaultKind::Unreachable
+            | FaultKind::Busy
+            | FaultKind::NotInitialised
+            | FaultKind::Store
+            | FaultKind::Index
+            | FaultKind::Internal => Self::NoVerdict,
+        }
+    }
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Fail => 1,
+            Self::NoVerdict => 2,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Pass => Self::from(0),
-            Exit::Fail => Self::from(1),
-            Exit::NoVerdict => Self::from(2),
-        }
+        exit.code().into()
     }
 }

@@ -11,7 +11,7 @@ use gbrain_core::format::logs::UsageLine;
 use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
 use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt, RunProblem};
 
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 use crate::terminal::{ExternalWriter, Terminal};
 
 /// Run a prompt of the library and log one line.
@@ -65,7 +65,6 @@ pub(crate) struct KickArgs {
 }
 
 const GUARD_REFUSED: u8 = 1;
-const NO_VERDICT: u8 = 2;
 const REFUTED: u8 = 3;
 
 /// The program `kick`.
@@ -84,7 +83,7 @@ fn run_kick() -> ExitCode {
     };
     let terminal = Terminal::new(args.json, args.quiet);
     match run(&args, given(&args, &matches), &terminal) {
-        Ok(0) => terminal.exit(crate::error::Exit::Pass).into(),
+        Ok(0) => terminal.exit(Exit::Pass).into(),
         Ok(code) => code.into(),
         Err((code, error)) => {
             terminal.error(&error);
@@ -95,16 +94,19 @@ fn run_kick() -> ExitCode {
 
 type Failed = (u8, CliError);
 
+fn failed(error: impl Into<CliError>) -> Failed {
+    let fault = error.into();
+    (Exit::from(fault.kind).code(), fault)
+}
+
 fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Failed> {
-    let no_verdict = |error: gbrain_prompts::PromptError| (NO_VERDICT, CliError::from(error));
-    gbrain_eval::check_outputs([&args.keep_output])
-        .map_err(|error| (NO_VERDICT, CliError::from(error)))?;
-    let library = crate::eva::library(args.root.as_deref()).map_err(|error| (NO_VERDICT, error))?;
-    let prompt = library.prompt(&args.id).map_err(no_verdict)?;
+    gbrain_eval::check_outputs([&args.keep_output]).map_err(failed)?;
+    let library = crate::eva::library(args.root.as_deref()).map_err(failed)?;
+    let prompt = library.prompt(&args.id).map_err(failed)?;
     let kick = Kick {
         case: args.case.clone(),
         given,
-        send: command(args, &library, &prompt).map_err(no_verdict)?,
+        send: command(args, &library, &prompt).map_err(failed)?,
         keep_output: args.keep_output.clone(),
     };
     let mut output = match args.json {
@@ -114,7 +116,8 @@ fn run(args: &KickArgs, given: Vec<Given>, terminal: &Terminal) -> Result<u8, Fa
     let kicked = gbrain_prompts::kick(&prompt, &kick, &mut output, &|| moment(SystemTime::now()));
     let kicked = kicked.map_err(|error| {
         let is_guard = matches!(error, gbrain_prompts::PromptError::Guard { .. });
-        (if is_guard { GUARD_REFUSED } else { NO_VERDICT }, CliError::from(error))
+        let (code, fault) = failed(error);
+        (if is_guard { GUARD_REFUSED } else { code }, fault)
     })?;
     let output = match output {
         Watcher::Memory(bytes) => Some(bytes),
@@ -220,7 +223,7 @@ fn exit_code(kicked: &Kicked, is_strict: bool) -> u8 {
     });
     match (u8::try_from(kicked.row.exit_code), signal) {
         (Ok(0), Some(signal)) => signal,
-        (Ok(0), None) if !kicked.problems.is_empty() => NO_VERDICT,
+        (Ok(0), None) if !kicked.problems.is_empty() => Exit::NoVerdict.code(),
         (Ok(0), None) if is_strict && is_refuted(kicked) => REFUTED,
         (Ok(code), _) => code,
         (Err(_), _) => u8::MAX,

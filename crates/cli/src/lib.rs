@@ -67,7 +67,7 @@ fn run_gbrain() -> ExitCode {
         Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
-            Exit::NoVerdict.into()
+            Exit::from(error.kind).into()
         }
     }
 }

@@ -16,7 +16,7 @@ use gbrain_server::{AlertTools, Autopilot, House, HouseOptions, SuiteTools, Toke
 use gbrain_store::Store;
 use jiff::SignedDuration;
 
-use crate::asking::{Asks, assistants, desk};
+use crate::asking::desk;
 use crate::capture;
 use crate::channels::alert_tools;
 use crate::commands::Context;
@@ -36,8 +36,8 @@ const LEAST_LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LogArgs {
     /// How the log on stderr is written: text, or one JSON object a line.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
-    log_format: String,
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormatArg,
     /// What is logged: error, warn, info, debug, or a filter such as warn,gbrain_server=debug
     /// [env: GBRAIN_LOG] [default: info].
     #[arg(long, value_name = "FILTER")]
@@ -51,6 +51,12 @@ pub(crate) struct LogArgs {
     otlp_queries: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormatArg {
+    Text,
+    Json,
+}
+
 /// What to do about a database role that row-level security does not hold.
 pub(crate) const ROLE_REMEDY: &str =
     "serve as a role that is neither a superuser nor BYPASSRLS (docs/serving.md)";
@@ -58,7 +64,10 @@ pub(crate) const ROLE_REMEDY: &str =
 impl LogArgs {
     /// Starts logging.
     pub(crate) fn start(&self, home: &Home, terminal: &Terminal) -> Result<(), CliError> {
-        let format = if self.log_format == "json" { LogFormat::Json } else { LogFormat::Text };
+        let format = match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        };
         let filter = self.log.clone().or_else(|| home.log.clone());
         let filter = filter.unwrap_or_else(|| LogOptions::default().filter);
         gbrain_server::telemetry::logs::init(&LogOptions { format, filter }, terminal.stderr())
@@ -89,15 +98,12 @@ pub(crate) fn house(
         targets: target_book(&context.home, SuiteSource::new(&context.home, None)),
         scrubber: capture::scrubber(&context.home).map_err(CliError::config)?,
         identity: make_home_key(&context.home).ok(),
-        desk: desk.clone(),
+        desk,
         alerts: alert_tools(&context.home, SuiteSource::new(&context.home, None))?,
     };
     let options = HouseOptions {
         index_dir: context.home.index_dir(),
         models: Arc::new(move |store, workspace| Ok(wanted.of(store, workspace)?)),
-        assistants: Arc::new(move |store, workspace, config| {
-            assistants(Asks::Caller, &desk, store, workspace, config).ok().flatten()
-        }),
         capture: capture::options(&context.home)?,
         metrics: Metrics::new(software(), SystemTime::now()),
         tracer: log.tracer(&context.home)?,

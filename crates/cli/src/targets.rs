@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Args;
-use gbrain_brain::IndexKind;
+use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::format::suggest::nearest;
 use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::format::target::{TargetSettingsError, read_target};
@@ -14,7 +14,7 @@ use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever, Surroundin
 use gbrain_eval::suite::TargetBook;
 use gbrain_store::{OpenMode, Store};
 
-use crate::asking::{Asks, assistants, desk, interrupted, settings};
+use crate::asking::{desk, interrupted, settings};
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::CliError;
@@ -178,7 +178,8 @@ fn with_local<T>(
     let store: Arc<Store> = store.into();
     let workspace = &context.home.workspace;
     let stored = settings(store.as_ref(), workspace)?;
-    let helpers = assistants(Asks::Owner, &desk(&context.home)?, &store, workspace, &stored)?;
+    let (desk, allowed) = (desk(&context.home)?, BuiltInModels::Allowed);
+    let helpers = Assistants::choose(&desk, &store, workspace, &stored, allowed)?;
     let brain = context.brain_in(store, IndexKind::Disk)?;
     let live = Live { settings: brain.settings()?, now: context.now };
     let options = LocalOptions { assistants: helpers.as_ref(), ..LocalOptions::new(live) };

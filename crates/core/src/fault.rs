@@ -12,32 +12,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::without_passwords;
+use crate::named;
 
 /// Why something could not be done, for whoever asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// A stable word for programs: one of [`KINDS`].
-    pub kind: &'static str,
+    /// Decides the HTTP status, the MCP code and the exit code.
+    pub kind: FaultKind,
     /// What went wrong, whole.
     pub message: String,
     /// What to do about it.
     pub hints: Vec<String>,
 }
 
-/// Lists the kinds, and gives those that need no more than a message a function of that name.
+/// Lists the kinds with their wire names, and gives those that need no more than a message a function.
 macro_rules! kinds {
-    ($(#[doc = $meaning:literal] $kind:ident $(= $function:ident)?;)+) => {
-        /// Every kind of fault there is:
-        ///
-        $(#[doc = concat!("- `", stringify!($kind), "`:", $meaning)])+
-        pub const KINDS: &[&str] = &[$(stringify!($kind)),+];
+    ($(#[doc = $meaning:literal] $kind:ident = $name:literal $(, $function:ident)?;)+) => {
+        /// Why a fault happened, as a stable word for programs. A new kind needs an HTTP status
+        /// (`server/http/reply.rs`), an MCP code (`server/mcp/outcome.rs`) and an exit code (`cli/error.rs`).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum FaultKind {
+            $(#[doc = $meaning] $kind,)+
+        }
+
+        named! { FaultKind { $($kind = $name),+ } }
 
         impl Fault {
             $($(
                 #[doc = $meaning]
                 pub fn $function(message: impl Into<String>) -> Self {
-                    Self::new(stringify!($kind), message)
+                    Self::new(FaultKind::$kind, message)
                 }
             )?)+
         }
@@ -46,71 +51,70 @@ macro_rules! kinds {
 
 kinds! {
     /// What was asked for makes no sense as it was written.
-    usage = usage;
+    Usage = "usage", usage;
     /// A setting is wrong.
-    config = config;
+    Config = "config", config;
     /// A file or document can't be understood.
-    input;
+    Input = "input";
     /// A file could not be read or written.
-    io;
+    Io = "io";
     /// A text is not a page.
-    page;
+    Page = "page";
     /// There is no such thing, or not for this caller.
-    not_found = not_found;
+    NotFound = "not_found", not_found;
     /// There is no such workspace.
-    unknown_workspace;
+    UnknownWorkspace = "unknown_workspace";
     /// There is no such source.
-    unknown_source;
+    UnknownSource = "unknown_source";
     /// The state of things forbids it: a name is taken, or something is in the way.
-    conflict = conflict;
+    Conflict = "conflict", conflict;
     /// It would show captures of real use to others.
-    private = private;
+    Private = "private", private;
     /// The caller did not say who it is, or nobody knows it.
-    unauthorised = unauthorised;
+    Unauthorised = "unauthorised", unauthorised;
     /// The caller is known, and may not do this.
-    forbidden = forbidden;
+    Forbidden = "forbidden", forbidden;
     /// The address does not take this method.
-    method_not_allowed = method_not_allowed;
+    MethodNotAllowed = "method_not_allowed", method_not_allowed;
     /// The body is not of a type that is read here.
-    unsupported_media_type = unsupported_media_type;
+    UnsupportedMediaType = "unsupported_media_type", unsupported_media_type;
     /// The request is larger than what is read.
-    too_large = too_large;
+    TooLarge = "too_large", too_large;
     /// The caller asks too often: try again later.
-    rate_limited = rate_limited;
+    RateLimited = "rate_limited", rate_limited;
     /// More is asked than can be done: try again later.
-    overloaded = overloaded;
+    Overloaded = "overloaded", overloaded;
     /// It took too long.
-    timeout = timeout;
+    Timeout = "timeout", timeout;
     /// It was cancelled.
-    cancelled = cancelled;
+    Cancelled = "cancelled", cancelled;
     /// It may cost more than is allowed.
-    over_budget = over_budget;
+    OverBudget = "over_budget", over_budget;
     /// A model could not be asked, or did not answer.
-    model;
+    Model = "model";
     /// A target could not be asked, or did not answer.
-    target;
+    Target = "target";
     /// Every worker that tried was lost.
-    attempts_exhausted = attempts_exhausted;
+    AttemptsExhausted = "attempts_exhausted", attempts_exhausted;
     /// The service is starting or ending: try again later.
-    unavailable = unavailable;
+    Unavailable = "unavailable", unavailable;
     /// The database does not answer: try again later.
-    unreachable;
+    Unreachable = "unreachable";
     /// Another process held what was needed for too long: try again.
-    busy;
+    Busy = "busy";
     /// The database has no schema yet.
-    not_initialised;
+    NotInitialised = "not_initialised";
     /// The database failed.
-    store;
+    Store = "store";
     /// The index failed.
-    index;
+    Index = "index";
     /// A mistake of ours.
-    internal = internal;
+    Internal = "internal", internal;
 }
 
 impl Fault {
-    /// A fault of a kind that is listed in [`KINDS`].
-    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        debug_assert!(KINDS.contains(&kind), "`{kind}` is not listed");
+    /// A message without passwords, and the remedy for a full disk where one is the reason.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         let message: String = message.into();
         let message = without_passwords(&message).into_owned();
         let hints = disk_hint(&message).map(str::to_owned).into_iter().collect();
@@ -118,18 +122,18 @@ impl Fault {
     }
 
     /// A fault that an error is the reason of: its message is the whole [`chain`].
-    pub fn of(kind: &'static str, error: &dyn Error) -> Self {
+    pub fn of(kind: FaultKind, error: &dyn Error) -> Self {
         Self::new(kind, chain(error))
     }
 
     /// A file that could not be read or written.
     pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
-        Self::new("io", format!("{what}: {error}"))
+        Self::new(FaultKind::Io, format!("{what}: {error}"))
     }
 
     /// A file or document that was read and says nothing that can be understood.
     pub fn input(what: impl std::fmt::Display, error: &dyn Error) -> Self {
-        Self::new("input", format!("{what}: {}", chain(error)))
+        Self::new(FaultKind::Input, format!("{what}: {}", chain(error)))
     }
 
     /// The same fault with a remedy.
@@ -151,7 +155,7 @@ impl Fault {
     /// What a program reads.
     pub fn body(&self) -> FaultBody {
         let Self { kind, message, hints } = self;
-        let (kind, message) = (Cow::Borrowed(*kind), one_line(message));
+        let (kind, message) = (Cow::Borrowed(kind.name()), one_line(message));
         FaultBody {
             status: FaultStatus::Error,
             error: FaultDetail { kind, message, hints: hints.clone() },
@@ -186,7 +190,7 @@ pub enum FaultStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultDetail {
     /// A stable word for programs.
-    #[schemars(extend("enum" = KINDS))]
+    #[schemars(extend("enum" = FaultKind::ALL))]
     pub kind: Cow<'static, str>,
     /// What went wrong, on one line.
     pub message: String,
@@ -286,7 +290,7 @@ mod tests {
             let wrapped = std::io::Error::other(format!("could not save: {error}"));
             for fault in [
                 Fault::io("report.xml", &error),
-                Fault::of("index", &wrapped),
+                Fault::of(FaultKind::Index, &wrapped),
                 Fault::input("x", &wrapped),
             ] {
                 assert!(fault.hints.len() == 1 && fault.hints[0].contains(words), "{fault:?}");
@@ -298,10 +302,10 @@ mod tests {
 
     #[test]
     fn kinds_are_words_and_each_is_listed_once() {
-        let mut sorted = KINDS.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(sorted.len(), KINDS.len());
-        assert!(KINDS.iter().all(|kind| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
+        let mut names: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert!(names.iter().all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FaultKind::ALL.len());
     }
 }

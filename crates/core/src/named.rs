@@ -3,12 +3,30 @@
 //! The name is the whole of such a value on the wire, so these enums can be members of wire structs
 //! as they are: written and read by name, and listed in schemas.
 
+use std::fmt;
+
 #[doc(hidden)]
 pub use schemars;
 #[doc(hidden)]
 pub use serde;
 
-/// Gives an enum `ALL`, `name` and `from_name` from one table of wire names, and its form on the
+/// A text that is no name of the set: the message lists the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownName(#[doc(hidden)] pub &'static [&'static str]);
+
+impl std::error::Error for UnknownName {}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            [name] => f.write_str(name),
+            [names @ .., last] => write!(f, "{} or {last}", names.join(", ")),
+        }
+    }
+}
+
+/// Gives an enum `ALL`, `name`, `from_name` and `FromStr` from one table of wire names, and its form on the
 /// wire: that name.
 #[macro_export]
 macro_rules! named {
@@ -36,6 +54,14 @@ macro_rules! named {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::named::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::from_name(text).ok_or($crate::named::UnknownName(&[$($name),+]))
             }
         }
 

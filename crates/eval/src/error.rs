@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gbrain_brain::BrainError;
 use gbrain_core::baseline::BaselineError;
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 
 use crate::benchmark::{DatasetError, SpecError};
 
@@ -123,17 +123,21 @@ impl From<EvalError> for Fault {
         let message = chain(&error);
         let (kind, hint) = match error {
             EvalError::Brain(error) => return error.into(),
-            EvalError::Io { source, .. } => ("io", of_io(&source)),
-            EvalError::Baseline { source, .. } => ("input", of_baseline(&source)),
-            EvalError::Dataset { .. } => ("input", Some(DATASETS)),
-            EvalError::Spec(_) => ("usage", None),
-            EvalError::OtherRun { .. } => ("conflict", Some(OTHER_RUN)),
-            EvalError::BadRows { .. } => ("conflict", Some(BAD_ROWS)),
-            EvalError::NotText { .. } | EvalError::LongLine { .. } => ("input", Some(ROWS)),
-            EvalError::Line { .. } => ("input", None),
-            EvalError::NoJudgedPage { .. } => ("input", Some(OTHER_BRAIN)),
-            EvalError::EmptyBrain => ("input", Some(EMPTY_BRAIN)),
-            EvalError::LargeDocument { .. } => ("input", Some("cut it into several files")),
+            EvalError::Io { source, .. } => (FaultKind::Io, of_io(&source)),
+            EvalError::Baseline { source, .. } => (FaultKind::Input, of_baseline(&source)),
+            EvalError::Dataset { .. } => (FaultKind::Input, Some(DATASETS)),
+            EvalError::Spec(_) => (FaultKind::Usage, None),
+            EvalError::OtherRun { .. } => (FaultKind::Conflict, Some(OTHER_RUN)),
+            EvalError::BadRows { .. } => (FaultKind::Conflict, Some(BAD_ROWS)),
+            EvalError::NotText { .. } | EvalError::LongLine { .. } => {
+                (FaultKind::Input, Some(ROWS))
+            }
+            EvalError::Line { .. } => (FaultKind::Input, None),
+            EvalError::NoJudgedPage { .. } => (FaultKind::Input, Some(OTHER_BRAIN)),
+            EvalError::EmptyBrain => (FaultKind::Input, Some(EMPTY_BRAIN)),
+            EvalError::LargeDocument { .. } => {
+                (FaultKind::Input, Some("cut it into several files"))
+            }
         };
         let fault = Self::new(kind, message);
         match hint {
@@ -203,18 +207,18 @@ mod tests {
     #[test]
     fn errors_are_faults_of_a_kind() {
         let path = || PathBuf::from("rows.ndjson");
-        let check = |error: EvalError, kind: &str, has_hint: bool| {
+        let check = |error: EvalError, kind: FaultKind, has_hint: bool| {
             let fault = Fault::from(error);
             assert_eq!((fault.kind, !fault.hints.is_empty()), (kind, has_hint), "{fault:?}");
         };
         let io = |kind: ErrorKind| EvalError::Io { path: path(), source: kind.into() };
-        check(io(ErrorKind::NotFound), "io", true);
-        check(io(ErrorKind::StorageFull), "io", false);
+        check(io(ErrorKind::NotFound), FaultKind::Io, true);
+        check(io(ErrorKind::StorageFull), FaultKind::Io, false);
         let baseline = |source| EvalError::Baseline { path: path(), source };
-        check(baseline(BaselineError::Empty), "input", true);
-        check(baseline(BaselineError::NoMetadata), "input", false);
-        check(EvalError::NotText { path: path(), line: 3 }, "input", true);
-        check(EvalError::LargeDocument { path: path(), limit: 1 << 20 }, "input", true);
-        check(BrainError::Watch("no".to_owned()).into(), "io", false);
+        check(baseline(BaselineError::Empty), FaultKind::Input, true);
+        check(baseline(BaselineError::NoMetadata), FaultKind::Input, false);
+        check(EvalError::NotText { path: path(), line: 3 }, FaultKind::Input, true);
+        check(EvalError::LargeDocument { path: path(), limit: 1 << 20 }, FaultKind::Input, true);
+        check(BrainError::Watch("no".to_owned()).into(), FaultKind::Io, false);
     }
 }

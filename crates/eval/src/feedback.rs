@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 
 use gbrain_brain::capture::OWNER;
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::format::feedback::{BorderlineComment, FeedbackBody, FeedbackInput, Vote};
 use gbrain_core::format::suite::{RetrievalBody, Signal};
 use gbrain_core::id::WorkspaceId;
@@ -51,7 +51,7 @@ impl From<FeedbackError> for Fault {
             FeedbackError::Unknown => Self::not_found(message).hint(
                 "answers are logged while capture is on, a moment after they are given; `served.request_id` names them",
             ),
-            _ => Self::new("input", message),
+            _ => Self::new(FaultKind::Input, message),
         }
     }
 }

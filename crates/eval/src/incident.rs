@@ -4,7 +4,7 @@
 //! its message is queued after that, so that a process that dies in between tells nobody rather than twice,
 //! and [`post`] tells it then.
 
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::format::incident::{
     INCIDENT_VERSION, IncidentBody, IncidentNote, IncidentRecord, Resolution,
 };
@@ -45,14 +45,12 @@ impl From<IncidentProblem> for Fault {
             IncidentProblem::None(_) => {
                 Self::not_found(message).hint("`gbrain incident list` shows those there are")
             }
-            IncidentProblem::Over(_) => {
-                Self::new("conflict", message).hint("`gbrain incident post` tells of it again")
-            }
-            IncidentProblem::Open(_) => Self::new("conflict", message)
+            IncidentProblem::Over(_) => Self::new(FaultKind::Conflict, message)
+                .hint("`gbrain incident post` tells of it again"),
+            IncidentProblem::Open(_) => Self::new(FaultKind::Conflict, message)
                 .hint("`gbrain incident resolve` ends it with a root cause, a fix and follow-ups"),
-            IncidentProblem::Unreadable(_) => {
-                Self::new("input", message).hint("it may have been written by a newer gbrain")
-            }
+            IncidentProblem::Unreadable(_) => Self::new(FaultKind::Input, message)
+                .hint("it may have been written by a newer gbrain"),
             IncidentProblem::Store(error) => error.into(),
         }
     }

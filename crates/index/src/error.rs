@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 
 /// The result of an index operation.
 pub type Result<T> = std::result::Result<T, IndexError>;
@@ -63,9 +63,9 @@ pub enum IndexError {
 impl From<IndexError> for Fault {
     fn from(error: IndexError) -> Self {
         if let IndexError::Busy { .. } = error {
-            return Self::of("busy", &error);
+            return Self::of(FaultKind::Busy, &error);
         }
-        let fault = Self::of("index", &error);
+        let fault = Self::of(FaultKind::Index, &error);
         // A disk that is full has a remedy of its own, and has no room for another index.
         match fault.hints.is_empty() {
             true => fault

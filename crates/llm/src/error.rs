@@ -1,11 +1,12 @@
 //! Why a model did not answer. Every kind has a name, for counters, reports and exit codes.
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::hook::HookError;
 use gbrain_core::money::Usd;
 use gbrain_core::named;
 
 use crate::ask::Bill;
+use crate::model::ModelError;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,6 +122,12 @@ impl From<AskErrorKind> for HookError {
     }
 }
 
+impl From<ModelError> for Fault {
+    fn from(error: ModelError) -> Self {
+        Self::config(error.to_string())
+    }
+}
+
 impl From<AskError> for Fault {
     fn from(error: AskError) -> Self {
         let hint = match error.kind {
@@ -137,11 +144,13 @@ impl From<AskError> for Fault {
             _ => "",
         };
         let kind = match error.kind {
-            AskErrorKind::OverBudget => "over_budget",
-            AskErrorKind::Timeout => "timeout",
-            AskErrorKind::Cancelled => "cancelled",
-            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => "config",
-            _ => "model",
+            AskErrorKind::OverBudget => FaultKind::OverBudget,
+            AskErrorKind::Timeout => FaultKind::Timeout,
+            AskErrorKind::Cancelled => FaultKind::Cancelled,
+            AskErrorKind::NoKey | AskErrorKind::NoPrice | AskErrorKind::NoProvider => {
+                FaultKind::Config
+            }
+            _ => FaultKind::Model,
         };
         let fault = Self::new(kind, format!("{}: {error}", error.kind));
         if hint.is_empty() { fault } else { fault.hint(hint) }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::prompt::{
     FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
 };
@@ -195,14 +195,16 @@ impl From<PromptError> for Fault {
     fn from(error: PromptError) -> Self {
         use PromptError as E;
         let kind = match &error {
-            E::NoLibrary(_) | E::NoPrompt(_) | E::NoCase { .. } | E::NoEval(_) => "not_found",
-            E::Id(_) | E::Var(_) | E::Unset(_) | E::Command(_) => "usage",
-            E::Exists(_) | E::Ready { .. } | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
-                "conflict"
+            E::NoLibrary(_) | E::NoPrompt(_) | E::NoCase { .. } | E::NoEval(_) => {
+                FaultKind::NotFound
             }
-            E::NoEvidence { .. } => "conflict",
-            E::Io { .. } | E::NotAFile(_) | E::RowNotWritten { .. } => "io",
-            _ => "input",
+            E::Id(_) | E::Var(_) | E::Unset(_) | E::Command(_) => FaultKind::Usage,
+            E::Exists(_) | E::Ready { .. } | E::NotAbove(..) | E::NotReady(_) | E::Guard { .. } => {
+                FaultKind::Conflict
+            }
+            E::NoEvidence { .. } => FaultKind::Conflict,
+            E::Io { .. } | E::NotAFile(_) | E::RowNotWritten { .. } => FaultKind::Io,
+            _ => FaultKind::Input,
         };
         let hint = error.hint();
         let fault = Self::of(kind, &error);

@@ -33,21 +33,12 @@ const STREAMS: usize = 2;
 pub type ModelsOf =
     Arc<dyn Fn(&Arc<Store>, &WorkspaceId) -> Result<Models, BrainError> + Send + Sync>;
 
-/// The models that help with the queries of a workspace, by its settings; none where none are set.
-pub type AssistantsOf = Arc<
-    dyn Fn(&Arc<Store>, &WorkspaceId, &BTreeMap<String, String>) -> Option<Assistants>
-        + Send
-        + Sync,
->;
-
 /// What the doors of a house have in common.
 pub struct HouseOptions {
     /// The directory that holds the indexes of all workspaces.
     pub index_dir: PathBuf,
     /// The models there are for vectors.
     pub models: ModelsOf,
-    /// The models that help with queries.
-    pub assistants: AssistantsOf,
     /// How requests are captured; none when capture is off.
     pub capture: Option<CaptureOptions>,
     /// Where things are counted.
@@ -205,7 +196,8 @@ impl House {
         {
             return assistants.clone();
         }
-        let made = (self.options.assistants)(&self.store, ws, &config).map(Arc::new);
+        let desk = &self.options.suites.desk;
+        let made = Assistants::choose_for_callers(desk, &self.store, ws, &config).map(Arc::new);
         kept.insert(ws.clone(), (config, made.clone()));
         made
     }
@@ -361,7 +353,6 @@ impl House {
         let options = HouseOptions {
             index_dir: dir.join("index"),
             models: Arc::new(|_, _| Ok(gbrain_brain::built_in_models())),
-            assistants: Arc::new(|_, _, _| None),
             capture: None,
             metrics: Metrics::new(software, std::time::SystemTime::now()),
             tracer: Tracer::off(),

@@ -33,7 +33,7 @@ pub use access::{Gatekeeper, Loopback, Tokens};
 pub use alerts::AlertTools;
 pub use audit::{Audit, Event};
 pub use autopilot::Autopilot;
-pub use house::{AssistantsOf, House, HouseOptions, ModelsOf, SuiteTools};
+pub use house::{House, HouseOptions, ModelsOf, SuiteTools};
 pub use http::{Bounds, Connections, Guard, Parts, openapi};
 pub use jobs::{ATTEMPTS, ImportFilesSpec, WorkerOptions};
 pub use lanes::{LaneSizes, Lanes, StopFlag};

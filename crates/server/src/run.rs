@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_brain::capture::Drained;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -162,7 +162,7 @@ pub fn serve_stdio(stdio: Stdio) -> Result<Drained, Fault> {
     let served = runtime.block_on(async {
         let stop = stop_signal()?;
         let served = crate::mcp::serve_stdio(context, visitor, stop).await;
-        served.map_err(|error| Fault::of("usage", &error))
+        served.map_err(|error| Fault::of(FaultKind::Usage, &error))
     });
     // A read from a terminal can't be interrupted.
     runtime.shutdown_background();

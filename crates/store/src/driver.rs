@@ -139,6 +139,14 @@ pub(crate) struct Table {
     pub on_conflict: &'static str,
 }
 
+impl Table {
+    /// `SELECT` of all columns, without a condition.
+    pub(crate) fn select(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        format!("SELECT {} FROM {}", names.join(", "), self.name)
+    }
+}
+
 /// A statement that finds rows by key. Its table has the alias `t`.
 #[derive(Debug)]
 pub(crate) struct Lookup {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use gbrain_core::capture::FailureReason;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::{IdError, PageKey, SourceId, WorkspaceId};
 use gbrain_core::money::Usd;
 use rusqlite::ErrorCode;
@@ -265,22 +265,22 @@ impl From<StoreError> for Fault {
             StoreError::Busy
             | StoreError::Changed
             | StoreError::ConnectionLimit { .. }
-            | StoreError::PoolExhausted => "busy",
-            StoreError::NotInitialised => "not_initialised",
-            StoreError::UnknownWorkspace(_) => "unknown_workspace",
-            StoreError::UnknownSource(_) => "unknown_source",
-            StoreError::NotFound(_) => "not_found",
-            StoreError::Hidden(_) => "forbidden",
+            | StoreError::PoolExhausted => FaultKind::Busy,
+            StoreError::NotInitialised => FaultKind::NotInitialised,
+            StoreError::UnknownWorkspace(_) => FaultKind::UnknownWorkspace,
+            StoreError::UnknownSource(_) => FaultKind::UnknownSource,
+            StoreError::NotFound(_) => FaultKind::NotFound,
+            StoreError::Hidden(_) => FaultKind::Forbidden,
             StoreError::WorkspaceExists(_)
             | StoreError::SourceExists(_)
             | StoreError::SourceInUse { .. }
             | StoreError::LeaseLost { .. }
-            | StoreError::Protected { .. } => "conflict",
-            StoreError::Nul { .. } => "input",
-            StoreError::LimitedPrune | StoreError::Id(_) => "usage",
-            StoreError::OverBudget { .. } => "over_budget",
+            | StoreError::Protected { .. } => FaultKind::Conflict,
+            StoreError::Nul { .. } => FaultKind::Input,
+            StoreError::LimitedPrune | StoreError::Id(_) => FaultKind::Usage,
+            StoreError::OverBudget { .. } => FaultKind::OverBudget,
             StoreError::Down { .. } | StoreError::Files { .. } | StoreError::FileGone { .. } => {
-                "unreachable"
+                FaultKind::Unreachable
             }
             StoreError::RowSecurity { .. }
             | StoreError::Denied { .. }
@@ -294,7 +294,7 @@ impl From<StoreError> for Fault {
             | StoreError::NotADatabase { .. }
             | StoreError::File { .. }
             | StoreError::Url { .. }
-            | StoreError::Other { .. } => "store",
+            | StoreError::Other { .. } => FaultKind::Store,
         };
         Self::of(kind, &error)
     }
@@ -393,7 +393,8 @@ mod tests {
 
     #[test]
     fn errors_are_faults_of_a_kind() {
-        let check = |error: StoreError, kind: &str| assert_eq!(Fault::from(error).kind, kind);
+        let check =
+            |error: StoreError, kind: &str| assert_eq!(Fault::from(error).kind.name(), kind);
         let page = PageKey::parse("a", &SourceId::default()).unwrap();
         check(StoreError::NotFound(page), "not_found");
         check(StoreError::UnknownWorkspace(WorkspaceId::default()), "unknown_workspace");

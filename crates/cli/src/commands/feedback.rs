@@ -32,7 +32,7 @@ pub(crate) struct FeedbackArgs {
     #[arg(long, group = "of")]
     last: bool,
     /// up or down.
-    #[arg(long, value_name = "VOTE", value_parser = vote, group = "said")]
+    #[arg(long, value_name = "VOTE", group = "said")]
     vote: Option<Vote>,
     /// In words.
     #[arg(long, value_name = "TEXT", group = "said")]
@@ -40,10 +40,6 @@ pub(crate) struct FeedbackArgs {
     /// A result of it that is barely relevant, as `source::slug` or slug.
     #[arg(long, value_name = "DOC", group = "said")]
     borderline: Option<String>,
-}
-
-fn vote(text: &str) -> Result<Vote, String> {
-    Vote::from_name(text).ok_or_else(|| "up or down".to_owned())
 }
 
 /// Keeps it.

@@ -28,7 +28,7 @@ enum Action {
     /// List jobs, newest first.
     List {
         /// Only jobs in this state: queued, running, done, failed or cancelled.
-        #[arg(long, value_name = "STATE", value_parser = parse_state)]
+        #[arg(long, value_name = "STATE")]
         state: Option<JobState>,
         /// Only jobs with a lower number than this.
         #[arg(long, value_name = "N")]
@@ -50,10 +50,6 @@ enum Action {
         /// Its number.
         id: i64,
     },
-}
-
-fn parse_state(text: &str) -> Result<JobState, String> {
-    JobState::from_name(text).ok_or_else(|| "queued, running, done, failed or cancelled".to_owned())
 }
 
 /// Lists, shows or cancels.

@@ -45,6 +45,7 @@ pub(crate) mod workspaces;
 use std::sync::Arc;
 
 use gbrain_brain::{Brain, IndexKind, WorkspaceOptions};
+use gbrain_core::fault::FaultKind;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_store::{Location, OpenMode, Store, private};
 use jiff::Timestamp;
@@ -155,9 +156,11 @@ pub(crate) fn refuse_unknown_sources<'a>(
                     .to_owned(),
                 false => format!("the sources are {}", names.join(", ")),
             };
-            return Err(
-                CliError::new("unknown_source", format!("there is no source `{id}`")).hint(hint)
-            );
+            return Err(CliError::new(
+                FaultKind::UnknownSource,
+                format!("there is no source `{id}`"),
+            )
+            .hint(hint));
         }
     }
     Ok(())

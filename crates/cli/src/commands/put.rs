@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gbrain_brain::wire;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::Format;
@@ -27,8 +27,16 @@ pub(crate) struct PutArgs {
     #[arg(long, value_name = "ID", default_value = "default")]
     source: String,
     /// markdown, text, chat-json or chat-jsonl [default: by the file's ending, else markdown].
-    #[arg(long, value_name = "FORMAT", value_parser = ["markdown", "text", "chat-json", "chat-jsonl"])]
-    format: Option<String>,
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<PageFormatArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PageFormatArg {
+    Markdown,
+    Text,
+    ChatJson,
+    ChatJsonl,
 }
 
 /// Writes the page; when it says so, the page is safe.
@@ -52,11 +60,11 @@ pub(crate) fn run(context: &Context<'_>, args: &PutArgs) -> Result<Exit, CliErro
 }
 
 fn format(args: &PutArgs) -> Format {
-    match args.format.as_deref() {
-        Some("text") => Format::Text,
-        Some("chat-json") => Format::ChatJson,
-        Some("chat-jsonl") => Format::ChatJsonl,
-        Some(_) => Format::Markdown,
+    match args.format {
+        Some(PageFormatArg::Markdown) => Format::Markdown,
+        Some(PageFormatArg::Text) => Format::Text,
+        Some(PageFormatArg::ChatJson) => Format::ChatJson,
+        Some(PageFormatArg::ChatJsonl) => Format::ChatJsonl,
         None => {
             let name = args.file.as_ref().and_then(|file| file.to_str());
             name.and_then(Format::of_path).unwrap_or(Format::Markdown)

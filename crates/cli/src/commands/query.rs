@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_brain::capture::Door;
-use gbrain_brain::{Ask, Brain, IndexKind, search_settings};
+use gbrain_brain::{Ask, Assistants, Brain, BuiltInModels, Query, Requester};
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, RetrievalMode, Viewer};
 use gbrain_store::{OpenMode, PageFilter, Store};
 
 use crate::args::{AskArgs, ModeArgs};
-use crate::asking::{Asks, assistants, desk};
+use crate::asking::desk;
 use crate::capture;
 use crate::commands::{Context, page_key, refuse_unknown_sources};
 use crate::error::{CliError, Exit};
@@ -95,22 +95,19 @@ pub(crate) fn run(context: &Context<'_>, args: &QueryArgs) -> Result<Exit, CliEr
 
 /// Asks and prints. An answer without hits is an answer.
 pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliError> {
-    let index = if asked.args.index == "memory" { IndexKind::Memory } else { IndexKind::Disk };
     context.make_home()?;
     let store = gbrain_store::Store::open(&context.home.location, OpenMode::Use, context.now)?;
     let store: Arc<Store> = store.into();
-    let brain = context.brain_in(store.clone(), index)?;
+    let brain = context.brain_in(store.clone(), asked.args.index.into())?;
     refuse_unknown_sources(&brain, &asked.args.source)?;
-    let trust = if asked.args.untrusted { Viewer::Untrusted } else { Viewer::Trusted };
-    let body = asked.body();
-    let config = brain.config()?;
-    let settings = search_settings(&config)?;
-    let request = body.request_of_owner(asked.operation, settings, trust, context.now)?;
+    let viewer = if asked.args.untrusted { Viewer::Untrusted } else { Viewer::Trusted };
+    let (body, requester) = (asked.body(), Requester::Owner(viewer));
+    let query = Query::new(&brain, asked.operation, &body, requester, context.now)?;
     let assistants = match asked.operation {
         Operation::Search => None,
         Operation::Query => {
-            let desk = desk(&context.home)?;
-            assistants(Asks::Owner, &desk, &store, &context.home.workspace, &config)?
+            let (desk, allowed) = (desk(&context.home)?, BuiltInModels::Allowed);
+            Assistants::choose(&desk, &store, &context.home.workspace, &query.config, allowed)?
         }
     };
     let why_not = body.why_not.as_deref().map(|slug| page_key(&brain, slug, None)).transpose()?;
@@ -119,15 +116,9 @@ pub(crate) fn ask(context: &Context<'_>, asked: &Asked<'_>) -> Result<Exit, CliE
         bar.set_length(total.unsigned_abs());
         bar.set_position(done.unsigned_abs());
     };
-    let options =
-        Ask { explain: body.explains(), why_not, progress: &on_progress, ..Ask::default() };
+    let options = Ask { why_not, progress: &on_progress, ..Ask::default() };
     let door = Door::new(Arc::new(brain), capture::options(&context.home)?);
-    let answer = |ask: &Ask<'_>| door.answer(&request, ask, body.caller(false));
-    let answered = match assistants {
-        Some(assistants) => assistants.with(options, answer),
-        None => answer(&options),
-    };
-    let answered = answered?;
+    let answered = query.answer(&door, assistants.as_ref(), body.caller(false), options)?;
     bar.finish_and_clear();
     if answered.served.behind > 0 {
         context.terminal.warn(format!(

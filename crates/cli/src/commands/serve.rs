@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use gbrain_llm::Task;
 use gbrain_server::{
     Audit, Bounds, Connections, Gatekeeper, Guard, LaneSizes, Lanes, Loopback, Parts, Serving,
     TokenKey, Tokens, WorkerOptions,
@@ -12,6 +13,7 @@ use gbrain_store::Store;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use crate::asking::{desk, settings};
 use crate::commands::Context;
 use crate::commands::eval::duration;
 use crate::error::{CliError, Exit};
@@ -104,6 +106,7 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
     let wanted = models(&context.home)?;
     let house = house(context, &args.log, wanted.clone())?;
     let store = house.share_store();
+    refuse_unresolved_rerankers(context, store.as_ref())?;
     if let Some(role) = store.role_without_row_security()? {
         context.terminal.warn(format!(
             "the database role {role} is not held by row-level security, the second wall between workspaces: \
@@ -154,6 +157,22 @@ pub(crate) fn run(context: &Context<'_>, args: &ServeArgs) -> Result<Exit, CliEr
         context.terminal.warn(format!("{} capture(s) were not stored in time", drained.unfinished));
     }
     Ok(Exit::Pass)
+}
+
+/// Refuses a setting that names no model, as `query` does: answers would come without the reranker.
+fn refuse_unresolved_rerankers(context: &Context<'_>, store: &Store) -> Result<(), CliError> {
+    let desk = desk(&context.home)?;
+    for workspace in store.workspaces()? {
+        let settings = settings(store, &workspace.id)?;
+        desk.choose(Task::Rerank, None, &settings).map_err(|error| {
+            let (key, id) = (Task::Rerank.key(), &workspace.id);
+            CliError::from(error).hint(format!(
+                "it is `{key}` of workspace `{id}`: `gbrain config set {key} PROVIDER:MODEL --workspace {id}` sets \
+                 another, `gbrain config unset {key} --workspace {id}` none"
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 fn say(context: &Context<'_>, address: SocketAddr) {

@@ -1,7 +1,8 @@
 //! `gbrain tokens`: who may come over a wire.
 
 use clap::{Args, Subcommand};
-use gbrain_core::access::Scope;
+use gbrain_core::access::{Scope, token_name};
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::serving::{MintedBody, TokenBody, TokensBody};
 use gbrain_server::{Audit, Event};
 use gbrain_store::{NewToken, Store, Token, TokenDigest};
@@ -35,7 +36,7 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         name: String,
         /// What it lets its bearer do: read, write or admin.
-        #[arg(long, value_name = "SCOPE", default_value = "read", value_parser = parse_scope)]
+        #[arg(long, value_name = "SCOPE", default_value = "read")]
         scope: Scope,
         /// When it ends by itself: 90d, 12h [default: never].
         #[arg(long, value_name = "DUR")]
@@ -51,10 +52,6 @@ enum Action {
         /// Its id: the part after `gbt_`.
         id: String,
     },
-}
-
-fn parse_scope(text: &str) -> Result<Scope, String> {
-    Scope::from_name(text).ok_or_else(|| "read, write or admin".to_owned())
 }
 
 /// Makes, lists or ends.
@@ -75,12 +72,7 @@ fn create(
     expires: Option<&str>,
     rate: u32,
 ) -> Result<Exit, CliError> {
-    let name = name.trim();
-    if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
-        return Err(CliError::usage(
-            "a token's name is 1 to 100 characters, without control characters",
-        ));
-    }
+    let name = token_name(name).map_err(|error| CliError::usage(error.to_string()))?;
     let expires_at = match expires {
         None => None,
         Some(text) => {
@@ -135,11 +127,13 @@ fn show_once(context: &Context<'_>, store: &Store, body: &MintedBody) -> Result<
     match store.revoke_token(&context.home.workspace, &body.id, context.now) {
         Ok(_) => {
             note(context, "revoke_token", &body.id);
-            Err(CliError::new("io", format!("{lost}; it was revoked"))
+            Err(CliError::new(FaultKind::Io, format!("{lost}; it was revoked"))
                 .hint("create another one when stdout can be written"))
         }
-        Err(refusal) => Err(CliError::new("io", format!("{lost}; revoking it failed: {refusal}"))
-            .hint(format!("end it with `gbrain tokens revoke {}`", body.id))),
+        Err(refusal) => {
+            Err(CliError::new(FaultKind::Io, format!("{lost}; revoking it failed: {refusal}"))
+                .hint(format!("end it with `gbrain tokens revoke {}`", body.id)))
+        }
     }
 }
 

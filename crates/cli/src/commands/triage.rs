@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use gbrain_brain::IndexKind;
+use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::text;
@@ -15,7 +15,7 @@ use gbrain_store::Store;
 
 use super::alerts::elsewhere;
 use super::suites::SuiteSource;
-use crate::asking::{Asks, assistants, desk, interrupted, settings};
+use crate::asking::{desk, interrupted, settings};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
 use crate::targets::target_book;
@@ -89,7 +89,8 @@ pub(super) fn looked(
     let helpers = match how.ask && is_local {
         true => {
             let config = settings(store.as_ref(), workspace)?;
-            assistants(Asks::Caller, &desk(&context.home)?, store, workspace, &config)?
+            let (desk, refused) = (desk(&context.home)?, BuiltInModels::Refused);
+            Assistants::choose(&desk, store, workspace, &config, refused)?
         }
         false => None,
     };

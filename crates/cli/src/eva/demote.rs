@@ -6,7 +6,6 @@ use gbrain_core::format::prompts::{MoveBody, PROMPTS_VERSION};
 use gbrain_core::prompt::Status;
 use gbrain_prompts::{Demotion, demote};
 
-use super::list::parse_status;
 use super::{Context, who};
 use crate::error::{CliError, Exit};
 
@@ -19,7 +18,7 @@ pub(super) struct DemoteArgs {
     /// The prompt, or one of its aliases.
     id: String,
     /// Down to this status [default: one step].
-    #[arg(long, value_name = "STATUS", value_parser = parse_status)]
+    #[arg(long, value_name = "STATUS")]
     to: Option<Status>,
     /// Why.
     #[arg(long, value_name = "TEXT")]

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gbrain_core::prompt::Status;
 use gbrain_prompts::{Library, Prompt, PromptError, Standing, day};
 use serde_json::json;
@@ -20,15 +20,34 @@ pub(super) struct EditArgs {
     /// The prompt, or one of its aliases.
     id: String,
     /// The file [default: the template].
-    #[arg(value_parser = ["prompt.xml", "prompt.md", "meta.yml", "eval.yml", "guard.sh", "verify.sh", "aliases"])]
-    file: Option<String>,
+    file: Option<PromptFile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PromptFile {
+    #[value(name = "prompt.xml")]
+    Xml,
+    #[value(name = "prompt.md")]
+    Markdown,
+    #[value(name = "meta.yml")]
+    Meta,
+    #[value(name = "eval.yml")]
+    Eval,
+    #[value(name = "guard.sh")]
+    Guard,
+    #[value(name = "verify.sh")]
+    Verify,
+    Aliases,
 }
 
 /// Opens it.
 pub(super) fn run(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let prompt = library.prompt(&args.id)?;
-    let path = args.file.as_ref().map_or(prompt.template.path.clone(), |file| prompt.file(file));
+    let path = match args.file.and_then(|file| file.to_possible_value()) {
+        Some(file) => prompt.file(file.get_name()),
+        None => prompt.template.path.clone(),
+    };
     let before = std::fs::read(&path).ok();
     let editor =
         ["VISUAL", "EDITOR"].into_iter().find_map(variable).unwrap_or_else(|| "vi".to_owned());

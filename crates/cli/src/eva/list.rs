@@ -15,12 +15,8 @@ use crate::terminal::table;
 #[command(after_help = "Examples:\n  eva list\n  eva list --status ready --json")]
 pub(super) struct ListArgs {
     /// Only prompts of this status: draft, tested or ready.
-    #[arg(long, value_name = "STATUS", value_parser = parse_status)]
+    #[arg(long, value_name = "STATUS")]
     status: Option<Status>,
-}
-
-pub(super) fn parse_status(text: &str) -> Result<Status, String> {
-    Status::from_name(text).ok_or_else(|| "draft, tested or ready".to_owned())
 }
 
 /// Lists them. A prompt that can't be read is listed as such, and nothing is called whole then.

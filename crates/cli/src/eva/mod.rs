@@ -113,7 +113,7 @@ fn run_eva() -> ExitCode {
         Ok(exit) => terminal.exit(exit).into(),
         Err(error) => {
             terminal.error(&error);
-            Exit::NoVerdict.into()
+            Exit::from(error.kind).into()
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use gbrain_core::benchmark::{Label, run_id};
-use gbrain_core::format::benchmark::{Result as BenchmarkResult, Row, WireLabel, recomputed};
+use gbrain_core::format::benchmark::{Result as BenchmarkResult, Row, recomputed};
 use serde_json::{Value, json};
 
 use crate::benchmark::{dataset, longmemeval, path, resealed, rows, write};
@@ -157,8 +157,8 @@ fn a_consistent_forgery_is_found_by_reproducing_only() {
     assert!(said.contains("q1: another document at rank 1"), "{said}");
     assert!(said.contains("summary.recall_all@5"), "{said}");
     let mut renamed = recomputed(&forged);
-    renamed.label = WireLabel { embedder: Some("openai:large".to_owned()), ..renamed.label };
-    let run = run_id(&Label::from(&renamed.label));
+    renamed.label = Label { embedder: Some("openai:large".to_owned()), ..renamed.label };
+    let run = run_id(&renamed.label);
     renamed.per_question.iter_mut().for_each(|row| row.run.clone_from(&run));
     let text = serde_json::to_string(&recomputed(&renamed)).unwrap();
     let (code, said) = reproduce(&home, &text);

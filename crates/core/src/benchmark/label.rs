@@ -2,47 +2,55 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{
     Abstention, DataProblemKind, Granularity, KnownFile, Summary, check_title, known_name, rules,
 };
 use crate::hash::Hash;
 
-/// What a run's numbers depend on.
-#[derive(Debug, Clone, PartialEq)]
+/// What the numbers depend on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "BenchmarkLabel")]
+#[serde(deny_unknown_fields)]
+#[expect(
+    missing_docs,
+    reason = "`label` says each in words; documented fields would change the schema"
+)]
 pub struct Label {
-    /// Which benchmark.
     pub benchmark: String,
-    /// The dataset, by the name of its file or folder.
+    // The name of its file or folder.
     pub dataset: String,
-    /// SHA-256 of the file; of a folder, of its files in the order of their names.
+    // Of a folder, of its files in the order of their names.
     pub dataset_sha256: String,
-    /// What the dataset is known as, where its hash is known.
+    // Where its hash is known.
     pub known_as: Option<String>,
-    /// What counts as a document.
     pub granularity: Granularity,
-    /// How many documents of a ranking are taken.
+    // How many documents of a ranking are taken.
     pub k: usize,
-    /// How deep rankings go, and so how deep measures of whole rankings look.
+    // How deep rankings go, and so how deep measures of whole rankings look.
+    #[serde(default)]
     pub depth: usize,
-    /// The first so many questions, where not all were asked.
+    // The first so many questions, where not all were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// Which arms search: `hybrid` or `words`.
+    // Which arms search: `hybrid` or `words`.
     pub retrieval: String,
-    /// What is done with questions that nothing answers.
     pub abstention: Abstention,
-    /// Whether a model answered.
+    // The model, if one answered.
     pub answered_by: Option<String>,
-    /// The program.
     pub software: String,
-    /// Names the source that rankings depend on.
+    // Names the source that rankings depend on.
     pub code: String,
-    /// Names the numbers of the pipeline.
+    // Names the numbers of the pipeline.
     pub settings: String,
-    /// The model of the vectors.
+    // The model of the vectors.
     pub embedder: Option<String>,
-    /// The seed of the random baseline.
+    // Of the random baseline.
     pub seed: u64,
-    /// What was wrong with the dataset, by name and count.
+    // What was wrong with the dataset, by name and count.
+    #[serde(default)]
     pub data_problems: BTreeMap<String, usize>,
 }
 

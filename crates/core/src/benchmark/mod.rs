@@ -31,7 +31,7 @@ pub use document::{Body, Document, Granularity, Haystack, Question, Turn};
 pub use label::{Label, Labelled, headline, label, measured, measured_by_type, run_id, title_of};
 pub use outcome::{CUTOFFS, Outcome, Ranked, Scoring, Timings, measures, outcome, score};
 pub use problem::{DataProblem, DataProblemKind, count_problems};
-pub use rules::{abstention, dataset_name, depth, is_collection, measures_of, unit};
+pub use rules::{Benchmark, abstention, dataset_name, depth, is_collection, measures_of, unit};
 pub use shown::{DocumentText, Shown, ShownDocument, document_page};
 pub use summary::{ByType, Figured, Group, Mean, Recall, Summary, summarise};
 pub use title::{TitleError, check_title};

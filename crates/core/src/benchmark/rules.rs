@@ -5,10 +5,28 @@ use std::path::Path;
 
 use super::{Abstention, Granularity, measures};
 use crate::measure::{Measure, defaults};
+use crate::named;
+
+/// The benchmarks that can be run. A label names one as text, because results of others are read too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Benchmark {
+    /// LongMemEval.
+    LongMemEval,
+    /// LoCoMo.
+    Locomo,
+    /// A BEIR folder.
+    Beir,
+    /// Corpus, queries and judgements in files of their own.
+    Trec,
+}
+
+named! {
+    Benchmark { LongMemEval = "longmemeval", Locomo = "locomo", Beir = "beir", Trec = "trec" }
+}
 
 /// Whether a benchmark is a test collection, whose documents are no chats.
 pub fn is_collection(benchmark: &str) -> bool {
-    matches!(benchmark, "beir" | "trec")
+    matches!(Benchmark::from_name(benchmark), Some(Benchmark::Beir | Benchmark::Trec))
 }
 
 /// How deep rankings go: as deep as is measured, or k.
@@ -19,10 +37,10 @@ pub fn depth(benchmark: &str, k: usize) -> usize {
 
 /// What a benchmark does with questions that nothing answers.
 pub fn abstention(benchmark: &str) -> Abstention {
-    match benchmark {
-        "longmemeval" => Abstention::LeftOut,
-        "locomo" => Abstention::Counted,
-        _ => Abstention::None,
+    match Benchmark::from_name(benchmark) {
+        Some(Benchmark::LongMemEval) => Abstention::LeftOut,
+        Some(Benchmark::Locomo) => Abstention::Counted,
+        Some(Benchmark::Beir | Benchmark::Trec) | None => Abstention::None,
     }
 }
 

@@ -10,6 +10,7 @@ mod observe;
 mod of_target;
 mod row;
 mod scrubbing;
+mod settings;
 mod window;
 
 pub use captured::{CapturedRow, Retrieved};
@@ -20,4 +21,5 @@ pub use observe::{CapturePolicy, Observed, keys};
 pub use of_target::TargetCapture;
 pub use row::{CaptureFailure, CaptureFields, FailureReason, QUERY_MAX_BYTES, StoredCapture};
 pub use scrubbing::{ScrubbedFilter, Scrubbing};
+pub use settings::{CaptureSettingError, CaptureSettings, CaptureSwitch};
 pub use window::{CLOCK_SKEW, CaptureWindow, EmptyWindow};

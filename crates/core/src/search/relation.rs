@@ -56,7 +56,7 @@ named! {
 use Direction::{In, Out};
 use LinkType::{
     Advises, AlignsWithGoal, Attended, BlockedBy, DependsOn, Founded, InvestedIn, MemberOf,
-    OwnedBy, Resolves, WorksAt,
+    Mentions, OwnedBy, Resolves, WorksAt,
 };
 
 /// A way of asking: words before the seed, words after it, and what they ask for.
@@ -298,19 +298,11 @@ const CONNECTIONS: &[(&str, &str)] = &[(
     "and|with|to",
 )];
 
-const MENTION_FREE: &[LinkType] = &[
-    WorksAt,
-    Founded,
-    InvestedIn,
-    Advises,
-    Attended,
-    OwnedBy,
-    MemberOf,
-    DependsOn,
-    BlockedBy,
-    Resolves,
-    AlignsWithGoal,
-];
+/// Every type that says what the link means.
+const MENTION_FREE: &[LinkType] = match LinkType::ALL {
+    [meaningful @ .., Mentions] => meaningful,
+    _ => panic!("`Mentions` is the last type"),
+};
 
 /// Reads a relational question; none when it is not one.
 pub fn parse(query: &str) -> Option<RelationQuestion> {

@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 
 use super::query::{End, Family};
+use crate::link::LinkType;
 use crate::named;
 use crate::target::{Rationale, RationaleEdge};
 
@@ -73,7 +74,7 @@ pub struct Wanted<'a> {
 /// Judges a rationale.
 pub fn judge(rationale: Option<&Rationale>, answer: &Wanted<'_>, facts: &Facts<'_>) -> GraphResult {
     let edges = rationale.map_or(&[][..], |rationale| &rationale.edges);
-    let is_allowed = |edge: &RationaleEdge| is_one_of(&edge.kind, answer.family.edges());
+    let is_allowed = |edge: &RationaleEdge| is_one_of(&edge.kind, answer.family.link_types());
     let names_answer = edges.iter().filter(|edge| is_allowed(edge)).any(|edge| {
         let mut ends = answering(edge, answer.end);
         ends.any(|end| is_named(end, rationale, answer.entities))
@@ -128,8 +129,8 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-fn is_one_of(kind: &str, kinds: &[&str]) -> bool {
-    kinds.iter().any(|one| one.eq_ignore_ascii_case(kind))
+fn is_one_of(kind: &str, types: &[LinkType]) -> bool {
+    types.iter().any(|one| one.name().eq_ignore_ascii_case(kind))
 }
 
 /// How many steps the reasons take: from the best of what the question is about to the furthest edge. What

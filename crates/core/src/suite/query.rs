@@ -1,6 +1,7 @@
 //! Canonical queries: what people really ask, with what must be found.
 
 use crate::hash::Hash;
+use crate::link::LinkType;
 use crate::named;
 use crate::request::RetrievalMode;
 use crate::scrub::MARKER;
@@ -120,12 +121,12 @@ named! {
 }
 
 impl Family {
-    /// The links that may answer it, in lower case.
-    pub fn edges(self) -> &'static [&'static str] {
+    /// The links that may answer it.
+    pub fn link_types(self) -> &'static [LinkType] {
         match self {
-            Self::Ownership => &["owned_by", "member_of"],
-            Self::Dependencies => &["depends_on", "blocked_by", "resolves"],
-            Self::Alignment => &["aligns_with_goal"],
+            Self::Ownership => &[LinkType::OwnedBy, LinkType::MemberOf],
+            Self::Dependencies => &[LinkType::DependsOn, LinkType::BlockedBy, LinkType::Resolves],
+            Self::Alignment => &[LinkType::AlignsWithGoal],
         }
     }
 }

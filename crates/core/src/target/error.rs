@@ -1,6 +1,6 @@
 //! Why a target did not answer. Every kind has a name, for counters, reports and triage.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::named;
 
 /// What went wrong.
@@ -98,11 +98,11 @@ impl From<TargetError> for Fault {
             _ => "",
         };
         let kind = match error.kind {
-            TargetErrorKind::Timeout => "timeout",
-            TargetErrorKind::Cancelled => "cancelled",
-            TargetErrorKind::NoKey => "config",
-            TargetErrorKind::Unsupported => "usage",
-            _ => "target",
+            TargetErrorKind::Timeout => FaultKind::Timeout,
+            TargetErrorKind::Cancelled => FaultKind::Cancelled,
+            TargetErrorKind::NoKey => FaultKind::Config,
+            TargetErrorKind::Unsupported => FaultKind::Usage,
+            _ => FaultKind::Target,
         };
         let fault = Self::new(kind, error.to_string());
         if hint.is_empty() { fault } else { fault.hint(hint) }

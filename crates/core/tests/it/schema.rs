@@ -6,7 +6,7 @@ use gbrain_core::capture::{CapturePolicy, Observed, StoredCapture, write_line};
 use gbrain_core::compare::{
     Column, CompareOptions, Kind, Measured, Role, Row, compare as compare_results,
 };
-use gbrain_core::fault::{Fault, FaultBody, KINDS};
+use gbrain_core::fault::{Fault, FaultBody, FaultKind};
 use gbrain_core::format::ask::AskBody;
 use gbrain_core::format::baseline::{BaselineDiff, BaselineLog, BaselinesVerified, PublishBody};
 use gbrain_core::format::captured::CaptureRow;
@@ -441,8 +441,8 @@ fn baselines_selftests_and_findings() {
 
 #[test]
 fn faults() {
-    for kind in KINDS {
-        check(&Fault::new(kind, "because").hint("try again").body());
+    for kind in FaultKind::ALL {
+        check(&Fault::new(*kind, "because").hint("try again").body());
     }
     let mut other = Fault::usage("because").to_json();
     other["error"]["kind"] = json!("fate");

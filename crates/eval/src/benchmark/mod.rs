@@ -14,5 +14,5 @@ pub use dataset::{Collection, DatasetError, LongMemEval, locomo, of, open, read_
 pub use reproduce::{Changed, Difference, Reproduction, reproduction};
 pub use rows::{Resumed, RowFile, summary_line};
 pub use run::{Answerer, Asking, Done, Expander, Next, Retrieval, ask_all, run};
-pub use spec::{How, Kind, Ran, Spec, SpecError};
+pub use spec::{How, Ran, Spec, SpecError};
 pub use values::{Values, ValuesError};

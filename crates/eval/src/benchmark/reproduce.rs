@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use gbrain_core::benchmark::Outcome;
+use gbrain_core::benchmark::{Label, Outcome};
 use gbrain_core::format::benchmark::{
-    FieldDifference, Result as WireResult, WireLabel, field_differences, result_differences,
+    FieldDifference, Result as WireResult, field_differences, result_differences,
 };
 use serde_json::Value;
 
@@ -99,9 +99,9 @@ fn remove(object: Option<&mut Value>, fields: &[&str]) {
 }
 
 /// What is another one: program, source, settings.
-fn changed(before: &WireLabel, after: &WireLabel) -> Vec<Changed> {
+fn changed(before: &Label, after: &Label) -> Vec<Changed> {
     let named =
-        |label: &WireLabel| [label.software.clone(), label.code.clone(), label.settings.clone()];
+        |label: &Label| [label.software.clone(), label.code.clone(), label.settings.clone()];
     let names = ["software", "code", "settings"].into_iter();
     let pairs = names.zip(named(before).into_iter().zip(named(after)));
     pairs

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use gbrain_brain::capture::software;
 use gbrain_core::benchmark::{
-    AnswerMode, ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order, Recall,
-    abstention, count_problems, dataset_name, depth, known_as, measured_by_type, measures_of,
-    row_mismatches, run_id, summarise,
+    AnswerMode, Benchmark, ByType, DataProblem, Granularity, Haystack, Label, Labelled, Order,
+    Recall, abstention, count_problems, dataset_name, depth, known_as, measured_by_type,
+    measures_of, row_mismatches, run_id, summarise,
 };
 use gbrain_core::format::benchmark::{Result as WireResult, WireAsk};
 use gbrain_core::gate::Verdict;
-use gbrain_core::named;
 use gbrain_core::provenance::Software;
 use gbrain_core::search::{SettingError, Settings};
 use gbrain_index::Models;
@@ -24,21 +23,6 @@ use super::rows::{BadRows, Resumed, RowFile};
 use super::run::{Answerer, Asking, Expander, Next, Retrieval, run};
 use crate::{EvalError, OutputFile};
 
-/// Which benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// LongMemEval.
-    LongMemEval,
-    /// LoCoMo.
-    Locomo,
-    /// A BEIR folder.
-    Beir,
-    /// Corpus, queries and judgements in files of their own.
-    Trec,
-}
-
-named! { Kind { LongMemEval = "longmemeval", Locomo = "locomo", Beir = "beir", Trec = "trec" } }
-
 /// The most documents of a ranking that are taken.
 const MAX_K: usize = 1000;
 
@@ -46,7 +30,7 @@ const MAX_K: usize = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// Which benchmark.
-    pub kind: Kind,
+    pub kind: Benchmark,
     /// The dataset: one file or folder; of `trec`, corpus, queries and judgements.
     pub files: Vec<PathBuf>,
     /// The first so many questions; none for all.
@@ -174,7 +158,8 @@ impl Spec {
             flag: flag.to_owned(),
             value: text(flag).unwrap_or("missing").to_owned(),
         };
-        let kind = text("benchmark").and_then(Kind::from_name).ok_or_else(|| wrong("benchmark"))?;
+        let kind =
+            text("benchmark").and_then(Benchmark::from_name).ok_or_else(|| wrong("benchmark"))?;
         let granularity = text("granularity").and_then(Granularity::from_name);
         let number = |flag: &str| text(flag).and_then(|text| text.parse().ok());
         let limit = match text("limit") {
@@ -316,16 +301,16 @@ impl Spec {
     fn dataset_files(&self) -> Result<Vec<PathBuf>, EvalError> {
         let found = self.files.len();
         let (takes, fits) = match self.kind {
-            Kind::LongMemEval | Kind::Locomo => ("one file", found == 1),
-            Kind::Beir => ("one folder", found == 1),
-            Kind::Trec => ("corpus, queries and judgements", found == 3),
+            Benchmark::LongMemEval | Benchmark::Locomo => ("one file", found == 1),
+            Benchmark::Beir => ("one folder", found == 1),
+            Benchmark::Trec => ("corpus, queries and judgements", found == 3),
         };
         if !fits {
             return Err(SpecError::Files { benchmark: self.kind.name(), takes, found }.into());
         }
         Ok(match self.kind {
-            Kind::LongMemEval | Kind::Locomo => self.files.clone(),
-            Kind::Beir | Kind::Trec => self.collection()?.files(),
+            Benchmark::LongMemEval | Benchmark::Locomo => self.files.clone(),
+            Benchmark::Beir | Benchmark::Trec => self.collection()?.files(),
         })
     }
 
@@ -363,7 +348,7 @@ impl Spec {
             seed: self.seed,
             concurrency: how.concurrency,
             baselines,
-            has_official: self.kind == Kind::LongMemEval,
+            has_official: self.kind == Benchmark::LongMemEval,
             has_log: how.retrieval_log.is_some(),
             expander: how.expander.map(|(expander, _)| expander),
             assistants: None,
@@ -449,9 +434,9 @@ impl Reading {
     fn open(spec: &Spec, files: &[PathBuf], known: FxHashSet<String>) -> Result<Self, EvalError> {
         let first = files[0].clone();
         let source = match spec.kind {
-            Kind::LongMemEval => Source::Entries(LongMemEval::open(&first)?, first),
-            Kind::Locomo => Source::Whole(dataset::locomo(&first)?.into_iter(), first),
-            Kind::Beir | Kind::Trec => {
+            Benchmark::LongMemEval => Source::Entries(LongMemEval::open(&first)?, first),
+            Benchmark::Locomo => Source::Whole(dataset::locomo(&first)?.into_iter(), first),
+            Benchmark::Beir | Benchmark::Trec => {
                 Source::Whole(vec![spec.collection()?.read()?].into_iter(), first)
             }
         };

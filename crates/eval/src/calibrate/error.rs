@@ -2,7 +2,7 @@
 
 use gbrain_brain::BrainError;
 use gbrain_core::calibrate::Obstacle;
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_core::money::Usd;
 use gbrain_core::target::TargetError;
 use gbrain_llm::{Allowance, SpendingLimit};
@@ -110,30 +110,39 @@ impl From<CalibrateError> for Fault {
             CalibrateError::Brain(error) => return error.into(),
             CalibrateError::Store(error) => return error.into(),
             CalibrateError::NoReranker => {
-                ("config", "set one: `gbrain config set models.rerank PROVIDER:MODEL`")
+                (FaultKind::Config, "set one: `gbrain config set models.rerank PROVIDER:MODEL`")
             }
-            CalibrateError::NoPairs => ("usage", "collect some: `gbrain calibrate collect`"),
-            CalibrateError::Unscored { .. } => {
-                ("model", "what was scored is kept for a day: run it again to go on from there")
+            CalibrateError::NoPairs => {
+                (FaultKind::Usage, "collect some: `gbrain calibrate collect`")
             }
+            CalibrateError::Unscored { .. } => (
+                FaultKind::Model,
+                "what was scored is kept for a day: run it again to go on from there",
+            ),
             CalibrateError::Unaffordable { allowance, .. } => match allowance.limit {
-                SpendingLimit::Run => ("conflict", "raise it with --max-usd"),
-                SpendingLimit::Day => {
-                    ("conflict", "raise it with `gbrain config set spend.max_usd_per_day USD`")
-                }
+                SpendingLimit::Run => (FaultKind::Conflict, "raise it with --max-usd"),
+                SpendingLimit::Day => (
+                    FaultKind::Conflict,
+                    "raise it with `gbrain config set spend.max_usd_per_day USD`",
+                ),
             },
-            CalibrateError::NoSuch(_) => ("not_found", "`gbrain calibrate history` shows them"),
-            CalibrateError::NoneYet(_) => ("not_found", "make one: `gbrain calibrate score`"),
+            CalibrateError::NoSuch(_) => {
+                (FaultKind::NotFound, "`gbrain calibrate history` shows them")
+            }
+            CalibrateError::NoneYet(_) => {
+                (FaultKind::NotFound, "make one: `gbrain calibrate score`")
+            }
             CalibrateError::Forbidden { ref obstacles, .. } => {
                 let is_final = obstacles.iter().any(|obstacle| !obstacle.may_be_forced());
                 let hint = if is_final { "" } else { "decide otherwise with --force REASON" };
-                ("conflict", hint)
+                (FaultKind::Conflict, hint)
             }
-            CalibrateError::OtherModel { .. } => {
-                ("conflict", "scores of different models do not compare: `gbrain calibrate score`")
-            }
-            CalibrateError::Pair { .. } => ("input", ""),
-            CalibrateError::Target(_) => ("target", ""),
+            CalibrateError::OtherModel { .. } => (
+                FaultKind::Conflict,
+                "scores of different models do not compare: `gbrain calibrate score`",
+            ),
+            CalibrateError::Pair { .. } => (FaultKind::Input, ""),
+            CalibrateError::Target(_) => (FaultKind::Target, ""),
         };
         let fault = Self::new(kind, message);
         if hint.is_empty() { fault } else { fault.hint(hint) }

@@ -4,7 +4,7 @@ use gbrain_core::cross_modal::{
     Call, Case, Judged, JudgingError, Outcome, Panel, PanelError, Prompt, Rubric, Seat, Slot,
     Standing, Unmade, prompt, read, standing, wave,
 };
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::money::Usd;
 use gbrain_llm::{AskError, AskErrorKind, Asker, Chat, ModelRef, Schema};
 
@@ -58,7 +58,7 @@ pub enum JuryError {
 impl From<JuryError> for Fault {
     fn from(error: JuryError) -> Self {
         match error {
-            JuryError::Panel(error) => Self::new("usage", error.to_string())
+            JuryError::Panel(error) => Self::new(FaultKind::Usage, error.to_string())
                 .hint("name three different models with --slot-a-model, --slot-b-model and --slot-c-model"),
             JuryError::Seat { slot, model, source } => {
                 let Self { kind, message, hints, .. } = Self::from(source);

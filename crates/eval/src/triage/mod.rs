@@ -26,7 +26,7 @@ pub use evidence::{TriageMeans, look};
 pub use subject::{Subject, find};
 
 use gbrain_brain::BrainError;
-use gbrain_core::fault::{Fault, chain};
+use gbrain_core::fault::{Fault, FaultKind, chain};
 use gbrain_store::StoreError;
 
 use crate::EvalError;
@@ -77,9 +77,8 @@ impl From<TriageError> for Fault {
             TriageError::Gone(_) => {
                 Self::not_found(message).hint("run the suite again: `gbrain suites run NAME`")
             }
-            TriageError::Unreadable(_) => {
-                Self::new("input", message).hint("it may have been written by a newer gbrain")
-            }
+            TriageError::Unreadable(_) => Self::new(FaultKind::Input, message)
+                .hint("it may have been written by a newer gbrain"),
             TriageError::Store(error) => error.into(),
             TriageError::Brain(error) => error.into(),
             TriageError::Eval(error) => error.into(),

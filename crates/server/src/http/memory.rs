@@ -130,7 +130,7 @@ mod tests {
         let memory = CallMemory::new(&budget, metrics, MIB);
         memory.take(9 * MIB).unwrap();
         let refused = memory.take(2 * MIB).unwrap_err();
-        assert_eq!((refused.kind, all - budget.available()), ("too_large", 9 << 10));
+        assert_eq!((refused.kind.name(), all - budget.available()), ("too_large", 9 << 10));
         {
             let stored = memory.add_document(MIB).unwrap();
             let part = memory.reserve(4 * MIB).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         let first = CallMemory::new(&budget, metrics, 15 * MIB);
         let second = CallMemory::new(&budget, metrics, 15 * MIB);
         first.take(130 * MIB).unwrap();
-        assert_eq!(second.take(130 * MIB).unwrap_err().kind, "overloaded");
+        assert_eq!(second.take(130 * MIB).unwrap_err().kind.name(), "overloaded");
         drop(first);
         second.take(130 * MIB).unwrap();
     }

@@ -304,7 +304,7 @@ fn method(endpoint: Endpoint) -> axum::routing::MethodRouter<Arc<Shared>> {
             if let Some(workspace) = workspace {
                 let word = match &outcome {
                     Ok(_) => Outcome::Ok,
-                    Err(refusal) if is_inside(&refusal.fault) => Outcome::Fault,
+                    Err(refusal) if is_inside(refusal.fault.kind) => Outcome::Fault,
                     Err(_) => Outcome::Refused,
                 };
                 shared.metrics().workspace(&workspace).request(id, word, clock.elapsed());

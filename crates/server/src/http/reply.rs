@@ -5,7 +5,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use serde::Serialize;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -65,37 +65,49 @@ impl IntoResponse for Reply {
 }
 
 /// The status of a kind of fault.
-pub(crate) fn status_of(kind: &str) -> StatusCode {
+pub(crate) fn status_of(kind: FaultKind) -> StatusCode {
     match kind {
-        "usage" => StatusCode::BAD_REQUEST,
-        "unauthorised" => StatusCode::UNAUTHORIZED,
-        "forbidden" | "private" => StatusCode::FORBIDDEN,
-        "not_found" | "unknown_workspace" | "unknown_source" => StatusCode::NOT_FOUND,
-        "method_not_allowed" => StatusCode::METHOD_NOT_ALLOWED,
-        "timeout" => StatusCode::REQUEST_TIMEOUT,
-        "conflict" => StatusCode::CONFLICT,
-        "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
-        "unsupported_media_type" => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "input" | "page" => StatusCode::UNPROCESSABLE_ENTITY,
-        "rate_limited" | "overloaded" => StatusCode::TOO_MANY_REQUESTS,
-        "over_budget" => StatusCode::PAYMENT_REQUIRED,
-        "model" | "target" => StatusCode::BAD_GATEWAY,
+        FaultKind::Usage => StatusCode::BAD_REQUEST,
+        FaultKind::Unauthorised => StatusCode::UNAUTHORIZED,
+        FaultKind::Forbidden | FaultKind::Private => StatusCode::FORBIDDEN,
+        FaultKind::NotFound | FaultKind::UnknownWorkspace | FaultKind::UnknownSource => {
+            StatusCode::NOT_FOUND
+        }
+        FaultKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        FaultKind::Timeout => StatusCode::REQUEST_TIMEOUT,
+        FaultKind::Conflict => StatusCode::CONFLICT,
+        FaultKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        FaultKind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        FaultKind::Input | FaultKind::Page => StatusCode::UNPROCESSABLE_ENTITY,
+        FaultKind::RateLimited | FaultKind::Overloaded => StatusCode::TOO_MANY_REQUESTS,
+        FaultKind::OverBudget => StatusCode::PAYMENT_REQUIRED,
+        FaultKind::Model | FaultKind::Target => StatusCode::BAD_GATEWAY,
         // Nobody reads this: whoever asked has gone, or was answered when it took too long.
-        "cancelled" | "busy" | "not_initialised" | "unavailable" | "unreachable"
-        | "attempts_exhausted" => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+        FaultKind::Cancelled
+        | FaultKind::Busy
+        | FaultKind::NotInitialised
+        | FaultKind::Unavailable
+        | FaultKind::Unreachable
+        | FaultKind::AttemptsExhausted => StatusCode::SERVICE_UNAVAILABLE,
+        FaultKind::Config
+        | FaultKind::Io
+        | FaultKind::Store
+        | FaultKind::Index
+        | FaultKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
-/// Whether a fault is about the inside of the server, and so not for the caller to read.
-pub(crate) fn is_inside(fault: &Fault) -> bool {
-    fault.kind == "unreachable" || status_of(fault.kind) == StatusCode::INTERNAL_SERVER_ERROR
+/// Whether a kind of fault is about the inside of the server, and so not for the caller to read.
+pub(crate) fn is_inside(kind: FaultKind) -> bool {
+    kind == FaultKind::Unreachable || status_of(kind) == StatusCode::INTERNAL_SERVER_ERROR
 }
 
 /// What a caller reads of a fault of the inside.
 pub(crate) fn masked(fault: &Fault) -> Fault {
     match fault.kind {
-        "unreachable" => Fault::unavailable("the database does not answer: try again later"),
+        FaultKind::Unreachable => {
+            Fault::unavailable("the database does not answer: try again later")
+        }
         _ => Fault::internal("the server could not do this; its log says why"),
     }
 }
@@ -123,8 +135,8 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self { fault, retry_after } = self;
         let status = status_of(fault.kind);
-        let shown = if is_inside(&fault) {
-            tracing::error!(kind = fault.kind, message = %fault.message, "a request failed");
+        let shown = if is_inside(fault.kind) {
+            tracing::error!(kind = fault.kind.name(), message = %fault.message, "a request failed");
             masked(&fault)
         } else {
             fault

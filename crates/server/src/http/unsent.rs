@@ -83,7 +83,7 @@ mod tests {
             memory.count(Response::new(body), house.metrics())
         };
         let mut held: Vec<Response> = (0..16).map(|_| count(16).unwrap()).collect();
-        assert_eq!(count(1).unwrap_err().kind, "overloaded");
+        assert_eq!(count(1).unwrap_err().kind.name(), "overloaded");
         let small = Response::new(Body::from(vec![0_u8; SMALL as usize]));
         assert!(memory.count(small, house.metrics()).is_ok(), "small ones are always sent");
         held.pop();

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 use gbrain_core::baseline::{Baseline, Integrity, Thresholds};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::clock::moment;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::gate::GateReport;
 use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::gate::{Bound, Check, Confidence, CorrectnessThresholds, Status, Verdict};
@@ -245,7 +245,7 @@ impl Inputs {
                 .map(|name| gated_baseline(held, name, spec))
                 .transpose()?,
             qrels: spec.qrels.as_deref().map(|name| gated_qrels(held, name, spec)).transpose()?,
-            confidence: confidence.map_err(|error| Fault::of("usage", &error))?,
+            confidence: confidence.map_err(|error| Fault::of(FaultKind::Usage, &error))?,
         })
     }
 }
@@ -257,7 +257,7 @@ fn gated_baseline(
 ) -> Result<(Baseline, Thresholds), Fault> {
     let baseline = baseline(held.house, held.workspace(), name)?;
     let thresholds = spec.regression(baseline.metadata.thresholds);
-    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    thresholds.check().map_err(|error| Fault::of(FaultKind::Usage, &error))?;
     Ok((baseline, thresholds))
 }
 
@@ -271,7 +271,7 @@ fn gated_qrels(
         return Err(Fault::usage(format!("query `{}` has no text to ask", query.id)));
     }
     let thresholds = spec.correctness();
-    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    thresholds.check().map_err(|error| Fault::of(FaultKind::Usage, &error))?;
     Ok((qrels, thresholds))
 }
 

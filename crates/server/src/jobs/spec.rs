@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gbrain_core::baseline::Thresholds;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::body;
 use gbrain_core::gate::{Confidence, CorrectnessThresholds};
 use gbrain_core::id::SourceId;
@@ -261,14 +261,13 @@ impl GateSpec {
         }
         within("k", Some(self.k), 1..=1000)?;
         within("repeats", Some(self.repeats), 1..=100)?;
-        let wrong = |error: &dyn std::error::Error| Fault::of("usage", error);
+        let wrong = |error: &dyn std::error::Error| Fault::of(FaultKind::Usage, error);
         self.confidence.map(Confidence::new).transpose().map_err(|error| wrong(&error))?;
         self.regression(Thresholds::default()).check().map_err(|error| wrong(&error))?;
         self.correctness().check().map_err(|error| wrong(&error))?;
         if self.baseline.is_none() && self.qrels.is_none() {
-            return Err(
-                Fault::new("input", "nothing to gate on").hint("name a baseline, qrels, or both")
-            );
+            return Err(Fault::new(FaultKind::Input, "nothing to gate on")
+                .hint("name a baseline, qrels, or both"));
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ fn result(done: Result<Done, Fault>) -> Value {
 }
 
 fn kind(done: Result<Done, Fault>) -> &'static str {
-    done.err().expect("it must not succeed").kind
+    done.err().expect("it must not succeed").kind.name()
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_reindex_hears_that_it_must_stop() {
     let held = site.held(&job);
     held.going.stop(Halt::Cancelled);
     let done = run(&held);
-    assert_eq!(done.as_ref().err().unwrap().kind, "cancelled");
+    assert_eq!(done.as_ref().err().unwrap().kind.name(), "cancelled");
     end(&held, done).unwrap();
     assert_eq!(site.state(id), JobState::Cancelled);
     // Also while somebody else has the index.

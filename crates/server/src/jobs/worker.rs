@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
@@ -81,7 +81,7 @@ pub(super) fn work(house: &House, options: &WorkerOptions, stop: &AtomicBool) {
             }
             Ok(None) => std::thread::sleep(PAUSE),
             Err(fault) => {
-                tracing::warn!(kind = fault.kind, message = %fault.message, "no job could be claimed");
+                tracing::warn!(kind = fault.kind.name(), message = %fault.message, "no job could be claimed");
                 std::thread::sleep(5 * PAUSE);
             }
         }
@@ -163,7 +163,7 @@ fn carry_out(house: &House, options: &WorkerOptions, stop: &AtomicBool, job: &Jo
     }
     if let Err(fault) = end(&held, done) {
         // The lease runs out, and another worker finds the job.
-        tracing::warn!(job = job.info.id, kind = fault.kind, message = %fault.message, "a job could not be ended");
+        tracing::warn!(job = job.info.id, kind = fault.kind.name(), message = %fault.message, "a job could not be ended");
     }
 }
 
@@ -221,7 +221,7 @@ pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Faul
     if let Err(fault) = &done
         && held.going.halt().is_none()
     {
-        tracing::warn!(job = id, kind = fault.kind, message = %fault.message, "a job failed");
+        tracing::warn!(job = id, kind = fault.kind.name(), message = %fault.message, "a job failed");
     }
     // What was done whole is done, whatever was asked for meanwhile.
     let (state, was_heard) = match (held.going.halt(), done) {
@@ -255,7 +255,15 @@ pub(super) fn end(held: &Held<'_>, done: Result<Done, Fault>) -> Result<(), Faul
 
 /// Whether trying again may help.
 pub(super) fn is_passing(fault: &Fault) -> bool {
-    matches!(fault.kind, "busy" | "store" | "unavailable" | "unreachable" | "index" | "io")
+    matches!(
+        fault.kind,
+        FaultKind::Busy
+            | FaultKind::Store
+            | FaultKind::Unavailable
+            | FaultKind::Unreachable
+            | FaultKind::Index
+            | FaultKind::Io
+    )
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

@@ -63,7 +63,7 @@ pub(super) fn run(
     let done = entry.run(&call, arguments).and_then(said);
     let outcome = match &done {
         Ok(_) => Outcome::Ok,
-        Err(fault) if is_inside(fault) => Outcome::Fault,
+        Err(fault) if is_inside(fault.kind) => Outcome::Fault,
         Err(_) => Outcome::Refused,
     };
     house.metrics().workspace(&who.workspace).request(entry.name, outcome, clock.elapsed());
@@ -120,7 +120,7 @@ fn note(
         token_id: sender.who.token_id.clone(),
         peer: sender.peer.clone(),
         target: page.map(str::to_owned),
-        outcome: done.as_ref().map_or_else(|fault| fault.kind, |_| "done").to_owned(),
+        outcome: done.as_ref().map_or_else(|fault| fault.kind.name(), |_| "done").to_owned(),
         request_id: sender.request_id.as_deref().map(str::to_owned),
     };
     context.audit.write(&event, moment(std::time::SystemTime::now()));

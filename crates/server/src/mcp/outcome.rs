@@ -3,9 +3,9 @@
 //! A fault is an answer: the agent reads its kind, message and hints, and can do better. What went
 //! wrong inside is told to the log and not to the caller, because it may name files and hosts.
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use serde_json::json;
 
 use super::errand::Said;
@@ -27,18 +27,47 @@ pub(super) fn of_tool(outcome: Result<Said, Fault>) -> CallToolResult {
 pub(super) fn of_resource(uri: &str, fault: Fault) -> ErrorData {
     let fault = shown(fault);
     let data = Some(json!({ "uri": uri, "fault": fault.to_json()["error"] }));
-    match fault.kind {
-        "not_found" | "unknown_source" => ErrorData::resource_not_found(fault.message, data),
-        "usage" | "input" => ErrorData::invalid_params(fault.message, data),
-        _ => ErrorData::internal_error(fault.message, data),
+    ErrorData::new(code_of(fault.kind), fault.message, data)
+}
+
+fn code_of(kind: FaultKind) -> ErrorCode {
+    match kind {
+        FaultKind::NotFound | FaultKind::UnknownSource => ErrorCode::RESOURCE_NOT_FOUND,
+        FaultKind::Usage | FaultKind::Input => ErrorCode::INVALID_PARAMS,
+        FaultKind::Config
+        | FaultKind::Io
+        | FaultKind::Page
+        | FaultKind::UnknownWorkspace
+        | FaultKind::Conflict
+        | FaultKind::Private
+        | FaultKind::Unauthorised
+        | FaultKind::Forbidden
+        | FaultKind::MethodNotAllowed
+        | FaultKind::UnsupportedMediaType
+        | FaultKind::TooLarge
+        | FaultKind::RateLimited
+        | FaultKind::Overloaded
+        | FaultKind::Timeout
+        | FaultKind::Cancelled
+        | FaultKind::OverBudget
+        | FaultKind::Model
+        | FaultKind::Target
+        | FaultKind::AttemptsExhausted
+        | FaultKind::Unavailable
+        | FaultKind::Unreachable
+        | FaultKind::Busy
+        | FaultKind::NotInitialised
+        | FaultKind::Store
+        | FaultKind::Index
+        | FaultKind::Internal => ErrorCode::INTERNAL_ERROR,
     }
 }
 
 fn shown(fault: Fault) -> Fault {
-    if !is_inside(&fault) {
+    if !is_inside(fault.kind) {
         return fault;
     }
-    tracing::error!(kind = fault.kind, message = %fault.message, "a call failed");
+    tracing::error!(kind = fault.kind.name(), message = %fault.message, "a call failed");
     masked(&fault)
 }
 
@@ -57,7 +86,13 @@ mod tests {
 
     #[test]
     fn the_inside_is_not_shown() {
-        for kind in ["config", "index", "internal", "io", "store"] {
+        for kind in [
+            FaultKind::Config,
+            FaultKind::Index,
+            FaultKind::Internal,
+            FaultKind::Io,
+            FaultKind::Store,
+        ] {
             let result = of_tool(Err(Fault::new(kind, "/secret/brain.db is locked").hint("rm it")));
             let text = serde_json::to_string(&result).unwrap();
             assert!(!text.contains("secret") && !text.contains("rm it"), "{text}");

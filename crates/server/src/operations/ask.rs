@@ -2,11 +2,11 @@
 
 use std::time::SystemTime;
 
-use gbrain_brain::{Answered, Ask, search_settings};
+use gbrain_brain::{Answered, Ask, Query, Requester};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::request::{Caller, Operation, Request, Viewer};
+use gbrain_core::request::{Caller, Operation, Request};
 
 use super::pages::named;
 use crate::http::{Call, NoParameters, Reply};
@@ -24,26 +24,19 @@ pub(crate) fn query(call: &Call<'_>, _: NoParameters, body: AskBody) -> Result<R
 
 fn ask(call: &Call<'_>, operation: Operation, body: &AskBody) -> Result<Reply, Fault> {
     let door = call.house.door(&call.who.workspace)?;
-    let config = door.brain().config()?;
-    let settings = search_settings(&config)?;
-    let request = body.request(operation, settings, Viewer::Untrusted, call.now)?;
+    let query = Query::new(door.brain(), operation, body, Requester::Remote, call.now)?;
     let why_not = body.why_not.as_deref().map(named);
     let options = Ask {
-        explain: body.explains(),
         why_not: why_not.transpose()?,
         request_id: Some(call.origin.request_id.as_str()).filter(|id| !id.is_empty()),
         is_stopped: &|| call.stop.is_stopped(),
         ..Ask::default()
     };
-    let assistants = call.house.assistants(&call.who.workspace, &config);
+    let assistants = call.house.assistants(&call.who.workspace, &query.config);
     let started = SystemTime::now();
-    let answer = |ask: &Ask<'_>| door.answer(&request, ask, caller(call, body));
-    let answered = match assistants {
-        Some(assistants) => assistants.with(options, answer),
-        None => answer(&options),
-    };
+    let answered = query.answer(&door, assistants.as_deref(), caller(call, body), options);
     let answered = answered.map_err(Fault::from);
-    observe(call, &request, started, answered.as_ref());
+    observe(call, &query.request, started, answered.as_ref());
     let answered = answered?;
     Reply::json(&Answer::new(&answered.request, &answered.ranking, &answered.served))
 }
@@ -80,7 +73,7 @@ fn observe(
         hits: &hits,
         stages: answered.map_or(&[], |answered| answered.served.timings.as_slice()),
         request_id: &call.origin.request_id,
-        error: answered.err().map(|fault| fault.kind),
+        error: answered.err().map(|fault| fault.kind.name()),
     });
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use gbrain_core::access::Scope;
 use gbrain_core::compare::{CompareError, CompareOptions, Comparison, Measured, compare_metered};
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::meter::Meter;
@@ -117,7 +117,9 @@ fn measured(
     let judged = judged.transpose()?;
     let measures = match &body.measures {
         None => defaults(),
-        Some(names) => Measure::parse_list(names).map_err(|error| Fault::of("input", &error))?,
+        Some(names) => {
+            Measure::parse_list(names).map_err(|error| Fault::of(FaultKind::Input, &error))?
+        }
     };
     let judge = judged.as_ref().map(|qrels| Judge { qrels, measures: &measures });
     let mut results = Vec::with_capacity(body.results.len());
@@ -158,7 +160,7 @@ fn compared(
         CompareError::Interrupted(error) => limits.fault(&error, Some(error)),
         CompareError::Incomparable(reasons) => {
             let told: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            Fault::new("input", format!("not comparable: {}", told.join("; ")))
+            Fault::new(FaultKind::Input, format!("not comparable: {}", told.join("; ")))
         }
     })
 }

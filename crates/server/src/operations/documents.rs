@@ -7,7 +7,7 @@ use std::path::Path;
 use gbrain_brain::capture::private_names;
 use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, write_line};
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::baseline::PublishBody;
 use gbrain_core::format::meter::Meter;
 use gbrain_core::format::serving::{
@@ -132,7 +132,7 @@ pub(crate) fn publish_baseline(
         top1: body.threshold_top1.unwrap_or(own.top1),
         latency_multiplier: body.threshold_latency_multiplier.unwrap_or(own.latency_multiplier),
     };
-    thresholds.check().map_err(|error| Fault::of("usage", &error))?;
+    thresholds.check().map_err(|error| Fault::of(FaultKind::Usage, &error))?;
     at_most("a label", body.label.as_deref(), 200)?;
     at_most("a reason", body.why.as_deref(), 2000)?;
     within("limit", body.limit, 1..=MOST_ROWS)?;
@@ -156,7 +156,7 @@ pub(crate) fn publish_baseline(
         key: call.house.baseline_key().cloned(),
     };
     let published = publish(rows, &draft).map_err(|error| {
-        Fault::of("input", &error).hint("requests are captured while eval.capture is on")
+        Fault::of(FaultKind::Input, &error).hint("requests are captured while eval.capture is on")
     })?;
     let store = call.house.store();
     store.put_document(
@@ -282,7 +282,7 @@ fn parse_qrels(text: &str, limits: &CallLimits<'_>, meter: &mut Meter<'_>) -> Re
 }
 
 fn unreadable(error: &QrelsError) -> Fault {
-    Fault::of("input", error)
+    Fault::of(FaultKind::Input, error)
         .hint("JSON of any shape that `gbrain eval --qrels` reads, or TREC lines")
 }
 

@@ -1,7 +1,7 @@
 //! Jobs and runs: start, look, cancel, fetch what came of it.
 
 use gbrain_brain::wire;
-use gbrain_core::fault::{Fault, KINDS};
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::serving::{CancelledBody, JobBody as JobShown, JobsBody, QueuedBody};
 use gbrain_core::job::JobState;
 use gbrain_store::{JobCounts, JobFilter, JobInfo, NewJob};
@@ -174,7 +174,8 @@ pub(crate) fn shown(job: &JobInfo) -> JobShown {
     let mut shown = shown_to_owner(job);
     shown.worker = None;
     if let Some(error) = &shown.error {
-        let is_of_rows = error.error.kind == "input" && RUNS.contains(&job.kind.as_str());
+        let is_of_rows =
+            error.error.kind == FaultKind::Input.name() && RUNS.contains(&job.kind.as_str());
         if is_of_rows || is_of_the_inside(&error.error.kind) {
             let general = Fault::internal("the job could not be done; its worker's log says why");
             shown.error = Some(general.body());
@@ -185,8 +186,7 @@ pub(crate) fn shown(job: &JobInfo) -> JobShown {
 
 /// Kinds that nobody knows are of the inside too.
 fn is_of_the_inside(kind: &str) -> bool {
-    let known = KINDS.iter().find(|known| **known == kind);
-    known.is_none_or(|kind| is_inside(&Fault::new(kind, "")))
+    FaultKind::from_name(kind).is_none_or(is_inside)
 }
 
 /// A job as its owner sees it.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::error::Error;
 
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::meter::MeterError;
 
 use crate::http::Call;
@@ -34,14 +34,14 @@ impl<'c> CallLimits<'c> {
     /// The fault of an error of a reader, which may have been interrupted.
     pub(crate) fn fault(&self, error: &dyn Error, interrupted: Option<MeterError>) -> Fault {
         match interrupted {
-            None => Fault::of("input", error),
+            None => Fault::of(FaultKind::Input, error),
             Some(MeterError::Stopped) => {
                 Fault::cancelled("the caller no longer waits for an answer")
             }
             Some(MeterError::NoMemory) => match self.refused.take() {
                 // There would be memory at another time.
-                Some(fault) if fault.kind == "overloaded" => fault,
-                _ => Fault::of("too_large", error).hint("send it in parts"),
+                Some(fault) if fault.kind == FaultKind::Overloaded => fault,
+                _ => Fault::of(FaultKind::TooLarge, error).hint("send it in parts"),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! Pages: read, list, write, delete, bring back. Private ones do not exist here.
 
 use gbrain_brain::{Put, wire};
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::format::page::PageBody;
 use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
@@ -189,7 +189,7 @@ pub(crate) fn parsed(key: &PageKey, content: &str, format: Format) -> Result<Pag
     reading_cost(content, format)?;
     let file_name = key.slug.as_str().rsplit('/').next();
     let input = PageInput { key: key.clone(), file_name, content, format };
-    let page = parse(input).map_err(|error| Fault::of("page", &error))?;
+    let page = parse(input).map_err(|error| Fault::of(FaultKind::Page, &error))?;
     if page.visibility == Visibility::Private {
         return Err(Fault::forbidden("a private page can't be written from here")
             .hint("leave `visibility: private` out, or write it with `gbrain put`"));
@@ -253,7 +253,7 @@ pub(crate) fn restore(call: &Call<'_>, input: PageName) -> Result<Reply, Fault> 
 /// The page that a text names. The schema can't say all that the rules of names do, so a text that
 /// breaks them is a document that can't be understood, and not a request.
 pub(crate) fn named(text: &str) -> Result<PageKey, Fault> {
-    PageKey::parse(text, &SourceId::default()).map_err(|error| Fault::of("input", &error))
+    PageKey::parse(text, &SourceId::default()).map_err(|error| Fault::of(FaultKind::Input, &error))
 }
 
 /// The page of a name, if there is one that may be seen, deleted or not.

@@ -1,7 +1,7 @@
 //! What callers over a wire may see of jobs and runs, and how much of them they may ask for.
 
 use gbrain_core::access::Scope;
-use gbrain_core::fault::Fault;
+use gbrain_core::fault::{Fault, FaultKind};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::job::JobState;
 use gbrain_core::request::Caller;
@@ -113,7 +113,7 @@ fn number(id: i64) -> JobNumber {
     read(json!({ "id": id }))
 }
 
-fn failed(kind: &'static str, message: &str) -> Outcome {
+fn failed(kind: FaultKind, message: &str) -> Outcome {
     Outcome::Failed(Fault::new(kind, message).hint("look there").to_json().to_string())
 }
 
@@ -122,11 +122,11 @@ fn what_went_wrong_inside_is_for_the_owner() {
     let site = Site::new();
     let secret = "/home/ada/private/therapy.md";
     for (job, kind) in [
-        ("import_files", "io"),
-        ("reindex", "index"),
-        ("import", "store"),
-        ("replay", "input"),
-        ("gate", "internal"),
+        ("import_files", FaultKind::Io),
+        ("reindex", FaultKind::Index),
+        ("import", FaultKind::Store),
+        ("replay", FaultKind::Input),
+        ("gate", FaultKind::Internal),
     ] {
         let id = site.ended(job, &failed(kind, secret));
         let body = site.call(Scope::Admin, |call| show_job(call, number(id))).unwrap();
@@ -145,10 +145,14 @@ fn what_went_wrong_inside_is_for_the_owner() {
 #[test]
 fn what_a_caller_can_mend_is_shown() {
     let site = Site::new();
-    for (job, kind) in [("gate", "usage"), ("import", "input"), ("import", "attempts_exhausted")] {
+    for (job, kind) in [
+        ("gate", FaultKind::Usage),
+        ("import", FaultKind::Input),
+        ("import", FaultKind::AttemptsExhausted),
+    ] {
         let id = site.ended(job, &failed(kind, "name a baseline"));
         let error = shown(&site.info(id)).error.unwrap().error;
-        assert_eq!((&*error.kind, error.message.as_str()), (kind, "name a baseline"));
+        assert_eq!((&*error.kind, error.message.as_str()), (kind.name(), "name a baseline"));
     }
 }
 
@@ -161,7 +165,7 @@ fn results_of_files_are_for_the_owner() {
         let result = site.call(Scope::Admin, |call| job_result(call, number(id)));
         match (is_seen, result) {
             (true, Ok(body)) => assert_eq!(body["failed"][0]["path"], "/home/ada/x.md"),
-            (false, Err(fault)) => assert_eq!(fault.kind, "not_found"),
+            (false, Err(fault)) => assert_eq!(fault.kind, FaultKind::NotFound),
             other => panic!("{job}: {other:?}"),
         }
     }
@@ -174,7 +178,7 @@ fn results_of_runs_are_compared_for_admin_only() {
     let body = json!({ "results": [{ "run": id }, { "body": {} }] });
     let ask = |scope| {
         let compared = site.call(scope, |call| compare(call, NoParameters {}, read(body.clone())));
-        compared.unwrap_err().kind
+        compared.unwrap_err().kind.name()
     };
     assert_eq!((ask(Scope::Read), ask(Scope::Write)), ("forbidden", "forbidden"));
     assert_eq!(ask(Scope::Admin), "input", "it is read, and is no report");
@@ -200,7 +204,7 @@ fn a_comparison_says_what_decides_and_whether_it_can() {
     assert_eq!((&all["verdict"], &all["primary"]), (&json!("fail"), &json!(["nDCG@10"])));
     assert_eq!(ask(4, None).unwrap()["verdict"], "inconclusive");
     assert_eq!(ask(8, Some("R@10")).unwrap()["primary"], json!(["R@10"]));
-    assert_eq!(ask(8, Some("Judged@10")).unwrap_err().kind, "input");
+    assert_eq!(ask(8, Some("Judged@10")).unwrap_err().kind.name(), "input");
 }
 
 #[test]
@@ -227,7 +231,7 @@ fn numbers_out_of_range_are_refused() {
         limit(100_001),
     ];
     for answer in refused {
-        assert_eq!(answer.unwrap_err().kind, "usage");
+        assert_eq!(answer.unwrap_err().kind.name(), "usage");
     }
     for answer in [replay("repeats", 100), gate("k", 1), gate("k", 1000), limit(100_000)] {
         assert_eq!(answer.unwrap()["state"], "queued");
@@ -244,7 +248,7 @@ fn the_queue_of_a_workspace_is_bounded() {
     for n in 1..=100 {
         assert_eq!(start().unwrap()["id"], n);
     }
-    assert_eq!(start().unwrap_err().kind, "overloaded");
+    assert_eq!(start().unwrap_err().kind.name(), "overloaded");
     let (store, ws) = (site.house.store(), WorkspaceId::default());
     let state = store.cancel_job(&ws, 1, store.clock().unwrap()).unwrap();
     assert_eq!(state, Some(JobState::Cancelled));
@@ -261,7 +265,7 @@ fn nothing_is_done_for_a_caller_who_has_gone() {
     let stop = StopFlag::default();
     stop.stop();
     let kind = |ask: &dyn Fn(&Call<'_>) -> Result<Reply, Fault>| {
-        site.call_until(&stop, Scope::Admin, ask).unwrap_err().kind
+        site.call_until(&stop, Scope::Admin, ask).unwrap_err().kind.name()
     };
     let name = |name: &str| -> PageName { read(json!({ "page": name })) };
     let body = || -> AskBody { read(json!({ "query": "boats" })) };
@@ -321,7 +325,7 @@ fn what_is_read_is_counted_in_the_shared_memory() {
         assert_eq!(budget.available(), all, "{name} keeps memory");
         let others = budget.acquire(all - 256).unwrap();
         let refused = site.call_within(&budget, &stop, Scope::Write, &ask).unwrap_err();
-        assert_eq!(refused.kind, "overloaded", "{name}: {refused:?}");
+        assert_eq!(refused.kind.name(), "overloaded", "{name}: {refused:?}");
         drop(others);
     }
 }
@@ -338,6 +342,6 @@ fn many_texts_share_one_allowance() {
         site.call(Scope::Read, move |call| compare(call, read(json!({})), read(body)))
     };
     assert!(compare_of(2).is_ok());
-    assert_eq!(compare_of(20).unwrap_err().kind, "too_large");
+    assert_eq!(compare_of(20).unwrap_err().kind.name(), "too_large");
     assert_eq!(compare_of(2).unwrap()["comparisons"][0]["queries_shared"], 2_500);
 }

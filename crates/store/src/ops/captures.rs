@@ -47,9 +47,6 @@ const LATE: &str = "SELECT last_id FROM eval_windows w WHERE workspace_id = $1 A
      AND c.id > w.last_id AND c.created_at < w.until)";
 const REDATE: &str = "UPDATE eval_candidates SET created_at = $2 \
      WHERE workspace_id = $1 AND created_at > $3";
-const ROWS: &str = "SELECT id, created_at, tool_name, query, retrieved_slugs, \
-     retrieved_chunk_ids, source_ids, expand_enabled, detail, detail_resolved, vector_enabled, \
-     expansion_applied, latency_ms, remote, job_id, subagent_id, extra FROM eval_candidates";
 const COUNT: &str = "SELECT count(*) FROM eval_candidates";
 const PRUNE: &str = "DELETE FROM eval_candidates";
 const SUMMARY: &str = "SELECT tool_name, remote, count(*), min(created_at), max(created_at), \
@@ -125,7 +122,7 @@ impl Store {
         self.scan(Scope::Workspace(ws), |session| {
             workspaces::ledger(session, ws)?;
             let late = late(session, ws, filter)?;
-            let (mut sql, mut params) = narrowed(ROWS, ws, filter, late);
+            let (mut sql, mut params) = narrowed(&CAPTURES.select(), ws, filter, late);
             sql.push_str(" ORDER BY created_at DESC, id DESC");
             if let Some(limit) = filter.limit {
                 params.push(limit.into());
@@ -393,7 +390,8 @@ pub(super) fn reached(moment: Timestamp) -> i64 {
 }
 
 /// The columns of [`CAPTURES`] after the number and the time.
-fn values_of(capture: &CaptureFields) -> [Value<'_>; 15] {
+/// The columns of [`CAPTURES`] after `id` and `created_at`.
+fn values_of(capture: &CaptureFields) -> [Value<'_>; CAPTURES.columns.len() - 2] {
     let CaptureFields {
         tool_name,
         query,

@@ -49,7 +49,7 @@ pub(super) struct HistoryArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
     /// queued, sent or dead only.
-    #[arg(long, value_name = "STATE", value_parser = state)]
+    #[arg(long, value_name = "STATE")]
     state: Option<DeliveryState>,
     /// To this channel only.
     #[arg(long, value_name = "NAME")]
@@ -57,10 +57,6 @@ pub(super) struct HistoryArgs {
     /// Messages with lower numbers than this.
     #[arg(long, value_name = "ID")]
     before: Option<i64>,
-}
-
-fn state(text: &str) -> Result<DeliveryState, String> {
-    DeliveryState::from_name(text).ok_or_else(|| "queued, sent or dead".to_owned())
 }
 
 /// Lists alerts.

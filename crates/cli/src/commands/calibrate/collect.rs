@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gbrain_brain::IndexKind;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::calibration::{CollectedBody, PairEntry, read_pairs};
 use gbrain_core::target::LOCAL;
 use gbrain_eval::calibrate::{Collection, Passages, Sources};
@@ -82,10 +83,10 @@ fn entries(files: &[PathBuf]) -> Result<Vec<PairEntry>, CliError> {
     for path in files {
         let at = path.display();
         let text = String::from_utf8(gbrain_eval::read_document(path)?)
-            .map_err(|_| CliError::new("input", format!("{at} is not UTF-8")))?;
+            .map_err(|_| CliError::new(FaultKind::Input, format!("{at} is not UTF-8")))?;
         let read = read_pairs(&text);
         entries.extend(read.map_err(|(line, why)| {
-            CliError::new("input", format!("{at}: line {line}: {why}"))
+            CliError::new(FaultKind::Input, format!("{at}: line {line}: {why}"))
                 .hint("labels are relevant, borderline and irrelevant")
         })?);
     }

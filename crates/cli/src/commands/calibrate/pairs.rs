@@ -16,7 +16,7 @@ use crate::terminal::table;
     gbrain calibrate pairs --remove 12 13")]
 pub(super) struct PairsArgs {
     /// relevant, borderline or irrelevant only.
-    #[arg(long, value_name = "LABEL", value_parser = label)]
+    #[arg(long, value_name = "LABEL")]
     label: Option<Label>,
     /// At most so many, the newest.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
@@ -24,10 +24,6 @@ pub(super) struct PairsArgs {
     /// Remove these, by number.
     #[arg(long, value_name = "PAIR", num_args = 1..)]
     remove: Vec<i64>,
-}
-
-fn label(text: &str) -> Result<Label, String> {
-    Label::from_name(text).ok_or_else(|| "relevant, borderline or irrelevant".to_owned())
 }
 
 /// Lists or removes pairs.

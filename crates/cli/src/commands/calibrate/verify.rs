@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use clap::Args;
-use gbrain_brain::{Brain, IndexKind};
+use gbrain_brain::{Assistants, Brain, BuiltInModels, IndexKind};
 use gbrain_core::calibrate::{FEWEST_QUERIES, VerifyFailure};
 use gbrain_core::clock::moment;
 use gbrain_core::format::calibration::Verification;
@@ -17,7 +17,7 @@ use gbrain_eval::suite::local;
 use gbrain_store::RerankThreshold;
 
 use super::Bench;
-use crate::asking::{Asks, assistants, interrupted};
+use crate::asking::interrupted;
 use crate::commands::Context;
 use crate::commands::suites::SuiteSource;
 use crate::error::{CliError, Exit};
@@ -77,7 +77,8 @@ fn at_home(
         return Err(CalibrateError::OtherModel { id, model, set }.into());
     }
     let Bench { store, config, desk, .. } = bench;
-    let assistants = assistants(Asks::Caller, desk, store, &context.home.workspace, config)?;
+    let assistants =
+        Assistants::choose(desk, store, &context.home.workspace, config, BuiltInModels::Refused)?;
     let settings = trial_settings(brain.settings()?, found)
         .ok_or_else(|| CliError::conflict(format!("threshold {id} is no score")))?;
     let target = local(brain, settings, assistants.as_ref(), stop)?;

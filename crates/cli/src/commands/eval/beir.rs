@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::Granularity;
-use gbrain_eval::benchmark::Kind;
+use gbrain_core::benchmark::{Benchmark, Granularity};
 
 use super::benchmark::{BenchmarkArgs, Particular, run as run_benchmark};
 use super::qrels::{QrelsArgs, run as run_qrels};
@@ -64,7 +63,7 @@ pub(super) fn run(context: &Context<'_>, args: &BeirArgs) -> Result<Exit, CliErr
     if !args.target.is_local() {
         return elsewhere(context, &args.shared, args.folder.clone(), None, &args.target);
     }
-    collection(context, &args.shared, Kind::Beir, vec![args.folder.clone()])
+    collection(context, &args.shared, Benchmark::Beir, vec![args.folder.clone()])
 }
 
 /// Runs a collection in files.
@@ -78,7 +77,7 @@ pub(super) fn run_trec(context: &Context<'_>, args: &TrecArgs) -> Result<Exit, C
             .hint("give --corpus FILE, or a --target that has one")
     })?;
     let files = vec![corpus, args.queries.clone(), args.qrels.clone()];
-    collection(context, &args.shared, Kind::Trec, files)
+    collection(context, &args.shared, Benchmark::Trec, files)
 }
 
 /// Asks a target the queries of a collection.
@@ -96,7 +95,7 @@ fn elsewhere(
 fn collection(
     context: &Context<'_>,
     shared: &BenchmarkArgs,
-    kind: Kind,
+    kind: Benchmark,
     files: Vec<PathBuf>,
 ) -> Result<Exit, CliError> {
     let particular = Particular {

@@ -8,7 +8,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gbrain_core::benchmark::reading::Prompt;
-use gbrain_core::benchmark::{Granularity, Label, check_title, measured_by_type};
+use gbrain_core::benchmark::{Benchmark, Granularity, check_title, measured_by_type};
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::report::text;
 use gbrain_eval::benchmark::{
@@ -88,7 +88,7 @@ pub(super) struct ChatArgs {
 
 /// What is particular to one benchmark.
 pub(super) struct Particular<'a> {
-    pub(super) kind: gbrain_eval::benchmark::Kind,
+    pub(super) kind: Benchmark,
     pub(super) files: Vec<PathBuf>,
     pub(super) granularity: Granularity,
     pub(super) retrieval_log: Option<&'a Path>,
@@ -207,7 +207,7 @@ fn asked(
     bar.finish_and_clear();
     let ran = ran?;
     if prints_rows && (particular.by_type || particular.floor.is_some()) {
-        let measured = measured_by_type(&Label::from(&ran.result.label));
+        let measured = measured_by_type(&ran.result.label);
         context.terminal.out(format!("{}\n", summary_line(&ran.by_type, measured)));
     }
     Ok(ran)

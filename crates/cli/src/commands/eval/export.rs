@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gbrain_brain::capture::private_names;
 use gbrain_core::capture::{CLOCK_SKEW, CaptureWindow, StoredCapture, write_line};
 use gbrain_core::id::WorkspaceId;
@@ -54,11 +54,17 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "N")]
     after_id: Option<i64>,
     /// ndjson, or trec (a run of what was retrieved, one query a row).
-    #[arg(long, value_name = "FORMAT", default_value = "ndjson", value_parser = ["ndjson", "trec"])]
-    format: String,
+    #[arg(long, value_name = "FORMAT", default_value = "ndjson")]
+    format: ExportFormat,
     /// Write to this file, whole or not at all, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    Ndjson,
+    Trec,
 }
 
 pub(super) fn parse_tool(text: &str) -> Result<Operation, String> {
@@ -84,7 +90,7 @@ pub(super) fn run(context: &Context<'_>, args: &ExportArgs) -> Result<Exit, CliE
         None => Out::Stdout(context.terminal.stdout()),
         Some(path) => Out::File(Box::new(OutputFile::create(path)?)),
     };
-    let mut sink = Sink::new(context, &args.format, out);
+    let mut sink = Sink::new(context, args.format, out);
     let private = private_names(&store, ws, workspace_key(&context.home)?)?;
     store.captures(ws, &filter, &mut |mut row| {
         private.mask(&mut row);
@@ -161,7 +167,7 @@ impl std::io::Write for Out {
 /// Where rows go, by way of a buffer.
 struct Sink<'a> {
     context: &'a Context<'a>,
-    is_trec: bool,
+    format: ExportFormat,
     out: std::io::BufWriter<Out>,
     line: Vec<u8>,
     rows: u64,
@@ -172,10 +178,10 @@ struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    fn new(context: &'a Context<'a>, format: &str, out: Out) -> Self {
+    fn new(context: &'a Context<'a>, format: ExportFormat, out: Out) -> Self {
         Self {
             context,
-            is_trec: format == "trec",
+            format,
             out: std::io::BufWriter::with_capacity(1 << 16, out),
             line: Vec::new(),
             rows: 0,
@@ -187,10 +193,9 @@ impl<'a> Sink<'a> {
 
     fn take(&mut self, row: &StoredCapture) -> ControlFlow<()> {
         self.line.clear();
-        if self.is_trec {
-            trec_rows(row, &mut self.line);
-        } else {
-            write_line(row, &mut self.line);
+        match self.format {
+            ExportFormat::Trec => trec_rows(row, &mut self.line),
+            ExportFormat::Ndjson => write_line(row, &mut self.line),
         }
         if let Err(error) = self.out.write_all(&self.line) {
             self.fail(error);

@@ -19,7 +19,7 @@ use gbrain_eval::{
 use serde_json::json;
 
 use super::qrels::{read_qrels, with_texts};
-use super::replay::settings_from;
+use super::replay::SettingsArg;
 use crate::asking::{interrupted, refuse_interrupted};
 use crate::commands::Context;
 use crate::commands::baseline_key::KeyArgs;
@@ -77,8 +77,8 @@ pub(crate) struct GateArgs {
     #[arg(long)]
     production: bool,
     /// Whose settings replayed rows use: those that are live, or each row's own (capture).
-    #[arg(long, value_name = "WHOSE", default_value = "live", value_parser = ["live", "capture"])]
-    settings: String,
+    #[arg(long, value_name = "WHOSE", default_value = "live")]
+    settings: SettingsArg,
     /// How many rows are asked at once; more than one makes latencies worse.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
@@ -152,7 +152,7 @@ pub(super) fn run(context: &Context<'_>, args: &GateArgs) -> Result<Exit, CliErr
     }
     // From the first moment, so that a signal while files are read is an interruption too.
     let stop = interrupted();
-    args.target.refuse(&[(args.settings == "capture", "--settings capture")])?;
+    args.target.refuse(&[(args.settings == SettingsArg::Capture, "--settings capture")])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
     let inputs = read(context, args)?;
     if let Some(settings) = elsewhere {
@@ -183,7 +183,7 @@ fn gated(
         confidence: inputs.confidence,
         pipeline: if args.production { Pipeline::Production } else { Pipeline::Fixed },
         replay: ReplayOptions {
-            settings: settings_from(&args.settings),
+            settings: args.settings.into(),
             concurrency: usize::from(args.concurrency),
             repeats: usize::from(args.repeats),
             explain: 5,

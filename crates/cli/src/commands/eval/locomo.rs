@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_eval::benchmark::Kind;
+use gbrain_core::benchmark::Benchmark;
 
 use super::benchmark::{BenchmarkArgs, ChatArgs, Particular, run as run_benchmark};
 use crate::commands::Context;
@@ -33,7 +33,7 @@ pub(crate) struct LocomoArgs {
 /// Runs LoCoMo.
 pub(super) fn run(context: &Context<'_>, args: &LocomoArgs) -> Result<Exit, CliError> {
     let particular = Particular {
-        kind: Kind::Locomo,
+        kind: Benchmark::Locomo,
         files: vec![args.dataset.clone()],
         granularity: args.chat.granularity,
         retrieval_log: None,

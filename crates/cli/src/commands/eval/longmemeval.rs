@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use gbrain_core::benchmark::Benchmark;
 use gbrain_core::money::Usd;
-use gbrain_eval::benchmark::{Expander, Kind, LongMemEval, Reader};
+use gbrain_eval::benchmark::{Expander, LongMemEval, Reader};
 use gbrain_llm::{Expansion, ModelRef, Task, ask_variants};
 use gbrain_store::Store;
 
@@ -118,7 +119,7 @@ fn particular<'a>(
     expander: Option<(Expander<'a>, &'a str)>,
 ) -> Particular<'a> {
     Particular {
-        kind: Kind::LongMemEval,
+        kind: Benchmark::LongMemEval,
         files: vec![args.dataset.clone()],
         granularity: args.chat.granularity,
         retrieval_log: args.retrieval_log.as_deref(),

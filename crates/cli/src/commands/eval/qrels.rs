@@ -22,7 +22,7 @@ use gbrain_eval::{
 };
 use serde_json::Value;
 
-use super::score::{judgements, parse_by, shown};
+use super::score::{judgements, shown};
 use crate::asking::{interrupted, refuse_interrupted};
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -56,7 +56,7 @@ pub(crate) struct QrelsArgs {
     #[arg(long)]
     per_query: bool,
     /// Tell the means by label, source, intent, mode or tag of the queries, too.
-    #[arg(long, value_name = "WHAT", value_parser = parse_by)]
+    #[arg(long, value_name = "WHAT")]
     by: Option<SegmentBy>,
     /// Write what was retrieved (by A) as a TREC run.
     #[arg(long, value_name = "FILE")]

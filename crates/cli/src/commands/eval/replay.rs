@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gbrain_core::baseline::{Captures, Integrity, SignatureCheck};
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::format::replay::ReplayReport;
@@ -52,11 +52,11 @@ pub(crate) struct ReplayArgs {
     repeats: u16,
     /// Which corpus is asked: now, or each row's own (capture), so that growth does not look like
     /// regression.
-    #[arg(long, value_name = "WHEN", default_value = "now", value_parser = ["now", "capture"])]
-    as_of: String,
+    #[arg(long, value_name = "WHEN", default_value = "now")]
+    as_of: AsOfArg,
     /// Whose settings are used: those that are live, or each row's own (capture).
-    #[arg(long, value_name = "WHOSE", default_value = "live", value_parser = ["live", "capture"])]
-    settings: String,
+    #[arg(long, value_name = "WHOSE", default_value = "live")]
+    settings: SettingsArg,
     /// Find out what moved each query: corpus, settings, model or code.
     #[arg(long)]
     blame: bool,
@@ -66,13 +66,34 @@ pub(crate) struct ReplayArgs {
     target: TargetArgs,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AsOfArg {
+    Now,
+    Capture,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SettingsArg {
+    Live,
+    Capture,
+}
+
+impl From<SettingsArg> for SettingsFrom {
+    fn from(settings: SettingsArg) -> Self {
+        match settings {
+            SettingsArg::Live => Self::Live,
+            SettingsArg::Capture => Self::Capture,
+        }
+    }
+}
+
 /// Replays a file.
 pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliError> {
     // From the first moment, so that a signal while files are read is an interruption too.
     interrupted();
     args.target.refuse(&[
-        (args.as_of == "capture", "--as-of capture"),
-        (args.settings == "capture", "--settings capture"),
+        (args.as_of == AsOfArg::Capture, "--as-of capture"),
+        (args.settings == SettingsArg::Capture, "--settings capture"),
         (args.blame, "--blame"),
     ])?;
     let elsewhere = args.target.elsewhere(&context.home)?;
@@ -82,8 +103,11 @@ pub(super) fn run(context: &Context<'_>, args: &ReplayArgs) -> Result<Exit, CliE
     let rows = newest(captures.rows, args.limit);
     context.terminal.remark(format!("Replaying {} of {total} captured queries…", rows.len()));
     let options = ReplayOptions {
-        as_of: if args.as_of == "capture" { AsOf::Capture } else { AsOf::Now },
-        settings: settings_from(&args.settings),
+        as_of: match args.as_of {
+            AsOfArg::Now => AsOf::Now,
+            AsOfArg::Capture => AsOf::Capture,
+        },
+        settings: args.settings.into(),
         concurrency: usize::from(args.concurrency),
         repeats: usize::from(args.repeats),
         blame: args.blame,
@@ -161,11 +185,6 @@ fn replayed(
     bar.finish_and_clear();
     refuse_interrupted(&stop)?;
     Ok(replayed)
-}
-
-/// Whose settings are used.
-pub(super) fn settings_from(text: &str) -> SettingsFrom {
-    if text == "capture" { SettingsFrom::Capture } else { SettingsFrom::Live }
 }
 
 /// The newest rows, by when they were stored where that is known, else those that come first.

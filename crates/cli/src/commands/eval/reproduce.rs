@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gbrain_core::benchmark::{Label, title_of};
+use gbrain_core::benchmark::title_of;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::benchmark::{
     BENCHMARK_VERSION, FieldDifference, Integrity, Result as BenchmarkResult, integrity,
 };
@@ -54,20 +55,18 @@ pub(super) fn run(context: &Context<'_>, args: &ReproduceArgs) -> Result<Exit, C
     let before = read(args)?;
     let path = args.result_file.display();
     let mut spec = Spec::of(&before.asked)
-        .map_err(|error| CliError::new("input", format!("{path}: {error}")))?;
-    spec.title =
-        title_of(&Label::from(&before.label), &before.headline).ok().flatten().map(str::to_owned);
+        .map_err(|error| CliError::new(FaultKind::Input, format!("{path}: {error}")))?;
+    spec.title = title_of(&before.label, &before.headline).ok().flatten().map(str::to_owned);
     if !args.dataset.is_empty() {
         spec.files.clone_from(&args.dataset);
     }
     let sha256 = spec.dataset_sha256()?;
     if sha256 != before.label.dataset_sha256 {
-        return Err(CliError::new("conflict", "the dataset is not the one of the result").hint(
-            format!(
+        return Err(CliError::new(FaultKind::Conflict, "the dataset is not the one of the result")
+            .hint(format!(
                 "the result was made with sha256 {}, and this is {sha256}",
                 before.label.dataset_sha256
-            ),
-        ));
+            )));
     }
     let bar = context.terminal.progress("asking");
     bar.set_length(before.per_question.len() as u64);
@@ -96,11 +95,11 @@ fn read(args: &ReproduceArgs) -> Result<BenchmarkResult, CliError> {
     let path = args.result_file.display();
     let bytes = read_document(&args.result_file)?;
     let before: BenchmarkResult = serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::new("input", format!("{path}: {error}"))
+        CliError::new(FaultKind::Input, format!("{path}: {error}"))
             .hint("name a file that `gbrain eval longmemeval --result FILE` or its like wrote")
     })?;
     let refused = |reason: String| {
-        let error = CliError::new("input", format!("{path}: {reason}"));
+        let error = CliError::new(FaultKind::Input, format!("{path}: {reason}"));
         Err(error.hint("run the benchmark again with --result FILE"))
     };
     if before.schema_version != BENCHMARK_VERSION {

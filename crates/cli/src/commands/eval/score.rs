@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::{PerQuery, Score, Segments};
 use gbrain_core::measure::{Evaluation, Measure, Missing, defaults, evaluate};
 use gbrain_core::qrels::{Qrels, SegmentBy};
@@ -50,7 +51,7 @@ pub(crate) struct ScoreArgs {
     #[arg(long)]
     per_query: bool,
     /// Tell the means by label, source, intent, mode or tag of the queries, too.
-    #[arg(long, value_name = "WHAT", value_parser = parse_by)]
+    #[arg(long, value_name = "WHAT")]
     by: Option<SegmentBy>,
     /// Leave queries out that the run does not rank, instead of counting them 0.
     #[arg(long)]
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &ScoreArgs, terminal: &Terminal) -> Result<Exit, CliErro
         .map_err(|error| CliError::input(args.run.display(), &error).hint(RUNS))?;
     if run.is_empty() {
         let message = format!("{}: there is no row in it", args.run.display());
-        return Err(CliError::new("input", message).hint(RUNS));
+        return Err(CliError::new(FaultKind::Input, message).hint(RUNS));
     }
     let missing = if args.skip_missing { Missing::Skip } else { Missing::Zero };
     let evaluation = evaluate(&qrels, &run, &measures, missing);
@@ -144,11 +145,6 @@ pub(super) fn shown(score: &Score, evaluation: &Evaluation) -> String {
     )
     .expect("writing to a string succeeds");
     text
-}
-
-/// What `--by` takes.
-pub(super) fn parse_by(text: &str) -> Result<SegmentBy, String> {
-    SegmentBy::from_name(text).ok_or_else(|| "label, source, intent, mode or tag".to_owned())
 }
 
 fn by_segment(segments: &Segments, evaluation: &Evaluation) -> String {

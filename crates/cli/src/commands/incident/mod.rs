@@ -49,7 +49,7 @@ enum Action {
 #[command(after_help = "Example:\n  gbrain incident list --state open")]
 struct ListArgs {
     /// open or resolved only.
-    #[arg(long, value_name = "STATE", value_parser = state)]
+    #[arg(long, value_name = "STATE")]
     state: Option<IncidentState>,
     /// At most so many.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -62,10 +62,6 @@ struct ListArgs {
 struct ShowArgs {
     /// Its number.
     id: i64,
-}
-
-fn state(text: &str) -> Result<IncidentState, String> {
-    IncidentState::from_name(text).ok_or_else(|| "open or resolved".to_owned())
 }
 
 /// Does what was asked.

@@ -1,6 +1,7 @@
 //! `gbrain queries add`, `edit` and `retire`.
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::suite::{FilterEntry, QUERY_VERSION, QueryEntry, WireKey, WireSnippet};
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::suite::query::{Difficulty, End, Family, KeyKind, Origin, QueryState};
@@ -36,17 +37,17 @@ pub(super) struct SaidArgs {
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// easy, medium or hard.
-    #[arg(long, value_name = "LEVEL", value_parser = difficulty)]
+    #[arg(long, value_name = "LEVEL")]
     difficulty: Option<Difficulty>,
     /// knowledge, graph or hybrid [default: the target's own choice].
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    #[arg(long, value_name = "MODE")]
     mode: Option<RetrievalMode>,
     /// ownership, dependencies or alignment, for questions about links.
-    #[arg(long, value_name = "FAMILY", value_parser = family)]
+    #[arg(long, value_name = "FAMILY")]
     family: Option<Family>,
     /// Where the answer stands on an edge: from (what depends on Y?) or to (what does Y depend on?)
     /// [default: either].
-    #[arg(long, value_name = "END", value_parser = end)]
+    #[arg(long, value_name = "END")]
     answer_end: Option<End>,
 }
 
@@ -73,7 +74,7 @@ pub(super) struct EditArgs {
     /// Its number or id.
     query: String,
     /// active, candidate or retired: suites ask active ones.
-    #[arg(long, value_name = "STATE", value_parser = super::list::state)]
+    #[arg(long, value_name = "STATE")]
     state: Option<QueryState>,
     #[command(flatten)]
     said: SaidArgs,
@@ -94,22 +95,6 @@ fn key(text: &str) -> Result<WireKey, String> {
         Some(("observation", id)) if !id.starts_with(':') => typed(KeyKind::Observation, id),
         _ => WireKey::Document(text.to_owned()),
     })
-}
-
-fn difficulty(text: &str) -> Result<Difficulty, String> {
-    Difficulty::from_name(text).ok_or_else(|| "easy, medium or hard".to_owned())
-}
-
-fn mode(text: &str) -> Result<RetrievalMode, String> {
-    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
-}
-
-fn family(text: &str) -> Result<Family, String> {
-    Family::from_name(text).ok_or_else(|| "ownership, dependencies or alignment".to_owned())
-}
-
-fn end(text: &str) -> Result<End, String> {
-    End::from_name(text).ok_or_else(|| "from or to".to_owned())
 }
 
 impl SaidArgs {
@@ -176,9 +161,9 @@ pub(super) fn taken(
             QueryProblem::Query { at, source }
                 if at.checked_sub(1).is_some_and(|at| at < places.len()) =>
             {
-                CliError::new("input", format!("{}: {source}", places[at - 1]))
+                CliError::new(FaultKind::Input, format!("{}: {source}", places[at - 1]))
             }
-            _ => CliError::new("input", problem.to_string()),
+            _ => CliError::new(FaultKind::Input, problem.to_string()),
         })?;
     let TakenIn { queries: taken, entries, scrubbed, retired } = taken_in;
     if context.terminal.is_json() {
@@ -236,7 +221,7 @@ pub(super) fn edit(context: &Context<'_>, args: &EditArgs) -> Result<Exit, CliEr
             .remark("nothing changes: say what is to be otherwise, such as --expected PAGE");
         return unchanged(context, &found);
     }
-    let query = entry.read().map_err(|error| CliError::new("input", error.to_string()))?;
+    let query = entry.read().map_err(|error| CliError::new(FaultKind::Input, error.to_string()))?;
     let hash = query.identity_hash();
     store.put_queries(
         &context.home.workspace,

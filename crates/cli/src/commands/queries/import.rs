@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use gbrain_core::format::suite::{QueryFileError, RowsOf, read_queries};
 
+use gbrain_core::fault::FaultKind;
+
 use super::change::taken;
 use crate::commands::Context;
 use crate::error::{CliError, Exit};
@@ -29,11 +31,12 @@ pub(super) struct ImportArgs {
 pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliError> {
     let (mut entries, mut places) = (Vec::new(), Vec::new());
     for path in &args.files {
-        let text = String::from_utf8(gbrain_eval::read_document(path)?)
-            .map_err(|_| CliError::new("input", format!("{} is not UTF-8", path.display())))?;
+        let text = String::from_utf8(gbrain_eval::read_document(path)?).map_err(|_| {
+            CliError::new(FaultKind::Input, format!("{} is not UTF-8", path.display()))
+        })?;
         let shown = path.display();
         let wrong = |QueryFileError { line, reason }| {
-            let error = CliError::new("input", format!("{shown}:{line}: {reason}"));
+            let error = CliError::new(FaultKind::Input, format!("{shown}:{line}: {reason}"));
             match reason.contains("the row is of the workspace") {
                 true => error.hint(
                     "choose its workspace with --workspace, or take it in here with --any-workspace",
@@ -45,8 +48,11 @@ pub(super) fn run(context: &Context<'_>, args: &ImportArgs) -> Result<Exit, CliE
         let of = if args.any_workspace { RowsOf::Any } else { RowsOf::Workspace(&own) };
         let read = read_queries(&text, of).map_err(wrong)?;
         if read.is_empty() {
-            return Err(CliError::new("input", format!("there are no queries in {shown}"))
-                .hint("`gbrain queries import --help` shows what a query is"));
+            return Err(CliError::new(
+                FaultKind::Input,
+                format!("there are no queries in {shown}"),
+            )
+            .hint("`gbrain queries import --help` shows what a query is"));
         }
         for (line, entry) in read {
             places.push(format!("{shown}:{line}"));

@@ -14,15 +14,11 @@ use crate::terminal::table;
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// candidate, active or retired only.
-    #[arg(long, value_name = "STATE", value_parser = state)]
+    #[arg(long, value_name = "STATE")]
     state: Option<QueryState>,
     /// About this source only.
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-}
-
-pub(super) fn state(text: &str) -> Result<QueryState, String> {
-    QueryState::from_name(text).ok_or_else(|| "candidate, active or retired".to_owned())
 }
 
 /// Lists queries.

@@ -1,6 +1,7 @@
 //! `gbrain queries promote`: from what was asked to what suites ask, by way of a person.
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::suite::query::QueryState;
 use gbrain_eval::suite::{StoredQuery, all_queries, propose, take_in};
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ pub(super) fn run(context: &Context<'_>, args: &PromoteArgs) -> Result<Exit, Cli
     let entries = proposals.into_iter().map(|one| one.entry).collect();
     let key = workspace_key(&context.home)?;
     take_in(&store, workspace, entries, &scrubber, key.as_ref(), context.now)
-        .map_err(|error| CliError::new("input", error.to_string()))?;
+        .map_err(|error| CliError::new(FaultKind::Input, error.to_string()))?;
     let all = all_queries(&store, workspace)?.read;
     let waiting: Vec<&StoredQuery> =
         all.iter().filter(|one| one.query.state == QueryState::Candidate).collect();

@@ -1,6 +1,7 @@
 //! `gbrain suites create`: a suite added to the file, and registered.
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::suite::{SampleEntry, SuiteEntry, TriggerEntry, with_suite};
 use gbrain_core::suite::Kind;
 use gbrain_core::suite::due::EventKind;
@@ -117,7 +118,7 @@ pub(super) fn run(
     if let Some(entry) = args.entry(context) {
         let text = source.text()?.unwrap_or_default();
         let added = with_suite(&text, &entry).map_err(|error| {
-            CliError::new("input", format!("{}: {error}", source.path.display()))
+            CliError::new(FaultKind::Input, format!("{}: {error}", source.path.display()))
         })?;
         write_atomically(&source.path, added.as_bytes())?;
     }

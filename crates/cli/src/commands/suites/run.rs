@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::Args;
-use gbrain_brain::IndexKind;
+use gbrain_brain::{Assistants, BuiltInModels, IndexKind};
 use gbrain_core::clock::moment;
 use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan, SuiteRunBody};
 use gbrain_core::gate::Verdict;
@@ -19,7 +19,7 @@ use gbrain_store::Store;
 
 use super::SuiteSource;
 use super::file::{Meant, meant, tell_drift};
-use crate::asking::{Asks, assistants, desk, interrupted, settings};
+use crate::asking::{desk, interrupted, settings};
 use crate::capture::scrubber;
 use crate::channels::{look_at_run, tell_of_run};
 use crate::commands::Context;
@@ -129,7 +129,8 @@ fn conducted(
     let config = settings(store.as_ref(), &meant.workspace)?;
     let desk = desk(&context.home)?;
     let stop = interrupted();
-    let assistants = assistants(Asks::Caller, &desk, store, &meant.workspace, &config)?;
+    let assistants =
+        Assistants::choose(&desk, store, &meant.workspace, &config, BuiltInModels::Refused)?;
     let reranker = Reranker::of(&desk, store, &meant.workspace, &config, &stop);
     let reranker = reranker.map_err(|error| CliError::config(error.to_string()))?;
     let scrubber = scrubber(&context.home).map_err(CliError::config)?;

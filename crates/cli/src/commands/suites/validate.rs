@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::suite::{Checked, Problem, SuiteFile, check};
 use gbrain_eval::suite::drift;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::error::{CliError, Exit};
 pub(super) fn run(context: &Context<'_>, source: &SuiteSource) -> Result<Exit, CliError> {
     let shown = source.path.display();
     let text = source.text()?.ok_or_else(|| {
-        CliError::new("input", format!("there is no file {shown}"))
+        CliError::new(FaultKind::Input, format!("there is no file {shown}"))
             .hint("`gbrain suites create --help` shows how to make one")
     })?;
     let targets: BTreeSet<String> = context.home.targets.keys().cloned().collect();

@@ -60,7 +60,7 @@ struct CheckArgs {
     #[arg(short, long = "k", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     k: u16,
     /// knowledge, graph or hybrid; the target decides if not given.
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE")]
     mode: Option<RetrievalMode>,
     /// Ask for the edges that justify the answer, too.
     #[arg(long)]
@@ -68,10 +68,6 @@ struct CheckArgs {
     /// Show what the target said, as it said it, to describe where things are in it.
     #[arg(long)]
     raw: bool,
-}
-
-fn parse_mode(text: &str) -> Result<RetrievalMode, String> {
-    RetrievalMode::from_name(text).ok_or_else(|| "knowledge, graph or hybrid".to_owned())
 }
 
 /// Lists, or asks once.

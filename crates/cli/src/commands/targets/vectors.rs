@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use clap::Args;
+use gbrain_core::fault::FaultKind;
 use gbrain_embed::{Embedder, StaticTable};
 use serde_json::json;
 
@@ -33,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, args: &VectorsArgs) -> Result<Exit, Cli
         None => Box::new(std::io::stdin().lock()),
         Some(path) => {
             let file = File::open(path).map_err(|error| {
-                CliError::new("io", format!("can't read {}: {error}", path.display()))
+                CliError::new(FaultKind::Io, format!("can't read {}: {error}", path.display()))
             })?;
             Box::new(BufReader::new(file))
         }
@@ -41,7 +42,7 @@ pub(super) fn run(context: &Context<'_>, args: &VectorsArgs) -> Result<Exit, Cli
     let model = StaticTable::built_in();
     let mut batch: Vec<String> = Vec::with_capacity(BATCH);
     for (at, line) in input.lines().enumerate() {
-        let wrong = |error| CliError::new("input", format!("line {}: {error}", at + 1));
+        let wrong = |error| CliError::new(FaultKind::Input, format!("line {}: {error}", at + 1));
         batch.push(line.map_err(wrong)?);
         if batch.len() == BATCH {
             print(context, &model, &mut batch)?;
@@ -58,7 +59,7 @@ fn print(
 ) -> Result<(), CliError> {
     let texts: Vec<&str> = batch.iter().map(String::as_str).collect();
     let vectors =
-        model.embed(&texts).map_err(|error| CliError::new("embedding", error.to_string()))?;
+        model.embed(&texts).map_err(|error| CliError::new(FaultKind::Model, error.to_string()))?;
     for vector in vectors {
         context.terminal.out(format!("{}\n", json!({ "vector": vector, "model": model.id() })));
     }

@@ -8,6 +8,7 @@ mod hostile;
 mod isolation;
 mod lost_files;
 mod memory;
+mod reranker;
 mod schemathesis;
 mod scrubbed;
 mod shutdown;

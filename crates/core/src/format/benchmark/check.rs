@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::longmemeval::ABSTENTION;
 use super::{Result, Row};
 use crate::benchmark::{
-    Granularity, Label, Outcome, Timings, abstention, dataset_name, depth, figures_of_ranks,
-    is_collection, known_as, measures_of, run_id, summarise, title_of,
+    Benchmark, Granularity, Label, Outcome, Timings, abstention, dataset_name, depth,
+    figures_of_ranks, is_collection, known_as, measures_of, run_id, summarise, title_of,
 };
 
 /// Numbers that differ by less are the same: means are sums of the same numbers.
@@ -55,17 +55,15 @@ pub fn integrity(result: &Result) -> Integrity {
 
 /// The result that a result's own rows and label give.
 pub fn recomputed(result: &Result) -> Result {
-    let label = Label::from(&result.label);
     let outcomes = result.outcomes();
-    let title = title_of(&label, &result.headline).ok().flatten();
-    Result::new(result.asked.clone(), &label, title, summarise(&outcomes), outcomes)
+    let title = title_of(&result.label, &result.headline).ok().flatten();
+    Result::new(result.asked.clone(), &result.label, title, summarise(&outcomes), outcomes)
 }
 
 /// Every field that a result's own rows and label do not give.
 pub fn result_differences(result: &Result) -> Vec<FieldDifference> {
     let mut found = label_differences(result);
-    let label = Label::from(&result.label);
-    if let Err(reason) = title_of(&label, &result.headline) {
+    if let Err(reason) = title_of(&result.label, &result.headline) {
         found.push(difference("headline", &result.headline, reason));
     }
     let mut seen = HashSet::new();
@@ -73,7 +71,7 @@ pub fn result_differences(result: &Result) -> Vec<FieldDifference> {
         if !seen.insert(&row.question_id) {
             found.push(difference("per_question", &row.question_id, "each question once"));
         }
-        found.extend(row_differences(&label, row));
+        found.extend(row_differences(&result.label, row));
     }
     let (stated, computed) = (value(result), value(&recomputed(result)));
     let all = field_differences(&stated, &computed);
@@ -138,7 +136,8 @@ fn row_differences(label: &Label, row: &Row) -> Vec<FieldDifference> {
         }
     };
     differs("run", outcome.run.clone(), run_id(label));
-    let is_abstention = label.benchmark == "longmemeval" && row.question_id.ends_with(ABSTENTION);
+    let is_abstention =
+        label.benchmark == Benchmark::LongMemEval.name() && row.question_id.ends_with(ABSTENTION);
     let counts = !is_abstention && !outcome.gold_ranks.is_empty();
     let is_right = |id: &String| outcome.gold_grades.get(id).copied().unwrap_or(1.0) > 0.0;
     let is_hit = outcome

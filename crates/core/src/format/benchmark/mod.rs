@@ -13,7 +13,7 @@ pub use check::{
 pub use locomo::{Conversation, conversation};
 pub use longmemeval::haystack;
 pub use result::{
-    BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireLabel, WireMean,
+    BENCHMARK_VERSION, Result, ResultKind, WireAsk, WireFigured, WireGroup, WireMean,
 };
 pub use retrieval_log::log_line;
 pub use row::{BY_TYPE_SUMMARY, ByTypeSummary, Row, Score, WireRecall};

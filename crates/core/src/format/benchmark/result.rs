@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::official::Figures;
-use crate::benchmark::{Abstention, Figured, Granularity, Group, Label, Mean, Outcome, Summary};
+use crate::benchmark::{Figured, Group, Label, Mean, Outcome, Summary};
 use crate::hash::Hash;
 
 use super::Row;
@@ -31,34 +31,6 @@ pub struct WireAsk {
     pub files: Vec<String>,
     /// Flags with their values; a flag without one is empty.
     pub flags: BTreeMap<String, String>,
-}
-
-/// What the numbers depend on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "BenchmarkLabel")]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "each is a field of the label of the same name")]
-pub struct WireLabel {
-    pub benchmark: String,
-    pub dataset: String,
-    pub dataset_sha256: String,
-    pub known_as: Option<String>,
-    pub granularity: Granularity,
-    pub k: usize,
-    #[serde(default)]
-    pub depth: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<usize>,
-    pub retrieval: String,
-    pub abstention: Abstention,
-    pub answered_by: Option<String>,
-    pub software: String,
-    pub code: String,
-    pub settings: String,
-    pub embedder: Option<String>,
-    pub seed: u64,
-    #[serde(default)]
-    pub data_problems: BTreeMap<String, usize>,
 }
 
 /// A mean with where it may lie.
@@ -109,7 +81,7 @@ pub struct Result {
     /// What was asked.
     pub asked: WireAsk,
     /// What the numbers depend on.
-    pub label: WireLabel,
+    pub label: Label,
     /// What a reader must know.
     pub warnings: Vec<String>,
     /// The mean of every measure.
@@ -184,7 +156,7 @@ impl Result {
             kind: ResultKind::BenchmarkResult,
             headline: crate::benchmark::headline(label, title),
             asked,
-            label: label.into(),
+            label: label.clone(),
             warnings,
             summary: all.means.iter().map(|(name, mean)| (name.clone(), mean.mean)).collect(),
             all: group(all),
@@ -217,92 +189,6 @@ impl Result {
     /// The outcomes that it holds.
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.per_question.iter().cloned().map(Outcome::from).collect()
-    }
-}
-
-impl From<&Label> for WireLabel {
-    fn from(label: &Label) -> Self {
-        let Label {
-            benchmark,
-            dataset,
-            dataset_sha256,
-            known_as,
-            granularity,
-            k,
-            depth,
-            limit,
-            retrieval,
-            abstention,
-            answered_by,
-            software,
-            code,
-            settings,
-            embedder,
-            seed,
-            data_problems,
-        } = label.clone();
-        Self {
-            benchmark,
-            dataset,
-            dataset_sha256,
-            known_as,
-            granularity,
-            k,
-            depth,
-            limit,
-            retrieval,
-            abstention,
-            answered_by,
-            software,
-            code,
-            settings,
-            embedder,
-            seed,
-            data_problems,
-        }
-    }
-}
-
-impl From<&WireLabel> for Label {
-    fn from(label: &WireLabel) -> Self {
-        let WireLabel {
-            benchmark,
-            dataset,
-            dataset_sha256,
-            known_as,
-            granularity,
-            k,
-            depth,
-            limit,
-            retrieval,
-            abstention,
-            answered_by,
-            software,
-            code,
-            settings,
-            embedder,
-            seed,
-            data_problems,
-        } = label.clone();
-        Self {
-            benchmark,
-            dataset,
-            dataset_sha256,
-            known_as,
-            granularity,
-            k,
-            depth,
-            limit,
-            retrieval,
-            abstention,
-            answered_by,
-            software,
-            code,
-            settings,
-            embedder,
-            seed,
-            data_problems,
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use gbrain_core::contradiction::Severity;
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::report::text;
@@ -34,15 +35,11 @@ pub(super) struct TrendArgs {
     Findings that no longer stand, because a page was corrected or deleted, are left out.")]
 pub(super) struct ReviewArgs {
     /// The least severity: info, low, medium or high.
-    #[arg(long, value_name = "S", default_value = "info", value_parser = severity)]
+    #[arg(long, value_name = "S", default_value = "info")]
     severity: Severity,
     /// How old the run may be: a duration (90d) or an instant.
     #[arg(long, value_name = "DUR|INSTANT", default_value = "90d")]
     since: String,
-}
-
-fn severity(text: &str) -> Result<Severity, String> {
-    Severity::from_name(text).ok_or_else(|| "info, low, medium or high".to_owned())
 }
 
 /// Shows the runs of some days.
@@ -101,7 +98,7 @@ pub(in crate::commands) fn last_report(
     let runs = store.runs(workspace, RunKind::Contradictions, since, 1)?;
     let Some(run) = runs.first() else { return Ok(None) };
     let report = read(run).ok_or_else(|| {
-        CliError::new("input", "the last run is of another version of gbrain")
+        CliError::new(FaultKind::Input, "the last run is of another version of gbrain")
             .hint("run it again: gbrain eval suspected-contradictions --from-capture")
     })?;
     Ok(Some((run.at, report)))

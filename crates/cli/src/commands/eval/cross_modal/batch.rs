@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use gbrain_core::clock::moment;
 use gbrain_core::cross_modal::batch::{BatchVerdict, Question, Rows};
 use gbrain_core::cross_modal::{Answers, summary_file};
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::cross_modal::{Summary, SummaryParts};
 use gbrain_core::hash::Hash;
 use gbrain_core::report::text;
@@ -63,7 +64,7 @@ fn usable(path: &Path, rows: Rows) -> Result<Rows, CliError> {
         "{}: there is no row to judge; {malformed} malformed, {upstream} not answered",
         path.display()
     );
-    let mut error = CliError::new("input", message);
+    let mut error = CliError::new(FaultKind::Input, message);
     if let Some(first) = rows.malformed.first() {
         error = error.hint(format!("line {}: {}", first.line, first.why));
     }

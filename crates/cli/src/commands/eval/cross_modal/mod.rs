@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gbrain_core::cross_modal::{Answers, Case, MAX_CYCLES, Rubric, Slot, choose};
+use gbrain_core::fault::FaultKind;
 use gbrain_core::money::Usd;
 use gbrain_eval::cross_modal::{Jury, JuryCost};
 use gbrain_eval::{EvalError, MAX_DOCUMENT, read_document, write_atomically};
@@ -221,7 +222,7 @@ fn read_text(path: &Path) -> Result<String, CliError> {
     };
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::new("input", format!("{} is not UTF-8 at byte {at}", path.display()))
+        CliError::new(FaultKind::Input, format!("{} is not UTF-8 at byte {at}", path.display()))
             .hint("a judge reads text; convert it first")
     })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gbrain_core::cross_modal::{Answers, Case, receipt_file, slug};
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::cross_modal::{Receipt, ReceiptParts};
 use gbrain_core::hash::Hash;
 use gbrain_core::report::text;
@@ -37,7 +38,10 @@ pub(super) fn run(
     let jury = panelists.jury(args, &rubric, args.cycles.unwrap_or(cycles));
     let estimate = allowed(context, args, &jury, [case])?;
     let judged = jury.judge(&case).map_err(|error| {
-        CliError::new("model", format!("it could not be judged, and cost {}: {error}", error.cost))
+        CliError::new(
+            FaultKind::Model,
+            format!("it could not be judged, and cost {}: {error}", error.cost),
+        )
     })?;
     let kept = dir.join(receipt_file(&slug, judged.output_sha));
     let kept = std::path::absolute(&kept).unwrap_or(kept);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gbrain_core::fault::FaultKind;
 use gbrain_core::format::benchmark::Result as BenchmarkResult;
 use gbrain_core::gate::{BenchmarkGate, Floor, FloorCheck, ONLY_REPRODUCING, benchmark};
 use gbrain_core::report::{junit, markdown};
@@ -42,7 +43,7 @@ pub(super) fn floor(text: &str) -> Result<Floor, String> {
 fn read(path: &Path) -> Result<BenchmarkResult, CliError> {
     let bytes = read_document(path)?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::new("input", format!("{}: {error}", path.display()))
+        CliError::new(FaultKind::Input, format!("{}: {error}", path.display()))
             .hint("`gbrain eval longmemeval DATASET --retrieval-only --result FILE` writes one")
     })
 }
