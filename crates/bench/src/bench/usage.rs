@@ -113,7 +113,7 @@ fn write_library(root: &Path, rows: usize) -> Result<u64> {
             file,
             "{{\"ts\":\"{}\",\"case\":{case},\"vars_hash\":\"{:012x}\",\"sent\":{},\"exit_code\":0,\"verified\":{verified},\
              \"duration_ms\":{},\"prompt_words\":{},\"output_words\":{}}}",
-            gbrain_core::usage::second(ts),
+            gbrain_prompts::domain::usage::second(ts),
             rng.u64(..1 << 48),
             rng.u8(..5) > 0,
             rng.u64(500..60_000),

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use fastrand::Rng;
-use gbrain_core::prompt::Vars;
-use gbrain_core::usage::{RunRecord, UsageRow};
+use gbrain_prompts::domain::Vars;
+use gbrain_prompts::domain::usage::{RunRecord, UsageRow};
 use jiff::Timestamp;
 
 use super::process::built_program;
@@ -231,7 +231,7 @@ fn check(prompt: &Path, ends: &HashMap<String, End>) -> Result<Found> {
     let body = text.strip_suffix(b"\n").unwrap_or(&text);
     for line in body.split(|byte| *byte == b'\n').filter(|_| !body.is_empty()) {
         match UsageRow::parse(line) {
-            Ok(row) if row.to_line().trim_end().as_bytes() == line => {
+            Some(row) if row.to_line().trim_end().as_bytes() == line => {
                 found.rows += 1;
                 let line = String::from_utf8_lossy(line);
                 let record = RunRecord::new(Timestamp::UNIX_EPOCH, String::new(), &line);
