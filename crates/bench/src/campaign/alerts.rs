@@ -21,12 +21,12 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
 use serde_json::json;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Running};
+use super::scaffold::{CampaignArgs, Part, Progress, keep_if_violated};
 use super::violations::Violations;
-use super::{HASTE, is_behind, say};
-use crate::receivers::{Receivers, Refusal};
+use super::{HASTE, is_behind};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::receivers::{Receivers, Refusal};
 
 /// Processes that look and send.
 const SENDERS: usize = 2;
@@ -55,7 +55,7 @@ pub struct AlertsArgs {
     #[arg(long, default_value_t = 15)]
     down: u64,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -92,33 +92,17 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for: with kills, then without.
 pub fn run(args: &AlertsArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let mut findings = 0;
-        for kills in [args.kills, 0] {
-            let start = Instant::now();
-            let (alerts, down) = (args.alerts, Duration::from_secs(args.down));
-            let program = program.clone();
-            let report = hunt(&Hunt { program, engine, kills, alerts, down, seed })?;
-            say(format!(
-                "{}: {} kills, {} of {alerts} messages arrived, {} came again, {} turned away while the receiver \
-                 was down for {} s, {} violations, {} s",
-                engine.name(),
-                report.kills,
-                report.arrived,
-                report.again,
-                report.turned_away,
-                args.down,
-                report.violations.len(),
-                start.elapsed().as_secs()
-            ));
-            for violation in report.violations.iter().take(20) {
-                say(format!("  violation: {violation}"));
-            }
-            // Kills that nothing came again after have shown little, and so has a receiver that nobody missed.
-            let is_idle = report.kills < kills || report.turned_away == 0;
-            findings += report.violations.len() + usize::from(is_idle);
-        }
-        Ok(findings)
+    let (alerts, down) = (args.alerts, Duration::from_secs(args.down));
+    args.campaign.each_of(&[("with kills", args.kills), ("without kills", 0)], |program, engine, seed, kills| {
+        let report = hunt(&Hunt { program, engine, kills, alerts, down, seed })?;
+        let figures = format!(
+            "{} kills, {} of {alerts} messages arrived, {} came again, {} turned away while the receiver was down \
+             for {} s",
+            report.kills, report.arrived, report.again, report.turned_away, args.down
+        );
+        let is_enough = report.kills >= kills && report.turned_away > 0;
+        let shortfall = "too few kills, or no message was turned away";
+        Ok(Part::new(figures, report.violations).require(is_enough, shortfall))
     })
 }
 
@@ -179,9 +163,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
         violations.add(format!("{} messages came again, and nobody was killed", report.again));
     }
     report.violations = violations.into_list();
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -208,9 +190,11 @@ fn conduct(
     let begun = Instant::now();
     let (mut down_until, mut downs) = (None::<Instant>, 0);
     let (mut next_kill, mut last_kill) = (0, Instant::now());
+    let progress = Progress::new("messages", hunt.alerts);
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let arrived = site.receivers.count();
+        progress.reach(arrived);
         if is_recorded.load(Ordering::SeqCst) && arrived >= hunt.alerts && is_over(&store)? {
             break;
         }

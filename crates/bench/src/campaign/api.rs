@@ -12,12 +12,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::Gbrain;
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part};
 use super::violations::Violations;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 const CONFIG: &str = include_str!("api/schemathesis.toml");
 /// Names a Python that has schemathesis beside it; `cargo xtask` sets it.
@@ -31,7 +30,7 @@ pub struct ApiArgs {
     #[arg(long, default_value_t = 200)]
     examples: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -62,20 +61,11 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ApiArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
+    args.campaign.each(|program, engine, seed| {
         let phases = "coverage,fuzzing,stateful";
-        let examples = args.examples;
-        let hunted = hunt(&Hunt { program, engine, phases, examples, seed })?;
-        let (operations, requests) = (hunted.operations, hunted.requests);
-        let found = hunted.violations.len();
-        say(format!(
-            "{}: {requests} requests to {operations} operations, {found} violations",
-            engine.name()
-        ));
-        for violation in hunted.violations.iter().take(50) {
-            say(format!("  violation: {violation}"));
-        }
-        Ok(found)
+        let report = hunt(&Hunt { program, engine, phases, examples: args.examples, seed })?;
+        let Report { operations, requests, violations } = report;
+        Ok(Part::new(format!("{requests} requests to {operations} operations"), violations))
     })
 }
 

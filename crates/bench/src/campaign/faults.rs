@@ -27,9 +27,8 @@ pub use report::{FaultReport, FaultRow, Finding, FindingKind, HealthTimes};
 
 use subject::Subject;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, progress};
+use gbrain_testkit::engine::Engine;
 
 /// Findings of one fault after which it is not tried again: they would be the same.
 const FINDINGS_LIMIT: usize = 200;
@@ -45,7 +44,7 @@ pub struct FaultsArgs {
     #[arg(long, value_enum)]
     fault: Vec<Fault>,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// How much is done in each round.
@@ -110,23 +109,33 @@ pub struct FaultPlan {
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &FaultsArgs) -> Result<ExitCode> {
     let faults = if args.fault.is_empty() { Fault::all().to_vec() } else { args.fault.clone() };
-    args.ground.each(|program, engine, seed| {
+    args.campaign.each(|program, engine, seed| {
         let (faults, rounds, sizes) = (faults.clone(), args.rounds, Sizes::LONG);
-        let start = Instant::now();
         let report = hunt(&FaultPlan { program, engine, faults, rounds, seed, sizes })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.findings().len())
+        let figures = format!("{} faults", report.rows.len());
+        Ok(Part::new(figures, report.findings()).lines(report.lines()))
     })
 }
 
 /// Makes every fault of a plan happen.
 pub fn hunt(plan: &FaultPlan) -> Result<FaultReport> {
     let mut report = FaultReport::default();
-    for &fault in plan.faults.iter().filter(|fault| fault.applies_to(plan.engine)) {
+    let faults = plan.faults.iter().filter(|fault| fault.applies_to(plan.engine));
+    let total = faults.clone().count();
+    for (at, &fault) in faults.enumerate() {
+        let start = Instant::now();
         // Of the fault as well, so that a fault alone is the same as among others.
         let seed = plan.seed.wrapping_mul(1_000).wrapping_add(fault as u64);
-        report.rows.push(try_fault(plan, fault, seed)?);
+        let row = try_fault(plan, fault, seed)?;
+        progress(format!(
+            "  {} of {total} faults: {}, {} rounds, {} findings, {} s",
+            at + 1,
+            fault.name(),
+            row.rounds,
+            row.findings.len(),
+            start.elapsed().as_secs()
+        ));
+        report.rows.push(row);
     }
     Ok(report)
 }

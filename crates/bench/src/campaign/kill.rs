@@ -23,11 +23,10 @@ use tempfile::TempDir;
 
 use model::{Begun, Model};
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Output};
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, say};
 use super::tree::{self, Change, Tree};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output};
 
 /// After so many kills a new brain is begun, so that its making is killed too.
 const BRAIN_LIFE: usize = 40;
@@ -46,7 +45,7 @@ pub struct KillArgs {
     #[arg(long, default_value_t = 20)]
     minutes: u64,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -106,14 +105,13 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &KillArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
+    args.campaign.each(|program, engine, seed| {
         let (kills, pages) = (args.kills, args.pages);
         let budget = Duration::from_secs(60 * args.minutes);
-        let start = Instant::now();
         let report = hunt(&Hunt { program, engine, kills, seed, pages, budget })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.violations.len() + usize::from(report.kills() < kills))
+        let (landed, lines) = (report.kills(), report.lines());
+        let part = Part::new(format!("{landed} kills"), report.violations).lines(lines);
+        Ok(part.require(landed >= kills, "too few kills landed in a running process"))
     })
 }
 
@@ -122,6 +120,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let mut rng = Rng::with_seed(hunt.seed);
     let mut report = Report::default();
     let start = Instant::now();
+    let progress = Progress::new("kills", hunt.kills);
     while report.kills() < hunt.kills
         && start.elapsed() < hunt.budget
         && report.violations.is_empty()
@@ -133,6 +132,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
             && report.violations.is_empty()
         {
             life.round(&mut report)?;
+            progress.reach(report.kills());
         }
         life.end(&report);
     }
@@ -440,25 +440,20 @@ impl Report {
         }
     }
 
-    fn print(&self) {
-        for (victim, landed) in &self.landed {
+    fn lines(&self) -> Vec<String> {
+        let victim = |(victim, landed): (&Victim, &usize)| {
             let late = self.late.get(victim).copied().unwrap_or_default();
-            say(format!(
-                "  {:<8} {landed} killed while running, {late} had just ended",
-                victim.name()
-            ));
-        }
-        say(format!(
+            format!("  {:<8} {landed} killed while running, {late} had just ended", victim.name())
+        };
+        let mut lines: Vec<String> = self.landed.iter().map(victim).collect();
+        lines.push(format!(
             "  {} brains, index thrown away {} times, {} neighbours, {} pages compared",
             self.brains, self.index_removals, self.neighbours, self.compared
         ));
-        say(format!(
+        lines.push(format!(
             "  writes cut short: {} left nothing, {} a part, {} everything",
             self.undone, self.partly, self.done
         ));
-        say(format!("  {} kills, {} violations", self.kills(), self.violations.len()));
-        for violation in &self.violations {
-            say(format!("  violation: {violation}"));
-        }
+        lines
     }
 }

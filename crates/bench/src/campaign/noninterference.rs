@@ -14,7 +14,6 @@ mod requests;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
@@ -25,9 +24,8 @@ pub use requests::Interface;
 use pair::Pair;
 use requests::Requests;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, table};
+use gbrain_testkit::engine::Engine;
 
 /// Differences after which a run ends: more would say the same.
 const DIFFERENCES_LIMIT: usize = 50;
@@ -45,7 +43,7 @@ pub struct NoninterferenceArgs {
     #[arg(long, default_value_t = 200)]
     pages: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -89,13 +87,13 @@ pub struct OperationCounts {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &NoninterferenceArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
+    args.campaign.each(|program, engine, seed| {
         let (requests, pages) = (args.requests, args.pages);
-        let start = Instant::now();
         let report = compare(&NoninterferencePlan { program, engine, requests, pages, seed })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.differences.len() + report.never.len())
+        let (figures, lines) = (report.figures(), report.lines());
+        let never = report.never.into_iter().map(|name| format!("never asked for: {name}"));
+        let violations = report.differences.into_iter().chain(never).collect();
+        Ok(Part::new(figures, violations).lines(lines))
     })
 }
 
@@ -104,7 +102,9 @@ pub fn compare(plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
     let mut pair = Pair::make(plan)?;
     let mut report = NoninterferenceReport::default();
     let mut requests = Requests::new(Rng::with_seed(plan.seed), pair.operations()?, plan.pages);
+    let progress = Progress::new("requests", plan.requests);
     for _ in 0..plan.requests {
+        progress.step();
         let request = requests.next();
         let (plain, more) = pair.ask(&request)?;
         *report.requests.entry(request.interface.name()).or_default() += 1;
@@ -133,26 +133,21 @@ impl NoninterferenceReport {
         self.requests.get(interface.name()).copied().unwrap_or(0)
     }
 
-    fn print(&self) {
-        say("| interface | requests |\n|---|---|");
-        for (interface, count) in &self.requests {
-            say(format!("| {interface} | {count} |"));
-        }
+    fn figures(&self) -> String {
         let succeeded: usize = self.operations.values().map(|counts| counts.succeeded).sum();
         let total: usize = self.operations.values().map(|counts| counts.requests).sum();
-        let kinds = self.operations.len();
-        say(format!("{total} requests of {kinds} kinds, {succeeded} succeeded"));
+        format!("{total} requests of {} kinds, {succeeded} succeeded", self.operations.len())
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut table = table(["interface", "requests"]);
+        for (interface, count) in &self.requests {
+            table.add_row([(*interface).to_owned(), count.to_string()]);
+        }
         let failed = self.operations.iter().filter(|(_, counts)| counts.succeeded == 0);
-        for (name, counts) in failed {
-            let OperationCounts { requests, last_refusal, .. } = counts;
-            say(format!("  never succeeded: {name} ({requests} requests): {last_refusal}"));
-        }
-        for name in &self.never {
-            say(format!("  never asked for: {name}"));
-        }
-        say(format!("{} differences", self.differences.len()));
-        for difference in &self.differences {
-            say(format!("difference: {difference}"));
-        }
+        let failed = failed.map(|(name, OperationCounts { requests, last_refusal, .. })| {
+            format!("  never succeeded: {name} ({requests} requests): {last_refusal}")
+        });
+        [table.to_string()].into_iter().chain(failed).collect()
     }
 }

@@ -12,7 +12,7 @@ mod fill;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
@@ -22,9 +22,8 @@ use serde_json::Value;
 use self::check::Check;
 use self::dump::Dump;
 use self::fill::Filled;
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress};
+use gbrain_testkit::engine::Engine;
 
 /// Arguments of `campaign purge`.
 #[derive(Debug, Parser)]
@@ -40,7 +39,7 @@ pub struct PurgeCampaignArgs {
     #[arg(long, default_value_t = 10)]
     kill_every: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -77,23 +76,15 @@ pub struct PurgeReport {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &PurgeCampaignArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let begun = Instant::now();
+    args.campaign.each(|program, engine, seed| {
         let (purges, per_brain, kill_every) = (args.purges, args.per_brain, args.kill_every);
-        let report = hunt(&PurgeHunt { program, engine, purges, per_brain, kill_every, seed })?;
-        say(format!(
-            "{}: {} purges ({} killed and run again), {} records lost a name, {} compared and the same, \
-             {} violations, {} s",
-            engine.name(),
-            report.purges,
-            report.killed,
-            report.changed,
-            report.same,
-            report.violations.len(),
-            begun.elapsed().as_secs()
-        ));
-        report.violations.iter().take(20).for_each(|one| say(format!("  violation: {one}")));
-        Ok(report.violations.len())
+        let PurgeReport { purges, killed, changed, same, violations } =
+            hunt(&PurgeHunt { program, engine, purges, per_brain, kill_every, seed })?;
+        let figures = format!(
+            "{purges} purges ({killed} killed and run again), {changed} records lost a name, {same} compared and the \
+             same"
+        );
+        Ok(Part::new(figures, violations))
     })
 }
 
@@ -101,11 +92,13 @@ pub fn run(args: &PurgeCampaignArgs) -> Result<ExitCode> {
 pub fn hunt(hunt: &PurgeHunt) -> Result<PurgeReport> {
     let mut rng = Rng::with_seed(hunt.seed);
     let mut report = PurgeReport::default();
+    let progress = Progress::new("purges", hunt.purges);
     while report.purges < hunt.purges {
         let mut filled = Filled::new(&hunt.program, hunt.engine, &mut rng)?;
         let most = hunt.per_brain.min(hunt.purges - report.purges);
         for _ in 0..most.min(filled.pages.len()) {
             purge_one(hunt, &mut filled, &mut rng, &mut report)?;
+            progress.reach(report.purges);
         }
         let verified = filled.home.run(&["reindex", "--verify"])?;
         if let Some(complaint) = verified.complaint() {

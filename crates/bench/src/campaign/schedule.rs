@@ -21,11 +21,11 @@ use gbrain_store::{Advance, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Running};
+use super::scaffold::{CampaignArgs, Part, Progress, keep_if_violated};
 use super::violations::Violations;
-use super::{HASTE, is_behind, say};
+use super::{HASTE, is_behind};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Running};
 
 /// Processes that look and run.
 const SCHEDULERS: usize = 2;
@@ -49,7 +49,7 @@ pub struct ScheduleArgs {
     #[arg(long, default_value_t = 1_000)]
     runs: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -82,25 +82,16 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ScheduleArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let start = Instant::now();
-        let (kills, runs) = (args.kills, args.runs);
-        let report = hunt(&Hunt { program, engine, kills, runs, seed })?;
-        say(format!(
-            "{}: {} kills, {} of {runs} due runs recorded, {} begun more than once, {} violations, {} s",
-            engine.name(),
-            report.kills,
-            report.recorded,
-            report.resumed,
-            report.violations.len(),
-            start.elapsed().as_secs()
-        ));
-        for violation in report.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
-        // Kills that no run was resumed after have shown nothing.
-        let is_idle = report.resumed == 0 || report.kills < kills;
-        Ok(report.violations.len() + usize::from(is_idle))
+    args.campaign.each(|program, engine, seed| {
+        let Report { kills, recorded, resumed, violations } =
+            hunt(&Hunt { program, engine, kills: args.kills, runs: args.runs, seed })?;
+        let figures = format!(
+            "{kills} kills, {recorded} of {} due runs recorded, {resumed} begun more than once",
+            args.runs
+        );
+        let is_enough = resumed > 0 && kills >= args.kills;
+        Ok(Part::new(figures, violations)
+            .require(is_enough, "too few kills, or no run was resumed"))
     })
 }
 
@@ -115,12 +106,14 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let mut crew = (0..SCHEDULERS).map(|_| look(&brain)).collect::<Result<Vec<_>>>()?;
     let store = brain.store()?;
     let (mut report, begun) = (Report::default(), Instant::now());
+    let progress = Progress::new("due runs", hunt.runs);
     let mut done = 0;
     loop {
         let is_behind = is_behind((report.kills, hunt.kills), (done, hunt.runs));
         let calm = if is_behind { CALM_MILLIS / u64::from(HASTE) } else { CALM_MILLIS };
         std::thread::sleep(Duration::from_millis(rng.u64(..calm)));
         done = recorded(&store, &workspace)?.len();
+        progress.reach(done);
         if done >= hunt.runs {
             break;
         }
@@ -144,9 +137,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     brain.settle()?;
     check(&brain.store()?, &workspace, hunt.runs, &violations, &mut report)?;
     report.violations = violations.into_list();
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 

@@ -30,13 +30,12 @@ pub use site::{Tallies, Tally};
 pub use trend::Trend;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::Engine;
-use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::Gbrain;
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part, keep_if_violated, progress, table};
 use super::tree::{Change, Tree};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 const ASKERS: usize = 4;
 /// How long stored captures may be behind answers when nobody asks any more.
@@ -57,7 +56,7 @@ pub struct ServeArgs {
     #[arg(long, default_value_t = 2_000)]
     pages: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -104,13 +103,11 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ServeArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
+    args.campaign.each(|program, engine, seed| {
         let (time, crowds) = (Duration::from_secs(60 * args.minutes), Duration::from_secs(20));
-        let load = Load { program, engine, time, crowds, seed, pages: args.pages };
-        let report = serve(&load)?;
-        say(format!("{}: {} minutes", engine.name(), args.minutes));
-        report.print();
-        Ok(report.violations.len())
+        let report = serve(&Load { program, engine, time, crowds, seed, pages: args.pages })?;
+        let lines = report.lines();
+        Ok(Part::new(format!("{} minutes of load", args.minutes), report.violations).lines(lines))
     })
 }
 
@@ -144,9 +141,7 @@ pub fn serve(load: &Load) -> Result<Report> {
     report.trends = trends(&samples);
     report.acknowledged = asked.ledger.counts().0;
     report.check(load, &brain, &asked)?;
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -219,11 +214,8 @@ fn watch(time: Duration, site: &Site, brain: &Gbrain, server: &mut Served) -> Re
         }
         samples.push(Sample::take(server, brain.home())?);
         if samples.len() % 60 == 0 {
-            say(format!(
-                "  {} s: {} MiB",
-                begun.elapsed().as_secs(),
-                samples[samples.len() - 1].own_mib()
-            ));
+            let mib = samples[samples.len() - 1].own_mib();
+            progress(format!("  {} s: {mib} MiB", begun.elapsed().as_secs()));
         }
     }
     Ok(samples)
@@ -330,44 +322,39 @@ impl Report {
         Ok(())
     }
 
-    fn print(&self) {
-        say(
-            "  | request | answered | refused | p50 ms | p99 ms | max ms |\n  |---|---|---|---|---|---|",
-        );
+    fn lines(&self) -> Vec<String> {
+        let mut requests = table(["request", "answered", "refused", "p50 ms", "p99 ms", "max ms"]);
         for (what, Tally { times, refused }) in &self.tallies {
             let mut sorted = times.clone();
             sorted.sort_by(f64::total_cmp);
             let at = |share: f64| {
                 let last = sorted.len().saturating_sub(1);
-                sorted.get((last as f64 * share).round() as usize).copied().unwrap_or(0.0)
+                let time = sorted.get((last as f64 * share).round() as usize);
+                format!("{:.1}", time.copied().unwrap_or(0.0))
             };
-            say(format!(
-                "  | {what} | {} | {refused} | {:.1} | {:.1} | {:.1} |",
-                times.len(),
-                at(0.5),
-                at(0.99),
-                at(1.0)
-            ));
+            let counts = [what.to_string(), times.len().to_string(), refused.to_string()];
+            requests.add_row(counts.into_iter().chain([0.5, 0.99, 1.0].map(at)));
         }
-        say("  | figure | second quarter | last quarter | peak | bound |\n  |---|---|---|---|---|");
+        let mut trends = table(["figure", "second quarter", "last quarter", "peak", "bound"]);
         for Trend { name, early, late, peak, bound } in &self.trends {
-            say(format!("  | {name} | {early:.1} | {late:.1} | {peak:.1} | {bound:.1} |"));
+            let figures = [early, late, peak, bound].map(|figure| format!("{figure:.1}"));
+            trends.add_row([name.to_string()].into_iter().chain(figures));
         }
         let Aftermath { versions, jobs, .. } = &self.aftermath;
-        say(format!(
-            "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, claimed at most: {}",
-            self.acknowledged,
-            self.aftermath.attempts()
-        ));
-        say(format!(
-            "  {} questions answered, {} captured, {} failures; {} collected over the wire",
-            self.questions, self.captures, self.failures, self.collected
-        ));
         let (held, anew) = self.index;
-        say(format!("  index {held} MiB, made anew {anew} MiB"));
-        say(format!("  {} violations", self.violations.len()));
-        for violation in self.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
+        vec![
+            requests.to_string(),
+            trends.to_string(),
+            format!(
+                "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, claimed at most: {}",
+                self.acknowledged,
+                self.aftermath.attempts()
+            ),
+            format!(
+                "  {} questions answered, {} captured, {} failures; {} collected over the wire",
+                self.questions, self.captures, self.failures, self.collected
+            ),
+            format!("  index {held} MiB, made anew {anew} MiB"),
+        ]
     }
 }

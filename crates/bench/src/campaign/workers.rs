@@ -24,13 +24,12 @@ use gate::Gate;
 use load::WRITERS;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::Engine;
-use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::{Gbrain, Running};
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part, Progress, keep_if_violated};
 use super::violations::Violations;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::served::Served;
 
 /// Workers beside the server, which works too.
 const WORKERS: usize = 2;
@@ -52,7 +51,7 @@ pub struct WorkersArgs {
     #[arg(long, default_value_t = 600)]
     pages: usize,
     #[command(flatten)]
-    ground: Ground,
+    campaign: CampaignArgs,
 }
 
 /// What to do on one engine.
@@ -102,15 +101,13 @@ pub struct Report {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let start = Instant::now();
+    args.campaign.each(|program, engine, seed| {
         let (kills, pages) = (args.kills, args.pages);
         let report = hunt(&Hunt { program, engine, kills, seed, pages })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        // Kills that no job was resumed after have shown nothing.
-        let is_idle = report.aftermath.resumed == 0 || report.count() < kills;
-        Ok(report.violations.len() + usize::from(is_idle))
+        let is_enough = report.aftermath.resumed > 0 && report.count() >= kills;
+        let (figures, lines) = (format!("{} kills", report.count()), report.lines());
+        let part = Part::new(figures, report.violations).lines(lines);
+        Ok(part.require(is_enough, "too few kills, or no job was resumed"))
     })
 }
 
@@ -152,9 +149,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     report.violations = violations.into_list();
     report.aftermath = aftermath::look(&brain, &asked)?;
     report.violations.append(&mut report.aftermath.violations);
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -200,7 +195,9 @@ impl<'a> Crew<'a> {
         violations: &Violations,
         report: &mut Report,
     ) -> Result<()> {
+        let progress = Progress::new("kills", kills);
         while report.count() < kills && !violations.any() {
+            progress.reach(report.count());
             std::thread::sleep(Duration::from_millis(rng.u64(..CALM_MILLIS)));
             let worker = rng.usize(..WORKERS);
             match rng.u8(..20) {
@@ -305,27 +302,26 @@ impl Report {
         *self.kills.entry(victim).or_default() += 1;
     }
 
-    fn print(&self) {
+    fn lines(&self) -> Vec<String> {
         let Aftermath { versions, jobs, resumed, .. } = &self.aftermath;
         let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
-        say(format!(
-            "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
-            kills(Victim::Server),
-            kills(Victim::Worker),
-            self.stops
-        ));
-        say(format!(
-            "  {} puts and deletions acknowledged, {} not heard of, {} answers",
-            self.acknowledged, self.unheard, self.answers
-        ));
-        say(format!(
-            "  {jobs} jobs, {resumed} claimed more than once (at most: {}); {} imports not heard of",
-            self.aftermath.attempts(),
-            self.unheard_imports
-        ));
-        say(format!("  {} versions compared, {} violations", versions, self.violations.len()));
-        for violation in self.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
+        vec![
+            format!(
+                "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
+                kills(Victim::Server),
+                kills(Victim::Worker),
+                self.stops
+            ),
+            format!(
+                "  {} puts and deletions acknowledged, {} not heard of, {} answers",
+                self.acknowledged, self.unheard, self.answers
+            ),
+            format!(
+                "  {jobs} jobs, {resumed} claimed more than once (at most: {}); {} imports not heard of",
+                self.aftermath.attempts(),
+                self.unheard_imports
+            ),
+            format!("  {versions} versions compared"),
+        ]
     }
 }

@@ -1,8 +1,8 @@
 //! The short form of `cargo xtask campaign faults`: each fault once, with fewer pages, clients and bytes. Times until
 //! everything is right again are reported there, and limited here only by what counts as never.
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::faults::{Fault, FaultPlan, FaultReport, Sizes, hunt};
+use gbrain_testkit::engine::Engine;
 
 fn try_faults(engine: Engine, faults: &[Fault]) -> FaultReport {
     let report = hunt(&FaultPlan {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::kill::{Hunt, hunt};
+use gbrain_testkit::engine::Engine;
 
 fn kills(engine: Engine) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

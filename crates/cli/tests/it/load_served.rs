@@ -4,10 +4,10 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::process::Gbrain;
 use gbrain_bench::campaign::serve::{Load, serve};
-use gbrain_bench::campaign::served::Served;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 fn bears(engine: Engine) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

@@ -1,7 +1,7 @@
 //! The short form of `cargo xtask campaign noninterference`.
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::noninterference::{Interface, NoninterferencePlan, compare};
+use gbrain_testkit::engine::Engine;
 
 fn private_pages_change_no_answer(engine: Engine) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

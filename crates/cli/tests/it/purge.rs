@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::purge::{PurgeHunt, hunt};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -14,12 +14,12 @@ use super::host::{Launch, SmallDisk};
 use super::report::{FaultRow, FindingKind};
 use super::writes::WriteLog;
 use super::{FaultPlan, Sizes};
-use crate::campaign::engine::{Database, Engine};
-use crate::campaign::process::{Gbrain, Output, Running};
-use crate::campaign::served::Served;
 use crate::campaign::tree;
-use crate::cluster::{Cluster, PROGRAMS};
-use crate::http::{Answer, Caller};
+use gbrain_testkit::cluster::Cluster;
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::http::{Answer, Caller};
+use gbrain_testkit::process::{Gbrain, Output, Running};
+use gbrain_testkit::served::Served;
 
 /// How long a caller waits for an answer: longer than the server gives itself.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -74,7 +74,7 @@ impl Subject {
         let (cluster, database) = match plan.engine {
             Engine::Sqlite => (None, None),
             Engine::Postgres => {
-                let cluster = start_cluster()?;
+                let cluster = Cluster::create()?;
                 let database = Database::create_with_role(&cluster.url())?;
                 (Some(cluster), Some(database))
             }
@@ -270,15 +270,6 @@ impl Subject {
             action.join().map_err(|_| anyhow::anyhow!("the thread of a fault panicked"))?
         })
     }
-}
-
-fn start_cluster() -> Result<Cluster> {
-    let neighbour = std::env::var("GBRAIN_TEST_POSTGRES");
-    let programs = std::env::var(PROGRAMS);
-    let (Ok(neighbour), Ok(programs)) = (neighbour, programs) else {
-        anyhow::bail!("GBRAIN_TEST_POSTGRES is not set: run `cargo xtask campaign faults`");
-    };
-    Ok(Cluster::start_beside(&neighbour, programs.as_ref())?)
 }
 
 fn last_panic(log: &str) -> String {

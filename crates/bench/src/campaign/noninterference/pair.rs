@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::NoninterferencePlan;
 use super::compare::Reply;
 use super::requests::{Content, Interface, Request};
-use crate::campaign::process::Gbrain;
-use crate::campaign::served::Served;
 use crate::campaign::tree;
-use crate::http::Caller;
+use gbrain_testkit::http::Caller;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 /// Pages that one brain has alone.
 pub(super) const PRIVATE_PAGES: usize = 40;

@@ -21,9 +21,9 @@ use gbrain_store::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::campaign::engine::Engine;
 use crate::campaign::lies::scene::word;
-use crate::campaign::process::Gbrain;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
 
 /// Slugs that are words of records, letters, beginnings of each other, patterns, and other alphabets.
 const SLUGS: [&str; 22] = [

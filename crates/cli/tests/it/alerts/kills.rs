@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gbrain_bench::campaign::alerts::{Hunt, hunt};
-use gbrain_bench::campaign::engine::Engine;
+use gbrain_testkit::engine::Engine;
 
 fn check(engine: Engine, kills: usize) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

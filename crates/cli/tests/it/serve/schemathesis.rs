@@ -1,7 +1,7 @@
 //! The short form of `cargo xtask campaign api`: a fuzzer that we did not write reads our document.
 
 use gbrain_bench::campaign::api::{Hunt, hunt};
-use gbrain_bench::campaign::engine::Engine;
+use gbrain_testkit::engine::Engine;
 
 fn keeps_its_word(engine: Engine, phases: &'static str, examples: usize) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

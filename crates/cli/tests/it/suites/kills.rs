@@ -1,7 +1,7 @@
 //! The short form of `cargo xtask campaign schedule`.
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::schedule::{Hunt, hunt};
+use gbrain_testkit::engine::Engine;
 
 fn kills(engine: Engine) {
     let program = env!("CARGO_BIN_EXE_gbrain").into();

@@ -2,8 +2,7 @@
 //!
 //! It lives in a directory of its own, listens on a Unix socket in it and nowhere else, and does
 //! not outlive this process: a shell holds the other end of a pipe, and stops the server when
-//! that closes. Nothing here but the standard library and `tempfile`: the store's tests, which
-//! cannot depend on this crate, include this very file.
+//! that closes.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, chown};
@@ -11,7 +10,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use anyhow::{Context as _, Result};
 use tempfile::TempDir;
+
+use crate::engine;
 
 /// Names the directory of PostgreSQL's programs; `cargo xtask postgres` sets it.
 pub const PROGRAMS: &str = "GBRAIN_TEST_PG_BIN";
@@ -46,9 +48,17 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// Makes and starts a server beside the one that `cargo xtask` started, with the same programs.
+    pub fn create() -> Result<Self> {
+        let programs = std::env::var_os(PROGRAMS);
+        let programs =
+            programs.with_context(|| format!("{PROGRAMS} is not set: {}", engine::REMEDY))?;
+        Ok(Self::start_beside(&engine::server()?, Path::new(&programs))?)
+    }
+
     /// Makes and starts a server by the programs in a directory, as the user that runs the server
     /// that `neighbour`, a connection string of `cargo xtask postgres`, leads to.
-    pub fn start_beside(neighbour: &str, programs: &Path) -> io::Result<Self> {
+    fn start_beside(neighbour: &str, programs: &Path) -> io::Result<Self> {
         let host = neighbour.split(' ').find_map(|setting| setting.strip_prefix("host="));
         let host = host.ok_or_else(|| io::Error::other("the neighbour has no socket"))?;
         let of_neighbour = std::fs::metadata(host)?;

@@ -154,7 +154,7 @@ fn answer(
         Ok(good) => good,
         Err(why) => return respond(stream, 400, "", &json!({ "message": why }).to_string()),
     };
-    let Incoming { number: _, path, head, body: text } = incoming.clone();
+    let Incoming { method: _, number: _, path, head, body: text } = incoming.clone();
     taken.lock().unwrap_or_else(PoisonError::into_inner).push(Taken { path, head, text, body });
     if refusal == Refusal::Cut {
         let head = format!("HTTP/1.1 {status} X\r\ncontent-length: 1000\r\n\r\nand then");

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::process::{Output, Running};
-use super::vitals::{Vitals, cpu_seconds};
 use crate::http::Caller;
+use crate::process::{Output, Running};
+use crate::vitals::{Vitals, cpu_seconds};
 
 /// A server that takes requests.
 #[derive(Debug)]

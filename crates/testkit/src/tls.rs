@@ -1,19 +1,26 @@
 //! TLS in front of servers on loopback.
 
-use std::error::Error;
 use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::Result;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What a server encrypts with: a certificate and its key, as PEM.
-pub fn encrypting(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
-    let chain = CertificateDer::pem_file_iter(chain)?.collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_file(key)?;
+/// A file of `tls/`: `ca.pem`, an authority made for tests whose key is thrown away, and `server.pem` and `server.key`,
+/// its certificate for `localhost` and 127.0.0.1.
+pub fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tls").join(name)
+}
+
+/// What a server encrypts with.
+pub fn server_config() -> Result<Arc<ServerConfig>> {
+    let chain =
+        CertificateDer::pem_file_iter(file("server.pem"))?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(file("server.key"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?

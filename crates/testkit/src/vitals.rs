@@ -39,6 +39,11 @@ impl Vitals {
     }
 }
 
+/// A line of `/proc/PID/status` in KiB, such as `VmHWM`, the peak of resident memory; 0 if it is not there.
+pub fn status_kib(pid: u32, line: &str) -> u64 {
+    number(&std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default(), line)
+}
+
 /// Processor time that a process has used, its ended threads included, to a hundredth of a second.
 pub fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

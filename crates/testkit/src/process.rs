@@ -4,7 +4,7 @@ use std::fs::{File, Permissions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -14,10 +14,26 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::engine::{Database, Engine};
+use crate::engine::{Database, Engine};
 
 /// Longer than any command here may take on a busy machine: past this it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Variables of the environment that would change what a command does, or spend the money of a key's owner.
+const FOREIGN: [&str; 12] = [
+    "GBRAIN_WORKSPACE",
+    "GBRAIN_CONTRIBUTOR_MODE",
+    "GBRAIN_BASELINE_KEY",
+    "GBRAIN_MODEL",
+    "GITHUB_STEP_SUMMARY",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "COHERE_API_KEY",
+    "VOYAGE_API_KEY",
+    "JINA_API_KEY",
+    "DATABASE_URL",
+];
 
 /// A brain in a temporary home, and the program that works on it.
 #[derive(Debug)]
@@ -47,26 +63,6 @@ pub struct Running {
     stdout: File,
     stderr: File,
     started: Instant,
-}
-
-/// The program beside this one, built from the same sources: a campaign against last week's binary
-/// proves nothing.
-pub fn built_program() -> Result<PathBuf> {
-    let me = std::env::current_exe()?;
-    let program = me.with_file_name("gbrain");
-    if let Some(cargo) = std::env::var_os("CARGO") {
-        let mut build = Command::new(cargo);
-        // Both, as xtask builds them: one alone has other features and takes as long again.
-        let packages = ["-p", "gbrain-cli", "-p", "gbrain-bench"];
-        build.args(["build", "--quiet", "--release", "--locked"]).args(packages);
-        if !build.status()?.success() {
-            bail!("gbrain does not build");
-        }
-    }
-    if !program.is_file() {
-        bail!("there is no gbrain beside {}: `cargo xtask campaign` builds it", me.display());
-    }
-    Ok(program)
 }
 
 impl Gbrain {
@@ -113,11 +109,13 @@ impl Gbrain {
     /// The command, in an environment where only this brain is known.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(args).env("GBRAIN_HOME", self.home()).env_remove("GBRAIN_WORKSPACE");
-        match &self.database {
-            Some(database) => command.env("DATABASE_URL", database.url()),
-            None => command.env_remove("DATABASE_URL"),
-        };
+        command.args(args).env("GBRAIN_HOME", self.home()).stdin(Stdio::null());
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        if let Some(database) = &self.database {
+            command.env("DATABASE_URL", database.url());
+        }
         command
     }
 
@@ -157,14 +155,14 @@ impl Gbrain {
     /// The store, opened in this process.
     pub fn store(&self) -> Result<Store> {
         let location = match &self.database {
-            Some(database) => Location::Postgres(database.url()),
+            Some(database) => Location::Postgres(database.url().to_owned()),
             None => Location::Sqlite(self.home().join("brain.db")),
         };
         Ok(gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now())?)
     }
 
     /// The address of its PostgreSQL database; none on SQLite.
-    pub fn database_url(&self) -> Option<String> {
+    pub fn database_url(&self) -> Option<&str> {
         self.database.as_ref().map(Database::url)
     }
 

@@ -13,6 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 pub struct Incoming {
     /// From 1.
     pub number: u64,
+    /// The verb, such as `POST`.
+    pub method: String,
     /// With what comes after the `?`.
     pub path: String,
     /// The headers as they came.
@@ -126,9 +128,9 @@ impl Shared {
     fn serve(&self, stream: TcpStream) {
         let _ = stream.set_nodelay(true);
         let mut reader = BufReader::new(stream);
-        while let Some((path, head, body)) = read(&mut reader) {
+        while let Some((method, path, head, body)) = read(&mut reader) {
             let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
-            let incoming = Incoming { number, path, head, body };
+            let incoming = Incoming { number, method, path, head, body };
             lock(&self.kept).push(incoming.clone());
             let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(busy, Ordering::SeqCst);
@@ -158,10 +160,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn read(reader: &mut BufReader<TcpStream>) -> Option<(String, String, String)> {
+fn read(reader: &mut BufReader<TcpStream>) -> Option<(String, String, String, String)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let mut words = line.split(' ');
+    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -177,7 +180,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<(String, String, String)> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some((path, head, String::from_utf8(body).ok()?))
+    Some((method, path, head, String::from_utf8(body).ok()?))
 }
 
 /// Writes a whole answer.

@@ -12,12 +12,35 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::listener::{Incoming, Listener, respond};
 
 /// Connections at once.
 const CONNECTIONS: usize = 1024;
+
+/// The providers that are asked with a key, and where their APIs begin.
+const PROVIDERS: [(&str, &str); 6] = [
+    ("anthropic", "/v1"),
+    ("openai", "/v1"),
+    ("google", "/v1beta"),
+    ("cohere", "/v2"),
+    ("voyage", "/v1"),
+    ("jina", "/v1"),
+];
+
+/// Prices for the model `m` of each provider: one dollar for a million tokens in, two for a million out.
+pub fn prices() -> Map<String, Value> {
+    PROVIDERS.iter().map(|(name, _)| (format!("{name}:m"), price())).collect()
+}
+
+/// One such price.
+pub fn price() -> Value {
+    json!({
+        "input_usd_per_million": 1, "output_usd_per_million": 2,
+        "source": "a test", "date": "2026-01-01",
+    })
+}
 
 /// What was asked of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,6 +153,16 @@ impl ProviderServer {
         Ok(Self { listener, shared })
     }
 
+    /// Settings that send what is asked of any provider here, with the key of the variable `TEST_KEY`.
+    pub fn settings(&self) -> Map<String, Value> {
+        PROVIDERS.iter().map(|(name, path)| ((*name).to_owned(), self.setting(path))).collect()
+    }
+
+    /// The same for one provider whose API begins here.
+    pub fn setting(&self, path: &str) -> Value {
+        json!({ "base_url": format!("{}{path}", self.url()), "key_env": "TEST_KEY" })
+    }
+
     /// Its address, without a path.
     pub fn url(&self) -> String {
         self.listener.url()
@@ -164,7 +197,7 @@ impl ProviderServer {
 impl Shared {
     /// None if the connection is over.
     fn answer(&self, stream: &mut TcpStream, incoming: &Incoming) -> Option<()> {
-        let Incoming { number, path, head, body } = incoming;
+        let Incoming { method: _, number, path, head, body } = incoming;
         let fault = (self.faults)(*number);
         let request: Value = serde_json::from_str(body).unwrap_or_default();
         let model = model_of(path, &request);
