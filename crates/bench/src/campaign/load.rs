@@ -3,54 +3,34 @@
 //! Nobody may fail, no page may be lost, a search that is behind says so. The importers first have a
 //! source each, then share one source and one tree.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_store::PageFilter;
 use serde_json::Value;
 
-use super::scaffold::{CampaignArgs, Part, Progress};
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, seconds};
 use super::tree::{self, Change, Tree};
 use super::violations::Violations;
-use gbrain_testkit::engine::Engine;
 use gbrain_testkit::process::Gbrain;
 
 const SEARCHERS: usize = 4;
 /// Pages that never change, for the searchers to find whatever else happens.
 const STABLE: usize = 60;
 
-/// Arguments of `campaign load`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign load")]
-pub struct LoadArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct LoadPlan {
     /// Seconds on each engine.
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
+    #[arg(long = "seconds", default_value = "60", value_parser = seconds)]
+    pub time: Duration,
     /// Files in each tree that is imported.
     #[arg(long, default_value_t = 300)]
-    pages: usize,
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// For how long.
-    pub time: Duration,
-    /// The seed.
-    pub seed: u64,
-    /// Files in each tree.
     pub pages: usize,
 }
 
@@ -70,28 +50,26 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &LoadArgs) -> Result<ExitCode> {
-    args.campaign.each(|program, engine, seed| {
-        let time = Duration::from_secs(args.seconds);
-        let Report { imports, searches, behind, compared, violations } =
-            load(&Load { program, engine, time, seed, pages: args.pages })?;
+pub fn run(args: &CampaignArgs<LoadPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let Report { imports, searches, behind, compared, violations } = load(setup, plan)?;
         let figures = format!(
             "{} s of load, {imports} imports by 2 processes at once, {searches} searches by {SEARCHERS}, {behind} of \
              them behind and said so, {compared} pages compared",
-            args.seconds
+            plan.time.as_secs()
         );
         Ok(Part::new(figures, violations))
     })
 }
 
 /// Loads one engine.
-pub fn load(load: &Load) -> Result<Report> {
-    let mut rng = Rng::with_seed(load.seed);
+pub fn load(setup: &Setup, plan: &LoadPlan) -> Result<Report> {
+    let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
-    let brain = Gbrain::new(&load.program, load.engine)?;
-    let crowd = Crowd::new(&brain, load);
+    let brain = setup.brain()?;
+    let crowd = Crowd::new(&brain, plan);
     let mut trees = Vec::new();
-    for (name, pages) in [("stable", STABLE), ("one", load.pages), ("two", load.pages)] {
+    for (name, pages) in [("stable", STABLE), ("one", plan.pages), ("two", plan.pages)] {
         let mut tree = Tree::new(dir.path(), name)?;
         tree.change(&mut rng, Change { edits: 0, additions: pages, deletions: 0 })?;
         trees.push(tree);
@@ -101,7 +79,7 @@ pub fn load(load: &Load) -> Result<Report> {
     crowd.import(stable, "stable")?;
 
     let searching = Searching { crowd: &crowd, stable, stop: AtomicBool::new(false) };
-    let half = load.time / 2;
+    let half = plan.time / 2;
     std::thread::scope(|scope| {
         for _ in 0..SEARCHERS {
             let rng = rng.fork();
@@ -187,8 +165,8 @@ struct Crowd<'a> {
 }
 
 impl<'a> Crowd<'a> {
-    fn new(brain: &'a Gbrain, load: &Load) -> Self {
-        let progress = Progress::new("s of load", load.time.as_secs() as usize);
+    fn new(brain: &'a Gbrain, plan: &LoadPlan) -> Self {
+        let progress = Progress::new("s of load", plan.time.as_secs() as usize);
         let count = AtomicUsize::default;
         let (imports, searches, behind, compared) = (count(), count(), count(), count());
         Self {

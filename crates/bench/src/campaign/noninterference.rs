@@ -12,53 +12,32 @@ mod pair;
 mod requests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
-use fastrand::Rng;
+use clap::Args;
 
 pub use requests::Interface;
 
 use pair::Pair;
 use requests::Requests;
 
-use super::scaffold::{CampaignArgs, Part, Progress, table};
-use gbrain_testkit::engine::Engine;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, table};
 
 /// Differences after which a run ends: more would say the same.
 const DIFFERENCES_LIMIT: usize = 50;
 /// How much of a refusal is reported.
 const REFUSAL_LENGTH: usize = 200;
 
-/// Arguments of `campaign noninterference`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign noninterference")]
-pub struct NoninterferenceArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct NoninterferencePlan {
     /// Requests to both brains, on each engine.
     #[arg(long, default_value_t = 10_000)]
-    requests: usize,
-    /// Pages that both brains have.
-    #[arg(long, default_value_t = 200)]
-    pages: usize,
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct NoninterferencePlan {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Requests to both brains.
     pub requests: usize,
     /// Pages that both brains have.
+    #[arg(long, default_value_t = 200)]
     pub pages: usize,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What was asked and what differed.
@@ -86,10 +65,9 @@ pub struct OperationCounts {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &NoninterferenceArgs) -> Result<ExitCode> {
-    args.campaign.each(|program, engine, seed| {
-        let (requests, pages) = (args.requests, args.pages);
-        let report = compare(&NoninterferencePlan { program, engine, requests, pages, seed })?;
+pub fn run(args: &CampaignArgs<NoninterferencePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = compare(setup, plan)?;
         let (figures, lines) = (report.figures(), report.lines());
         let never = report.never.into_iter().map(|name| format!("never asked for: {name}"));
         let violations = report.differences.into_iter().chain(never).collect();
@@ -98,10 +76,10 @@ pub fn run(args: &NoninterferenceArgs) -> Result<ExitCode> {
 }
 
 /// Asks two brains the same.
-pub fn compare(plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
-    let mut pair = Pair::make(plan)?;
+pub fn compare(setup: &Setup, plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
+    let mut pair = Pair::make(setup, plan)?;
     let mut report = NoninterferenceReport::default();
-    let mut requests = Requests::new(Rng::with_seed(plan.seed), pair.operations()?, plan.pages);
+    let mut requests = Requests::new(setup.rng(), pair.operations()?, plan.pages);
     let progress = Progress::new("requests", plan.requests);
     for _ in 0..plan.requests {
         progress.step();

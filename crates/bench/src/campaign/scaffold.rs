@@ -4,6 +4,7 @@
 //! else there is to say, then its violations. Progress goes to stderr, so that stdout is the report alone.
 
 use std::io::Write as _;
+use std::num::ParseIntError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::ValueEnum;
 use comfy_table::{Cell, Table, presets};
+use fastrand::Rng;
 use gbrain_testkit::engine::Engine;
 use gbrain_testkit::process::Gbrain;
 
@@ -75,9 +77,12 @@ impl ProgramArgs {
     }
 }
 
-/// The flags of campaigns that run the program on databases.
-#[derive(Debug, clap::Args)]
-pub struct CampaignArgs {
+/// The arguments of a campaign that runs the program on databases: its plan, and the flags that such campaigns share.
+#[derive(Debug, clap::Parser)]
+pub struct CampaignArgs<P: clap::Args> {
+    /// What to do on each engine.
+    #[command(flatten)]
+    pub plan: P,
     #[command(flatten)]
     seed: SeedArgs,
     #[command(flatten)]
@@ -86,29 +91,63 @@ pub struct CampaignArgs {
     program: ProgramArgs,
 }
 
-impl CampaignArgs {
-    /// Runs one part on each engine in turn.
-    pub fn each(&self, part: impl Fn(PathBuf, Engine, u64) -> Result<Part>) -> Result<ExitCode> {
-        self.each_of(&[("", ())], |program, engine, seed, ()| part(program, engine, seed))
+impl<P: clap::Args> CampaignArgs<P> {
+    /// Carries out the plan on each engine in turn.
+    pub fn each(&self, part: impl Fn(&Setup, &P) -> Result<Part>) -> Result<ExitCode> {
+        self.each_of(&[("", &self.plan)], part)
     }
 
-    /// Runs several parts, each with a name and a value, on each engine in turn.
-    pub fn each_of<T: Copy>(
+    /// Carries out several named plans on each engine in turn.
+    pub fn each_of(
         &self,
-        parts: &[(&str, T)],
-        part: impl Fn(PathBuf, Engine, u64, T) -> Result<Part>,
+        plans: &[(&str, &P)],
+        part: impl Fn(&Setup, &P) -> Result<Part>,
     ) -> Result<ExitCode> {
         let mut campaign = Campaign::start(&self.seed);
         let (program, seed) = (self.program.path()?, campaign.seed);
         for &engine in self.engine.list() {
-            for &(name, value) in parts {
+            let setup = Setup { program: program.clone(), engine, seed };
+            for (name, plan) in plans {
                 let between = if name.is_empty() { "" } else { ", " };
                 let name = format!("{}{between}{name}", engine.name());
-                campaign.part(&name, || part(program.clone(), engine, seed, value))?;
+                campaign.part(&name, || part(&setup, plan))?;
             }
         }
         Ok(campaign.end())
     }
+}
+
+/// What a part works with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The program.
+    pub program: PathBuf,
+    /// The engine.
+    pub engine: Engine,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// A new brain.
+    pub fn brain(&self) -> Result<Gbrain> {
+        Gbrain::new(&self.program, self.engine)
+    }
+
+    /// Random numbers, the same for each part with this seed.
+    pub fn rng(&self) -> Rng {
+        Rng::with_seed(self.seed)
+    }
+}
+
+/// A flag in seconds.
+pub fn seconds(text: &str) -> Result<Duration, ParseIntError> {
+    text.parse().map(Duration::from_secs)
+}
+
+/// A flag in minutes.
+pub fn minutes(text: &str) -> Result<Duration, ParseIntError> {
+    text.parse().map(|minutes: u64| Duration::from_secs(60 * minutes))
 }
 
 impl EngineArgs {

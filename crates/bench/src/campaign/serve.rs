@@ -11,12 +11,11 @@ mod callers;
 mod site;
 mod trend;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::CaptureFilter;
@@ -31,9 +30,8 @@ pub use trend::Trend;
 
 use super::aftermath::{self, Aftermath, Asked};
 use super::ledger::Ledger;
-use super::scaffold::{CampaignArgs, Part, keep_if_violated, progress, table};
+use super::scaffold::{CampaignArgs, Part, Setup, keep_if_violated, minutes, progress, table};
 use super::tree::{Change, Tree};
-use gbrain_testkit::engine::Engine;
 use gbrain_testkit::process::Gbrain;
 use gbrain_testkit::served::Served;
 
@@ -45,35 +43,18 @@ const LONG: Duration = Duration::from_secs(60);
 /// How many times as large as one made anew an index may be.
 const DEAD_WEIGHT: u64 = 3;
 
-/// Arguments of `campaign serve`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign serve")]
-pub struct ServeArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct ServePlan {
     /// Minutes on each engine.
-    #[arg(long, default_value_t = 30)]
-    minutes: u64,
+    #[arg(long = "minutes", default_value = "30", value_parser = minutes)]
+    pub time: Duration,
     /// Pages that never change.
     #[arg(long, default_value_t = 2_000)]
-    pages: usize,
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// For how long.
-    pub time: Duration,
-    /// How often a crowd comes, at least.
-    pub crowds: Duration,
-    /// The seed.
-    pub seed: u64,
-    /// Pages that never change.
     pub pages: usize,
+    /// How often a crowd comes, at least.
+    #[arg(skip = Duration::from_secs(20))]
+    pub crowds: Duration,
 }
 
 /// What happened.
@@ -102,28 +83,28 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &ServeArgs) -> Result<ExitCode> {
-    args.campaign.each(|program, engine, seed| {
-        let (time, crowds) = (Duration::from_secs(60 * args.minutes), Duration::from_secs(20));
-        let report = serve(&Load { program, engine, time, crowds, seed, pages: args.pages })?;
-        let lines = report.lines();
-        Ok(Part::new(format!("{} minutes of load", args.minutes), report.violations).lines(lines))
+pub fn run(args: &CampaignArgs<ServePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = serve(setup, plan)?;
+        let (figures, lines) = (format!("{} s of load", plan.time.as_secs()), report.lines());
+        Ok(Part::new(figures, report.violations).lines(lines))
     })
 }
 
 /// Loads one engine.
-pub fn serve(load: &Load) -> Result<Report> {
-    let mut rng = Rng::with_seed(load.seed);
+pub fn serve(setup: &Setup, plan: &ServePlan) -> Result<Report> {
+    let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
     let mut stable = Tree::new(dir.path(), "stable")?;
-    stable.change(&mut rng, Change { edits: 0, additions: load.pages, deletions: 0 })?;
-    let brain = Gbrain::new(&load.program, load.engine)?;
+    stable.change(&mut rng, Change { edits: 0, additions: plan.pages, deletions: 0 })?;
+    let brain = setup.brain()?;
     let mut server = begin(&brain, &stable)?;
     let site = Site::new(server.address());
     let mut report = Report::default();
 
     let mut collector = Collector::new(&site)?;
-    let (asked, samples) = under_load(load, &site, &stable, &brain, &mut server, &mut collector)?;
+    let (asked, samples) =
+        under_load(setup, plan, &site, &stable, &brain, &mut server, &mut collector)?;
     if !site.violations.any() {
         settle(&site, &mut collector, &mut report)?;
     }
@@ -140,7 +121,7 @@ pub fn serve(load: &Load) -> Result<Report> {
     (report.tallies, report.violations) = (tallies, violations);
     report.trends = trends(&samples);
     report.acknowledged = asked.ledger.counts().0;
-    report.check(load, &brain, &asked)?;
+    report.check(plan, &brain, &asked)?;
     keep_if_violated(brain, &report.violations);
     Ok(report)
 }
@@ -165,14 +146,15 @@ type Work<'a> = Box<dyn FnOnce(Rng) -> Result<()> + Send + 'a>;
 
 /// Lets everybody in, and watches the server until the time is over.
 fn under_load<'s>(
-    load: &Load,
+    setup: &Setup,
+    plan: &ServePlan,
     site: &'s Site,
     stable: &Tree,
     brain: &Gbrain,
     server: &mut Served,
     collector: &mut Collector<'s>,
 ) -> Result<(Asked, Vec<Sample>)> {
-    let mut rng = Rng::with_seed(load.seed ^ 1);
+    let mut rng = Rng::with_seed(setup.seed ^ 1);
     let mut asked = Asked::default();
     let mut ledgers: [Ledger; 4] = Default::default();
     let [one, two, agent, crowd] = &mut ledgers;
@@ -183,7 +165,7 @@ fn under_load<'s>(
         ("a writer", Box::new(|rng| callers::write(site, "desk1", rng, one))),
         ("a writer", Box::new(|rng| callers::write(site, "desk2", rng, two))),
         ("an agent", Box::new(|rng| callers::converse(site, stable, rng, agent))),
-        ("crowds", Box::new(|rng| callers::crowd(site, load.crowds, rng, crowd))),
+        ("crowds", Box::new(|rng| callers::crowd(site, plan.crowds, rng, crowd))),
         ("an importer", Box::new(|rng| background::import(site, rng, imports))),
         ("who measures", Box::new(|rng| background::measure(site, rng, runs))),
     ];
@@ -195,7 +177,7 @@ fn under_load<'s>(
             let rng = rng.fork();
             scope.spawn(move || site.violations.note(who, work(rng)));
         }
-        let watched = watch(load.time, site, brain, server);
+        let watched = watch(plan.time, site, brain, server);
         site.end();
         watched
     })?;
@@ -280,10 +262,10 @@ fn again(brain: &Gbrain, site: &Site) -> Result<()> {
 
 impl Report {
     /// What must hold when nothing runs any more.
-    fn check(&mut self, load: &Load, brain: &Gbrain, asked: &Asked) -> Result<()> {
+    fn check(&mut self, plan: &ServePlan, brain: &Gbrain, asked: &Asked) -> Result<()> {
         self.check_captures(brain)?;
         // A load that was cut short has not shown whether anything grows.
-        if load.time >= LONG && self.violations.is_empty() {
+        if plan.time >= LONG && self.violations.is_empty() {
             self.violations.extend(self.trends.iter().filter_map(Trend::complaint));
             if !self.tallies.values().any(|tally| tally.refused > 0) {
                 self.violations.push("no crowd was large enough to be refused".to_owned());

@@ -12,12 +12,11 @@ mod gate;
 mod load;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 
 use gate::Gate;
@@ -25,9 +24,8 @@ use load::WRITERS;
 
 use super::aftermath::{self, Aftermath, Asked};
 use super::ledger::Ledger;
-use super::scaffold::{CampaignArgs, Part, Progress, keep_if_violated};
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
-use gbrain_testkit::engine::Engine;
 use gbrain_testkit::process::{Gbrain, Running};
 use gbrain_testkit::served::Served;
 
@@ -40,32 +38,14 @@ const STOPPED: Duration = Duration::from_millis(1_600);
 /// How long jobs may take when nobody is killed any more.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Arguments of `campaign workers`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign workers")]
-pub struct WorkersArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct WorkersPlan {
     /// Kills, on each engine.
     #[arg(long, default_value_t = 100)]
-    kills: usize,
+    pub kills: usize,
     /// Pages of each import.
     #[arg(long, default_value_t = 600)]
-    pages: usize,
-    #[command(flatten)]
-    campaign: CampaignArgs,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Kills.
-    pub kills: usize,
-    /// The seed.
-    pub seed: u64,
-    /// Pages of each import.
     pub pages: usize,
 }
 
@@ -100,11 +80,10 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
-    args.campaign.each(|program, engine, seed| {
-        let (kills, pages) = (args.kills, args.pages);
-        let report = hunt(&Hunt { program, engine, kills, seed, pages })?;
-        let is_enough = report.aftermath.resumed > 0 && report.count() >= kills;
+pub fn run(args: &CampaignArgs<WorkersPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = hunt(setup, plan)?;
+        let is_enough = report.aftermath.resumed > 0 && report.count() >= plan.kills;
         let (figures, lines) = (format!("{} kills", report.count()), report.lines());
         let part = Part::new(figures, report.violations).lines(lines);
         Ok(part.require(is_enough, "too few kills, or no job was resumed"))
@@ -112,9 +91,8 @@ pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
 }
 
 /// Kills until there were enough kills, and looks what is left.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let mut rng = Rng::with_seed(hunt.seed);
-    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+pub fn hunt(setup: &Setup, plan: &WorkersPlan) -> Result<Report> {
+    let (mut rng, brain) = (setup.rng(), setup.brain()?);
     let (gate, violations) = (Gate::default(), Violations::default());
     violations.expect("init", &brain.run(&["init"])?);
     let mut report = Report::default();
@@ -124,13 +102,13 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
         let writers: Vec<_> = (0..WRITERS)
             .map(|n| {
                 let rng = rng.fork();
-                scope.spawn(move || load::write(gate, violations, rng, n, hunt.pages))
+                scope.spawn(move || load::write(gate, violations, rng, n, plan.pages))
             })
             .collect();
         let (imports, questions) = (rng.fork(), rng.fork());
-        let importer = scope.spawn(move || load::import(gate, violations, imports, hunt.pages));
+        let importer = scope.spawn(move || load::import(gate, violations, imports, plan.pages));
         let asker = scope.spawn(move || load::ask(gate, violations, questions));
-        let killed = crew.kill(hunt.kills, &mut rng, violations, &mut report);
+        let killed = crew.kill(plan.kills, &mut rng, violations, &mut report);
         gate.end();
         let mut ledger = Ledger::default();
         for writer in writers {

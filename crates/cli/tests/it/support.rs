@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use gbrain_bench::campaign::scaffold::Setup;
 use gbrain_store::Store;
 use gbrain_testkit::engine::{Engine, connect};
 use gbrain_testkit::process::Gbrain;
@@ -160,6 +161,11 @@ impl Ran {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+}
+
+/// What the short form of a campaign works with.
+pub(crate) fn setup(engine: Engine, seed: u64) -> Setup {
+    Setup { program: env!("CARGO_BIN_EXE_gbrain").into(), engine, seed }
 }
 
 /// The bundled corpus.

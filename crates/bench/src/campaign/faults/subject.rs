@@ -14,6 +14,7 @@ use super::host::{Launch, SmallDisk};
 use super::report::{FaultRow, FindingKind};
 use super::writes::WriteLog;
 use super::{FaultPlan, Sizes};
+use crate::campaign::scaffold::Setup;
 use crate::campaign::tree;
 use gbrain_testkit::cluster::Cluster;
 use gbrain_testkit::engine::{Database, Engine};
@@ -55,8 +56,8 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Makes a brain and starts a server on it.
-    pub(super) fn new(plan: &FaultPlan, fault: Fault, seed: u64) -> Result<Self> {
-        let mut row = FaultRow::new(fault, plan.engine);
+    pub(super) fn new(setup: &Setup, plan: &FaultPlan, fault: Fault) -> Result<Self> {
+        let mut row = FaultRow::new(fault, setup.engine);
         let mut launch = Launch::default();
         let mut disk = None;
         match fault {
@@ -71,7 +72,7 @@ impl Subject {
             Fault::ReadOnlyFiles => launch = launch.bound_by_permissions(),
             _ => {}
         }
-        let (cluster, database) = match plan.engine {
+        let (cluster, database) = match setup.engine {
             Engine::Sqlite => (None, None),
             Engine::Postgres => {
                 let cluster = Cluster::create()?;
@@ -80,7 +81,7 @@ impl Subject {
             }
         };
         let parent = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.path().to_owned());
-        let brain = Gbrain::new_in(&plan.program, &parent, database)?;
+        let brain = Gbrain::new_in(&setup.program, &parent, database)?;
         let mut subject = Self {
             server: None,
             brain,
@@ -88,7 +89,7 @@ impl Subject {
             disk,
             writes: WriteLog::default(),
             hidden: Vec::new(),
-            rng: Rng::with_seed(seed),
+            rng: setup.rng(),
             row,
             sizes: plan.sizes,
             launch,
