@@ -80,3 +80,21 @@ const HASTE: u32 = 8;
 fn is_behind(kills: (usize, usize), work: (usize, usize)) -> bool {
     kills.0 * work.1 < work.0 * kills.1
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn every_campaign_has_arguments_that_parse() {
+        for name in NAMES.split(", ") {
+            let error = run(name, &["--help".to_owned()]).unwrap_err();
+            let kind = error.downcast_ref::<clap::Error>().map(clap::Error::kind);
+            assert_eq!(kind, Some(ErrorKind::DisplayHelp), "{name}: {error}");
+        }
+        let error = run("kill", &["--minutes".to_owned(), "soon".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("--minutes"), "{error}");
+    }
+}
