@@ -9,12 +9,4 @@
 )]
 
 pub mod campaign;
-pub mod cluster;
-pub mod http;
-pub mod listener;
-pub mod mailbox;
-pub mod outage;
-pub mod providers;
-pub mod receivers;
-pub mod retrieval;
-pub mod tls;
+pub mod program;

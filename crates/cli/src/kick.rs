@@ -7,8 +7,7 @@ use std::time::SystemTime;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use gbrain_core::clock::moment;
-use gbrain_core::format::logs::UsageLine;
-use gbrain_core::format::prompts::{KickBody, PROMPTS_VERSION};
+use gbrain_prompts::domain::bodies::{KickBody, PROMPTS_VERSION};
 use gbrain_prompts::{Command, Given, Kick, Kicked, Library, Prompt, RunProblem};
 
 use crate::error::{CliError, Exit};
@@ -192,7 +191,7 @@ fn tell(terminal: &Terminal, prompt: &Prompt, kicked: &Kicked, output: Option<Ve
         terminal.json(&KickBody {
             schema_version: PROMPTS_VERSION,
             id: &prompt.id,
-            row: UsageLine::new(&kicked.row),
+            row: &kicked.row,
             prompt: &kicked.rendered.text,
             unset: &kicked.rendered.unset,
             output: output

@@ -197,10 +197,27 @@ pub(crate) fn make_token_key(home: &Home) -> Result<TokenKey, CliError> {
     }
 }
 
-/// What this process calls itself among workers.
+/// What this process calls itself among workers: the host's name and the process's number.
 pub(crate) fn worker_name() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = host.trim();
-    let host = if host.is_empty() { "host" } else { host };
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
+    let host = if host.trim().is_empty() { "host" } else { host.trim() };
     format!("{host}:{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_named_by_host_and_process() {
+        let name = worker_name();
+        let (host, process) = name.rsplit_once(':').unwrap();
+        assert_eq!(process, std::process::id().to_string());
+        assert!(!host.trim().is_empty(), "{name}");
+        // Where the kernel tells the name in a file too, it is the same.
+        if let Ok(known) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+            assert_eq!(host, known.trim());
+        }
+    }
 }

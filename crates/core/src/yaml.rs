@@ -1,4 +1,4 @@
-//! YAML as a tree of text with line numbers: what frontmatter needs and no more.
+//! YAML as a tree of text with line numbers: what frontmatter, suites files and prompts need.
 //!
 //! Scalars keep the author's spelling (`1.10` is not `1.1`, `no` is not `false`), because every
 //! key decides for itself how to read them. Aliases, depth and events are bounded, so that a small
@@ -13,35 +13,43 @@ use serde_saphyr::options::NonFiniteFloatPolicy;
 
 /// A value and the line it stands on, counted from 1 in its own text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) line: usize,
-    pub(crate) value: Value,
+pub struct Node {
+    /// The line.
+    pub line: usize,
+    /// The value.
+    pub value: Value,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Nothing, or the word `null`.
     Null,
+    /// A scalar as it is spelt.
     Text(String),
+    /// A sequence.
     List(Vec<Node>),
+    /// Keys and values in their order.
     Map(Vec<(Node, Node)>),
 }
 
 /// Why a text is not YAML that we accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct YamlError {
-    pub(crate) line: usize,
-    pub(crate) reason: String,
+pub struct YamlError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
 }
 
 /// Reads one YAML document.
-pub(crate) fn parse(text: &str) -> Result<Node, YamlError> {
+pub fn parse(text: &str) -> Result<Node, YamlError> {
     let raw: Raw = typed(text)?;
     Ok(raw.into_node(text))
 }
 
 /// Reads one YAML document into a form.
-pub(crate) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+pub fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 200_000,
@@ -62,7 +70,7 @@ pub(crate) fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Yam
 
 impl Node {
     /// A scalar's text; none for lists, maps and nothing.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -70,7 +78,7 @@ impl Node {
     }
 
     /// The members of a list, or the value itself as the only one; nothing has none.
-    pub(crate) fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Node] {
         match &self.value {
             Value::Null => &[],
             Value::List(items) => items,
@@ -79,7 +87,7 @@ impl Node {
     }
 
     /// The value of a key of a map.
-    pub(crate) fn get(&self, keys: &[&str]) -> Option<&Node> {
+    pub fn get(&self, keys: &[&str]) -> Option<&Node> {
         let Value::Map(entries) = &self.value else { return None };
         keys.iter().find_map(|key| {
             entries.iter().find(|(name, _)| name.text() == Some(*key)).map(|(_, value)| value)

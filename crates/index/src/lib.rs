@@ -25,7 +25,7 @@ mod vectors;
 pub use gbrain_embed::Urgency;
 
 pub use contract::{ChunkHit, Corpus, Held, Index, PageWords, VectorHit, View, WordsQuery, Writer};
-pub use disk::{DiskIndex, is_reading_files};
+pub use disk::{DiskIndex, SEPARATOR, SplitStream, is_reading_files};
 pub use entry::{LinkEntry, NameKind, Named, PageEntry, Passage};
 pub use error::{IndexError, Result};
 pub use memory::MemoryIndex;

@@ -1,37 +1,10 @@
-//! Prompts on disk: running them, writing down what happened, evaluating and promoting them.
+//! `kick` and `eva`: prompts that are promoted on evidence.
 //!
-//! What files mean and what follows from them is decided in `gbrain_core::prompt` and `usage`; here
-//! they are read and written, and commands are run. Nothing is printed but what a command itself
-//! writes, and that goes where the caller says.
+//! `domain` says what the files of a prompt mean and what follows from them; it does no I/O. `effects` reads and
+//! writes those files and runs commands. Nothing is printed but what a command itself writes, and that goes where
+//! the caller says.
 
-mod doctor;
-mod error;
-mod evaluate;
-mod export;
-mod hook;
-mod index;
-mod kick;
-mod library;
-mod log;
-mod migrate;
-mod new;
-mod promote;
-mod prompt;
-mod sender;
-mod signals;
-mod standing;
+pub mod domain;
+mod effects;
 
-pub use doctor::{Checkup, doctor};
-pub use error::PromptError;
-pub use evaluate::{CaseReport, Choice, EvalReport, Progress, evaluate};
-pub use export::{Exported, export_skill};
-pub use index::{Indexed, index};
-pub use kick::{Given, Kick, Kicked, RunProblem, kick};
-pub use library::{Library, Listed};
-pub use log::{Tail, append, follow, run_index, summarise, tail};
-pub use migrate::{Migrated, migrate};
-pub use new::{New, new};
-pub use promote::{Demotion, Moved, demote, promote};
-pub use prompt::{MetaEdit, Prompt, Template, day};
-pub use sender::{Command, Sent};
-pub use standing::{MalformedLines, Standing};
+pub use effects::*;

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use gbrain_core::text::{TokenKind, analyse};
+use gbrain_index::{SEPARATOR, SplitStream};
 use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::{Token, Tokenizer};
 use tantivy::{Index, IndexWriter, TantivyDocument, doc};
 
 const ANALYSED: &str = "analysed";
 const THREADS: usize = 2;
 const BYTES: usize = 2 * (128 << 20);
-/// Between stems that are handed over in one text.
-const SEPARATOR: char = '\u{1f}';
 
 /// Indexes chunks, each a title and a text, into an empty directory, until nothing is left to
 /// merge.
@@ -41,16 +40,10 @@ struct Analysed {
     token: Token,
 }
 
-struct Stems<'a> {
-    rest: &'a str,
-    token: &'a mut Token,
-}
-
 impl Tokenizer for Analysed {
-    type TokenStream<'a> = Stems<'a>;
+    type TokenStream<'a> = SplitStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stems<'a> {
-        self.token.reset();
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> SplitStream<'a> {
         self.stems.clear();
         let stems = &mut self.stems;
         analyse(text, &mut |token| {
@@ -59,25 +52,6 @@ impl Tokenizer for Analysed {
                 stems.push(SEPARATOR);
             }
         });
-        Stems { rest: &self.stems, token: &mut self.token }
-    }
-}
-
-impl TokenStream for Stems<'_> {
-    fn advance(&mut self) -> bool {
-        let Some((stem, rest)) = self.rest.split_once(SEPARATOR) else { return false };
-        self.rest = rest;
-        self.token.text.clear();
-        self.token.text.push_str(stem);
-        self.token.position = self.token.position.wrapping_add(1);
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
+        SplitStream::new(&self.stems, &mut self.token)
     }
 }

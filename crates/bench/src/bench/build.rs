@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::id::{PageKey, SourceId};
 use gbrain_core::page::{Format, PageInput, parse, slug_of_path};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,6 @@ use super::data_dir;
 use super::home::Home;
 use super::machine::status_kib;
 use super::questions::questions;
-use super::report::say;
 
 const SEED: u64 = 20_260_601;
 const QUESTIONS: usize = 1000;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     fs::create_dir_all(&args.dir)?;
     let pages = tempfile::tempdir()?;
     let mut built = write_pages(args, pages.path())?;
-    say(&format!("importing {} pages", built.real_pages + built.made_pages));
+    progress(format!("importing {} pages", built.real_pages + built.made_pages));
     let home = Home::open(&args.dir.join("home"))?;
     let begun = Instant::now();
     let summary = home.import(&[pages.path().to_owned()])?;

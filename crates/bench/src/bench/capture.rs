@@ -13,19 +13,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use gbrain_bench::campaign::engine::{Engine, Engines};
 use gbrain_bench::campaign::identity::{Corpus, Place, demo, markdown};
 use gbrain_bench::campaign::replay::options;
+use gbrain_bench::campaign::scaffold::Engines;
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_brain::capture::{Door, Drained};
 use gbrain_brain::{Ask, Brain, IndexKind};
 use gbrain_core::request::{Caller, Request};
 use gbrain_core::stats::{Difference, Resampling, paired_bootstrap};
+use gbrain_testkit::engine::Engine;
 
 use super::asked::requests;
 use super::data_dir;
 use super::machine::{cpu_seconds, thread_seconds};
 use super::percentile::{mean, median, percentile, sorted};
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const CALLERS: usize = 2;
 /// Of so many requests one holds an address, which is scrubbed and asked again by the recorder.
@@ -118,7 +120,7 @@ fn measure(args: &CaptureArgs, engine: Engine, corpus: &Corpus, report: &mut Rep
             if turn { with.push(block) } else { without.push(block) }
         }
     }
-    say(&format!("{}: {} pairs measured", engine.name(), args.pairs));
+    progress(format!("{}: {} pairs measured", engine.name(), args.pairs));
     let blocks = Blocks { without, with };
     tell_latency(args, engine, &blocks, report)?;
     tell_work(engine, &blocks, report)

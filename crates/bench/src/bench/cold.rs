@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
+use gbrain_bench::program::built_program;
 
 use super::build::{ensure_built, read_questions};
 use super::home::tantivy_dir;
 use super::percentile::{median, percentile, sorted};
-use super::process::{gbrain_program, milliseconds};
+use super::process::milliseconds;
 use super::report::{Cell, Output, Report};
 
 const TARGET: f64 = 2.0;
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &ColdArgs) -> Result<ExitCode> {
     let built = ensure_built(args.chunks, &dir)?;
     let home = dir.join("home");
     let index = tantivy_dir(&home)?;
-    let (gbrain, own) = (gbrain_program()?, std::env::current_exe()?);
+    let (gbrain, own) = (built_program()?, std::env::current_exe()?);
     let questions = read_questions(&dir)?;
     ensure!(!questions.is_empty(), "there are no questions");
 

@@ -13,17 +13,19 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use gbrain_bench::campaign::engine::{Database, Engine, Engines};
-use gbrain_bench::cluster;
+use gbrain_bench::campaign::scaffold::Engines;
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::capture::{CaptureFields, write_line};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::{Detail, Operation};
 use gbrain_store::{CaptureFilter, Location, OpenMode, Store};
+use gbrain_testkit::cluster;
+use gbrain_testkit::engine::{Database, Engine};
 use jiff::{SignedDuration, Timestamp};
 
 use super::machine::{mib, status_kib};
 use super::percentile::median;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const SEED: u64 = 20_260_801;
 /// The rate of an export, as a share of the fastest client's.
@@ -87,7 +89,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode> {
 fn measure(args: &ExportArgs, engine: Engine, report: &mut Report) -> Result<()> {
     let place = Place::create(engine, args.dir.as_deref())?;
     let filling = fill(&place, args.rows)?;
-    say(&format!("{}: {} rows stored in {filling:.0} s", engine.name(), args.rows));
+    progress(format!("{}: {} rows stored in {filling:.0} s", engine.name(), args.rows));
     let mut clients = place.clients();
     let mut times: Vec<Vec<f64>> = clients.iter().map(|_| Vec::new()).collect();
     let (mut whole, mut tenth) = (Vec::new(), Vec::new());
@@ -170,7 +172,7 @@ impl Place {
     fn address(&self) -> String {
         match self {
             Self::Sqlite(dir) => dir.path().join("brain.db").display().to_string(),
-            Self::Postgres(database) => database.url(),
+            Self::Postgres(database) => database.url().to_owned(),
         }
     }
 
@@ -237,7 +239,7 @@ fn fill(place: &Place, rows: u64) -> Result<f64> {
     }
     if let Place::Postgres(database) = place {
         // A table at rest: neither side should pay for marking rows as committed.
-        let mut client = postgres::Client::connect(&database.url(), postgres::NoTls)?;
+        let mut client = postgres::Client::connect(database.url(), postgres::NoTls)?;
         client.batch_execute("VACUUM ANALYZE eval_candidates")?;
         client.batch_execute("CHECKPOINT")?;
     }
@@ -312,7 +314,7 @@ pub(crate) fn stream(address: &str, rows: u64) -> Result<ExitCode> {
     })?;
     written?;
     stdout.write_all(&lines)?;
-    say(&format!("{count} {}", status_kib("VmHWM")));
+    progress(format!("{count} {}", status_kib("VmHWM")));
     Ok(ExitCode::SUCCESS)
 }
 

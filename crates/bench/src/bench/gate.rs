@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::identity::{Place, Question, demo, markdown};
 use gbrain_bench::campaign::replay::{IDENTITY_KEY, capture, lines};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_brain::{Brain, IndexKind};
 use gbrain_core::baseline::{Baseline, Draft, Thresholds, publish};
 use gbrain_core::capture::{CapturedRow, Retrieved};
@@ -32,13 +32,14 @@ use gbrain_eval::{
     ReplayOptions, Retriever, gate, read_baseline, read_document, read_publishable,
     write_atomically,
 };
+use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::asked::requests;
 use super::data_dir;
 use super::percentile::median;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const K: usize = 10;
 /// The most that a gate may take for itself, as a share of retrieval.
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<ExitCode> {
     // Some find nothing and are not published.
     let asked = requests(&corpus, 3 * args.rows, &brain)?;
     write_inputs(&brain, asked, args.rows, files.path())?;
-    say(&format!("{} rows and as many judged queries", args.rows));
+    progress(format!("{} rows and as many judged queries", args.rows));
 
     let mut report = Report::new("gate", &HEADERS);
     report.fact("pages", Cell::Count(corpus.files.len() as u64));

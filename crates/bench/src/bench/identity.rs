@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use gbrain_bench::campaign::engine::Engine::{Postgres, Sqlite};
 use gbrain_bench::campaign::identity::{
     Comparison, Route, Way, compare, demo, markdown, questions,
 };
-use gbrain_bench::campaign::process::built_program;
-use gbrain_bench::campaign::say;
+use gbrain_bench::campaign::scaffold::say;
+use gbrain_bench::program::built_program;
+use gbrain_testkit::engine::Engine::{Postgres, Sqlite};
 
 /// Arguments of `bench identity`.
 #[derive(Debug, Parser)]

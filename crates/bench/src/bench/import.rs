@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::chunk;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId};
@@ -24,7 +25,7 @@ use super::data_dir;
 use super::home::Home;
 use super::machine::mib;
 use super::percentile::median;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const SEED: u64 = 20_260_602;
 /// The rate of the largest import, as a share of the smallest's.
@@ -102,7 +103,7 @@ fn measure(pages: usize, generator: &Generator, dir: &Path) -> Result<Size> {
     let rounds = if pages < SHORT { SHORT_ROUNDS } else { 1 };
     let mut size = Size { pages, bytes, chunks: 0, rounds: Vec::new() };
     for round in 0..rounds {
-        say(&format!("{pages} pages, round {}", round + 1));
+        progress(format!("{pages} pages, round {}", round + 1));
         // Whoever comes first must not always be the same.
         let measured = if round % 2 == 0 {
             let hash = time(|| read_and_hash(tree))?.0;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::benchmark::{Granularity, Haystack, measures};
 use gbrain_core::search::Settings;
 use gbrain_embed::StaticTable;
@@ -28,7 +29,7 @@ use tantivy::{Index, IndexWriter, TantivyDocument, doc};
 use super::data_dir;
 use super::machine::{cpu_seconds, status_kib};
 use super::percentile::{median, percentile, sorted};
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 /// The time of a question with words alone, beside tantivy's indexing.
 const WORDS_TARGET: f64 = 0.5;
@@ -105,9 +106,9 @@ pub(crate) fn run(args: &LongMemEvalArgs) -> Result<ExitCode> {
     let file = generate(args, dir.path())?;
     let cores = std::thread::available_parallelism()?.get();
     let mut times = Who::ALL.map(|_| Times::default());
-    say("all questions on all cores");
+    progress("all questions on all cores");
     let memory = whole_file(&file, &mut times, cores)?;
-    say("every question by itself");
+    progress("every question by itself");
     let size = one_by_one(&file, &mut times)?;
     let mut report = report(&times, read_all(&file)?, cores);
     report.fact("turns a question", Cell::number(size.turns as f64 / args.questions as f64, 0));
@@ -145,7 +146,7 @@ fn generate(args: &LongMemEvalArgs, dir: &Path) -> Result<PathBuf> {
     let script = data_dir()?.join("longmemeval/synthetic.py");
     ensure!(script.exists(), "there is no {}: nothing can be measured", script.display());
     let file = dir.join("longmemeval.json");
-    say("writing questions");
+    progress("writing questions");
     let mut python = Command::new("python3");
     python.arg(script).arg(&file).args(["--questions", &args.questions.to_string()]);
     python.args(["--sessions", &args.sessions.to_string(), "--turns", &args.turns.to_string()]);

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use gbrain_bench::campaign::vitals;
+use gbrain_testkit::vitals;
 
 /// A line of `/proc/self/status` in KiB, such as `VmHWM`, the peak of resident memory.
 pub(crate) fn status_kib(line: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
-    value.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    vitals::status_kib(std::process::id(), line)
 }
 
 /// Bytes of the files in a directory whose path `is_counted`.

@@ -37,6 +37,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use gbrain_bench::campaign::parse;
 
 const NAMES: &str = "quality, meaning, search, vectors, import, cold, build, identity, export, \
                      scrub, score, capture, gate, serve, usage, longmemeval, suite";
@@ -63,11 +64,6 @@ pub(crate) fn run(name: &str, args: &[String]) -> Result<ExitCode> {
         "longmemeval" => longmemeval::run(&parse(name, args)?),
         _ => bail!("there is no bench `{name}`; there are {NAMES}"),
     }
-}
-
-fn parse<A: clap::Parser>(name: &str, args: &[String]) -> Result<A> {
-    let typed = std::iter::once(name).chain(args.iter().map(String::as_str));
-    Ok(A::try_parse_from(typed)?)
 }
 
 /// Where the data sets are.

@@ -1,12 +1,9 @@
 //! Programs run as children, and timed.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
-
-use super::report::say;
+use anyhow::{Result, ensure};
 
 /// How long a command takes from its start to its end; it must succeed.
 pub(crate) fn milliseconds(command: Command) -> Result<f64> {
@@ -25,19 +22,4 @@ pub(crate) fn timed(mut command: Command) -> Result<(f64, String)> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} failed: {said}");
     Ok((milliseconds, String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
-/// The release binary beside this one, built first where it is not there.
-pub(crate) fn gbrain_program() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let program = own.parent().unwrap_or(Path::new(".")).join("gbrain");
-    if !program.exists() {
-        say("building gbrain");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status =
-            Command::new(cargo).args(["build", "--release", "-p", "gbrain-cli"]).status()?;
-        ensure!(status.success(), "gbrain could not be built");
-    }
-    ensure!(program.exists(), "there is no `gbrain` beside {}", own.display());
-    program.canonicalize().context("the program could not be found")
 }

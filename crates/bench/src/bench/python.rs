@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-
-use super::report::say;
+use gbrain_bench::campaign::scaffold::progress;
 
 /// The directory of the programs of a package, which is installed first where it is not there.
 pub(crate) fn programs_of(package: &str, version: &str) -> Result<PathBuf> {
@@ -15,7 +14,7 @@ pub(crate) fn programs_of(package: &str, version: &str) -> Result<PathBuf> {
     let dir = cache.join(format!("{package}-{version}"));
     let (programs, done) = (dir.join("bin"), dir.join("installed"));
     if !done.exists() {
-        say(&format!("installing {package} {version} in {}", dir.display()));
+        progress(format!("installing {package} {version} in {}", dir.display()));
         std::fs::create_dir_all(&cache)?;
         succeed(Command::new("python3").args(["-m", "venv"]).arg(&dir))?;
         let wanted = format!("{package}=={version}");

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::request::Operation;
 
 use super::collection::{self, Query};
 use super::figures::Figures;
 use super::home::Home;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 use super::{data_dir, whole};
 
 /// How far below its bar a set may be, in nDCG@10.
@@ -194,6 +195,6 @@ fn say_differences(set: &Set, queries: &[Query], search: &[Figures], documents: 
     differences.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (difference, query) in differences.iter().filter(|(difference, _)| difference.abs() > 0.02)
     {
-        say(&format!("{}\t{}\t{difference:+.4}\t{}", set.name, query.id, query.text));
+        progress(format!("{}\t{}\t{difference:+.4}\t{}", set.name, query.id, query.text));
     }
 }

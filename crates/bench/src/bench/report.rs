@@ -148,12 +148,6 @@ fn key(header: &str) -> String {
     header.chars().map(keep).collect()
 }
 
-/// What a long run is doing, for whoever waits.
-pub(crate) fn say(text: &str) {
-    // Talk is not data: a closed stderr changes nothing.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

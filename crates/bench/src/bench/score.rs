@@ -12,12 +12,14 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
+use gbrain_bench::campaign::scaffold::progress;
+use gbrain_bench::program::built_program;
 use serde_json::Value;
 
 use super::percentile::{median, percentile, sorted};
-use super::process::{gbrain_program, milliseconds, timed};
+use super::process::{milliseconds, timed};
 use super::python::programs_of;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const PEER: (&str, &str) = ("ir_measures", "0.4.3");
 const MEASURES: [&str; 7] = ["nDCG@10", "nDCG", "AP", "RR@10", "P@10", "R@100", "Judged@10"];
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let temporary = tempfile::tempdir()?;
     let files = write_files(args, temporary.path())?;
     let peer = programs_of(PEER.0, PEER.1)?.join("ir_measures");
-    let (gbrain, own) = (gbrain_program()?, std::env::current_exe()?);
+    let (gbrain, own) = (built_program()?, std::env::current_exe()?);
     let ours = || {
         let mut command = Command::new(&gbrain);
         command.args(["eval", "score", "--json", "--quiet", "--measures", &MEASURES.join(" ")]);
@@ -87,7 +89,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         command.args(["--places", "8"]).arg(&files.qrels).arg(&files.run).args(MEASURES);
         command
     };
-    say("running in turn");
+    progress("running in turn");
     let means = means_of_json(&timed(ours())?.1)?;
     milliseconds(split())?;
     let mut times = Times::default();

@@ -15,10 +15,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::scrub::Scrubber;
 
 use super::percentile::median;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 use labelled::Score;
 use rival::Ripgrep;
 
@@ -135,7 +136,7 @@ fn throughput(
     ripgrep: &Ripgrep,
     report: &mut Report,
 ) -> Result<()> {
-    say(what);
+    progress(what);
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), text)?;
     let scrubber = Scrubber::default();
@@ -165,7 +166,7 @@ fn throughput(
 fn linearity(repeats: usize, report: &mut Report) {
     let scrubber = Scrubber::default();
     for piece in HOSTILE {
-        say(piece);
+        progress(piece);
         let texts = [SMALL, LARGE].map(|bytes| piece.repeat(bytes / piece.len()));
         let mut costs = [Vec::new(), Vec::new()];
         for _ in 0..repeats {

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use gbrain_bench::campaign::replay::options;
-use gbrain_bench::campaign::served::Served;
+use gbrain_bench::campaign::scaffold::progress;
+use gbrain_bench::program::built_program;
 use gbrain_brain::Brain;
 use gbrain_brain::capture::Door;
 use gbrain_core::defect::reports_panic;
@@ -24,14 +25,14 @@ use gbrain_core::format::ask::AskBody;
 use gbrain_core::request::{Operation, Request, Viewer};
 use gbrain_core::stats::{Resampling, paired_bootstrap};
 use gbrain_store::CaptureFilter;
+use gbrain_testkit::served::Served;
 use jiff::Timestamp;
 
 use self::blocks::{Block, Overload, in_process, over_http, overload};
 use super::build::{ensure_built, read_questions};
 use super::home::Home;
 use super::percentile::{mean, median, percentile, sorted};
-use super::process::gbrain_program;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const CONNECTIONS: usize = 32;
 /// Server processor time of a request, beside that of the call.
@@ -135,7 +136,7 @@ impl<'a> Bench<'a> {
     }
 
     fn serve(&self, capturing: Capturing) -> Result<Served> {
-        let mut command = Command::new(gbrain_program()?);
+        let mut command = Command::new(built_program()?);
         for variable in ["GBRAIN_HOME", "GBRAIN_WORKSPACE", "DATABASE_URL"] {
             command.env_remove(variable);
         }
@@ -163,7 +164,7 @@ impl<'a> Bench<'a> {
                 (call()?, served)
             };
             let ratio = served.cpu_micros() / called.cpu_micros();
-            say(&format!("pair {pair}: {ratio:.3} times the processor time"));
+            progress(format!("pair {pair}: {ratio:.3} times the processor time"));
             if pair > 0 {
                 blocks.called.push(called);
                 blocks.served.push(served);

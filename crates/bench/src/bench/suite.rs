@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use gbrain_bench::retrieval::{Fault, Reply, RetrievalServer};
 use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::format::target::read_target;
 use gbrain_core::gate::Verdict;
@@ -20,6 +19,7 @@ use gbrain_core::target::Question;
 use gbrain_eval::retriever::{Retriever, Surroundings, open};
 use gbrain_eval::suite::{Occasion, SuiteMeans, record, run as run_suite, take_in, unverifiable};
 use gbrain_store::{Location, OpenMode};
+use gbrain_testkit::retrieval::{Fault, Reply, RetrievalServer};
 use jiff::Timestamp;
 use serde_json::json;
 

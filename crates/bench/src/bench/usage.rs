@@ -12,10 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
+use gbrain_bench::campaign::scaffold::progress;
+use gbrain_bench::program::built_program;
+use gbrain_testkit::vitals::status_kib;
 
 use super::percentile::median;
-use super::process::{gbrain_program, milliseconds, timed};
-use super::report::{Cell, Output, Report, say};
+use super::process::{milliseconds, timed};
+use super::report::{Cell, Output, Report};
 
 /// How fast ours must be, beside `wc -l` and the scan together.
 const TARGET: f64 = 0.5;
@@ -38,11 +41,11 @@ pub(crate) struct UsageArgs {
 
 pub(crate) fn run(args: &UsageArgs) -> Result<ExitCode> {
     let (large, small) = (tempfile::tempdir()?, tempfile::tempdir()?);
-    say("writing rows");
+    progress("writing rows");
     write_library(small.path(), args.rows / 10)?;
     let bytes = write_library(large.path(), args.rows)?;
     let log = large.path().join(LOG);
-    let (eva, own) = (gbrain_program()?.with_file_name("eva"), std::env::current_exe()?);
+    let (eva, own) = (built_program()?.with_file_name("eva"), std::env::current_exe()?);
     let ours = |root: &Path| {
         let mut command = Command::new(&eva);
         command.args(["show", "greet", "--json", "--root"]).arg(root);
@@ -113,7 +116,7 @@ fn write_library(root: &Path, rows: usize) -> Result<u64> {
             file,
             "{{\"ts\":\"{}\",\"case\":{case},\"vars_hash\":\"{:012x}\",\"sent\":{},\"exit_code\":0,\"verified\":{verified},\
              \"duration_ms\":{},\"prompt_words\":{},\"output_words\":{}}}",
-            gbrain_core::usage::second(ts),
+            gbrain_prompts::domain::usage::second(ts),
             rng.u64(..1 << 48),
             rng.u8(..5) > 0,
             rng.u64(500..60_000),
@@ -152,14 +155,10 @@ pub(crate) fn scan(file: &Path) -> Result<ExitCode> {
 /// The most memory a process had, in MiB.
 fn peak_mib(mut command: Command) -> Result<f64> {
     let mut child = command.stdout(Stdio::null()).spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0.0_f64;
+    let mut peak = 0;
     while child.try_wait()?.is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let kib =
-            text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-        peak = peak.max(kib.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0.0));
+        peak = peak.max(status_kib(child.id(), "VmHWM"));
         std::thread::sleep(Duration::from_millis(2));
     }
-    Ok(peak / 1024.0)
+    Ok(peak as f64 / 1024.0)
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::chunk;
 use gbrain_core::id::{PageKey, Slug, SourceId};
 use gbrain_core::page::{Format, PageInput, parse};
@@ -19,7 +20,7 @@ use super::corpus::Corpus;
 use super::data_dir;
 use super::percentile::{median, percentile, sorted};
 use super::questions::questions;
-use super::report::{Cell, Output, Report, say};
+use super::report::{Cell, Output, Report};
 
 const K: usize = 10;
 const DEPTHS: [usize; 5] = [100, 400, 1600, 3200, 12_800];
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     let table = StaticTable::built_in();
     let asked: Vec<String> = questions(&corpus.held_out, args.questions, SEED);
     let largest = args.sizes.iter().copied().max().unwrap_or_default();
-    say(&format!("reading {largest} chunks"));
+    progress(format!("reading {largest} chunks"));
     let mut passages = passages(&corpus, largest);
     let mut report = Report::new("vectors", &HEADERS);
     add_embedding(&table, &asked, &passages, &mut report);
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     for size in sizes {
         passages.truncate(size);
-        say(&format!("embedding {size} chunks"));
+        progress(format!("embedding {size} chunks"));
         let both = embed(&table, &passages);
         measure(&table, &both, &asked, &mut report)?;
     }

@@ -13,8 +13,8 @@ use gbrain_store::{JobFilter, JobInfo, Store, VersionOp};
 use serde_json::Value;
 
 use super::ledger::{Ledger, Version};
-use super::process::Gbrain;
 use super::tree;
+use gbrain_testkit::process::Gbrain;
 
 /// More jobs than a campaign can have.
 const ALL: usize = 1_000_000;

@@ -8,25 +8,23 @@
 mod check;
 mod runs;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
 use serde_json::json;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Running};
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated, seconds};
 use super::violations::Violations;
-use super::{HASTE, is_behind, say};
-use crate::receivers::{Receivers, Refusal};
+use super::{HASTE, is_behind};
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::receivers::{Receivers, Refusal};
 
 /// Processes that look and send.
 const SENDERS: usize = 2;
@@ -41,38 +39,18 @@ const PATIENCE: Duration = Duration::from_secs(1_200);
 /// How long nobody is killed at least.
 const CALM: Duration = Duration::from_millis(400);
 
-/// Arguments of `campaign alerts`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign alerts")]
-pub struct AlertsArgs {
-    /// Kills, on each engine.
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct AlertsPlan {
+    /// Kills, on each engine; without any every message must arrive exactly once.
     #[arg(long, default_value_t = 100)]
-    kills: usize,
-    /// Messages that must arrive.
-    #[arg(long, default_value_t = 10_000)]
-    alerts: usize,
-    /// How many seconds the receiver is down.
-    #[arg(long, default_value_t = 15)]
-    down: u64,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Kills; none is the part where every message must arrive once.
     pub kills: usize,
     /// Messages that must arrive.
+    #[arg(long, default_value_t = 10_000)]
     pub alerts: usize,
-    /// How long the receiver is down.
+    /// How many seconds the receiver is down.
+    #[arg(long, default_value = "15", value_parser = seconds)]
     pub down: Duration,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What a hunt did.
@@ -91,34 +69,19 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for: with kills, then without.
-pub fn run(args: &AlertsArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let mut findings = 0;
-        for kills in [args.kills, 0] {
-            let start = Instant::now();
-            let (alerts, down) = (args.alerts, Duration::from_secs(args.down));
-            let program = program.clone();
-            let report = hunt(&Hunt { program, engine, kills, alerts, down, seed })?;
-            say(format!(
-                "{}: {} kills, {} of {alerts} messages arrived, {} came again, {} turned away while the receiver \
-                 was down for {} s, {} violations, {} s",
-                engine.name(),
-                report.kills,
-                report.arrived,
-                report.again,
-                report.turned_away,
-                args.down,
-                report.violations.len(),
-                start.elapsed().as_secs()
-            ));
-            for violation in report.violations.iter().take(20) {
-                say(format!("  violation: {violation}"));
-            }
-            // Kills that nothing came again after have shown little, and so has a receiver that nobody missed.
-            let is_idle = report.kills < kills || report.turned_away == 0;
-            findings += report.violations.len() + usize::from(is_idle);
-        }
-        Ok(findings)
+pub fn run(args: &CampaignArgs<AlertsPlan>) -> Result<ExitCode> {
+    let calm = AlertsPlan { kills: 0, ..args.plan.clone() };
+    args.each_of(&[("with kills", &args.plan), ("without kills", &calm)], |setup, plan| {
+        let Report { kills, arrived, again, turned_away, violations } = hunt(setup, plan)?;
+        let figures = format!(
+            "{kills} kills, {arrived} of {} messages arrived, {again} came again, {turned_away} turned away while the \
+             receiver was down for {} s",
+            plan.alerts,
+            plan.down.as_secs()
+        );
+        let is_enough = kills >= plan.kills && turned_away > 0;
+        let shortfall = "too few kills, or no message was turned away";
+        Ok(Part::new(figures, violations).require(is_enough, shortfall))
     })
 }
 
@@ -146,8 +109,8 @@ impl Site {
 }
 
 /// Records runs, kills until there were enough kills, waits until everything was sent, and looks what came.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+pub fn hunt(setup: &Setup, plan: &AlertsPlan) -> Result<Report> {
+    let brain = setup.brain()?;
     let violations = Violations::default();
     violations.expect("init", &brain.run(&["init"])?);
     let site = Site::open()?;
@@ -157,7 +120,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     } });
     // JSON is YAML, too.
     std::fs::write(brain.home().join("suites.yaml"), channels.to_string())?;
-    let suites = hunt.alerts.div_ceil(CHANNELS * ROUNDS);
+    let suites = plan.alerts.div_ceil(CHANNELS * ROUNDS);
     let mut report = Report::default();
     let is_recorded = AtomicBool::new(false);
     std::thread::scope(|scope| -> Result<()> {
@@ -166,7 +129,8 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
             is_recorded.store(true, Ordering::SeqCst);
             done
         });
-        let done = conduct(hunt, &brain, &site, &violations, &is_recorded, &mut report);
+        let done =
+            conduct(setup.rng(), plan, &brain, &site, &violations, &is_recorded, &mut report);
         recording.join().map_err(|_| anyhow::anyhow!("recording ended in a panic"))??;
         done
     })?;
@@ -175,13 +139,11 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     let taken = site.receivers.taken();
     check::check(&taken, suites, ROUNDS, SECRET, &violations, &mut report);
     check::nothing_is_left(&brain.store()?, &violations)?;
-    if hunt.kills == 0 && report.again > 0 {
+    if plan.kills == 0 && report.again > 0 {
         violations.add(format!("{} messages came again, and nobody was killed", report.again));
     }
     report.violations = violations.into_list();
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -195,23 +157,25 @@ fn sender(brain: &Gbrain, kills: usize) -> Result<Running> {
 }
 
 fn conduct(
-    hunt: &Hunt,
+    mut rng: Rng,
+    plan: &AlertsPlan,
     brain: &Gbrain,
     site: &Site,
     violations: &Violations,
     is_recorded: &AtomicBool,
     report: &mut Report,
 ) -> Result<()> {
-    let mut rng = Rng::with_seed(hunt.seed);
-    let mut crew = (0..SENDERS).map(|_| sender(brain, hunt.kills)).collect::<Result<Vec<_>>>()?;
+    let mut crew = (0..SENDERS).map(|_| sender(brain, plan.kills)).collect::<Result<Vec<_>>>()?;
     let store = brain.store()?;
     let begun = Instant::now();
     let (mut down_until, mut downs) = (None::<Instant>, 0);
     let (mut next_kill, mut last_kill) = (0, Instant::now());
+    let progress = Progress::new("messages", plan.alerts);
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let arrived = site.receivers.count();
-        if is_recorded.load(Ordering::SeqCst) && arrived >= hunt.alerts && is_over(&store)? {
+        progress.reach(arrived);
+        if is_recorded.load(Ordering::SeqCst) && arrived >= plan.alerts && is_over(&store)? {
             break;
         }
         if begun.elapsed() > PATIENCE {
@@ -222,20 +186,20 @@ fn conduct(
         if down_until.is_some_and(|until| Instant::now() >= until) {
             (down_until, downs) = (None, downs + 1);
             site.is_down.store(false, Ordering::SeqCst);
-        } else if down_until.is_none() && downs < 2 && arrived * 5 >= hunt.alerts * (1 + 2 * downs)
+        } else if down_until.is_none() && downs < 2 && arrived * 5 >= plan.alerts * (1 + 2 * downs)
         {
-            down_until = Some(Instant::now() + hunt.down / 2);
+            down_until = Some(Instant::now() + plan.down / 2);
             site.is_down.store(true, Ordering::SeqCst);
         }
         let is_time = arrived >= next_kill || last_kill.elapsed() > CALM * 5;
-        let is_behind = is_behind((report.kills, hunt.kills), (arrived, hunt.alerts));
+        let is_behind = is_behind((report.kills, plan.kills), (arrived, plan.alerts));
         let calm = if is_behind { CALM / HASTE } else { CALM };
-        if report.kills < hunt.kills && is_time && last_kill.elapsed() > calm {
+        if report.kills < plan.kills && is_time && last_kill.elapsed() > calm {
             let victim = &mut crew[rng.usize(..SENDERS)];
             violations.calm("a sender that was killed", &victim.strike()?);
-            *victim = sender(brain, hunt.kills)?;
+            *victim = sender(brain, plan.kills)?;
             report.kills += 1;
-            next_kill = arrived + rng.usize(..=2 * hunt.alerts / hunt.kills.max(1));
+            next_kill = arrived + rng.usize(..=2 * plan.alerts / plan.kills.max(1));
             last_kill = Instant::now();
         }
     }

@@ -5,48 +5,31 @@
 //! the document says. Nothing may be a 5xx, break a schema, take what does not fit or refuse what
 //! does. What it is told to overlook, and why, is in `api/schemathesis.toml`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::Parser;
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::Gbrain;
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part, Setup};
 use super::violations::Violations;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 const CONFIG: &str = include_str!("api/schemathesis.toml");
 /// Names a Python that has schemathesis beside it; `cargo xtask` sets it.
 const PYTHON: &str = "GBRAIN_TEST_PYTHON";
 
-/// Arguments of `campaign api`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign api")]
-pub struct ApiArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct ApiPlan {
     /// Random requests for each operation, in each phase.
     #[arg(long, default_value_t = 200)]
-    examples: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Ways of making requests, as schemathesis calls them: coverage, fuzzing, stateful.
-    pub phases: &'static str,
-    /// Random requests for each operation.
     pub examples: usize,
-    /// The seed.
-    pub seed: u64,
+    /// Ways of making requests, as schemathesis calls them.
+    #[arg(skip = "coverage,fuzzing,stateful")]
+    pub phases: &'static str,
 }
 
 /// What a hunt did.
@@ -61,27 +44,16 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &ApiArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let phases = "coverage,fuzzing,stateful";
-        let examples = args.examples;
-        let hunted = hunt(&Hunt { program, engine, phases, examples, seed })?;
-        let (operations, requests) = (hunted.operations, hunted.requests);
-        let found = hunted.violations.len();
-        say(format!(
-            "{}: {requests} requests to {operations} operations, {found} violations",
-            engine.name()
-        ));
-        for violation in hunted.violations.iter().take(50) {
-            say(format!("  violation: {violation}"));
-        }
-        Ok(found)
+pub fn run(args: &CampaignArgs<ApiPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let Report { operations, requests, violations } = hunt(setup, plan)?;
+        Ok(Part::new(format!("{requests} requests to {operations} operations"), violations))
     })
 }
 
 /// Hunts on one engine.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+pub fn hunt(setup: &Setup, plan: &ApiPlan) -> Result<Report> {
+    let brain = setup.brain()?;
     let config = json!({ "format": "gbrain/1", "eval": { "capture": true } });
     let violations = Violations::default();
     violations.expect("init", &brain.run(&["init"])?);
@@ -90,7 +62,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     // Nobody needs a token until there is one.
     furnish(&server)?;
     let token = token(&brain)?;
-    let (summary, said) = schemathesis(hunt, &server, &token)?;
+    let (summary, said) = schemathesis(setup.seed, plan, &server, &token)?;
     for failure in summary["failures"].as_array().into_iter().flatten() {
         violations.add(format!("{} at {}", failure["title"], failure["operations"]));
     }
@@ -137,7 +109,12 @@ fn furnish(server: &Served) -> Result<()> {
 }
 
 /// Lets schemathesis loose; what it counted, and what it said.
-fn schemathesis(hunt: &Hunt, server: &Served, token: &str) -> Result<(Value, String)> {
+fn schemathesis(
+    seed: u64,
+    plan: &ApiPlan,
+    server: &Served,
+    token: &str,
+) -> Result<(Value, String)> {
     let Ok(python) = std::env::var(PYTHON) else {
         bail!("{PYTHON} is not set: run `cargo xtask test` or `cargo xtask campaign`");
     };
@@ -148,9 +125,9 @@ fn schemathesis(hunt: &Hunt, server: &Served, token: &str) -> Result<(Value, Str
     command.arg("--config-file").arg(&config).args(["--no-color", "run"]);
     command.arg(format!("http://{}/v1/openapi.json", server.address()));
     command.args(["--header", &format!("Authorization: Bearer {token}")]);
-    command.args(["--phases", hunt.phases, "--continue-on-failure", "--workers", "2"]);
+    command.args(["--phases", plan.phases, "--continue-on-failure", "--workers", "2"]);
     command.args(["--request-timeout", "60", "--suppress-health-check", "all"]);
-    command.args(["--seed", &hunt.seed.to_string(), "--max-examples", &hunt.examples.to_string()]);
+    command.args(["--seed", &seed.to_string(), "--max-examples", &plan.examples.to_string()]);
     command.arg("--report-json-path").arg(&report).current_dir(dir.path());
     let output = command.output().with_context(|| format!("{command:?} can't be run"))?;
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -31,11 +31,11 @@ pub use audit::Audit;
 pub use caller::call;
 use caller::{Journal, Orders, TIMEOUT, Work};
 
-use super::engine::{Database, Engine, Engines};
-use super::process::Running;
+use super::scaffold::{Campaign, EngineArgs, Part, Progress, SeedArgs, say, table};
 use super::violations::Violations;
-use super::{exit, say, seed};
-use crate::providers::ProviderServer;
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::process::Running;
+use gbrain_testkit::providers::ProviderServer;
 
 /// Processes that call at once, and threads of each: 32 calls at a time.
 const PROCESSES: usize = 4;
@@ -57,12 +57,10 @@ pub struct BudgetArgs {
     /// Kills, in each of them.
     #[arg(long, default_value_t = 50)]
     kills: usize,
-    /// Repeats a run, as far as the machine's timing can be repeated.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 /// How much there is to spend.
@@ -141,61 +139,52 @@ impl Purse {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &BudgetArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let program = std::env::current_exe()?;
-    let mut findings = 0;
-    let mut table = table();
+    let mut campaign = Campaign::start(&args.seed);
+    let (program, seed) = (std::env::current_exe()?, campaign.seed);
+    let BudgetArgs { calls, kills, .. } = *args;
+    let mut table = table(HEADER);
     for &engine in args.engine.list() {
-        let hunt = |purse| Hunt {
-            program: program.clone(),
-            engine,
-            purse,
-            calls: args.calls,
-            kills: args.kills,
-            seed,
-        };
         let mut whole = None;
         for tight in [None, Some(Purse::Budget as fn(i64) -> Purse), Some(Purse::Day)] {
             let share = whole.unwrap_or(0) / 100 * TIGHT_PERCENT;
-            let hunt = hunt(tight.map_or(Purse::Ample, |purse| purse(share)));
-            let report = self::hunt(&hunt)?;
-            whole = whole.or(Some(report.audit.charged));
-            table.add_row(report.row(&hunt));
-            report.violations.iter().take(20).for_each(|what| say(format!("violation: {what}")));
-            // Kills that left nothing open, and a budget that nobody met, have shown nothing.
-            let has_shown = report.kills >= hunt.kills && report.has_met(hunt.purse);
-            findings += report.violations.len() + usize::from(!has_shown);
+            let purse = tight.map_or(Purse::Ample, |purse| purse(share));
+            let hunt = Hunt { program: program.clone(), engine, purse, calls, kills, seed };
+            campaign.part(&format!("{}, {}", engine.name(), purse.name()), || {
+                let report = self::hunt(&hunt)?;
+                whole = whole.or(Some(report.audit.charged));
+                table.add_row(report.row(&hunt));
+                let is_enough = report.kills >= kills && report.has_met(purse);
+                let figures = format!("{} kills", report.kills);
+                let part = Part::new(figures, report.violations);
+                Ok(part.require(is_enough, "too few kills, or the budget was never met"))
+            })?;
         }
         say(toll::measure(&program, engine)?);
     }
     say(table.to_string());
-    Ok(exit(findings))
+    Ok(campaign.end())
 }
 
-fn table() -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header([
-        "engine",
-        "purse",
-        "calls",
-        "answered",
-        "failed",
-        "over budget",
-        "attempts",
-        "kills",
-        "under way",
-        "left open",
-        "lost",
-        "looks",
-        "charged",
-        "cap",
-        "true bill",
-        "violations",
-        "s",
-    ]);
-    table
-}
+/// The columns of the report.
+const HEADER: [&str; 17] = [
+    "engine",
+    "purse",
+    "calls",
+    "answered",
+    "failed",
+    "over budget",
+    "attempts",
+    "kills",
+    "under way",
+    "left open",
+    "lost",
+    "looks",
+    "charged",
+    "cap",
+    "true bill",
+    "violations",
+    "s",
+];
 
 /// Makes the calls, kills, and looks at the books.
 pub fn hunt(hunt: &Hunt) -> Result<Report> {
@@ -279,7 +268,9 @@ impl Crew<'_> {
         let mut moments = self.hunt.moments(rng).into_iter().peekable();
         let mut members = (0..PROCESSES).map(|at| self.member(at)).collect::<Result<Vec<_>>>()?;
         let (mut kills, begun) = (0, Instant::now());
+        let progress = Progress::new("kills", self.hunt.kills);
         while !members.is_empty() {
+            progress.reach(kills);
             anyhow::ensure!(begun.elapsed() < PATIENCE, "calls are not over after {PATIENCE:?}");
             if moments.next_if(|at| *at <= self.server.requests()).is_some() {
                 std::thread::sleep(Duration::from_micros(rng.u64(..20_000)));
@@ -364,7 +355,7 @@ impl Place {
 
     fn url(&self) -> String {
         let file = || self.dir.path().join("brain.db").to_string_lossy().into_owned();
-        self.database.as_ref().map_or_else(file, Database::url)
+        self.database.as_ref().map_or_else(file, |database| database.url().to_owned())
     }
 
     fn store(&self) -> Result<Store> {

@@ -31,10 +31,9 @@ use gbrain_core::stats::Interval;
 use gbrain_eval::contradictions::Heard;
 use gbrain_eval::spread;
 
+use super::scaffold::{Campaign, Part, Progress, SeedArgs, say, table};
 use brain::{PAGES, Synthetic};
 use judge::Erring;
-
-use super::{exit, say, seed};
 
 /// The rates at which contradictions are planted.
 const RATES: [f64; 3] = [0.02, 0.1, 0.3];
@@ -59,9 +58,8 @@ pub struct ContradictionsArgs {
     /// Brains of each rate whose first judge is asked over a wire, too.
     #[arg(long, default_value_t = 4)]
     wired: usize,
-    /// The first seed.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 /// What to do.
@@ -113,29 +111,33 @@ pub struct Found {
 
 /// Runs the campaign.
 pub fn run(args: &ContradictionsArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
+    let seed = campaign.seed;
     let ContradictionsArgs { seeds, judges, topics, wired, .. } = *args;
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(HEADER);
-    let mut findings = 0;
+    let mut table = table(HEADER);
     for rate in RATES {
-        let begun = Instant::now();
-        let found = survey(&Survey { rate, seeds, seed, judges, topics, wired })?;
-        let figures = Figures::of(&found.runs, rate);
-        table.add_row(figures.row(rate, &found, begun));
-        found.violations.iter().take(20).for_each(|what| say(format!("violation: {what}")));
-        findings += found.violations.len() + usize::from(!figures.holds());
+        campaign.part(&format!("rate {rate}"), || {
+            let begun = Instant::now();
+            let found = survey(&Survey { rate, seeds, seed, judges, topics, wired })?;
+            let figures = Figures::of(&found.runs, rate);
+            table.add_row(figures.row(rate, &found, begun));
+            let part = Part::new(format!("{} reports", found.runs.len()), found.violations);
+            Ok(part.require(figures.holds(), "a figure is outside of its bounds"))
+        })?;
     }
     say(table.to_string());
     tell_labelled()?;
-    Ok(exit(findings))
+    Ok(campaign.end())
 }
 
 /// Makes the brains, has them judged and reported.
 pub fn survey(survey: &Survey) -> Result<Found> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let heard = spread(survey.seeds, threads, |at| survey.one(at));
+    let progress = Progress::new("brains", survey.seeds);
+    let heard = spread(survey.seeds, threads, |at| {
+        progress.step();
+        survey.one(at)
+    });
     let mut all = Found::default();
     for found in heard {
         let Found { runs, pairs, wired, violations } = found?;

@@ -15,37 +15,35 @@ mod report;
 mod subject;
 mod writes;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 
 pub use fault::Fault;
 pub use report::{FaultReport, FaultRow, Finding, FindingKind, HealthTimes};
 
 use subject::Subject;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Setup, progress};
 
 /// Findings of one fault after which it is not tried again: they would be the same.
 const FINDINGS_LIMIT: usize = 200;
 
-/// Arguments of `campaign faults`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign faults")]
-pub struct FaultsArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct FaultPlan {
     /// How often each fault happens, on each engine.
     #[arg(long, default_value_t = 20)]
-    rounds: usize,
+    pub rounds: usize,
     /// Only this fault; may be given again [default: all].
-    #[arg(long, value_enum)]
-    fault: Vec<Fault>,
-    #[command(flatten)]
-    ground: Ground,
+    // Faults that can't happen to an engine are passed over.
+    #[arg(long = "fault", value_name = "FAULT", value_enum)]
+    pub faults: Vec<Fault>,
+    /// How much is done in each round.
+    #[arg(skip = Sizes::LONG)]
+    pub sizes: Sizes,
 }
 
 /// How much is done in each round.
@@ -90,49 +88,41 @@ impl Sizes {
     };
 }
 
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct FaultPlan {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// The faults; those that can't happen to the engine are passed over.
-    pub faults: Vec<Fault>,
-    /// How often each happens.
-    pub rounds: usize,
-    /// The seed.
-    pub seed: u64,
-    /// How much is done in each round.
-    pub sizes: Sizes,
-}
-
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &FaultsArgs) -> Result<ExitCode> {
-    let faults = if args.fault.is_empty() { Fault::all().to_vec() } else { args.fault.clone() };
-    args.ground.each(|program, engine, seed| {
-        let (faults, rounds, sizes) = (faults.clone(), args.rounds, Sizes::LONG);
-        let start = Instant::now();
-        let report = hunt(&FaultPlan { program, engine, faults, rounds, seed, sizes })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.findings().len())
+pub fn run(args: &CampaignArgs<FaultPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = hunt(setup, plan)?;
+        let figures = format!("{} faults", report.rows.len());
+        Ok(Part::new(figures, report.findings()).lines(report.lines()))
     })
 }
 
 /// Makes every fault of a plan happen.
-pub fn hunt(plan: &FaultPlan) -> Result<FaultReport> {
+pub fn hunt(setup: &Setup, plan: &FaultPlan) -> Result<FaultReport> {
     let mut report = FaultReport::default();
-    for &fault in plan.faults.iter().filter(|fault| fault.applies_to(plan.engine)) {
+    let chosen = if plan.faults.is_empty() { Fault::all() } else { &plan.faults };
+    let faults = chosen.iter().filter(|fault| fault.applies_to(setup.engine));
+    let total = faults.clone().count();
+    for (at, &fault) in faults.enumerate() {
+        let start = Instant::now();
         // Of the fault as well, so that a fault alone is the same as among others.
-        let seed = plan.seed.wrapping_mul(1_000).wrapping_add(fault as u64);
-        report.rows.push(try_fault(plan, fault, seed)?);
+        let seed = setup.seed.wrapping_mul(1_000).wrapping_add(fault as u64);
+        let row = try_fault(&Setup { seed, ..setup.clone() }, plan, fault)?;
+        progress(format!(
+            "  {} of {total} faults: {}, {} rounds, {} findings, {} s",
+            at + 1,
+            fault.name(),
+            row.rounds,
+            row.findings.len(),
+            start.elapsed().as_secs()
+        ));
+        report.rows.push(row);
     }
     Ok(report)
 }
 
-fn try_fault(plan: &FaultPlan, fault: Fault, seed: u64) -> Result<FaultRow> {
-    let mut subject = Subject::new(plan, fault, seed)?;
+fn try_fault(setup: &Setup, plan: &FaultPlan, fault: Fault) -> Result<FaultRow> {
+    let mut subject = Subject::new(setup, plan, fault)?;
     while subject.row.rounds < plan.rounds && subject.row.findings.len() < FINDINGS_LIMIT {
         subject.inject(fault)?;
         subject.check()?;

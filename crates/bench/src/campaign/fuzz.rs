@@ -49,13 +49,11 @@ use fastrand::Rng;
 
 use gbrain_brain::cpu::thread_cpu_time;
 
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, say};
 use input::{Input, Seeds};
 use memory::Memory;
 pub use parser::Parser as FileParser;
 use promises::Tools;
-
-use super::process::built_program;
-use super::{exit, say, seed};
 
 /// Processor time of one case. Inputs have at most a few hundred kilobytes: what takes longer is not
 /// linear. It is no time of the clock, so that a busy machine finds nothing.
@@ -77,9 +75,8 @@ pub struct FuzzArgs {
     /// For how long, instead of seconds.
     #[arg(long, conflicts_with = "seconds")]
     minutes: Option<u64>,
-    /// Repeats a run.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
     /// Only this case.
     #[arg(long)]
     case: Option<u64>,
@@ -95,9 +92,8 @@ pub struct FuzzArgs {
     /// Only targets in the library: no program is built or started.
     #[arg(long)]
     library: bool,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Where findings are kept [default: a new temporary directory].
     #[arg(long)]
     findings: Option<PathBuf>,
@@ -142,56 +138,53 @@ pub struct Report {
 
 /// Runs the campaign.
 pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
-    if args.gigabyte {
-        return gigabyte::run();
+    let mut campaign = Campaign::start(&args.seed);
+    let seed = campaign.seed;
+    match args.gigabyte {
+        true => campaign.part("gigabyte", gigabyte::run)?,
+        false => campaign.part("fuzz", || args.hunt(seed))?,
     }
-    let seed = seed(args.seed);
-    let findings = match &args.findings {
-        Some(dir) => dir.clone(),
-        None => tempfile::Builder::new().prefix("gbrain-fuzz-").tempdir()?.keep(),
-    };
-    say(format!("findings are kept in {}", findings.display()));
-    let (from, to) = args.case.map_or((0, u64::MAX), |case| (case, case + 1));
-    let time = Duration::from_secs(args.minutes.map_or(args.seconds, |minutes| 60 * minutes));
-    let only = args.only.as_deref().map(reader).transpose()?;
-    let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
-    let wants_program = only.map_or(!args.library, FileParser::is_of_program);
-    let program = match &args.program {
-        _ if !wants_program => None,
-        Some(program) => Some(program.clone()),
-        None => Some(built_program()?),
-    };
-    let report = match (&args.file, only) {
-        (Some(file), Some(parser)) => {
-            try_files(vec![(parser, file.clone())], program.as_deref(), &findings)?
-        }
-        _ if args.corpus => {
-            let mut report = replay_corpus(None, &findings)?;
-            if program.is_some() {
-                report.add(replay_corpus(program.as_deref(), &findings)?);
+    Ok(campaign.end())
+}
+
+impl FuzzArgs {
+    fn hunt(&self, seed: u64) -> Result<Part> {
+        let findings = match &self.findings {
+            Some(dir) => dir.clone(),
+            None => tempfile::Builder::new().prefix("gbrain-fuzz-").tempdir()?.keep(),
+        };
+        say(format!("findings are kept in {}", findings.display()));
+        let (from, to) = self.case.map_or((0, u64::MAX), |case| (case, case + 1));
+        let time = Duration::from_secs(self.minutes.map_or(self.seconds, |minutes| 60 * minutes));
+        let only = self.only.as_deref().map(reader).transpose()?;
+        let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
+        let wants_program = only.map_or(!self.library, FileParser::is_of_program);
+        let program = wants_program.then(|| self.program.path()).transpose()?;
+        let report = match (&self.file, only) {
+            (Some(file), Some(parser)) => {
+                try_files(vec![(parser, file.clone())], program.as_deref(), &findings)?
             }
-            report
-        }
-        _ => fuzz(&Fuzz { seed, from, to, time, only, program, data, findings })?,
-    };
-    for (name, count) in &report.cases {
-        say(format!("  {count:>9} {name}"));
+            _ if self.corpus => {
+                let mut report = replay_corpus(None, &findings)?;
+                if program.is_some() {
+                    report.add(replay_corpus(program.as_deref(), &findings)?);
+                }
+                report
+            }
+            _ => fuzz(&Fuzz { seed, from, to, time, only, program, data, findings })?,
+        };
+        let figures = format!(
+            "{} cases in at most {} s, the slowest case {} took {} ms, the largest case {} took {} MiB",
+            report.cases.values().sum::<u64>(),
+            time.as_secs(),
+            report.slowest.1,
+            report.slowest.0.as_millis(),
+            report.largest.1,
+            report.largest.0 >> 20
+        );
+        let cases = report.cases.iter().map(|(name, count)| format!("  {count:>9} {name}"));
+        Ok(Part::new(figures, report.findings).lines(cases))
     }
-    say(format!(
-        "{} cases in at most {} s, the slowest case {} took {} ms, the largest case {} took {} MiB, \
-         {} findings",
-        report.cases.values().sum::<u64>(),
-        time.as_secs(),
-        report.slowest.1,
-        report.slowest.0.as_millis(),
-        report.largest.1,
-        report.largest.0 >> 20,
-        report.findings.len()
-    ));
-    for finding in report.findings.iter().take(20) {
-        say(format!("  {finding}"));
-    }
-    Ok(exit(report.findings.len()))
 }
 
 fn reader(name: &str) -> Result<FileParser> {
@@ -243,7 +236,9 @@ pub fn fuzz(fuzz: &Fuzz) -> Result<Report> {
     let (begun, cases) = channel();
     std::thread::spawn(move || watch(&cases));
     let start = Instant::now();
+    let progress = Progress::new("s", fuzz.time.as_secs() as usize);
     for case in fuzz.from..fuzz.to {
+        progress.reach(start.elapsed().as_secs() as usize);
         if start.elapsed() > fuzz.time {
             break;
         }

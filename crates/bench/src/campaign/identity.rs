@@ -26,9 +26,9 @@ pub use questions::{Question, questions};
 pub(crate) use route::{Folder, draft};
 pub use route::{Importer, Route};
 
-use super::engine::{Database, Engine};
-use super::process::{Gbrain, Output};
-use super::say;
+use super::scaffold::say;
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::process::{Gbrain, Output};
 
 /// How a brain came to hold the corpus.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +165,7 @@ impl Place {
         };
         let location = match &database {
             None => Location::Sqlite(home.path().join("brain.db")),
-            Some(database) => Location::Postgres(database.url()),
+            Some(database) => Location::Postgres(database.url().to_owned()),
         };
         Ok(Self { location, home, _database: database })
     }

@@ -11,15 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use super::scaffold::{Campaign, Part, Progress, SeedArgs};
+use crate::program::built_program;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use fastrand::Rng;
-use gbrain_core::prompt::Vars;
-use gbrain_core::usage::{RunRecord, UsageRow};
+use gbrain_prompts::domain::Vars;
+use gbrain_prompts::domain::usage::{RunRecord, UsageRow};
 use jiff::Timestamp;
-
-use super::process::built_program;
-use super::{exit, say, seed};
 
 /// Arguments of `campaign kick`.
 #[derive(Debug, Parser)]
@@ -31,9 +30,8 @@ pub struct KickArgs {
     /// How many one after the other.
     #[arg(long, default_value_t = 100)]
     each: usize,
-    /// Repeats the moments of the kills.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 /// What to hunt.
@@ -92,40 +90,36 @@ const SIGNALS: [&str; 3] = ["KILL", "TERM", "HUP"];
 
 /// Runs it without kills, then with.
 pub fn run(args: &KickArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
     let kick = built_program()?.with_file_name("kick");
     ensure!(kick.is_file(), "there is no `kick` beside gbrain");
-    let mut findings = 0;
-    for kills in [false, true] {
-        let begun = Instant::now();
-        let plan =
-            Plan { kick: kick.clone(), parallel: args.parallel, each: args.each, kills, seed };
-        let found = hunt(&plan)?;
-        say(format!(
-            "{} runs, {} killed, {} of them with a row, {} interrupted: {} rows, {} records, {} broken lines, \
-             {} failures, {:.0} s",
-            args.parallel * args.each,
-            found.killed,
-            found.killed_late,
-            found.interrupted,
-            found.rows,
-            found.records,
-            found.broken,
-            found.failures.len(),
-            begun.elapsed().as_secs_f64(),
-        ));
-        found.failures.iter().take(20).for_each(|failure| say(format!("  {failure}")));
-        findings += found.broken + found.failures.len();
+    let KickArgs { parallel, each, .. } = *args;
+    let seed = campaign.seed;
+    for (name, kills) in [("without kills", false), ("with kills", true)] {
+        let plan = Plan { kick: kick.clone(), parallel, each, kills, seed };
+        campaign.part(name, || {
+            let Found { rows, broken, killed, killed_late, interrupted, records, mut failures } =
+                hunt(&plan)?;
+            let figures = format!(
+                "{} runs, {killed} killed, {killed_late} of them with a row, {interrupted} interrupted: {rows} rows, \
+                 {records} records, {broken} broken lines",
+                parallel * each
+            );
+            failures.extend((0..broken).map(|_| "a line that is no whole row".to_owned()));
+            Ok(Part::new(figures, failures))
+        })?;
     }
-    Ok(exit(findings))
+    Ok(campaign.end())
 }
 
 /// Runs everything, then compares the log with what should be in it.
 pub fn hunt(plan: &Plan) -> Result<Found> {
     let dir = library()?;
     let root = dir.path();
+    let progress = Progress::new("runs", plan.parallel * plan.each);
     let ends = std::thread::scope(|scope| {
-        let start = |thread| scope.spawn(move || runs(plan, root, thread));
+        let progress = &progress;
+        let start = |thread| scope.spawn(move || runs(plan, root, thread, progress));
         let threads: Vec<_> = (0..plan.parallel).map(start).collect();
         let joined = threads.into_iter().map(|thread| {
             thread.join().map_err(|_| anyhow::anyhow!("a thread of the hunt panicked"))?
@@ -153,12 +147,18 @@ fn library() -> Result<tempfile::TempDir> {
 }
 
 /// The runs of one thread, one after the other, each with the signature of its row.
-fn runs(plan: &Plan, root: &Path, thread: usize) -> Result<Vec<(String, End)>> {
+fn runs(
+    plan: &Plan,
+    root: &Path,
+    thread: usize,
+    progress: &Progress,
+) -> Result<Vec<(String, End)>> {
     let mut rng = Rng::with_seed(plan.seed.wrapping_add(thread as u64));
     let mut ends = Vec::with_capacity(plan.each);
     // How long the latest whole run took: kills fall into all of a run, however loaded the machine is.
     let mut usual = Duration::ZERO;
     for number in 0..plan.each {
+        progress.step();
         let pair = format!("name={thread}-{number}");
         let mut vars = Vars::default();
         vars.push_pair(&pair)?;
@@ -231,7 +231,7 @@ fn check(prompt: &Path, ends: &HashMap<String, End>) -> Result<Found> {
     let body = text.strip_suffix(b"\n").unwrap_or(&text);
     for line in body.split(|byte| *byte == b'\n').filter(|_| !body.is_empty()) {
         match UsageRow::parse(line) {
-            Ok(row) if row.to_line().trim_end().as_bytes() == line => {
+            Some(row) if row.to_line().trim_end().as_bytes() == line => {
                 found.rows += 1;
                 let line = String::from_utf8_lossy(line);
                 let record = RunRecord::new(Timestamp::UNIX_EPOCH, String::new(), &line);

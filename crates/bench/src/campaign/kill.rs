@@ -10,12 +10,11 @@
 mod model;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::PageFilter;
@@ -23,47 +22,26 @@ use tempfile::TempDir;
 
 use model::{Begun, Model};
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Output};
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, minutes, say};
 use super::tree::{self, Change, Tree};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output};
 
 /// After so many kills a new brain is begun, so that its making is killed too.
 const BRAIN_LIFE: usize = 40;
 
-/// Arguments of `campaign kill`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign kill")]
-pub struct KillArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct KillPlan {
     /// Kills that must land in a running process, on each engine.
     #[arg(long, default_value_t = 200)]
-    kills: usize,
+    pub kills: usize,
     /// Files in the tree that is imported.
     #[arg(long, default_value_t = 300)]
-    pages: usize,
-    /// Minutes after which an engine's turn ends, whatever has been done by then.
-    #[arg(long, default_value_t = 20)]
-    minutes: u64,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Kills that must land in a running process.
-    pub kills: usize,
-    /// The seed.
-    pub seed: u64,
-    /// Files in the tree.
     pub pages: usize,
-    /// When to end at the latest.
-    pub budget: Duration,
+    /// Minutes after which an engine's turn ends, whatever has been done by then.
+    #[arg(long = "minutes", default_value = "20", value_parser = minutes)]
+    pub time: Duration,
 }
 
 /// A command that is killed.
@@ -105,34 +83,29 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &KillArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let (kills, pages) = (args.kills, args.pages);
-        let budget = Duration::from_secs(60 * args.minutes);
-        let start = Instant::now();
-        let report = hunt(&Hunt { program, engine, kills, seed, pages, budget })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.violations.len() + usize::from(report.kills() < kills))
+pub fn run(args: &CampaignArgs<KillPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = hunt(setup, plan)?;
+        let (landed, lines) = (report.kills(), report.lines());
+        let part = Part::new(format!("{landed} kills"), report.violations).lines(lines);
+        Ok(part.require(landed >= plan.kills, "too few kills landed in a running process"))
     })
 }
 
 /// Kills until enough kills have landed.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let mut rng = Rng::with_seed(hunt.seed);
+pub fn hunt(setup: &Setup, plan: &KillPlan) -> Result<Report> {
+    let mut rng = setup.rng();
     let mut report = Report::default();
     let start = Instant::now();
-    while report.kills() < hunt.kills
-        && start.elapsed() < hunt.budget
-        && report.violations.is_empty()
+    let progress = Progress::new("kills", plan.kills);
+    while report.kills() < plan.kills && start.elapsed() < plan.time && report.violations.is_empty()
     {
-        let mut life = Life::begin(hunt, rng.fork(), &mut report)?;
-        let until = (report.kills() + BRAIN_LIFE).min(hunt.kills);
-        while report.kills() < until
-            && start.elapsed() < hunt.budget
-            && report.violations.is_empty()
+        let mut life = Life::begin(setup, plan, rng.fork(), &mut report)?;
+        let until = (report.kills() + BRAIN_LIFE).min(plan.kills);
+        while report.kills() < until && start.elapsed() < plan.time && report.violations.is_empty()
         {
             life.round(&mut report)?;
+            progress.reach(report.kills());
         }
         life.end(&report);
     }
@@ -152,16 +125,16 @@ struct Life {
 }
 
 impl Life {
-    fn begin(hunt: &Hunt, mut rng: Rng, report: &mut Report) -> Result<Self> {
+    fn begin(setup: &Setup, plan: &KillPlan, mut rng: Rng, report: &mut Report) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
         let mut tree = Tree::new(dir.path(), "tree")?;
-        tree.change(&mut rng, Change { edits: 0, additions: hunt.pages, deletions: 0 })?;
-        let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+        tree.change(&mut rng, Change { edits: 0, additions: plan.pages, deletions: 0 })?;
+        let brain = setup.brain()?;
         report.brains += 1;
         let model = Model::default();
         let mut life =
             Self { brain, tree, notes: 0, model, usual: BTreeMap::new(), rng, _dir: dir };
-        life.make(hunt.engine, report)?;
+        life.make(setup.engine, report)?;
         Ok(life)
     }
 
@@ -440,25 +413,20 @@ impl Report {
         }
     }
 
-    fn print(&self) {
-        for (victim, landed) in &self.landed {
+    fn lines(&self) -> Vec<String> {
+        let victim = |(victim, landed): (&Victim, &usize)| {
             let late = self.late.get(victim).copied().unwrap_or_default();
-            say(format!(
-                "  {:<8} {landed} killed while running, {late} had just ended",
-                victim.name()
-            ));
-        }
-        say(format!(
+            format!("  {:<8} {landed} killed while running, {late} had just ended", victim.name())
+        };
+        let mut lines: Vec<String> = self.landed.iter().map(victim).collect();
+        lines.push(format!(
             "  {} brains, index thrown away {} times, {} neighbours, {} pages compared",
             self.brains, self.index_removals, self.neighbours, self.compared
         ));
-        say(format!(
+        lines.push(format!(
             "  writes cut short: {} left nothing, {} a part, {} everything",
             self.undone, self.partly, self.done
         ));
-        say(format!("  {} kills, {} violations", self.kills(), self.violations.len()));
-        for violation in &self.violations {
-            say(format!("  violation: {violation}"));
-        }
+        lines
     }
 }

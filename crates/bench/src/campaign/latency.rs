@@ -26,11 +26,12 @@ use gbrain_store::{Location, OpenMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::engine::Engine;
 use super::identity::{Corpus, Folder, demo};
-use super::process::{Gbrain, Output, built_program};
-use super::served::Served;
-use super::{exit, say, seed};
+use super::scaffold::{Campaign, Part, Progress, SeedArgs, progress, table};
+use crate::program::built_program;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output};
+use gbrain_testkit::served::Served;
 
 /// What an unchanged brain's ratio must stay within.
 const UNCHANGED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
@@ -50,9 +51,8 @@ pub struct LatencyArgs {
     /// Loops that keep the machine busy.
     #[arg(long, default_value_t = 4)]
     loops: usize,
-    /// Repeats the questions of a run.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 /// What to measure.
@@ -120,17 +120,21 @@ pub struct Report {
 
 /// Runs the campaign.
 pub fn run(args: &LatencyArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
-    let report = measure(&Trial {
+    let mut campaign = Campaign::start(&args.seed);
+    let trial = Trial {
         program: built_program()?,
         runs: args.runs,
         questions: args.questions,
         loops: args.loops,
-        seed,
+        seed: campaign.seed,
         is_machine_idle: true,
+    };
+    campaign.part("latency", || {
+        let report = measure(&trial)?;
+        let lines = report.lines();
+        Ok(Part::new(format!("{} gates", report.gates.len()), report.violations).lines(lines))
     })?;
-    report.print();
-    Ok(exit(report.violations.len()))
+    Ok(campaign.end())
 }
 
 /// Captures and gates as often as said.
@@ -145,7 +149,9 @@ pub fn measure(trial: &Trial) -> Result<Report> {
     folder.bring(2, &brain)?;
     let mut rng = Rng::with_seed(trial.seed);
     let mut report = Report::default();
+    let progress = Progress::new("runs", trial.runs);
     for _ in 0..trial.runs {
+        progress.step();
         let questions = questions(&corpus, trial.questions, &mut rng);
         let site = Site { trial, brain: &brain, questions: &questions };
         site.run(&mut report)?;
@@ -352,8 +358,8 @@ impl Report {
     fn add(&mut self, capturer: Capturer, condition: Condition, measured: Measured) {
         let Measured { ratio, status, n } = measured;
         let gated = Gated { capturer, condition, ratio, status, n };
-        say(format!(
-            "{}: {} {:.3}, n = {n}",
+        progress(format!(
+            "  {}: {} {:.3}, n = {n}",
             gated.name(),
             gated.status,
             ratio.unwrap_or(f64::NAN)
@@ -365,11 +371,18 @@ impl Report {
         self.violations.extend(self.gates.iter().filter_map(|gated| gated.violation(trial)));
     }
 
-    /// Prints a line for each condition, and what should not have been.
-    pub fn print(&self) {
-        say(
-            "captured by, condition | runs | ratio: least, median, most | pass | inconclusive | fail",
-        );
+    fn lines(&self) -> Vec<String> {
+        let mut table = table([
+            "captured by",
+            "condition",
+            "runs",
+            "least ratio",
+            "median",
+            "most",
+            "pass",
+            "inconclusive",
+            "fail",
+        ]);
         for capturer in [Capturer::Cli, Capturer::Server] {
             for condition in [
                 Condition::Unchanged,
@@ -377,15 +390,13 @@ impl Report {
                 Condition::BusyCapture,
                 Condition::Slowed,
             ] {
-                self.print_condition(capturer, condition);
+                table.add_row(self.cells(capturer, condition));
             }
         }
-        for violation in &self.violations {
-            say(format!("violation: {violation}"));
-        }
+        vec![table.to_string()]
     }
 
-    fn print_condition(&self, capturer: Capturer, condition: Condition) {
+    fn cells(&self, capturer: Capturer, condition: Condition) -> Vec<String> {
         let gates: Vec<&Gated> = self
             .gates
             .iter()
@@ -393,19 +404,15 @@ impl Report {
             .collect();
         let mut ratios: Vec<f64> = gates.iter().filter_map(|gated| gated.ratio).collect();
         ratios.sort_by(f64::total_cmp);
-        let at = |place: usize| ratios.get(place).copied().unwrap_or(f64::NAN);
-        let count = |status: Status| gates.iter().filter(|g| g.status == status.name()).count();
-        say(format!(
-            "{}, {} | {} | {:.2}, {:.2}, {:.2} | {} | {} | {}",
-            capturer.name(),
-            condition.name(),
-            gates.len(),
-            at(0),
-            at(ratios.len() / 2),
-            at(ratios.len().saturating_sub(1)),
-            count(Status::Pass),
-            count(Status::Inconclusive),
-            count(Status::Fail),
-        ));
+        let places = [0, ratios.len() / 2, ratios.len().saturating_sub(1)];
+        let at = |place: usize| format!("{:.2}", ratios.get(place).copied().unwrap_or(f64::NAN));
+        let count = |status: Status| {
+            gates.iter().filter(|gated| gated.status == status.name()).count().to_string()
+        };
+        let mut cells = vec![capturer.name().to_owned(), condition.name().to_owned()];
+        cells.push(gates.len().to_string());
+        cells.extend(places.map(at));
+        cells.extend([Status::Pass, Status::Inconclusive, Status::Fail].map(count));
+        cells
     }
 }

@@ -37,7 +37,6 @@ pub mod trials;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Parser;
@@ -46,16 +45,14 @@ use gbrain_eval::spread;
 
 use self::case::{Case, Class, Reaction};
 use self::scene::World;
-use super::process::built_program;
-use super::{exit, say, seed};
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, table};
 
 /// Arguments of `campaign lies`.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask campaign lies")]
 pub struct LiesArgs {
-    /// Repeats a run.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
     /// One class of lies only.
     #[arg(long, value_name = "CLASS")]
     class: Option<String>,
@@ -68,9 +65,8 @@ pub struct LiesArgs {
     /// Print what the commands of every finding printed.
     #[arg(long)]
     verbose: bool,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 /// What to try.
@@ -137,11 +133,51 @@ impl Report {
         names.dedup();
         names.len()
     }
+
+    /// A row for each class.
+    fn table(&self) -> String {
+        let mut table = table([
+            "class",
+            "lies",
+            "commands",
+            "exit 2",
+            "exit 1",
+            "warned",
+            "GREEN",
+            "honest",
+            "false alarms",
+            "broken",
+        ]);
+        for class in Class::ALL {
+            let own: Vec<&Outcome> =
+                self.outcomes.iter().filter(|one| one.class == class).collect();
+            if !own.is_empty() {
+                table.add_row(row(class, &own));
+            }
+        }
+        table.to_string()
+    }
+
+    /// Every finding, and every case that could not be made.
+    fn violations(&self, is_verbose: bool) -> Vec<String> {
+        let finding = |one: &Outcome| {
+            let what = match one.reaction {
+                Reaction::Green => "GREEN",
+                Reaction::FalseAlarm => "false alarm",
+                _ => "broken",
+            };
+            let printed = one.printed.lines().take(if is_verbose { 40 } else { 0 });
+            let printed: String = printed.map(|line| format!("\n  {line}")).collect();
+            format!("{what}: {}: {}: {}{printed}", one.class.name(), one.case, one.command)
+        };
+        let broken = self.broken.iter().map(|one| format!("not made: {one}"));
+        self.findings().into_iter().map(finding).chain(broken).collect()
+    }
 }
 
 /// Runs the campaign.
 pub fn run(args: &LiesArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
     let class = match args.class.as_deref() {
         None => None,
         Some(name) => match Class::ALL.into_iter().find(|class| class.name() == name) {
@@ -149,27 +185,29 @@ pub fn run(args: &LiesArgs) -> Result<ExitCode> {
             None => bail!("there is no class `{name}`: {}", Class::ALL.map(Class::name).join(", ")),
         },
     };
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let begun = Instant::now();
     let survey = Survey {
-        program,
-        seed,
+        program: args.program.path()?,
+        seed: campaign.seed,
         class,
         name: args.case.clone(),
         per_class: None,
         threads: args.threads,
     };
-    let report = self::survey(&survey)?;
-    print(&report, args.verbose);
-    say(format!("{} lies, {} s", report.lies(), begun.elapsed().as_secs()));
-    Ok(exit(report.findings().len() + report.broken.len()))
+    campaign.part("lies", || {
+        let report = self::survey(&survey)?;
+        let violations = report.violations(args.verbose);
+        Ok(Part::new(format!("{} lies", report.lies()), violations).lines([report.table()]))
+    })?;
+    Ok(campaign.end())
 }
 
 /// Tries the cases.
 pub fn survey(survey: &Survey) -> Result<Report> {
     let world = World::new(&survey.program, survey.seed)?;
     let cases = chosen(all_cases(&world)?, survey);
+    let progress = Progress::new("cases", cases.len());
     let tried = spread(cases.len(), survey.threads, |at| {
+        progress.step();
         let seed = survey.seed.wrapping_mul(1_000_003).wrapping_add(at as u64);
         tried(&world, &cases[at], seed)
     });
@@ -253,44 +291,6 @@ fn tried(world: &World, case: &Case, seed: u64) -> Result<Vec<Outcome>> {
         })
     };
     case.attempts.iter().map(outcome).collect()
-}
-
-/// Prints a table by class, and every finding.
-fn print(report: &Report, is_verbose: bool) {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header([
-        "class",
-        "lies",
-        "commands",
-        "exit 2",
-        "exit 1",
-        "warned",
-        "GREEN",
-        "honest",
-        "false alarms",
-        "broken",
-    ]);
-    for class in Class::ALL {
-        let own: Vec<&Outcome> = report.outcomes.iter().filter(|one| one.class == class).collect();
-        if !own.is_empty() {
-            table.add_row(row(class, &own));
-        }
-    }
-    say(table.to_string());
-    for one in report.findings() {
-        let what = match one.reaction {
-            Reaction::Green => "GREEN",
-            Reaction::FalseAlarm => "false alarm",
-            _ => "broken",
-        };
-        say(format!("{what}: {}: {}: {}", one.class.name(), one.case, one.command));
-        if is_verbose {
-            let shown: Vec<&str> = one.printed.lines().take(40).collect();
-            say(format!("  {}", shown.join("\n  ")));
-        }
-    }
-    report.broken.iter().for_each(|one| say(format!("not made: {one}")));
 }
 
 fn row(class: Class, own: &[&Outcome]) -> Vec<String> {

@@ -3,55 +3,34 @@
 //! Nobody may fail, no page may be lost, a search that is behind says so. The importers first have a
 //! source each, then share one source and one tree.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_store::PageFilter;
 use serde_json::Value;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Output};
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, seconds};
 use super::tree::{self, Change, Tree};
+use super::violations::Violations;
+use gbrain_testkit::process::Gbrain;
 
 const SEARCHERS: usize = 4;
 /// Pages that never change, for the searchers to find whatever else happens.
 const STABLE: usize = 60;
 
-/// Arguments of `campaign load`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign load")]
-pub struct LoadArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct LoadPlan {
     /// Seconds on each engine.
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
+    #[arg(long = "seconds", default_value = "60", value_parser = seconds)]
+    pub time: Duration,
     /// Files in each tree that is imported.
     #[arg(long, default_value_t = 300)]
-    pages: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// For how long.
-    pub time: Duration,
-    /// The seed.
-    pub seed: u64,
-    /// Files in each tree.
     pub pages: usize,
 }
 
@@ -71,57 +50,46 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &LoadArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let time = Duration::from_secs(args.seconds);
-        let report =
-            load(&Load { program, engine, time, seed, pages: args.pages })?;
-        say(format!(
-            "{}: {} s, {} imports by 2 processes at once, {} searches by {SEARCHERS}, {} of them behind and said so, \
-             {} pages compared, {} violations",
-            engine.name(),
-            args.seconds,
-            report.imports,
-            report.searches,
-            report.behind,
-            report.compared,
-            report.violations.len()
-        ));
-        for violation in report.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
-        Ok(report.violations.len())
+pub fn run(args: &CampaignArgs<LoadPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let Report { imports, searches, behind, compared, violations } = load(setup, plan)?;
+        let figures = format!(
+            "{} s of load, {imports} imports by 2 processes at once, {searches} searches by {SEARCHERS}, {behind} of \
+             them behind and said so, {compared} pages compared",
+            plan.time.as_secs()
+        );
+        Ok(Part::new(figures, violations))
     })
 }
 
 /// Loads one engine.
-pub fn load(load: &Load) -> Result<Report> {
-    let mut rng = Rng::with_seed(load.seed);
+pub fn load(setup: &Setup, plan: &LoadPlan) -> Result<Report> {
+    let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
-    let brain = Gbrain::new(&load.program, load.engine)?;
-    let crowd = Crowd::new(&brain);
+    let brain = setup.brain()?;
+    let crowd = Crowd::new(&brain, plan);
     let mut trees = Vec::new();
-    for (name, pages) in [("stable", STABLE), ("one", load.pages), ("two", load.pages)] {
+    for (name, pages) in [("stable", STABLE), ("one", plan.pages), ("two", plan.pages)] {
         let mut tree = Tree::new(dir.path(), name)?;
         tree.change(&mut rng, Change { edits: 0, additions: pages, deletions: 0 })?;
         trees.push(tree);
     }
     let [stable, one, two] = trees.as_mut_slice() else { unreachable!("three trees were made") };
-    crowd.expect("init", &brain.run(&["init"])?);
+    crowd.violations.expect("init", &brain.run(&["init"])?);
     crowd.import(stable, "stable")?;
 
     let searching = Searching { crowd: &crowd, stable, stop: AtomicBool::new(false) };
-    let half = load.time / 2;
+    let half = plan.time / 2;
     std::thread::scope(|scope| {
         for _ in 0..SEARCHERS {
             let rng = rng.fork();
-            scope.spawn(|| crowd.note(searching.run(rng)));
+            scope.spawn(|| crowd.violations.note("a searcher", searching.run(rng)));
         }
-        crowd.note(apart(&crowd, one, two, half, &mut rng));
-        crowd.note(together(&crowd, one, half, &mut rng));
+        crowd.violations.note("importers apart", apart(&crowd, one, two, half, &mut rng));
+        crowd.violations.note("importers together", together(&crowd, one, half, &mut rng));
         searching.stop.store(true, Ordering::Relaxed);
     });
-    crowd.expect("reindex --verify", &brain.run(&["reindex", "--verify"])?);
+    crowd.violations.expect("reindex --verify", &brain.run(&["reindex", "--verify"])?);
     crowd.compare(&[("stable", stable), ("one", one), ("two", two)])?;
     Ok(crowd.report())
 }
@@ -138,7 +106,11 @@ fn apart(
     std::thread::scope(|scope| {
         for (tree, source) in [(one, "one"), (two, "two")] {
             let mut rng = rng.fork();
-            scope.spawn(move || crowd.note(change_and_import(crowd, tree, source, end, &mut rng)));
+            scope.spawn(move || {
+                crowd
+                    .violations
+                    .note("an importer", change_and_import(crowd, tree, source, end, &mut rng))
+            });
         }
     });
     Ok(())
@@ -166,7 +138,7 @@ fn together(crowd: &Crowd<'_>, tree: &mut Tree, time: Duration, rng: &mut Rng) -
         change(tree, rng)?;
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| crowd.note(crowd.import(tree, "one")));
+                scope.spawn(|| crowd.violations.note("an importer", crowd.import(tree, "one")));
             }
         });
     }
@@ -187,37 +159,32 @@ struct Crowd<'a> {
     searches: AtomicUsize,
     behind: AtomicUsize,
     compared: AtomicUsize,
-    violations: Mutex<Vec<String>>,
+    violations: Violations,
+    begun: Instant,
+    progress: Progress,
 }
 
 impl<'a> Crowd<'a> {
-    fn new(brain: &'a Gbrain) -> Self {
+    fn new(brain: &'a Gbrain, plan: &LoadPlan) -> Self {
+        let progress = Progress::new("s of load", plan.time.as_secs() as usize);
         let count = AtomicUsize::default;
         let (imports, searches, behind, compared) = (count(), count(), count(), count());
-        Self { brain, imports, searches, behind, compared, violations: Mutex::default() }
-    }
-
-    fn violation(&self, text: String) {
-        self.violations.lock().expect("nobody panics while holding it").push(text);
-    }
-
-    fn note(&self, result: Result<()>) {
-        if let Err(error) = result {
-            self.violation(format!("{error:#}"));
+        Self {
+            brain,
+            imports,
+            searches,
+            behind,
+            compared,
+            violations: Violations::default(),
+            begun: Instant::now(),
+            progress,
         }
-    }
-
-    fn expect(&self, what: &str, output: &Output) -> bool {
-        let complaint = output.complaint();
-        if let Some(complaint) = &complaint {
-            self.violation(format!("{what} {complaint}"));
-        }
-        complaint.is_none()
     }
 
     fn import(&self, tree: &Tree, source: &str) -> Result<()> {
+        self.progress.reach(self.begun.elapsed().as_secs() as usize);
         let output = self.brain.run(&["import", tree.root(), "--source", source])?;
-        self.expect("import", &output);
+        self.violations.expect("import", &output);
         self.imports.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -232,13 +199,13 @@ impl<'a> Crowd<'a> {
                 let key = PageKey::new(SourceId::new(source)?, Slug::new(slug)?);
                 let stored = store.page(&workspace, &key)?;
                 if stored.is_none_or(|stored| stored.page.content != *text) {
-                    self.violation(format!("{key} is lost, or not what its file says"));
+                    self.violations.add(format!("{key} is lost, or not what its file says"));
                 }
             }
         }
         let held = store.list(&workspace, &PageFilter::default(), None, 1_000_000)?.len();
         if held != expected {
-            self.violation(format!("there are {held} pages and {expected} files"));
+            self.violations.add(format!("there are {held} pages and {expected} files"));
         }
         self.compared.store(expected, Ordering::Relaxed);
         Ok(())
@@ -250,7 +217,7 @@ impl<'a> Crowd<'a> {
             searches: self.searches.into_inner(),
             behind: self.behind.into_inner(),
             compared: self.compared.into_inner(),
-            violations: self.violations.into_inner().expect("nobody panics while holding it"),
+            violations: self.violations.into_list(),
         }
     }
 }
@@ -272,7 +239,7 @@ impl Searching<'_> {
             let before = store.head(&WorkspaceId::default())?.generation.0;
             let output = self.crowd.brain.run(&[command, marker, "--json"])?;
             self.crowd.searches.fetch_add(1, Ordering::Relaxed);
-            if self.crowd.expect(command, &output) {
+            if self.crowd.violations.expect(command, &output) {
                 self.check(&output.json()?, &output.stderr, slug, before);
             }
         }
@@ -282,7 +249,7 @@ impl Searching<'_> {
     fn check(&self, answer: &Value, stderr: &str, slug: &str, before: i64) {
         let first = &answer["hits"][0];
         if first["slug"] != slug || first["source_id"] != "stable" {
-            self.crowd.violation(format!("stable::{slug} is not found, but {first}"));
+            self.crowd.violations.add(format!("stable::{slug} is not found, but {first}"));
         }
         let served = &answer["served"];
         let (generation, behind) =
@@ -292,12 +259,14 @@ impl Searching<'_> {
             self.crowd.behind.fetch_add(1, Ordering::Relaxed);
         }
         if (behind > 0) != says_so {
-            self.crowd.violation(format!("{behind} changes behind, and on stderr: {stderr:?}"));
+            self.crowd
+                .violations
+                .add(format!("{behind} changes behind, and on stderr: {stderr:?}"));
         }
         if generation.is_none_or(|generation| generation < before) && behind == 0 {
-            self.crowd.violation(format!(
-                "answered from {generation:?}, older than {before}, without a word"
-            ));
+            self.crowd
+                .violations
+                .add(format!("answered from {generation:?}, older than {before}, without a word"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Long hunts for failures: seeded, bounded, repeatable.
 //!
-//! Every campaign prints its seed and its counts, and ends with 1 if it found anything. Each has a
+//! Every campaign prints its seed and its counts, and ends with 1 if it found anything ([`scaffold`]). Each has a
 //! short form in the tests, which calls the same functions with smaller numbers.
 //!
 //! Deliberately absent: retries. What fails once has failed.
@@ -10,10 +10,8 @@ pub mod alerts;
 pub mod api;
 pub mod budget;
 pub mod contradictions;
-pub mod engine;
 pub mod faults;
 pub mod fuzz;
-pub mod ground;
 pub mod identity;
 pub mod kick;
 pub mod kill;
@@ -22,21 +20,18 @@ pub mod ledger;
 pub mod lies;
 pub mod load;
 pub mod noninterference;
-pub mod process;
 pub mod purge;
 pub mod replay;
 pub mod resume;
+pub mod scaffold;
 pub mod schedule;
 pub mod serve;
-pub mod served;
 pub mod statistics;
 pub mod tree;
 pub mod triage;
 pub mod violations;
-pub mod vitals;
 pub mod workers;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -72,22 +67,10 @@ pub fn run(name: &str, args: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Reads the arguments of one campaign.
-fn parse<A: Parser>(name: &str, args: &[String]) -> Result<A> {
+/// Reads the arguments of one campaign or benchmark.
+pub fn parse<A: Parser>(name: &str, args: &[String]) -> Result<A> {
     let words = std::iter::once(name.to_owned()).chain(args.iter().cloned());
     Ok(A::try_parse_from(words)?)
-}
-
-/// A seed: the one given, or one made up and told, so that the run can be repeated.
-fn seed(given: Option<u64>) -> u64 {
-    let seed = given.unwrap_or_else(|| fastrand::u64(..1_000_000));
-    say(format!("seed {seed}"));
-    seed
-}
-
-/// The exit code of a campaign that found so many things.
-fn exit(findings: usize) -> ExitCode {
-    if findings == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
 /// How much sooner somebody is killed who is behind.
@@ -98,8 +81,20 @@ fn is_behind(kills: (usize, usize), work: (usize, usize)) -> bool {
     kills.0 * work.1 < work.0 * kills.1
 }
 
-/// Prints a line of the report.
-pub fn say(text: impl AsRef<str>) {
-    // A reader that has gone away is no reason to fail.
-    let _ = writeln!(std::io::stdout(), "{}", text.as_ref());
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn every_campaign_has_arguments_that_parse() {
+        for name in NAMES.split(", ") {
+            let error = run(name, &["--help".to_owned()]).unwrap_err();
+            let kind = error.downcast_ref::<clap::Error>().map(clap::Error::kind);
+            assert_eq!(kind, Some(ErrorKind::DisplayHelp), "{name}: {error}");
+        }
+        let error = run("kill", &["--minutes".to_owned(), "soon".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("--minutes"), "{error}");
+    }
 }

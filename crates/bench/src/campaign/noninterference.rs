@@ -12,55 +12,32 @@ mod pair;
 mod requests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Result;
-use clap::Parser;
-use fastrand::Rng;
+use clap::Args;
 
 pub use requests::Interface;
 
 use pair::Pair;
 use requests::Requests;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, table};
 
 /// Differences after which a run ends: more would say the same.
 const DIFFERENCES_LIMIT: usize = 50;
 /// How much of a refusal is reported.
 const REFUSAL_LENGTH: usize = 200;
 
-/// Arguments of `campaign noninterference`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign noninterference")]
-pub struct NoninterferenceArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct NoninterferencePlan {
     /// Requests to both brains, on each engine.
     #[arg(long, default_value_t = 10_000)]
-    requests: usize,
-    /// Pages that both brains have.
-    #[arg(long, default_value_t = 200)]
-    pages: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct NoninterferencePlan {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Requests to both brains.
     pub requests: usize,
     /// Pages that both brains have.
+    #[arg(long, default_value_t = 200)]
     pub pages: usize,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What was asked and what differed.
@@ -88,23 +65,24 @@ pub struct OperationCounts {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &NoninterferenceArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let (requests, pages) = (args.requests, args.pages);
-        let start = Instant::now();
-        let report = compare(&NoninterferencePlan { program, engine, requests, pages, seed })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        Ok(report.differences.len() + report.never.len())
+pub fn run(args: &CampaignArgs<NoninterferencePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = compare(setup, plan)?;
+        let (figures, lines) = (report.figures(), report.lines());
+        let never = report.never.into_iter().map(|name| format!("never asked for: {name}"));
+        let violations = report.differences.into_iter().chain(never).collect();
+        Ok(Part::new(figures, violations).lines(lines))
     })
 }
 
 /// Asks two brains the same.
-pub fn compare(plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
-    let mut pair = Pair::make(plan)?;
+pub fn compare(setup: &Setup, plan: &NoninterferencePlan) -> Result<NoninterferenceReport> {
+    let mut pair = Pair::make(setup, plan)?;
     let mut report = NoninterferenceReport::default();
-    let mut requests = Requests::new(Rng::with_seed(plan.seed), pair.operations()?, plan.pages);
+    let mut requests = Requests::new(setup.rng(), pair.operations()?, plan.pages);
+    let progress = Progress::new("requests", plan.requests);
     for _ in 0..plan.requests {
+        progress.step();
         let request = requests.next();
         let (plain, more) = pair.ask(&request)?;
         *report.requests.entry(request.interface.name()).or_default() += 1;
@@ -133,26 +111,21 @@ impl NoninterferenceReport {
         self.requests.get(interface.name()).copied().unwrap_or(0)
     }
 
-    fn print(&self) {
-        say("| interface | requests |\n|---|---|");
-        for (interface, count) in &self.requests {
-            say(format!("| {interface} | {count} |"));
-        }
+    fn figures(&self) -> String {
         let succeeded: usize = self.operations.values().map(|counts| counts.succeeded).sum();
         let total: usize = self.operations.values().map(|counts| counts.requests).sum();
-        let kinds = self.operations.len();
-        say(format!("{total} requests of {kinds} kinds, {succeeded} succeeded"));
+        format!("{total} requests of {} kinds, {succeeded} succeeded", self.operations.len())
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut table = table(["interface", "requests"]);
+        for (interface, count) in &self.requests {
+            table.add_row([(*interface).to_owned(), count.to_string()]);
+        }
         let failed = self.operations.iter().filter(|(_, counts)| counts.succeeded == 0);
-        for (name, counts) in failed {
-            let OperationCounts { requests, last_refusal, .. } = counts;
-            say(format!("  never succeeded: {name} ({requests} requests): {last_refusal}"));
-        }
-        for name in &self.never {
-            say(format!("  never asked for: {name}"));
-        }
-        say(format!("{} differences", self.differences.len()));
-        for difference in &self.differences {
-            say(format!("difference: {difference}"));
-        }
+        let failed = failed.map(|(name, OperationCounts { requests, last_refusal, .. })| {
+            format!("  never succeeded: {name} ({requests} requests): {last_refusal}")
+        });
+        [table.to_string()].into_iter().chain(failed).collect()
     }
 }

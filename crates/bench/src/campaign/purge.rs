@@ -10,54 +10,31 @@ mod check;
 mod dump;
 mod fill;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use serde_json::Value;
 
 use self::check::Check;
 use self::dump::Dump;
 use self::fill::Filled;
-use super::engine::Engine;
-use super::ground::Ground;
-use super::say;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup};
 
-/// Arguments of `campaign purge`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign purge")]
-pub struct PurgeCampaignArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct PurgePlan {
     /// Purges on each engine.
     #[arg(long, default_value_t = 500)]
-    purges: usize,
-    /// Purges of one brain.
-    #[arg(long, default_value_t = 10)]
-    per_brain: usize,
-    /// One of so many purges is killed and run again.
-    #[arg(long, default_value_t = 10)]
-    kill_every: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct PurgeHunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Purges.
     pub purges: usize,
     /// Purges of one brain.
+    #[arg(long, default_value_t = 10)]
     pub per_brain: usize,
     /// One of so many purges is killed and run again.
+    #[arg(long, default_value_t = 10)]
     pub kill_every: usize,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What a hunt did.
@@ -76,36 +53,28 @@ pub struct PurgeReport {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &PurgeCampaignArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let begun = Instant::now();
-        let (purges, per_brain, kill_every) = (args.purges, args.per_brain, args.kill_every);
-        let report = hunt(&PurgeHunt { program, engine, purges, per_brain, kill_every, seed })?;
-        say(format!(
-            "{}: {} purges ({} killed and run again), {} records lost a name, {} compared and the same, \
-             {} violations, {} s",
-            engine.name(),
-            report.purges,
-            report.killed,
-            report.changed,
-            report.same,
-            report.violations.len(),
-            begun.elapsed().as_secs()
-        ));
-        report.violations.iter().take(20).for_each(|one| say(format!("  violation: {one}")));
-        Ok(report.violations.len())
+pub fn run(args: &CampaignArgs<PurgePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let PurgeReport { purges, killed, changed, same, violations } = hunt(setup, plan)?;
+        let figures = format!(
+            "{purges} purges ({killed} killed and run again), {changed} records lost a name, {same} compared and the \
+             same"
+        );
+        Ok(Part::new(figures, violations))
     })
 }
 
 /// Purges pages of one brain after another.
-pub fn hunt(hunt: &PurgeHunt) -> Result<PurgeReport> {
-    let mut rng = Rng::with_seed(hunt.seed);
+pub fn hunt(setup: &Setup, plan: &PurgePlan) -> Result<PurgeReport> {
+    let mut rng = setup.rng();
     let mut report = PurgeReport::default();
-    while report.purges < hunt.purges {
-        let mut filled = Filled::new(&hunt.program, hunt.engine, &mut rng)?;
-        let most = hunt.per_brain.min(hunt.purges - report.purges);
+    let progress = Progress::new("purges", plan.purges);
+    while report.purges < plan.purges {
+        let mut filled = Filled::new(setup, &mut rng)?;
+        let most = plan.per_brain.min(plan.purges - report.purges);
         for _ in 0..most.min(filled.pages.len()) {
-            purge_one(hunt, &mut filled, &mut rng, &mut report)?;
+            purge_one(plan, &mut filled, &mut rng, &mut report)?;
+            progress.reach(report.purges);
         }
         let verified = filled.home.run(&["reindex", "--verify"])?;
         if let Some(complaint) = verified.complaint() {
@@ -116,7 +85,7 @@ pub fn hunt(hunt: &PurgeHunt) -> Result<PurgeReport> {
 }
 
 fn purge_one(
-    hunt: &PurgeHunt,
+    plan: &PurgePlan,
     filled: &mut Filled,
     rng: &mut Rng,
     report: &mut PurgeReport,
@@ -125,7 +94,7 @@ fn purge_one(
     let page = filled.pages.swap_remove(rng.usize(..filled.pages.len()));
     let name = page.key.to_string();
     let args = ["purge", &name, "--yes", "--json"];
-    let is_killed = hunt.kill_every > 0 && rng.usize(..hunt.kill_every) == 0;
+    let is_killed = plan.kill_every > 0 && rng.usize(..plan.kill_every) == 0;
     let first = match is_killed {
         true => {
             let after = Duration::from_millis(rng.u64(..400));

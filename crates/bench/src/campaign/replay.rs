@@ -30,9 +30,9 @@ pub use capture::{IDENTITY_KEY, capture, lines, options};
 pub use corpus::Growth;
 pub use report::{Measured, Report};
 
-use super::engine::{Engine, Engines};
 use super::identity::{Corpus, File, Folder, Place, Question, demo, markdown, questions};
-use super::{exit, say, seed};
+use super::scaffold::{Campaign, EngineArgs, Part, SeedArgs, say};
+use gbrain_testkit::engine::Engine;
 use still::Still;
 
 /// A setting that moves rankings, and a value far from its default.
@@ -51,12 +51,10 @@ pub struct ReplayArgs {
     /// Pages of the markdown trees, beside the demo corpus.
     #[arg(long, default_value_t = 2_000)]
     pages: usize,
-    /// Repeats a run.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Which engines.
-    #[arg(long, value_enum, default_value = "both")]
-    engine: Engines,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 /// What to do on one engine.
@@ -72,21 +70,20 @@ pub struct Hunt<'a> {
 
 /// Runs the campaign on the engines that were asked for.
 pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
     let data = std::env::var_os("GBRAIN_TEST_DATA").context("GBRAIN_TEST_DATA is not set")?;
     let mut corpus = demo()?;
     corpus.extend(markdown(data.as_ref(), args.pages, args.pages / 5)?);
-    let (growth, questions) = prepare(corpus, args.queries, seed);
+    let (growth, questions) = prepare(corpus, args.queries, campaign.seed);
     say(format!("{} pages, {} requests", growth.before.len(), questions.len()));
-    let mut violations = 0;
     for &engine in args.engine.list() {
-        let start = Instant::now();
-        let report = hunt(&Hunt { engine, growth: &growth, questions: &questions })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        violations += report.violations.len();
+        campaign.part(engine.name(), || {
+            let report = hunt(&Hunt { engine, growth: &growth, questions: &questions })?;
+            let (figures, lines) = (report.figures(), report.lines());
+            Ok(Part::new(figures, report.violations).lines(lines))
+        })?;
     }
-    Ok(exit(violations))
+    Ok(campaign.end())
 }
 
 /// A corpus with its changes, and so many requests to it, some of which hold personal data.

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
-
-use super::process::built_program;
-use super::{exit, say, seed};
 
 /// The arguments.
 #[derive(Debug, Parser)]
@@ -22,18 +20,22 @@ pub struct ResumeArgs {
     /// Questions of the dataset.
     #[arg(long, default_value_t = 400)]
     questions: usize,
-    /// Repeats the moments of the kills, as far as the machine's timing can be repeated.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 /// Runs the campaign.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode> {
-    let mut rng = fastrand::Rng::with_seed(seed(args.seed));
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
+    let mut campaign = Campaign::start(&args.seed);
+    let (program, seed) = (args.program.path()?, campaign.seed);
+    campaign.part("resume", || kill_and_resume(args, program, seed))?;
+    Ok(campaign.end())
+}
+
+fn kill_and_resume(args: &ResumeArgs, program: PathBuf, seed: u64) -> Result<Part> {
+    let mut rng = fastrand::Rng::with_seed(seed);
     let dir = tempfile::tempdir()?;
     let dataset = dir.path().join("dataset.json");
     fs::write(&dataset, self::dataset(args.questions).to_string())?;
@@ -44,7 +46,9 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode> {
     let took = started.elapsed();
     let out = dir.path().join("run.jsonl");
     let (mut killed, mut grown, mut cut) = (0, 0, 0);
+    let progress = Progress::new("kills", args.kills);
     while killed < args.kills {
+        progress.reach(killed);
         let mut child = site.command(&out).spawn()?;
         std::thread::sleep(took.mul_f64(rng.f64() * 0.3).max(Duration::from_millis(2)));
         if child.try_wait()?.is_some() {
@@ -64,13 +68,12 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode> {
     }
     ensure!(site.command(&out).status()?.success(), "the last run failed");
     let same = rows(&out)? == rows(&whole)?;
-    say(format!("{killed} kills, {grown} with rows in the file, {cut} with a line cut off"));
-    say(format!(
-        "{} questions: the file is {}",
-        args.questions,
-        if same { "the same" } else { "another" }
-    ));
-    Ok(exit(usize::from(!same)))
+    let figures = format!(
+        "{killed} kills, {grown} with rows in the file, {cut} with a line cut off, {} questions",
+        args.questions
+    );
+    let another = "the file is not that of a run without kills".to_owned();
+    Ok(Part::new(figures, if same { Vec::new() } else { vec![another] }))
 }
 
 struct Site<'a> {

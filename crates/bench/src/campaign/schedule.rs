@@ -5,13 +5,11 @@
 //! once, under its key, whole; no job is left open, and no question is logged twice.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
-use fastrand::Rng;
+use clap::Args;
 use gbrain_core::format::suite::QueryEntry;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
@@ -21,11 +19,10 @@ use gbrain_store::{Advance, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::engine::Engine;
-use super::ground::Ground;
-use super::process::{Gbrain, Running};
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
-use super::{HASTE, is_behind, say};
+use super::{HASTE, is_behind};
+use gbrain_testkit::process::{Gbrain, Running};
 
 /// Processes that look and run.
 const SCHEDULERS: usize = 2;
@@ -38,33 +35,15 @@ const QUERIES: usize = 5;
 /// The schedule of every suite, once a week.
 const CRON: &str = "0 2 * * 0";
 
-/// Arguments of `campaign schedule`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign schedule")]
-pub struct ScheduleArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct SchedulePlan {
     /// Kills, on each engine.
     #[arg(long, default_value_t = 200)]
-    kills: usize,
-    /// Runs that are due.
-    #[arg(long, default_value_t = 1_000)]
-    runs: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Kills.
     pub kills: usize,
     /// Runs that are due.
+    #[arg(long, default_value_t = 1_000)]
     pub runs: usize,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What a hunt did.
@@ -81,54 +60,45 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &ScheduleArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let start = Instant::now();
-        let (kills, runs) = (args.kills, args.runs);
-        let report = hunt(&Hunt { program, engine, kills, runs, seed })?;
-        say(format!(
-            "{}: {} kills, {} of {runs} due runs recorded, {} begun more than once, {} violations, {} s",
-            engine.name(),
-            report.kills,
-            report.recorded,
-            report.resumed,
-            report.violations.len(),
-            start.elapsed().as_secs()
-        ));
-        for violation in report.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
-        // Kills that no run was resumed after have shown nothing.
-        let is_idle = report.resumed == 0 || report.kills < kills;
-        Ok(report.violations.len() + usize::from(is_idle))
+pub fn run(args: &CampaignArgs<SchedulePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let Report { kills, recorded, resumed, violations } = hunt(setup, plan)?;
+        let figures = format!(
+            "{kills} kills, {recorded} of {} due runs recorded, {resumed} begun more than once",
+            plan.runs
+        );
+        let is_enough = resumed > 0 && kills >= plan.kills;
+        Ok(Part::new(figures, violations)
+            .require(is_enough, "too few kills, or no run was resumed"))
     })
 }
 
 /// Kills until there were enough kills or everything is recorded, and looks what is left.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let mut rng = Rng::with_seed(hunt.seed);
-    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+pub fn hunt(setup: &Setup, plan: &SchedulePlan) -> Result<Report> {
+    let (mut rng, brain) = (setup.rng(), setup.brain()?);
     let violations = Violations::default();
     violations.expect("init", &brain.run(&["init"])?);
     let workspace = WorkspaceId::default();
-    prepare(&brain, &violations, &workspace, hunt.runs)?;
+    prepare(&brain, &violations, &workspace, plan.runs)?;
     let mut crew = (0..SCHEDULERS).map(|_| look(&brain)).collect::<Result<Vec<_>>>()?;
     let store = brain.store()?;
     let (mut report, begun) = (Report::default(), Instant::now());
+    let progress = Progress::new("due runs", plan.runs);
     let mut done = 0;
     loop {
-        let is_behind = is_behind((report.kills, hunt.kills), (done, hunt.runs));
+        let is_behind = is_behind((report.kills, plan.kills), (done, plan.runs));
         let calm = if is_behind { CALM_MILLIS / u64::from(HASTE) } else { CALM_MILLIS };
         std::thread::sleep(Duration::from_millis(rng.u64(..calm)));
         done = recorded(&store, &workspace)?.len();
-        if done >= hunt.runs {
+        progress.reach(done);
+        if done >= plan.runs {
             break;
         }
         if begun.elapsed() > PATIENCE {
             violations.add(format!("runs are not over after {} s", PATIENCE.as_secs()));
             break;
         }
-        if report.kills < hunt.kills {
+        if report.kills < plan.kills {
             let victim = &mut crew[rng.usize(..SCHEDULERS)];
             violations.calm("a scheduler that was killed", &victim.strike()?);
             report.kills += 1;
@@ -142,11 +112,9 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     // This one looks too, and would be waited for.
     drop(store);
     brain.settle()?;
-    check(&brain.store()?, &workspace, hunt.runs, &violations, &mut report)?;
+    check(&brain.store()?, &workspace, plan.runs, &violations, &mut report)?;
     report.violations = violations.into_list();
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 

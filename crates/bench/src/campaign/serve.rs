@@ -11,12 +11,11 @@ mod callers;
 mod site;
 mod trend;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::CaptureFilter;
@@ -30,13 +29,11 @@ pub use site::{Tallies, Tally};
 pub use trend::Trend;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::Engine;
-use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::Gbrain;
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part, Setup, keep_if_violated, minutes, progress, table};
 use super::tree::{Change, Tree};
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 const ASKERS: usize = 4;
 /// How long stored captures may be behind answers when nobody asks any more.
@@ -46,35 +43,18 @@ const LONG: Duration = Duration::from_secs(60);
 /// How many times as large as one made anew an index may be.
 const DEAD_WEIGHT: u64 = 3;
 
-/// Arguments of `campaign serve`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign serve")]
-pub struct ServeArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct ServePlan {
     /// Minutes on each engine.
-    #[arg(long, default_value_t = 30)]
-    minutes: u64,
+    #[arg(long = "minutes", default_value = "30", value_parser = minutes)]
+    pub time: Duration,
     /// Pages that never change.
     #[arg(long, default_value_t = 2_000)]
-    pages: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// For how long.
-    pub time: Duration,
-    /// How often a crowd comes, at least.
-    pub crowds: Duration,
-    /// The seed.
-    pub seed: u64,
-    /// Pages that never change.
     pub pages: usize,
+    /// How often a crowd comes, at least.
+    #[arg(skip = Duration::from_secs(20))]
+    pub crowds: Duration,
 }
 
 /// What happened.
@@ -103,30 +83,28 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &ServeArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let (time, crowds) = (Duration::from_secs(60 * args.minutes), Duration::from_secs(20));
-        let load = Load { program, engine, time, crowds, seed, pages: args.pages };
-        let report = serve(&load)?;
-        say(format!("{}: {} minutes", engine.name(), args.minutes));
-        report.print();
-        Ok(report.violations.len())
+pub fn run(args: &CampaignArgs<ServePlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = serve(setup, plan)?;
+        let (figures, lines) = (format!("{} s of load", plan.time.as_secs()), report.lines());
+        Ok(Part::new(figures, report.violations).lines(lines))
     })
 }
 
 /// Loads one engine.
-pub fn serve(load: &Load) -> Result<Report> {
-    let mut rng = Rng::with_seed(load.seed);
+pub fn serve(setup: &Setup, plan: &ServePlan) -> Result<Report> {
+    let mut rng = setup.rng();
     let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
     let mut stable = Tree::new(dir.path(), "stable")?;
-    stable.change(&mut rng, Change { edits: 0, additions: load.pages, deletions: 0 })?;
-    let brain = Gbrain::new(&load.program, load.engine)?;
+    stable.change(&mut rng, Change { edits: 0, additions: plan.pages, deletions: 0 })?;
+    let brain = setup.brain()?;
     let mut server = begin(&brain, &stable)?;
     let site = Site::new(server.address());
     let mut report = Report::default();
 
     let mut collector = Collector::new(&site)?;
-    let (asked, samples) = under_load(load, &site, &stable, &brain, &mut server, &mut collector)?;
+    let (asked, samples) =
+        under_load(setup, plan, &site, &stable, &brain, &mut server, &mut collector)?;
     if !site.violations.any() {
         settle(&site, &mut collector, &mut report)?;
     }
@@ -143,10 +121,8 @@ pub fn serve(load: &Load) -> Result<Report> {
     (report.tallies, report.violations) = (tallies, violations);
     report.trends = trends(&samples);
     report.acknowledged = asked.ledger.counts().0;
-    report.check(load, &brain, &asked)?;
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    report.check(plan, &brain, &asked)?;
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -170,14 +146,15 @@ type Work<'a> = Box<dyn FnOnce(Rng) -> Result<()> + Send + 'a>;
 
 /// Lets everybody in, and watches the server until the time is over.
 fn under_load<'s>(
-    load: &Load,
+    setup: &Setup,
+    plan: &ServePlan,
     site: &'s Site,
     stable: &Tree,
     brain: &Gbrain,
     server: &mut Served,
     collector: &mut Collector<'s>,
 ) -> Result<(Asked, Vec<Sample>)> {
-    let mut rng = Rng::with_seed(load.seed ^ 1);
+    let mut rng = Rng::with_seed(setup.seed ^ 1);
     let mut asked = Asked::default();
     let mut ledgers: [Ledger; 4] = Default::default();
     let [one, two, agent, crowd] = &mut ledgers;
@@ -188,7 +165,7 @@ fn under_load<'s>(
         ("a writer", Box::new(|rng| callers::write(site, "desk1", rng, one))),
         ("a writer", Box::new(|rng| callers::write(site, "desk2", rng, two))),
         ("an agent", Box::new(|rng| callers::converse(site, stable, rng, agent))),
-        ("crowds", Box::new(|rng| callers::crowd(site, load.crowds, rng, crowd))),
+        ("crowds", Box::new(|rng| callers::crowd(site, plan.crowds, rng, crowd))),
         ("an importer", Box::new(|rng| background::import(site, rng, imports))),
         ("who measures", Box::new(|rng| background::measure(site, rng, runs))),
     ];
@@ -200,7 +177,7 @@ fn under_load<'s>(
             let rng = rng.fork();
             scope.spawn(move || site.violations.note(who, work(rng)));
         }
-        let watched = watch(load.time, site, brain, server);
+        let watched = watch(plan.time, site, brain, server);
         site.end();
         watched
     })?;
@@ -219,11 +196,8 @@ fn watch(time: Duration, site: &Site, brain: &Gbrain, server: &mut Served) -> Re
         }
         samples.push(Sample::take(server, brain.home())?);
         if samples.len() % 60 == 0 {
-            say(format!(
-                "  {} s: {} MiB",
-                begun.elapsed().as_secs(),
-                samples[samples.len() - 1].own_mib()
-            ));
+            let mib = samples[samples.len() - 1].own_mib();
+            progress(format!("  {} s: {mib} MiB", begun.elapsed().as_secs()));
         }
     }
     Ok(samples)
@@ -288,10 +262,10 @@ fn again(brain: &Gbrain, site: &Site) -> Result<()> {
 
 impl Report {
     /// What must hold when nothing runs any more.
-    fn check(&mut self, load: &Load, brain: &Gbrain, asked: &Asked) -> Result<()> {
+    fn check(&mut self, plan: &ServePlan, brain: &Gbrain, asked: &Asked) -> Result<()> {
         self.check_captures(brain)?;
         // A load that was cut short has not shown whether anything grows.
-        if load.time >= LONG && self.violations.is_empty() {
+        if plan.time >= LONG && self.violations.is_empty() {
             self.violations.extend(self.trends.iter().filter_map(Trend::complaint));
             if !self.tallies.values().any(|tally| tally.refused > 0) {
                 self.violations.push("no crowd was large enough to be refused".to_owned());
@@ -330,44 +304,39 @@ impl Report {
         Ok(())
     }
 
-    fn print(&self) {
-        say(
-            "  | request | answered | refused | p50 ms | p99 ms | max ms |\n  |---|---|---|---|---|---|",
-        );
+    fn lines(&self) -> Vec<String> {
+        let mut requests = table(["request", "answered", "refused", "p50 ms", "p99 ms", "max ms"]);
         for (what, Tally { times, refused }) in &self.tallies {
             let mut sorted = times.clone();
             sorted.sort_by(f64::total_cmp);
             let at = |share: f64| {
                 let last = sorted.len().saturating_sub(1);
-                sorted.get((last as f64 * share).round() as usize).copied().unwrap_or(0.0)
+                let time = sorted.get((last as f64 * share).round() as usize);
+                format!("{:.1}", time.copied().unwrap_or(0.0))
             };
-            say(format!(
-                "  | {what} | {} | {refused} | {:.1} | {:.1} | {:.1} |",
-                times.len(),
-                at(0.5),
-                at(0.99),
-                at(1.0)
-            ));
+            let counts = [what.to_string(), times.len().to_string(), refused.to_string()];
+            requests.add_row(counts.into_iter().chain([0.5, 0.99, 1.0].map(at)));
         }
-        say("  | figure | second quarter | last quarter | peak | bound |\n  |---|---|---|---|---|");
+        let mut trends = table(["figure", "second quarter", "last quarter", "peak", "bound"]);
         for Trend { name, early, late, peak, bound } in &self.trends {
-            say(format!("  | {name} | {early:.1} | {late:.1} | {peak:.1} | {bound:.1} |"));
+            let figures = [early, late, peak, bound].map(|figure| format!("{figure:.1}"));
+            trends.add_row([name.to_string()].into_iter().chain(figures));
         }
         let Aftermath { versions, jobs, .. } = &self.aftermath;
-        say(format!(
-            "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, claimed at most: {}",
-            self.acknowledged,
-            self.aftermath.attempts()
-        ));
-        say(format!(
-            "  {} questions answered, {} captured, {} failures; {} collected over the wire",
-            self.questions, self.captures, self.failures, self.collected
-        ));
         let (held, anew) = self.index;
-        say(format!("  index {held} MiB, made anew {anew} MiB"));
-        say(format!("  {} violations", self.violations.len()));
-        for violation in self.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
+        vec![
+            requests.to_string(),
+            trends.to_string(),
+            format!(
+                "  {} writes acknowledged, {versions} versions compared, {jobs} jobs, claimed at most: {}",
+                self.acknowledged,
+                self.aftermath.attempts()
+            ),
+            format!(
+                "  {} questions answered, {} captured, {} failures; {} collected over the wire",
+                self.questions, self.captures, self.failures, self.collected
+            ),
+            format!("  index {held} MiB, made anew {anew} MiB"),
+        ]
     }
 }

@@ -16,10 +16,9 @@ pub mod power;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::scaffold::{Campaign, Part, SeedArgs, say};
 use anyhow::Result;
 use clap::Parser;
-
-use super::{exit, say, seed};
 
 /// The least coverage of a nominal 95 % interval.
 pub const COVERAGE: f64 = 0.93;
@@ -41,14 +40,14 @@ pub struct StatisticsArgs {
     /// Drops that are checked per population, rule and size.
     #[arg(long, default_value_t = 2)]
     drops: usize,
-    /// The seed.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 /// Runs the campaign.
 pub fn run(args: &StatisticsArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
+    let seed = campaign.seed;
     let data = std::env::var_os("GBRAIN_TEST_DATA").map(PathBuf::from);
     let populations = population::all(data.as_deref())?;
     for one in &populations {
@@ -59,17 +58,17 @@ pub fn run(args: &StatisticsArgs) -> Result<ExitCode> {
             one.mean()
         ));
     }
-    let covered = coverage::survey(&populations, &SIZES, args.samples, seed);
-    say(coverage::table(&covered));
-    let held: Vec<&coverage::Cell> = covered.iter().filter(|cell| cell.is_held()).collect();
-    for cell in &held {
-        say(format!("violation: {cell}"));
-    }
-    let drops = power::survey(&populations, &SIZES, args.drops, args.trials, seed);
-    say(power::table(&drops));
-    let wrong: Vec<&power::Cell> = drops.iter().filter(|cell| cell.is_wrong()).collect();
-    for cell in &wrong {
-        say(format!("violation: {cell}"));
-    }
-    Ok(exit(held.len() + wrong.len()))
+    campaign.part("coverage", || {
+        let cells = coverage::survey(&populations, &SIZES, args.samples, seed);
+        let low = cells.iter().filter(|cell| cell.is_held()).map(ToString::to_string);
+        Ok(Part::new(format!("{} cells", cells.len()), low.collect())
+            .lines([coverage::table(&cells)]))
+    })?;
+    campaign.part("power", || {
+        let cells = power::survey(&populations, &SIZES, args.drops, args.trials, seed);
+        let wrong = cells.iter().filter(|cell| cell.is_wrong()).map(ToString::to_string);
+        Ok(Part::new(format!("{} cells", cells.len()), wrong.collect())
+            .lines([power::table(&cells)]))
+    })?;
+    Ok(campaign.end())
 }

@@ -19,7 +19,6 @@ pub mod world;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Parser;
@@ -30,9 +29,8 @@ use gbrain_eval::spread;
 use self::kind::{Kind, PLANTED};
 use self::trial::{Ground, Outcome, tried};
 use self::world::World;
-use super::engine::Engine;
-use super::process::built_program;
-use super::{exit, say, seed};
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, table};
+use gbrain_testkit::engine::Engine;
 
 /// The share that must be right.
 const SHARE: f64 = 0.95;
@@ -50,18 +48,16 @@ pub struct TriageArgs {
     /// Variants of each class.
     #[arg(long, default_value_t = 100)]
     variants: usize,
-    /// Repeats a run.
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedArgs,
     /// One kind of fault only.
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     /// Variants at once.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// The program to run [default: built from these sources].
-    #[arg(long)]
-    program: Option<PathBuf>,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 /// What to do.
@@ -92,7 +88,7 @@ pub struct Report {
 
 /// Runs the campaign.
 pub fn run(args: &TriageArgs) -> Result<ExitCode> {
-    let seed = seed(args.seed);
+    let mut campaign = Campaign::start(&args.seed);
     let only = match args.kind.as_deref() {
         None => None,
         Some(name) => match Kind::from_name(name) {
@@ -100,18 +96,14 @@ pub fn run(args: &TriageArgs) -> Result<ExitCode> {
             None => bail!("there is no kind `{name}`"),
         },
     };
-    let program = args.program.clone().map_or_else(built_program, Ok)?;
-    let begun = Instant::now();
-    let report =
-        survey(&Survey { program, variants: args.variants, seed, only, threads: args.threads })?;
-    tell(&report);
-    say(format!(
-        "{} variants, {} drawn again, {} s",
-        report.outcomes.len(),
-        report.redrawn,
-        begun.elapsed().as_secs()
-    ));
-    Ok(exit(report.findings()))
+    let (program, seed) = (args.program.path()?, campaign.seed);
+    let survey = Survey { program, variants: args.variants, seed, only, threads: args.threads };
+    campaign.part("triage", || {
+        let report = self::survey(&survey)?;
+        let figures = format!("{} variants, {} drawn again", report.outcomes.len(), report.redrawn);
+        Ok(Part::new(figures, report.findings()).lines(report.lines()))
+    })?;
+    Ok(campaign.end())
 }
 
 /// Plants and triages.
@@ -122,6 +114,7 @@ pub fn survey(survey: &Survey) -> Result<Report> {
         Some(kind) => vec![vec![kind]],
         None => PLANTED.iter().map(|class| Kind::of(*class)).collect(),
     };
+    let progress = Progress::new("variants", survey.variants * kinds.len());
     for (part, from) in (0..survey.variants).step_by(PER_WORLD).enumerate() {
         let world = World::new(&survey.program, survey.seed * 1_000 + part as u64)?;
         let ground = Ground { world: &world, elsewhere: &elsewhere, program: &survey.program };
@@ -131,6 +124,7 @@ pub fn survey(survey: &Survey) -> Result<Report> {
             .flat_map(|kinds| (from..until).map(|at| (at, kinds[at % kinds.len()])))
             .collect();
         let tried = spread(wanted.len(), survey.threads, |at| {
+            progress.step();
             let (number, kind) = wanted[at];
             drawn(&ground, kind, survey.seed, number)
         });
@@ -161,11 +155,13 @@ fn drawn(ground: &Ground<'_>, kind: Kind, seed: u64, number: usize) -> (usize, R
 }
 
 impl Report {
-    /// How much is not as it must be.
-    pub fn findings(&self) -> usize {
-        let green = self.outcomes.iter().filter(|one| one.green.is_some()).count();
-        let short = self.classes().into_iter().filter(|(_, counts)| !counts.holds()).count();
-        green + short + self.violations.len()
+    /// Everything that is not as it must be.
+    pub fn findings(&self) -> Vec<String> {
+        let green = self.outcomes.iter().filter_map(|one| Some((one.kind, one.green.as_ref()?)));
+        let green = green.map(|(kind, green)| format!("GREEN: {kind}: {green}"));
+        let classes = self.classes().into_iter().filter(|(_, counts)| !counts.holds());
+        let short = classes.map(|(class, _)| format!("{class}: less than {SHARE} is right"));
+        green.chain(short).chain(self.violations.iter().cloned()).collect()
     }
 
     /// Counts by the class that was planted.
@@ -175,6 +171,52 @@ impl Report {
             classes.entry(outcome.kind.class()).or_default().add(outcome);
         }
         classes
+    }
+
+    /// Both tables, by class and by kind, and which cases were called something else.
+    fn lines(&self) -> Vec<String> {
+        let called = Class::ALL.iter().map(ToString::to_string);
+        let head = ["planted", "of", "right"].map(str::to_owned).into_iter();
+        let mut table = table(head.chain(called));
+        let cell = |counts: &BTreeMap<Class, usize>, class: &Class| {
+            counts.get(class).map_or_else(String::new, ToString::to_string)
+        };
+        for (class, counts) in self.classes() {
+            for (at, (what, by)) in
+                [("runs", &counts.runs), ("cases", &counts.cases)].iter().enumerate()
+            {
+                let figures = [
+                    format!("{class}, {what}"),
+                    counts.all[at].to_string(),
+                    counts.right[at].to_string(),
+                ];
+                let cells = Class::ALL.iter().map(|class| cell(by, class));
+                table.add_row(figures.into_iter().chain(cells));
+            }
+        }
+        let mut lines = vec![table.to_string()];
+        for kind in Kind::ALL {
+            let own: Vec<&Outcome> = self.outcomes.iter().filter(|one| one.kind == *kind).collect();
+            let right = own.iter().filter(|one| one.is_right()).count();
+            let cases: usize = own.iter().map(|one| one.cases.len()).sum();
+            let well =
+                |one: &&Outcome| one.cases.iter().filter(|case| case.class == kind.class()).count();
+            let good: usize = own.iter().map(well).sum();
+            if !own.is_empty() {
+                lines.push(format!(
+                    "{kind}: {right} of {} runs, {good} of {cases} cases",
+                    own.len()
+                ));
+            }
+        }
+        let wrong = self.outcomes.iter().flat_map(|one| {
+            let wrong = one.cases.iter().filter(|case| case.class != one.kind.class());
+            wrong.map(move |case| (one.kind, case))
+        });
+        lines.extend(wrong.take(TOLD).map(|(kind, case)| {
+            format!("wrong: {kind} {}: {} because {}", case.id, case.class, case.because.join("; "))
+        }));
+        lines
     }
 }
 
@@ -209,61 +251,4 @@ impl Counts {
         let is_enough = |at: usize| self.right[at] as f64 >= SHARE * self.all[at] as f64;
         is_enough(0) && is_enough(1)
     }
-}
-
-/// Prints both tables, by class and by kind, and what is wrong.
-fn tell(report: &Report) {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    let called = Class::ALL.iter().map(ToString::to_string);
-    let head = ["planted".to_owned(), "of".to_owned(), "right".to_owned()].into_iter();
-    table.set_header(head.chain(called));
-    let cell = |counts: &BTreeMap<Class, usize>, class: &Class| {
-        counts.get(class).map_or_else(String::new, ToString::to_string)
-    };
-    for (class, counts) in report.classes() {
-        for (at, (what, by)) in
-            [("runs", &counts.runs), ("cases", &counts.cases)].iter().enumerate()
-        {
-            let figures = [
-                format!("{class}, {what}"),
-                counts.all[at].to_string(),
-                counts.right[at].to_string(),
-            ];
-            let row = figures.into_iter().chain(Class::ALL.iter().map(|class| cell(by, class)));
-            table.add_row(row);
-        }
-    }
-    say(table.to_string());
-    for kind in Kind::ALL {
-        let own: Vec<&Outcome> = report.outcomes.iter().filter(|one| one.kind == *kind).collect();
-        let right = own.iter().filter(|one| one.is_right()).count();
-        let cases: usize = own.iter().map(|one| one.cases.len()).sum();
-        let well =
-            |one: &&Outcome| one.cases.iter().filter(|case| case.class == kind.class()).count();
-        let good: usize = own.iter().map(well).sum();
-        if !own.is_empty() {
-            say(format!("{kind}: {right} of {} runs, {good} of {cases} cases", own.len()));
-        }
-    }
-    report
-        .outcomes
-        .iter()
-        .filter_map(|one| Some((one.kind, one.green.as_ref()?)))
-        .for_each(|(kind, green)| say(format!("GREEN: {kind}: {green}")));
-    let wrong = report.outcomes.iter().flat_map(|one| {
-        one.cases
-            .iter()
-            .filter(|case| case.class != one.kind.class())
-            .map(move |case| (one.kind, case))
-    });
-    for (kind, case) in wrong.take(TOLD) {
-        say(format!(
-            "wrong: {kind} {}: {} because {}",
-            case.id,
-            case.class,
-            case.because.join("; ")
-        ));
-    }
-    report.violations.iter().take(TOLD).for_each(|one| say(format!("violation: {one}")));
 }

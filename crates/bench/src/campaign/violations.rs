@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use anyhow::Result;
 use gbrain_core::defect::reports_panic;
 
-use super::process::Output;
+use gbrain_testkit::process::Output;
 
 /// Everything that was found, in the order in which it was seen.
 #[derive(Debug, Default)]
@@ -24,12 +24,14 @@ impl Violations {
         }
     }
 
-    /// Adds what is wrong with a process that should have done its work whole.
-    pub fn expect(&self, what: &str, output: &Output) {
-        if let Some(complaint) = output.complaint() {
+    /// Adds what is wrong with a process that should have done its work whole; whether it did.
+    pub fn expect(&self, what: &str, output: &Output) -> bool {
+        let complaint = output.complaint();
+        if let Some(complaint) = &complaint {
             self.add(format!("{what} {complaint}"));
         }
         self.calm(what, &output.stderr);
+        complaint.is_none()
     }
 
     /// Adds what somebody would have to look at in the log of a process, however it ended.

@@ -12,25 +12,22 @@ mod gate;
 mod load;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::Args;
 use fastrand::Rng;
 
 use gate::Gate;
 use load::WRITERS;
 
 use super::aftermath::{self, Aftermath, Asked};
-use super::engine::Engine;
-use super::ground::Ground;
 use super::ledger::Ledger;
-use super::process::{Gbrain, Running};
-use super::say;
-use super::served::Served;
+use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::served::Served;
 
 /// Workers beside the server, which works too.
 const WORKERS: usize = 2;
@@ -41,32 +38,14 @@ const STOPPED: Duration = Duration::from_millis(1_600);
 /// How long jobs may take when nobody is killed any more.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Arguments of `campaign workers`.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign workers")]
-pub struct WorkersArgs {
+/// What to do on each engine.
+#[derive(Debug, Clone, Args)]
+pub struct WorkersPlan {
     /// Kills, on each engine.
     #[arg(long, default_value_t = 100)]
-    kills: usize,
+    pub kills: usize,
     /// Pages of each import.
     #[arg(long, default_value_t = 600)]
-    pages: usize,
-    #[command(flatten)]
-    ground: Ground,
-}
-
-/// What to do on one engine.
-#[derive(Debug, Clone)]
-pub struct Hunt {
-    /// The program.
-    pub program: PathBuf,
-    /// The engine.
-    pub engine: Engine,
-    /// Kills.
-    pub kills: usize,
-    /// The seed.
-    pub seed: u64,
-    /// Pages of each import.
     pub pages: usize,
 }
 
@@ -101,23 +80,19 @@ pub struct Report {
 }
 
 /// Runs the campaign on the engines that were asked for.
-pub fn run(args: &WorkersArgs) -> Result<ExitCode> {
-    args.ground.each(|program, engine, seed| {
-        let start = Instant::now();
-        let (kills, pages) = (args.kills, args.pages);
-        let report = hunt(&Hunt { program, engine, kills, seed, pages })?;
-        say(format!("{}: {} s", engine.name(), start.elapsed().as_secs()));
-        report.print();
-        // Kills that no job was resumed after have shown nothing.
-        let is_idle = report.aftermath.resumed == 0 || report.count() < kills;
-        Ok(report.violations.len() + usize::from(is_idle))
+pub fn run(args: &CampaignArgs<WorkersPlan>) -> Result<ExitCode> {
+    args.each(|setup, plan| {
+        let report = hunt(setup, plan)?;
+        let is_enough = report.aftermath.resumed > 0 && report.count() >= plan.kills;
+        let (figures, lines) = (format!("{} kills", report.count()), report.lines());
+        let part = Part::new(figures, report.violations).lines(lines);
+        Ok(part.require(is_enough, "too few kills, or no job was resumed"))
     })
 }
 
 /// Kills until there were enough kills, and looks what is left.
-pub fn hunt(hunt: &Hunt) -> Result<Report> {
-    let mut rng = Rng::with_seed(hunt.seed);
-    let brain = Gbrain::new(&hunt.program, hunt.engine)?;
+pub fn hunt(setup: &Setup, plan: &WorkersPlan) -> Result<Report> {
+    let (mut rng, brain) = (setup.rng(), setup.brain()?);
     let (gate, violations) = (Gate::default(), Violations::default());
     violations.expect("init", &brain.run(&["init"])?);
     let mut report = Report::default();
@@ -127,13 +102,13 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
         let writers: Vec<_> = (0..WRITERS)
             .map(|n| {
                 let rng = rng.fork();
-                scope.spawn(move || load::write(gate, violations, rng, n, hunt.pages))
+                scope.spawn(move || load::write(gate, violations, rng, n, plan.pages))
             })
             .collect();
         let (imports, questions) = (rng.fork(), rng.fork());
-        let importer = scope.spawn(move || load::import(gate, violations, imports, hunt.pages));
+        let importer = scope.spawn(move || load::import(gate, violations, imports, plan.pages));
         let asker = scope.spawn(move || load::ask(gate, violations, questions));
-        let killed = crew.kill(hunt.kills, &mut rng, violations, &mut report);
+        let killed = crew.kill(plan.kills, &mut rng, violations, &mut report);
         gate.end();
         let mut ledger = Ledger::default();
         for writer in writers {
@@ -152,9 +127,7 @@ pub fn hunt(hunt: &Hunt) -> Result<Report> {
     report.violations = violations.into_list();
     report.aftermath = aftermath::look(&brain, &asked)?;
     report.violations.append(&mut report.aftermath.violations);
-    if !report.violations.is_empty() {
-        say(format!("the brain is kept in {}", brain.keep().display()));
-    }
+    keep_if_violated(brain, &report.violations);
     Ok(report)
 }
 
@@ -200,7 +173,9 @@ impl<'a> Crew<'a> {
         violations: &Violations,
         report: &mut Report,
     ) -> Result<()> {
+        let progress = Progress::new("kills", kills);
         while report.count() < kills && !violations.any() {
+            progress.reach(report.count());
             std::thread::sleep(Duration::from_millis(rng.u64(..CALM_MILLIS)));
             let worker = rng.usize(..WORKERS);
             match rng.u8(..20) {
@@ -305,27 +280,26 @@ impl Report {
         *self.kills.entry(victim).or_default() += 1;
     }
 
-    fn print(&self) {
+    fn lines(&self) -> Vec<String> {
         let Aftermath { versions, jobs, resumed, .. } = &self.aftermath;
         let kills = |victim| self.kills.get(&victim).copied().unwrap_or(0);
-        say(format!(
-            "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
-            kills(Victim::Server),
-            kills(Victim::Worker),
-            self.stops
-        ));
-        say(format!(
-            "  {} puts and deletions acknowledged, {} not heard of, {} answers",
-            self.acknowledged, self.unheard, self.answers
-        ));
-        say(format!(
-            "  {jobs} jobs, {resumed} claimed more than once (at most: {}); {} imports not heard of",
-            self.aftermath.attempts(),
-            self.unheard_imports
-        ));
-        say(format!("  {} versions compared, {} violations", versions, self.violations.len()));
-        for violation in self.violations.iter().take(20) {
-            say(format!("  violation: {violation}"));
-        }
+        vec![
+            format!(
+                "  {} kills of the server, {} of workers, {} workers stopped for longer than their lease",
+                kills(Victim::Server),
+                kills(Victim::Worker),
+                self.stops
+            ),
+            format!(
+                "  {} puts and deletions acknowledged, {} not heard of, {} answers",
+                self.acknowledged, self.unheard, self.answers
+            ),
+            format!(
+                "  {jobs} jobs, {resumed} claimed more than once (at most: {}); {} imports not heard of",
+                self.aftermath.attempts(),
+                self.unheard_imports
+            ),
+            format!("  {versions} versions compared"),
+        ]
     }
 }

@@ -1,7 +1,7 @@
 //! The short form of `cargo xtask campaign budget`.
 
 use gbrain_bench::campaign::budget::{Audit, Hunt, Purse, Report, hunt};
-use gbrain_bench::campaign::engine::Engine;
+use gbrain_testkit::engine::Engine;
 
 fn spent(engine: Engine, purse: Purse) -> Report {
     let program = env!("CARGO_BIN_EXE_gbrain-bench").into();

@@ -1,9 +1,9 @@
 //! `eva demote`: down, to collect new evidence.
 
 use clap::Args;
-use gbrain_core::format::logs::EvidenceLine;
-use gbrain_core::format::prompts::{MoveBody, PROMPTS_VERSION};
-use gbrain_core::prompt::Status;
+use gbrain_prompts::domain::Status;
+use gbrain_prompts::domain::bodies::{MoveBody, PROMPTS_VERSION};
+use gbrain_prompts::domain::logs::EvidenceLine;
 use gbrain_prompts::{Demotion, demote};
 
 use super::{Context, who};

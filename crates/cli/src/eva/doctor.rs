@@ -1,8 +1,9 @@
 //! `eva doctor`: what is wrong with prompts.
 
 use clap::Args;
-use gbrain_core::format::prompts::CheckupBody;
 use gbrain_prompts::doctor;
+use gbrain_prompts::domain::Finding;
+use gbrain_prompts::domain::bodies::{CheckupBody, FindingBody};
 
 use super::Context;
 use crate::error::{CliError, Exit};
@@ -30,8 +31,9 @@ fn tell(context: &Context<'_>, body: CheckupBody) {
     if context.terminal.is_json() {
         return context.terminal.json(&body);
     }
-    for finding in &body.findings {
-        context.terminal.line(format!("{}  {}: {}", finding.level, finding.id, finding.message));
+    for FindingBody { id, finding } in &body.findings {
+        let Finding { level, message } = finding;
+        context.terminal.line(format!("{level}  {id}: {message}"));
     }
     if body.findings.is_empty() {
         context.terminal.line(format!("{} prompt(s), nothing wrong", body.prompts));

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use gbrain_core::prompt::Status;
+use gbrain_prompts::domain::Status;
 use gbrain_prompts::{Library, Prompt, PromptError, Standing, day};
 use serde_json::json;
 

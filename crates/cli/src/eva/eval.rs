@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use gbrain_core::clock::moment;
-use gbrain_core::format::prompts::{CaseBody, EvalBody, PROMPTS_VERSION};
+use gbrain_prompts::domain::bodies::{CaseBody, EvalBody, PROMPTS_VERSION};
 use gbrain_prompts::{Choice, Command, EvalReport, Prompt, evaluate};
 
 use super::{Context, variable};

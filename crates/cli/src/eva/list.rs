@@ -2,8 +2,8 @@
 
 use clap::Args;
 use gbrain_core::fault::chain;
-use gbrain_core::format::prompts::{PROMPTS_VERSION, PromptRow, PromptsBody, missing_evidence};
-use gbrain_core::prompt::Status;
+use gbrain_prompts::domain::Status;
+use gbrain_prompts::domain::bodies::{PROMPTS_VERSION, PromptRow, PromptsBody, missing_evidence};
 use gbrain_prompts::{Library, Listed, Standing};
 
 use super::Context;

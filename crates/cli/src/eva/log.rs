@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use gbrain_core::usage::{UsageRow, second};
+use gbrain_prompts::domain::usage::{UsageRow, second};
 use gbrain_prompts::{follow, tail};
 
 use super::Context;
@@ -71,7 +71,7 @@ fn appended(context: &Context<'_>, line: &str) -> std::io::Result<()> {
 
 /// A line with what it says, if it is a row.
 fn row(line: &str) -> Option<(&str, UsageRow)> {
-    UsageRow::parse(line.as_bytes()).ok().map(|row| (line, row))
+    UsageRow::parse(line.as_bytes()).map(|row| (line, row))
 }
 
 fn warn(context: &Context<'_>, malformed: usize) {

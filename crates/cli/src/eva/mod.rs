@@ -19,8 +19,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use gbrain_core::clock::moment;
-use gbrain_core::prompt::check_log;
 use gbrain_prompts::Library;
+use gbrain_prompts::domain::check_log;
 use jiff::Timestamp;
 
 use crate::error::{CliError, Exit};

@@ -1,9 +1,9 @@
 //! `eva promote`: one step up, if the evidence is there.
 
 use clap::Args;
-use gbrain_core::format::logs::EvidenceLine;
-use gbrain_core::format::prompts::{GateBody, MoveBody, PROMPTS_VERSION, stale};
-use gbrain_core::prompt::Unmet;
+use gbrain_prompts::domain::Unmet;
+use gbrain_prompts::domain::bodies::{GateBody, MoveBody, PROMPTS_VERSION, stale};
+use gbrain_prompts::domain::logs::EvidenceLine;
 use gbrain_prompts::{Moved, Prompt, promote};
 
 use super::show::{next, not_counted, rests_on};

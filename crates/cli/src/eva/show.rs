@@ -1,11 +1,12 @@
 //! `eva show`: a prompt, its runs and what is missing for its next step.
 
 use clap::Args;
-use gbrain_core::format::logs::EvidenceLine;
-use gbrain_core::format::prompts::{
-    GateBody, InputBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
-};
 use gbrain_prompts::Standing;
+use gbrain_prompts::domain::Input;
+use gbrain_prompts::domain::bodies::{
+    GateBody, PROMPTS_VERSION, ShowBody, UsageBody, missing_evidence, stale,
+};
+use gbrain_prompts::domain::logs::EvidenceLine;
 
 use super::{Context, warn_of_lines};
 use crate::error::{CliError, Exit};
@@ -32,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &ShowArgs) -> Result<Exit, CliErr
         status: prompt.meta.status,
         version: &prompt.meta.version,
         updated: &prompt.meta.updated,
-        inputs: InputBody::all(&prompt.meta),
+        inputs: &prompt.meta.inputs,
         cases: prompt.cases(),
         prompt_hash: prompt.hash(),
         usage: UsageBody::new(&standing.usage),
@@ -89,11 +90,11 @@ fn text(body: &ShowBody<'_>) -> String {
     lines.iter().map(|line| field(line) + "\n").collect()
 }
 
-fn input(input: &InputBody<'_>) -> String {
-    match (input.default, input.required) {
+fn input(input: &Input) -> String {
+    match (&input.default, input.required) {
         (Some(default), _) => format!("{} (default: {default})", input.name),
         (None, true) => format!("{} (required)", input.name),
-        (None, false) => input.name.to_owned(),
+        (None, false) => input.name.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gbrain_core::fault::chain;
-use gbrain_core::format::prompts::{
+use gbrain_prompts::domain::bodies::{
     GateBody, PROMPTS_VERSION, PromptRow, PromptsBody, UsageBody, missing_evidence, stale,
 };
 use gbrain_prompts::{Library, Listed, MalformedLines, Standing};

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gbrain_bench::cluster::{Cluster, PROGRAMS};
 use gbrain_brain::capture::{AuditLog, CaptureOptions, Door, software};
 use gbrain_brain::{Ask, Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::capture::{CapturePolicy, FailureReason};
@@ -13,6 +12,7 @@ use gbrain_core::request::{Caller, Expansion, Filter, Operation, Request, Retrie
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_store::{Location, OpenMode};
+use gbrain_testkit::cluster::Cluster;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -280,9 +280,7 @@ fn answer(door: &Door) {
 #[test]
 fn a_database_that_went_down_is_told_by_the_next_process() {
     let dir = tempfile::tempdir().unwrap();
-    let neighbour = std::env::var("GBRAIN_TEST_POSTGRES").expect("run `cargo xtask test`");
-    let programs = std::env::var(PROGRAMS).expect("run `cargo xtask test`");
-    let mut cluster = Cluster::start_beside(&neighbour, Path::new(&programs)).unwrap();
+    let mut cluster = Cluster::create().unwrap();
     let location = Location::Postgres(cluster.url());
     let brain = open(location.clone(), dir.path());
     let first = door(&brain, dir.path(), 8);

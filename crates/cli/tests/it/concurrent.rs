@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::load::{Load, load};
+use gbrain_bench::campaign::load::{LoadPlan, load};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn nobody_fails(engine: Engine) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
-    let report =
-        load(&Load { program, engine, time: Duration::from_secs(4), seed: 5, pages: 60 }).unwrap();
+    let plan = LoadPlan { time: Duration::from_secs(4), pages: 60 };
+    let report = load(&setup(engine, 5), &plan).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert!(report.imports >= 4 && report.searches >= 4, "{report:?}");
 }

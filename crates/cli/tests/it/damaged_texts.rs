@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use gbrain_bench::campaign::process::Running;
+use gbrain_testkit::process::Running;
 use serde_json::{Value, json};
 
 use crate::serve::client::{Call, Server};

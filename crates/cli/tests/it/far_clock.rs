@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::json;
 
 use crate::benchmark::write;

@@ -1,7 +1,7 @@
 //! The short form of `cargo xtask bench identity`: one corpus, one answer, whatever the way.
 
-use gbrain_bench::campaign::engine::Engine::{Postgres, Sqlite};
 use gbrain_bench::campaign::identity::{Comparison, Route, Way, compare, demo, questions};
+use gbrain_testkit::engine::Engine::{Postgres, Sqlite};
 
 #[test]
 fn the_same_corpus_gives_the_same_bytes() {

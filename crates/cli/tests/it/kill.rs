@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::kill::{Hunt, hunt};
+use gbrain_bench::campaign::kill::{KillPlan, hunt};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn kills(engine: Engine) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
-    let budget = Duration::from_secs(20);
-    let report = hunt(&Hunt { program, engine, kills: 8, seed: 11, pages: 60, budget }).unwrap();
+    let plan = KillPlan { kills: 8, pages: 60, time: Duration::from_secs(20) };
+    let report = hunt(&setup(engine, 11), &plan).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert!(report.kills() > 0 && report.compared > 0, "{report:?}");
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use gbrain_bench::campaign::served::Served;
+use gbrain_testkit::served::Served;
 
 use crate::prompts::Library;
 use crate::support::{Home, Ran, demo_home};

@@ -4,15 +4,16 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::process::Gbrain;
-use gbrain_bench::campaign::serve::{Load, serve};
-use gbrain_bench::campaign::served::Served;
+use gbrain_bench::campaign::serve::{ServePlan, serve};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
+
+use crate::support::setup;
 
 fn bears(engine: Engine) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
     let (time, crowds) = (Duration::from_secs(6), Duration::from_secs(2));
-    let report = serve(&Load { program, engine, time, crowds, seed: 7, pages: 60 }).unwrap();
+    let report = serve(&setup(engine, 7), &ServePlan { time, crowds, pages: 60 }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert!(report.questions > 0 && report.acknowledged > 0, "{report:?}");
     assert!(report.captures > 0 && report.aftermath.jobs > 0, "{report:?}");

@@ -7,7 +7,8 @@ mod stdio;
 
 use std::path::Path;
 
-use gbrain_bench::campaign::served::Served;
+use gbrain_testkit::mcp::TOOLS;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use crate::capture::{capturing, exported};
@@ -15,18 +16,6 @@ use crate::support::Home;
 
 use peer::{ERAS, Entrance, Era, Role, Talk, talk};
 
-const TOOLS: [&str; 10] = [
-    "query",
-    "search",
-    "get_page",
-    "list_pages",
-    "links",
-    "sources",
-    "eval_status",
-    "find_contradictions",
-    "put_page",
-    "delete_page",
-];
 const READERS_TOOLS: usize = 8;
 
 /// Pages that make the list of resources longer than one piece of it.

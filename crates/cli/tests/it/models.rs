@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use gbrain_bench::providers::{Asked, Fault, ProviderServer};
+use gbrain_testkit::providers::{self, Asked, Fault, ProviderServer};
 use serde_json::{Value, json};
 
 use crate::benchmark::{dataset, path, rows, write};
@@ -27,35 +27,15 @@ impl Provided {
         let server = ProviderServer::start(says, faults).unwrap();
         let provided = Self { home, server };
         provided.configure(json!({}));
-        let entry = json!({
-            "input_usd_per_million": 1, "output_usd_per_million": 2,
-            "source": "a test", "date": "2026-01-01",
-        });
-        let models = ["anthropic:m", "openai:m", "google:m", "voyage:m", "jina:m", "cohere:m"];
-        let prices: serde_json::Map<String, Value> =
-            models.iter().map(|name| ((*name).to_owned(), entry.clone())).collect();
-        write(&provided.home, "prices.json", &Value::Object(prices).to_string());
+        write(&provided.home, "prices.json", &Value::Object(providers::prices()).to_string());
         provided
     }
 
     /// Writes config.json, with more than the providers in it.
     pub(crate) fn configure(&self, more: Value) {
-        let paths = [
-            ("anthropic", "/v1"),
-            ("openai", "/v1"),
-            ("google", "/v1beta"),
-            ("cohere", "/v2"),
-            ("voyage", "/v1"),
-            ("jina", "/v1"),
-        ];
-        let provider = |(name, path): &(&str, &str)| {
-            let url = format!("{}{path}", self.server.url());
-            ((*name).to_owned(), json!({ "base_url": url, "key_env": "TEST_KEY" }))
-        };
-        let providers: serde_json::Map<String, Value> = paths.iter().map(provider).collect();
         let mut config = json!({
             "format": "gbrain/1",
-            "llm": { "providers": providers, "timeout_seconds": 2, "attempts": 2 },
+            "llm": { "providers": self.server.settings(), "timeout_seconds": 2, "attempts": 2 },
         });
         for (key, value) in more.as_object().unwrap() {
             config[key] = value.clone();

@@ -1,12 +1,13 @@
 //! The short form of `cargo xtask campaign noninterference`.
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::noninterference::{Interface, NoninterferencePlan, compare};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn private_pages_change_no_answer(engine: Engine) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
-    let plan = NoninterferencePlan { program, engine, requests: 400, pages: 30, seed: 11 };
-    let report = compare(&plan).unwrap();
+    let plan = NoninterferencePlan { requests: 400, pages: 30 };
+    let report = compare(&setup(engine, 11), &plan).unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
     assert_eq!(report.never, Vec::<String>::new());
     for interface in [Interface::Http, Interface::McpHttp, Interface::McpStdio, Interface::Commands]

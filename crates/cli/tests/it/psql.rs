@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use gbrain_bench::cluster::PROGRAMS;
+use gbrain_testkit::cluster::PROGRAMS;
 use serde_json::json;
 
 use crate::capture::configure;

@@ -4,27 +4,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::purge::{PurgeHunt, hunt};
+use gbrain_bench::campaign::purge::{PurgePlan, hunt};
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
+use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::capture::configure;
-use crate::support::Home;
+use crate::support::{Home, setup};
 
 #[test]
 fn exactly_the_traces_of_a_purged_page_are_gone() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        let report = hunt(&PurgeHunt {
-            program: env!("CARGO_BIN_EXE_gbrain").into(),
-            engine,
-            purges: 6,
-            per_brain: 6,
-            kill_every: 3,
-            seed: 11,
-        })
-        .unwrap();
+        let plan = PurgePlan { purges: 6, per_brain: 6, kill_every: 3 };
+        let report = hunt(&setup(engine, 11), &plan).unwrap();
         assert_eq!(report.violations, Vec::<String>::new(), "{}", engine.name());
         assert_eq!(report.purges, 6);
         assert!(report.changed > 20 && report.same > 1_000, "{report:?}");

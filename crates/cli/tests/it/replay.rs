@@ -1,8 +1,8 @@
 //! The short form of `cargo xtask campaign replay`.
 
-use gbrain_bench::campaign::engine::Engine;
 use gbrain_bench::campaign::identity::demo;
 use gbrain_bench::campaign::replay::{Hunt, hunt, prepare};
+use gbrain_testkit::engine::Engine;
 
 fn replays(engine: Engine) {
     let (growth, questions) = prepare(demo().unwrap(), 60, 5);

@@ -1,18 +1,19 @@
 //! Running the real binary in a home of its own.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use gbrain_store::{Location, OpenMode, Store};
-use jiff::Timestamp;
+use gbrain_bench::campaign::scaffold::Setup;
+use gbrain_store::Store;
+use gbrain_testkit::engine::{Engine, connect};
+use gbrain_testkit::process::Gbrain;
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// A temporary home, on SQLite or on a PostgreSQL database of its own.
 pub(crate) struct Home {
-    dir: TempDir,
-    database: Option<Database>,
+    brain: Gbrain,
 }
 
 /// What a command gave.
@@ -26,14 +27,19 @@ pub(crate) struct Ran {
 impl Home {
     /// On SQLite.
     pub(crate) fn sqlite() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), database: None }
+        Self::new(Engine::Sqlite)
     }
 
     /// On PostgreSQL, schema made.
     pub(crate) fn postgres() -> Self {
-        let home = Self { dir: tempfile::tempdir().unwrap(), database: Some(Database::create()) };
+        let home = Self::new(Engine::Postgres);
         home.ok(&["init"]);
         home
+    }
+
+    fn new(engine: Engine) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_gbrain"));
+        Self { brain: Gbrain::new(program, engine).unwrap() }
     }
 
     /// One of each.
@@ -43,29 +49,12 @@ impl Home {
 
     /// The home directory.
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        self.brain.home()
     }
 
     /// The binary with this home and nothing else of the environment that matters.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gbrain"));
-        command
-            .env_remove("DATABASE_URL")
-            .env_remove("GBRAIN_WORKSPACE")
-            .env_remove("GBRAIN_CONTRIBUTOR_MODE")
-            .env_remove("GBRAIN_BASELINE_KEY")
-            .env_remove("GITHUB_STEP_SUMMARY")
-            .env_remove("GBRAIN_MODEL")
-            .env("GBRAIN_HOME", self.path());
-        // A test that reaches a provider by accident would spend somebody's money.
-        for provider in ["ANTHROPIC", "OPENAI", "GEMINI", "COHERE", "VOYAGE", "JINA"] {
-            command.env_remove(format!("{provider}_API_KEY"));
-        }
-        if let Some(database) = &self.database {
-            command.env("DATABASE_URL", &database.url);
-        }
-        command.args(args).stdin(Stdio::null());
-        command
+        self.brain.command(args)
     }
 
     /// Runs a command to its end.
@@ -105,43 +94,37 @@ impl Home {
 
     /// The database's URL, on PostgreSQL.
     pub(crate) fn url(&self) -> &str {
-        &self.database.as_ref().unwrap().url
+        self.brain.database_url().unwrap()
     }
 
     /// Whether its database is a PostgreSQL.
     pub(crate) fn is_postgres(&self) -> bool {
-        self.database.is_some()
+        self.brain.database_url().is_some()
     }
 
     /// The store, opened in this process.
     pub(crate) fn store(&self) -> Store {
-        let location = match &self.database {
-            Some(database) => Location::Postgres(database.url.clone()),
-            None => Location::Sqlite(self.path().join("brain.db")),
-        };
-        gbrain_store::Store::open(&location, OpenMode::Use, Timestamp::now()).unwrap()
+        self.brain.store().unwrap()
     }
 
     /// Runs a statement on the database, whichever it is.
     pub(crate) fn execute(&self, sql: &str) {
-        match &self.database {
-            Some(_) => self.sql(sql),
-            None => {
-                let db = rusqlite::Connection::open(self.path().join("brain.db")).unwrap();
-                db.execute_batch(sql).unwrap();
-            }
+        if self.is_postgres() {
+            return self.sql(sql);
         }
+        let db = rusqlite::Connection::open(self.path().join("brain.db")).unwrap();
+        db.execute_batch(sql).unwrap();
     }
 
     /// Runs statements on the database, on PostgreSQL.
     pub(crate) fn sql(&self, sql: &str) {
-        connect(self.url()).batch_execute(sql).unwrap();
+        connect(self.url()).unwrap().batch_execute(sql).unwrap();
     }
 
     /// Every row of the database as text, on PostgreSQL; an SQLite file lies in the home.
     pub(crate) fn rows(&self) -> Vec<String> {
-        let Some(database) = &self.database else { return Vec::new() };
-        let mut client = connect(&database.url);
+        let Some(url) = self.brain.database_url() else { return Vec::new() };
+        let mut client = connect(url).unwrap();
         let tables = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
                       WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
         let tables = client.query(tables, &[]).unwrap();
@@ -180,6 +163,11 @@ impl Ran {
     }
 }
 
+/// What the short form of a campaign works with.
+pub(crate) fn setup(engine: Engine, seed: u64) -> Setup {
+    Setup { program: env!("CARGO_BIN_EXE_gbrain").into(), engine, seed }
+}
+
 /// The bundled corpus.
 pub(crate) fn demo(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("demo").join(source)
@@ -193,35 +181,13 @@ pub(crate) fn demo_home(home: Home) -> Home {
     home
 }
 
-/// A database that goes with the test.
-pub(crate) struct Database {
-    server: String,
-    name: String,
-    /// What `DATABASE_URL` is set to.
-    pub(crate) url: String,
-}
-
-impl Database {
-    /// Makes one on the server that the test command started.
-    pub(crate) fn create() -> Self {
-        let server = std::env::var("GBRAIN_TEST_POSTGRES")
-            .expect("GBRAIN_TEST_POSTGRES is not set: run `cargo xtask test`");
-        let name = format!("cli_{}_{:x}", std::process::id(), fastrand::u64(..));
-        connect(&server).batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
-        let url = format!("{server} dbname={name}");
-        Self { server, name, url }
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        connect(&self.server).batch_execute(&drop).unwrap();
-    }
-}
-
-fn connect(server: &str) -> postgres::Client {
-    postgres::Client::connect(server, postgres::NoTls).unwrap()
+/// A command as settings and clients describe it: its words, and the variables that it is given.
+pub(crate) fn described(command: &Command) -> (Vec<String>, Value) {
+    let text = |text: &OsStr| text.to_str().unwrap().to_owned();
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let env =
+        command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?).into())));
+    (words.map(text).collect(), Value::Object(env.collect()))
 }
 
 /// About so many of the labelled attacks, from all over the file; none, loudly, where it is not there.

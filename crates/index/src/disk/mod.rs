@@ -50,6 +50,7 @@ use integrity::{Presence, Verified, cannot_read_meta, meta_hash};
 use lock::WriterLock;
 use payload::Payload;
 use schema::{Fields, schema, tokenizers};
+pub use schema::{SEPARATOR, SplitStream};
 use vectors::Known;
 use view::DiskView;
 use writer::DiskWriter;

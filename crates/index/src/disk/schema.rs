@@ -14,7 +14,7 @@ use crate::bm25::Form;
 
 /// Between tokens that are handed over in one text. No token holds it: it is no part of a word,
 /// and folding never makes it.
-pub(super) const SEPARATOR: char = '\u{1f}';
+pub const SEPARATOR: char = '\u{1f}';
 const SPLIT: &str = "split";
 const RAW: &str = "raw";
 
@@ -137,17 +137,26 @@ struct Split {
     token: Token,
 }
 
-struct SplitStream<'a> {
+/// The tokens of a text in which [`SEPARATOR`] ends each.
+#[derive(Debug)]
+pub struct SplitStream<'a> {
     rest: &'a str,
     token: &'a mut Token,
+}
+
+impl<'a> SplitStream<'a> {
+    /// The tokens of a text, one after another in the same place.
+    pub fn new(text: &'a str, token: &'a mut Token) -> Self {
+        token.reset();
+        Self { rest: text, token }
+    }
 }
 
 impl Tokenizer for Split {
     type TokenStream<'a> = SplitStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> SplitStream<'a> {
-        self.token.reset();
-        SplitStream { rest: text, token: &mut self.token }
+        SplitStream::new(text, &mut self.token)
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use gbrain_core::id::WorkspaceId;
 use gbrain_llm::{AskErrorKind, Limits, Purpose, Retry};
 
-use crate::providers::Fault;
 use crate::site::{KEY, LIMITS, Site, chat, model};
+use gbrain_testkit::providers::Fault;
 
 const CHATTERS: [&str; 4] = ["anthropic:m", "openai:m", "google:m", "ollama:m"];
 

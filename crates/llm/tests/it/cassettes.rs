@@ -7,8 +7,8 @@ use gbrain_llm::{
     AskErrorKind, Asker, Cassette, CassetteMode, Chat, Limits, Prices, Providers, Purpose,
 };
 
-use crate::providers::Fault;
 use crate::site::{KEY, Site, chat, model};
+use gbrain_testkit::providers::Fault;
 
 fn keyless(path: &std::path::Path) -> Asker {
     let tape = Cassette::open(path, CassetteMode::ReplayOnly).unwrap();

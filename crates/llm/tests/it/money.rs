@@ -7,8 +7,8 @@ use gbrain_core::money::Usd;
 use gbrain_llm::{AskErrorKind, Limits, Spending};
 use gbrain_store::{Budget, ChargeState};
 
-use crate::providers::Fault;
 use crate::site::{LIMITS, Site, chat, model};
+use gbrain_testkit::providers::Fault;
 
 /// Faults of every kind, by the number of the request.
 fn mixed(number: u64) -> Fault {

@@ -8,10 +8,10 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{Asker, Chat, Limits, ModelRef, Prices, Providers, Retry, Spending};
 use gbrain_store::{Budget, Location, OpenMode, Store};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::providers::{Asked, Fault, ProviderServer};
+use gbrain_testkit::providers::{self, Asked, Fault, ProviderServer};
 
 /// A key that must be seen nowhere but in a header.
 pub(crate) const KEY: &str = "test-key-7f3a9c";
@@ -59,20 +59,8 @@ impl Site {
 
     /// Every provider, at the server.
     pub(crate) fn providers(&self) -> Providers {
-        let mut settings = Map::new();
-        let paths = [
-            ("anthropic", "/v1"),
-            ("openai", "/v1"),
-            ("google", "/v1beta"),
-            ("cohere", "/v2"),
-            ("voyage", "/v1"),
-            ("jina", "/v1"),
-            ("ollama", "/v1"),
-        ];
-        for (name, path) in paths {
-            let url = format!("{}{path}", self.server.url());
-            settings.insert(name.to_owned(), json!({ "base_url": url, "key_env": "TEST_KEY" }));
-        }
+        let mut settings = self.server.settings();
+        settings.insert("ollama".to_owned(), self.server.setting("/v1"));
         Providers::with(&settings).unwrap()
     }
 
@@ -111,18 +99,12 @@ impl Site {
 
 /// One dollar for a million tokens in, two for a million out.
 pub(crate) fn prices() -> Prices {
-    let entry = json!({
-        "input_usd_per_million": 1, "output_usd_per_million": 2,
-        "source": "a test", "date": "2026-01-01",
-    });
+    let mut table = providers::prices();
+    table.insert("ollama:m".to_owned(), providers::price());
     let searches = json!({
         "usd_per_thousand_searches": 2, "source": "a test", "date": "2026-01-01",
     });
-    let providers = ["anthropic", "openai", "google", "voyage", "jina", "ollama"];
-    let mut table: Map<String, Value> =
-        providers.iter().map(|name| (format!("{name}:m"), entry.clone())).collect();
     table.insert("cohere:rerank-v3.5".to_owned(), searches);
-    table.insert("cohere:m".to_owned(), entry);
     Prices::parse(&Value::Object(table).to_string()).unwrap()
 }
 

@@ -145,16 +145,6 @@ fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_sqlite() {
 
 #[test]
 fn a_page_made_private_during_an_untrusted_write_stays_as_it_is_on_postgres() {
-    let server = std::env::var("GBRAIN_TEST_POSTGRES")
-        .expect("GBRAIN_TEST_POSTGRES is set by `cargo xtask test`");
-    let name = format!("t_{:016x}", fastrand::u64(..));
-    let run = |sql: &str| {
-        postgres::Client::connect(&server, postgres::NoTls).unwrap().batch_execute(sql).unwrap();
-    };
-    run(&format!("CREATE DATABASE {name}"));
-    let others = server.split(' ').filter(|setting| !setting.starts_with("dbname="));
-    let url =
-        others.map(str::to_owned).chain([format!("dbname={name}")]).collect::<Vec<_>>().join(" ");
-    check_each_operation(&Location::Postgres(url));
-    run(&format!("DROP DATABASE {name} WITH (FORCE)"));
+    let database = gbrain_testkit::engine::Database::create().unwrap();
+    check_each_operation(&Location::Postgres(database.url().to_owned()));
 }

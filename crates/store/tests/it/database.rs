@@ -2,6 +2,7 @@
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Location, OpenMode, Store, StoreError};
+use gbrain_testkit::engine::{self, with_setting};
 use tempfile::TempDir;
 
 use crate::fixture::at;
@@ -21,7 +22,7 @@ macro_rules! on_both_engines {
 /// A database that goes away with the test.
 pub(crate) enum Database {
     Sqlite(TempDir),
-    Postgres { server: String, name: String },
+    Postgres(engine::Database),
 }
 
 impl Database {
@@ -30,28 +31,23 @@ impl Database {
     }
 
     pub(crate) fn postgres() -> Self {
-        let server = std::env::var("GBRAIN_TEST_POSTGRES").unwrap_or_else(|_| {
-            panic!("GBRAIN_TEST_POSTGRES is not set: run the tests with `cargo xtask test`")
-        });
-        let name = format!("t_{:016x}", fastrand::u64(..));
         // A database that sorts by language: ours must sort by bytes nevertheless.
         let sorting = "ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
-        let sql = format!("CREATE DATABASE {name} TEMPLATE template0 {sorting}");
-        client(&server).batch_execute(&sql).unwrap();
-        Self::Postgres { server, name }
+        let database = engine::Database::create_with(&format!("TEMPLATE template0 {sorting}"));
+        Self::Postgres(database.unwrap())
     }
 
     pub(crate) fn location(&self) -> Location {
         match self {
             Self::Sqlite(dir) => Location::Sqlite(dir.path().join("home/brain.db")),
-            Self::Postgres { server, name } => Location::Postgres(with(server, "dbname", name)),
+            Self::Postgres(database) => Location::Postgres(database.url().to_owned()),
         }
     }
 
     /// The PostgreSQL keyword string for another role.
     pub(crate) fn location_as(&self, role: &str) -> Location {
         match self.location() {
-            Location::Postgres(url) => Location::Postgres(with(&url, "user", role)),
+            Location::Postgres(url) => Location::Postgres(with_setting(&url, "user", role)),
             sqlite => sqlite,
         }
     }
@@ -87,15 +83,6 @@ impl Database {
     }
 }
 
-impl Drop for Database {
-    fn drop(&mut self) {
-        if let Self::Postgres { server, name } = self {
-            let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-            let _ = client(server).batch_execute(&sql);
-        }
-    }
-}
-
 /// A connection behind the store's back.
 pub(crate) enum Raw {
     Sqlite(rusqlite::Connection),
@@ -124,12 +111,4 @@ impl Raw {
 
 pub(crate) fn client(url: &str) -> postgres::Client {
     postgres::Client::connect(url, postgres::NoTls).unwrap()
-}
-
-/// A keyword string with one setting replaced.
-fn with(url: &str, key: &str, value: &str) -> String {
-    let others = url.split(' ').filter(|setting| !setting.starts_with(&format!("{key}=")));
-    let mut settings: Vec<String> = others.map(str::to_owned).collect();
-    settings.push(format!("{key}={value}"));
-    settings.join(" ")
 }

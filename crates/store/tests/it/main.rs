@@ -15,9 +15,6 @@ mod calibration;
 mod captures;
 mod child;
 mod clocks;
-#[expect(unreachable_pub, reason = "shared with the library of gbrain-bench")]
-#[path = "../../../bench/src/cluster.rs"]
-mod cluster;
 mod concurrency;
 mod crash;
 mod delivering;

@@ -1,28 +1,15 @@
 //! A server that goes away without a warning and comes back.
 
-use std::path::Path;
-
 use gbrain_core::capture::FailureReason;
 use gbrain_store::{CaptureFilter, Location, OpenMode, Store, StoreError};
 
 use crate::captures::{capture, failure, read};
-use crate::cluster::{Cluster, PROGRAMS};
 use crate::fixture::*;
-
-/// A server of one's own.
-fn cluster() -> Cluster {
-    let variable = |name| {
-        std::env::var(name).unwrap_or_else(|_| {
-            panic!("{name} is not set: run the tests with `cargo xtask test`");
-        })
-    };
-    let (neighbour, programs) = (variable("GBRAIN_TEST_POSTGRES"), variable(PROGRAMS));
-    Cluster::start_beside(&neighbour, Path::new(&programs)).unwrap()
-}
+use gbrain_testkit::cluster::Cluster;
 
 #[test]
 fn captures_go_on_when_the_server_is_back() {
-    let mut cluster = cluster();
+    let mut cluster = Cluster::create().unwrap();
     let store = Store::open(&Location::Postgres(cluster.url()), OpenMode::Init, at(0)).unwrap();
     store.add_captures(&ws(), &[capture("before")], at(1)).unwrap();
     for round in 1..=2 {

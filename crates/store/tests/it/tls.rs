@@ -1,35 +1,19 @@
 //! Encryption on the way to a server: what each `sslmode` accepts.
 //!
 //! The server here speaks just enough: it agrees to TLS, shakes hands with the certificate for
-//! `localhost` in `tls/` (its authority is `tls/ca.pem`; the key guards nothing), and turns the
-//! client away with words that only an encrypted connection could have carried.
+//! `localhost` of the test kit, and turns the client away with words that only an encrypted connection
+//! could have carried.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use gbrain_store::{Location, OpenMode, Store, StoreError};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, Stream};
+use gbrain_testkit::tls::{file, server_config};
+use rustls::{ServerConnection, Stream};
 
 use crate::fixture::at;
 
 const GREETING: &str = "you have reached the test server";
-
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls").join(name)
-}
-
-fn server_config() -> Arc<ServerConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
-    let builder = ServerConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    Arc::new(builder.with_single_cert(vec![certificate], key).unwrap())
-}
 
 /// An `ErrorResponse` of PostgreSQL's protocol.
 fn turning_away() -> Vec<u8> {
@@ -44,7 +28,7 @@ fn answer(mut socket: TcpStream) -> std::io::Result<()> {
     socket.read_exact(&mut request)?;
     assert_eq!(request[4..], 80_877_103_u32.to_be_bytes(), "the client asks for TLS first");
     socket.write_all(b"S")?;
-    let mut connection = ServerConnection::new(server_config()).unwrap();
+    let mut connection = ServerConnection::new(server_config().unwrap()).unwrap();
     let mut stream = Stream::new(&mut connection, &mut socket);
     let _startup = stream.read(&mut [0; 512])?;
     stream.write_all(&turning_away())?;

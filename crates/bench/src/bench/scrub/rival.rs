@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use gbrain_bench::campaign::scaffold::progress;
 use gbrain_core::scrub::{Family, pattern};
-
-use crate::bench::report::say;
 
 pub(super) struct Ripgrep {
     program: PathBuf,
@@ -20,7 +19,7 @@ impl Ripgrep {
                 return Ok(Self { program });
             }
         }
-        say(&format!("installing ripgrep into {}", tools.display()));
+        progress(format!("installing ripgrep into {}", tools.display()));
         let status = Command::new("cargo")
             .args(["install", "--locked", "--quiet", "ripgrep", "--root"])
             .arg(tools)

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use gbrain_bench::campaign::served::Served;
-use gbrain_bench::http::{Answer, Caller as Connection};
 use gbrain_brain::Ask;
 use gbrain_brain::capture::Door;
 use gbrain_core::request::{Caller, Request};
+use gbrain_testkit::http::{Answer, Caller as Connection};
+use gbrain_testkit::served::Served;
 
 use crate::bench::machine::cpu_seconds;
 

@@ -9,7 +9,7 @@ use gbrain_store::Store;
 
 use super::Report;
 use crate::campaign::violations::Violations;
-use crate::receivers::Taken;
+use gbrain_testkit::receivers::Taken;
 
 /// Counts what arrived, and adds what is wrong with it.
 pub(super) fn check(

@@ -10,7 +10,7 @@ use super::Terms;
 use super::caller::{Ended, Journal};
 use super::calls::{Call, GONE_NAME, Tariff, name};
 use crate::campaign::violations::Violations;
-use crate::providers::{Billed, Fault, ProviderServer, Seen};
+use gbrain_testkit::providers::{Billed, Fault, ProviderServer, Seen};
 
 /// What was counted on the way.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

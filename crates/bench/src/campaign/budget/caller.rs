@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::calls::{Call, KEY, prices, providers};
-use crate::campaign::say;
+use crate::campaign::scaffold::say;
 
 /// How long an attempt may take. Providers that hang do so for longer.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(1_000);

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use gbrain_llm::{AskError, Asker, Bill, Chat, ModelRef, Prices, Providers, Purpose, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::providers::{Asked, Billed, Fault};
+use gbrain_testkit::providers::{Asked, Billed, Fault};
 
 /// Nobody listens there.
 const GONE: &str = "http://127.0.0.1:1/v1";

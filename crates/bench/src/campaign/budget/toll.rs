@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::caller::{Orders, Work};
 use super::{AMPLE, PROCESSES, Place, THREADS, start};
-use crate::campaign::engine::Engine;
+use gbrain_testkit::engine::Engine;
 
 /// Charges of a thread that is alone, and of each of many.
 const ALONE: usize = 1_000;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::Terms;
 use super::calls::{Call, Tariff};
 use crate::campaign::violations::Violations;
-use crate::providers::ProviderServer;
+use gbrain_testkit::providers::ProviderServer;
 
 /// How long between two looks at the budgets.
 const LOOK: Duration = Duration::from_millis(3);
@@ -68,7 +68,7 @@ fn count(
         }
         charged += sum;
     }
-    let bill = |one: &crate::providers::Billed| {
+    let bill = |one: &gbrain_testkit::providers::Billed| {
         let number = one.model.strip_prefix("call-").and_then(|number| number.parse().ok());
         let provider = number.map(|number| Call::of(terms.seed, number).model.provider);
         provider.and_then(|name| Tariff::find(&name)).map_or(0, |tariff| tariff.of(one))

@@ -18,7 +18,7 @@ use gbrain_store::{Budget, Location, OpenMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::providers::{Asked, Fault, ProviderServer};
+use gbrain_testkit::providers::{Asked, Fault, ProviderServer};
 
 /// How often it errs.
 pub(super) const ERRS: f64 = 0.2;

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use super::report::FindingKind;
 use super::subject::{Subject, TIMEOUT, address};
-use crate::campaign::process::Running;
-use crate::campaign::served::Served;
 use crate::campaign::tree;
+use gbrain_testkit::process::Running;
+use gbrain_testkit::served::Served;
 
 /// Past this a brain has not recovered.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(120);

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::campaign::engine::Engine;
+use gbrain_testkit::engine::Engine;
 
 /// Something that goes wrong around a running server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

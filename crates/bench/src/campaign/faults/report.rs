@@ -3,8 +3,22 @@
 use std::time::Duration;
 
 use super::fault::Fault;
-use crate::campaign::engine::Engine;
-use crate::campaign::say;
+use crate::campaign::scaffold::table;
+use gbrain_testkit::engine::Engine;
+
+/// The columns of the table.
+const HEADER: [&str; 10] = [
+    "fault",
+    "engine",
+    "rounds",
+    "acknowledged writes",
+    "lost",
+    "false greens",
+    "panics",
+    "leaks",
+    "not recovered",
+    "worst recovery ms",
+];
 
 /// What kind of promise was broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,35 +130,32 @@ impl FaultReport {
         self.rows.iter().flat_map(of).collect()
     }
 
-    /// Prints the table, what was found, and how each fault was made.
-    pub(super) fn print(&self) {
-        say(
-            "| fault | engine | rounds | acknowledged writes | lost | false greens | panics | leaks | \
-             not recovered | worst recovery ms |\n|---|---|---|---|---|---|---|---|---|---|",
-        );
-        self.rows.iter().for_each(|row| say(row.line()));
+    /// The table, and how each fault was made.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut table = table(HEADER);
         for row in &self.rows {
-            say(format!("{} on {}: {}", row.fault.name(), row.engine.name(), row.detail()));
+            table.add_row(row.cells());
         }
-        for finding in self.findings() {
-            say(format!("finding: {finding}"));
-        }
+        let detail = |row: &FaultRow| {
+            format!("{} on {}: {}", row.fault.name(), row.engine.name(), row.detail())
+        };
+        [table.to_string()].into_iter().chain(self.rows.iter().map(detail)).collect()
     }
 }
 
 impl FaultRow {
-    fn line(&self) -> String {
+    fn cells(&self) -> Vec<String> {
         use FindingKind::{FalseGreen, Leak, LostWrite, Panic, Unrecovered};
-        let counts = [LostWrite, FalseGreen, Panic, Leak, Unrecovered];
-        let counts = counts.map(|kind| self.count(kind).to_string()).join(" | ");
-        format!(
-            "| {} | {} | {} | {} | {counts} | {} |",
-            self.fault.name(),
-            self.engine.name(),
-            self.rounds,
-            self.acknowledged,
-            self.worst_recovery.as_millis()
-        )
+        let mut cells = vec![
+            self.fault.name().to_owned(),
+            self.engine.name().to_owned(),
+            self.rounds.to_string(),
+            self.acknowledged.to_string(),
+        ];
+        let kinds = [LostWrite, FalseGreen, Panic, Leak, Unrecovered];
+        cells.extend(kinds.map(|kind| self.count(kind).to_string()));
+        cells.push(self.worst_recovery.as_millis().to_string());
+        cells
     }
 
     fn detail(&self) -> String {

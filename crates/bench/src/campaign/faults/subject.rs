@@ -14,12 +14,13 @@ use super::host::{Launch, SmallDisk};
 use super::report::{FaultRow, FindingKind};
 use super::writes::WriteLog;
 use super::{FaultPlan, Sizes};
-use crate::campaign::engine::{Database, Engine};
-use crate::campaign::process::{Gbrain, Output, Running};
-use crate::campaign::served::Served;
+use crate::campaign::scaffold::Setup;
 use crate::campaign::tree;
-use crate::cluster::{Cluster, PROGRAMS};
-use crate::http::{Answer, Caller};
+use gbrain_testkit::cluster::Cluster;
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::http::{Answer, Caller};
+use gbrain_testkit::process::{Gbrain, Output, Running};
+use gbrain_testkit::served::Served;
 
 /// How long a caller waits for an answer: longer than the server gives itself.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -55,8 +56,8 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Makes a brain and starts a server on it.
-    pub(super) fn new(plan: &FaultPlan, fault: Fault, seed: u64) -> Result<Self> {
-        let mut row = FaultRow::new(fault, plan.engine);
+    pub(super) fn new(setup: &Setup, plan: &FaultPlan, fault: Fault) -> Result<Self> {
+        let mut row = FaultRow::new(fault, setup.engine);
         let mut launch = Launch::default();
         let mut disk = None;
         match fault {
@@ -71,16 +72,16 @@ impl Subject {
             Fault::ReadOnlyFiles => launch = launch.bound_by_permissions(),
             _ => {}
         }
-        let (cluster, database) = match plan.engine {
+        let (cluster, database) = match setup.engine {
             Engine::Sqlite => (None, None),
             Engine::Postgres => {
-                let cluster = start_cluster()?;
+                let cluster = Cluster::create()?;
                 let database = Database::create_with_role(&cluster.url())?;
                 (Some(cluster), Some(database))
             }
         };
         let parent = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.path().to_owned());
-        let brain = Gbrain::new_in(&plan.program, &parent, database)?;
+        let brain = Gbrain::new_in(&setup.program, &parent, database)?;
         let mut subject = Self {
             server: None,
             brain,
@@ -88,7 +89,7 @@ impl Subject {
             disk,
             writes: WriteLog::default(),
             hidden: Vec::new(),
-            rng: Rng::with_seed(seed),
+            rng: setup.rng(),
             row,
             sizes: plan.sizes,
             launch,
@@ -270,15 +271,6 @@ impl Subject {
             action.join().map_err(|_| anyhow::anyhow!("the thread of a fault panicked"))?
         })
     }
-}
-
-fn start_cluster() -> Result<Cluster> {
-    let neighbour = std::env::var("GBRAIN_TEST_POSTGRES");
-    let programs = std::env::var(PROGRAMS);
-    let (Ok(neighbour), Ok(programs)) = (neighbour, programs) else {
-        anyhow::bail!("GBRAIN_TEST_POSTGRES is not set: run `cargo xtask campaign faults`");
-    };
-    Ok(Cluster::start_beside(&neighbour, programs.as_ref())?)
 }
 
 fn last_panic(log: &str) -> String {

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Result as IoResult};
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
 use gbrain_eval::{EvalError, Input, MAX_LINE, read_captures};
 
-use crate::campaign::{exit, say};
+use crate::campaign::scaffold::Part;
+use gbrain_testkit::vitals::status_kib;
 
 const GIGABYTE: u64 = 1 << 30;
 
@@ -59,41 +59,45 @@ impl Read for Endless<'_> {
 }
 
 /// Reads both and tells time and memory.
-pub(super) fn run() -> Result<ExitCode> {
+pub(super) fn run() -> Result<Part> {
     let mut taken = 0;
     let start = Instant::now();
     let refused = read_captures(input(BufReader::new(Endless { taken: &mut taken })));
     let is_long = matches!(refused, Err(EvalError::LongLine { line: 1, .. }));
     let is_early = taken <= 2 * MAX_LINE as u64;
-    say(format!(
+    let line = format!(
         "one line of 1 GiB: refused {is_long} after {taken} bytes in {} ms, peak memory {} MiB",
         start.elapsed().as_millis(),
-        peak()
-    ));
+        peak_mib()
+    );
+    let mut violations = Vec::new();
+    if !is_long || !is_early {
+        violations.push(line.clone());
+    }
     let rows = Rows { left: GIGABYTE, at: 0, line: Vec::new(), place: 0 };
     let start = Instant::now();
     let captures = read_captures(input(BufReader::with_capacity(1 << 16, rows)))?;
     let first = captures.rows.first().map(|row| row.query.as_str());
     let is_whole = first == Some("question 1")
         && captures.rows.last().map(|row| row.line) == Some(captures.rows.len());
-    say(format!(
+    if !is_whole {
+        violations.push("small rows were lost".to_owned());
+    }
+    let small = format!(
         "1 GiB of small rows: {} rows in {} s, {} bytes each in memory, peak memory {} MiB",
         captures.rows.len(),
         start.elapsed().as_secs(),
-        (peak() << 20) / captures.rows.len() as u64,
-        peak()
-    ));
-    Ok(exit(usize::from(!is_long || !is_early) + usize::from(!is_whole)))
+        (peak_mib() << 20) / captures.rows.len() as u64,
+        peak_mib()
+    );
+    Ok(Part::new("", violations).lines([line, small]))
 }
 
 fn input<'a>(reader: impl BufRead + 'a) -> Input<'a> {
     Input::new(Path::new("generated"), reader)
 }
 
-/// The most memory that this process ever had, in MiB.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) >> 10
+/// The most memory that this process ever had.
+fn peak_mib() -> u64 {
+    status_kib(std::process::id(), "VmHWM") >> 10
 }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
+use gbrain_core::contradiction;
 use gbrain_core::cross_modal::{self, HIGHEST, LOWEST, Rubric};
 use gbrain_core::money::Usd;
 use gbrain_core::repair::{json_object, repair};
 use gbrain_core::untrusted::{framed, neutralise, outside};
-use gbrain_core::{contradiction, prompt};
 use gbrain_llm::answers::{embedded, replied, reranked, used};
 use gbrain_llm::{
     AskError, Asker, Cassette, CassetteError, CassetteMode, Chat, Limits, ModelRef, Prices,
     Provider, Providers,
 };
+use gbrain_prompts::domain;
 use serde_json::Value;
 
 use super::promises::{Broken, Tools, check_words, require};
@@ -172,10 +173,10 @@ pub(super) fn check_reply(bytes: &[u8]) -> Result<(), Broken> {
             }
         }
     }
-    if let Some(score) = prompt::score(&text) {
+    if let Some(score) = domain::score(&text) {
         require((1.0..=5.0).contains(&score), || format!("a score of {score}"))?;
     }
-    prompt::verdict(&text);
+    domain::verdict(&text);
     check_framed(&text)
 }
 

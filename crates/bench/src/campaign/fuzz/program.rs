@@ -10,9 +10,9 @@ use gbrain_core::defect::reports_panic;
 use serde_json::Value;
 
 use super::promises::{Broken, SECRET, require};
-use crate::campaign::engine::Engine;
-use crate::campaign::process::{Gbrain, Output};
-use crate::campaign::served::Served;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output};
+use gbrain_testkit::served::Served;
 
 /// Longer than any answer may take on a busy machine: past this the server hangs.
 const PATIENCE: Duration = Duration::from_secs(90);

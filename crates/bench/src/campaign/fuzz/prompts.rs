@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use fastrand::Rng;
-use gbrain_core::prompt::{
+use gbrain_prompts::domain::usage::{Glance, Lines, RunIndex, RunRecord, Summary, UsageRow};
+use gbrain_prompts::domain::{
     EvalRow, Evaluation, Evidence, IndexRow, Meta, Script, Settings, Status, Vars, edited,
     eval_rows, evidence_lines, flat, migrate, placeholders, render, rewrite_aliases,
     rewrite_readme, skill,
 };
-use gbrain_core::usage::{Glance, Lines, RunIndex, RunRecord, Summary, UsageRow};
 use gbrain_prompts::{Library, doctor, run_index, summarise};
 
 use super::promises::{Broken, Tools, check_words, require};
@@ -177,15 +177,15 @@ fn summary(bytes: &[u8], size: usize) -> Summary {
 fn check_row(line: &[u8]) -> Result<(), Broken> {
     let row = UsageRow::parse(line);
     let glance = Glance::parse(line);
-    if let (Ok(row), Some(glance)) = (&row, &glance) {
+    if let (Some(row), Some(glance)) = (&row, &glance) {
         let same = row.sent == glance.sent
             && row.duration_ms == glance.duration_ms
             && row.verified == glance.verified;
         require(same, || format!("{glance:?} is {row:?}"))?;
     }
-    if let Ok(row) = row {
+    if let Some(row) = row {
         let again = UsageRow::parse(row.to_line().trim_end().as_bytes());
-        require(again.as_ref() == Ok(&row), || format!("{row:?} became {again:?}"))?;
+        require(again.as_ref() == Some(&row), || format!("{row:?} became {again:?}"))?;
         let glanced = Glance::parse(row.to_line().trim_end().as_bytes());
         require(glanced.is_some(), || format!("{row:?} can't be counted"))?;
     }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::corpus::{Corpus, File};
 use super::{Place, Way, succeed};
-use crate::campaign::process::Gbrain;
+use gbrain_testkit::process::Gbrain;
 
 /// The way on which a corpus comes into a brain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

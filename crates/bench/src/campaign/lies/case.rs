@@ -6,7 +6,7 @@ use gbrain_core::defect::reports_panic;
 use serde_json::Value;
 
 use super::scene::Scene;
-use crate::campaign::process::Output;
+use gbrain_testkit::process::Output;
 
 /// A kind of lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::{FILES, Scene};
-use crate::outage::Outage;
+use gbrain_testkit::outage::Outage;
 
 /// What a degraded answer says of its stage, as JSON.
 const STAGES: [(&str, &[&str]); 2] =

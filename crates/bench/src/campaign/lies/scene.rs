@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use super::dataset::{Difficulty, questions};
 use super::edit::{read_rows, write_rows};
-use crate::campaign::engine::Engine;
-use crate::campaign::process::{Gbrain, Output, Running};
 use crate::campaign::triage::world::{copy, write_page};
-use crate::retrieval::RetrievalServer;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output, Running};
+use gbrain_testkit::retrieval::RetrievalServer;
 
 /// The source of the true pages.
 pub const SOURCE: &str = "default";

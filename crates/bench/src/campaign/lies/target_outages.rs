@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::Scene;
 use super::suites::{questions, suite_of};
-use crate::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 
 /// How long an answer is waited for, in seconds: no honest one is late, and one that hangs does not hold up.
 const PATIENCE: f64 = 2.0;

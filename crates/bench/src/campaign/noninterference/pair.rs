@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use super::NoninterferencePlan;
 use super::compare::Reply;
 use super::requests::{Content, Interface, Request};
-use crate::campaign::process::Gbrain;
-use crate::campaign::served::Served;
+use crate::campaign::scaffold::Setup;
 use crate::campaign::tree;
-use crate::http::Caller;
+use gbrain_testkit::http::Caller;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 
 /// Pages that one brain has alone.
 pub(super) const PRIVATE_PAGES: usize = 40;
@@ -49,9 +50,9 @@ struct Session {
 
 impl Pair {
     /// Makes a brain, copies it, and gives the copy its private pages.
-    pub(super) fn make(plan: &NoninterferencePlan) -> Result<Self> {
-        let mut rng = Rng::with_seed(plan.seed ^ 1);
-        let plain = Gbrain::new(&plan.program, plan.engine)?;
+    pub(super) fn make(setup: &Setup, plan: &NoninterferencePlan) -> Result<Self> {
+        let mut rng = Rng::with_seed(setup.seed ^ 1);
+        let plain = setup.brain()?;
         let dir = tempfile::Builder::new().prefix("gbrain-tree-").tempdir()?;
         for number in 0..plan.pages {
             let slug = format!("seed/page-{number}");

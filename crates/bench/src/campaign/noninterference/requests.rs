@@ -4,6 +4,7 @@
 use std::fmt;
 
 use fastrand::Rng;
+use gbrain_testkit::mcp::TOOLS;
 use serde_json::{Value, json};
 
 /// The time of every question: that of the clock would be in the answer.
@@ -65,18 +66,6 @@ const FIRST: [&str; 11] = [
     "start_job",
     "start_run",
     "add_labels",
-];
-const TOOLS: [&str; 10] = [
-    "query",
-    "search",
-    "get_page",
-    "list_pages",
-    "links",
-    "sources",
-    "eval_status",
-    "find_contradictions",
-    "put_page",
-    "delete_page",
 ];
 const METHODS: [&str; 7] = [
     "tools/list",

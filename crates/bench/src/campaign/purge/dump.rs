@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use crate::campaign::process::Gbrain;
+use gbrain_testkit::process::Gbrain;
 
 /// A row by the names of its columns.
 pub(super) type Row = Map<String, Value>;
@@ -24,7 +24,7 @@ pub(super) struct Dump {
 impl Dump {
     pub(super) fn read(home: &Gbrain) -> Result<Self> {
         let mut tables = match home.database_url() {
-            Some(url) => postgres_rows(&url)?,
+            Some(url) => postgres_rows(url)?,
             None => sqlite_rows(&home.home().join("brain.db"))?,
         };
         tables

@@ -21,9 +21,9 @@ use gbrain_store::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::campaign::engine::Engine;
 use crate::campaign::lies::scene::word;
-use crate::campaign::process::Gbrain;
+use crate::campaign::scaffold::Setup;
+use gbrain_testkit::process::Gbrain;
 
 /// Slugs that are words of records, letters, beginnings of each other, patterns, and other alphabets.
 const SLUGS: [&str; 22] = [
@@ -73,8 +73,8 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    pub(super) fn new(program: &Path, engine: Engine, rng: &mut Rng) -> Result<Self> {
-        let home = Gbrain::new(program, engine)?;
+    pub(super) fn new(setup: &Setup, rng: &mut Rng) -> Result<Self> {
+        let home = setup.brain()?;
         let output = home.run(&["init", "-q"])?;
         anyhow::ensure!(output.complaint().is_none(), "init {:?}", output.complaint());
         let bytes: [u8; KEY_BYTES] = std::array::from_fn(|_| rng.u8(..));

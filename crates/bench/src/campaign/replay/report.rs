@@ -11,7 +11,6 @@ use gbrain_core::replay::{Caveat, Compared, ReplayedRow};
 use gbrain_eval::{GateOutcome, Replay};
 
 use crate::campaign::identity::Question;
-use crate::campaign::say;
 
 use super::corpus;
 use super::is_unknown;
@@ -70,27 +69,28 @@ impl Measured {
     }
 }
 
+impl Measured {
+    fn line(&self) -> String {
+        let Self { what, rows, found, moved, jaccard, top1, unknown, blames, seconds } = self;
+        let blamed: Vec<String> =
+            blames.iter().map(|(label, count)| format!("{label} {count}")).collect();
+        format!(
+            "  {what}: {rows} rows, {found} with pages, {moved} moved, jaccard {:.4}, top-1 {:.4}, corpus unknown \
+             {unknown}, blamed [{}], {seconds:.1} s",
+            jaccard.unwrap_or(f64::NAN),
+            top1.unwrap_or(f64::NAN),
+            blamed.join(", "),
+        )
+    }
+}
+
 impl Report {
-    /// Prints counts and violations.
-    pub fn print(&self) {
-        say(format!("{} rows captured, {} of them scrubbed", self.captured, self.scrubbed));
-        for measured in &self.measured {
-            let Measured { what, rows, found, moved, jaccard, top1, unknown, blames, seconds } =
-                measured;
-            let blamed: Vec<String> =
-                blames.iter().map(|(label, count)| format!("{label} {count}")).collect();
-            say(format!(
-                "  {what}: {rows} rows, {found} with pages, {moved} moved, jaccard {:.4}, top-1 \
-                 {:.4}, corpus unknown {unknown}, blamed [{}], {seconds:.1} s",
-                jaccard.unwrap_or(f64::NAN),
-                top1.unwrap_or(f64::NAN),
-                blamed.join(", "),
-            ));
-        }
-        say(format!("{} violations", self.violations.len()));
-        for violation in self.violations.iter().take(40) {
-            say(format!("  violation: {violation}"));
-        }
+    pub(super) fn figures(&self) -> String {
+        format!("{} rows captured, {} of them scrubbed", self.captured, self.scrubbed)
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.measured.iter().map(Measured::line).collect()
     }
 
     /// Every request became a row, and every one with personal data was scrubbed and asked again.

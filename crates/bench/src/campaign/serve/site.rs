@@ -11,7 +11,7 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::campaign::violations::Violations;
-use crate::http::{Answer, Caller};
+use gbrain_testkit::http::{Answer, Caller};
 
 /// How long who was refused stays away.
 const AWAY: Duration = Duration::from_millis(50);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::campaign::served::Served;
-use crate::campaign::vitals::Vitals;
+use gbrain_testkit::served::Served;
+use gbrain_testkit::vitals::Vitals;
 
 /// The server and its files at one moment.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,6 +10,7 @@ use gbrain_eval::spread;
 
 use super::population::Population;
 use super::{COVERAGE, SIZES};
+use crate::campaign::scaffold;
 
 /// A way to make an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,9 @@ pub fn survey(populations: &[Population], sizes: &[usize], samples: usize, seed:
         }
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let progress = scaffold::Progress::new("cells", tasks.len());
     spread(tasks.len(), threads, |at| {
+        progress.step();
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_add(at as u64 * 7919));
         tasks[at].cell(samples, &mut rng)
     })
@@ -211,9 +214,8 @@ fn judge(planted: usize, [missed, alarmed]: [f64; 2], rng: &mut fastrand::Rng) -
 
 /// By method and size: the least coverage and where, the mean, the most, and the mean width.
 pub fn table(cells: &[Cell]) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(["interval", "n", "cells", "least", "mean", "most", "width", "least in"]);
+    let mut table =
+        scaffold::table(["interval", "n", "cells", "least", "mean", "most", "width", "least in"]);
     let methods = [
         Method::ClopperPearson,
         Method::Mean,

@@ -11,6 +11,7 @@ use gbrain_eval::spread;
 
 use super::OFF;
 use super::population::Population;
+use crate::campaign::scaffold;
 
 /// So many times the trials measure a power again that looks wrong.
 const MORE_TRIALS: usize = 8;
@@ -99,7 +100,9 @@ pub fn survey(
         }
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let progress = scaffold::Progress::new("cells", tasks.len());
     spread(tasks.len(), threads, |at| {
+        progress.step();
         let (rule, population, n) = tasks[at];
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_add(at as u64 * 104_729));
         let sample = population.sample(n, &mut rng);
@@ -204,9 +207,15 @@ fn interval(values: &[f64]) -> Option<Interval> {
 
 /// By rule and size: how many drops were printed, and between which powers they were found.
 pub fn table(cells: &[Cell]) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(["rule", "n", "cannot tell", "printed", "least power", "mean", "most power"]);
+    let mut table = scaffold::table([
+        "rule",
+        "n",
+        "cannot tell",
+        "printed",
+        "least power",
+        "mean",
+        "most power",
+    ]);
     for rule in RULES {
         let mut sizes: Vec<usize> =
             cells.iter().filter(|cell| cell.rule == rule).map(|cell| cell.n).collect();

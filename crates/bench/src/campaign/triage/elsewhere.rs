@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::kind::Kind;
 use super::world::{SUITE, ok, take_in};
-use crate::campaign::engine::Engine;
-use crate::campaign::process::Gbrain;
-use crate::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 
 /// Questions of the suite.
 const QUESTIONS: usize = 25;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::providers::{Fault, ProviderServer};
+use gbrain_testkit::providers::{Fault, ProviderServer};
 
 /// What is wrong with models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

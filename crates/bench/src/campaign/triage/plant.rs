@@ -12,7 +12,7 @@ use super::world::{
     Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page,
     write_suite,
 };
-use crate::campaign::process::Gbrain;
+use gbrain_testkit::process::Gbrain;
 
 /// A brain with a fault.
 pub struct Planted {

@@ -12,7 +12,7 @@ use super::elsewhere;
 use super::kind::Kind;
 use super::plant::plant;
 use super::world::{SUITE, World, copy, run_suite, with_key};
-use crate::campaign::process::Gbrain;
+use gbrain_testkit::process::Gbrain;
 
 /// A case as it was triaged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::models::{KEY, Models, Trouble};
 use super::vocabulary::{FILLER, THINGS};
-use crate::campaign::engine::Engine;
-use crate::campaign::process::{Gbrain, Output, Running};
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output, Running};
 
 /// Where the notes come from.
 pub const SOURCE: &str = "world";

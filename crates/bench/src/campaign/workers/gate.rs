@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use crate::http::{Answer, Caller};
+use gbrain_testkit::http::{Answer, Caller};
 
 /// How long a caller waits before it looks again for a server.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -13,7 +13,7 @@ use crate::campaign::aftermath::{Asked, Import};
 use crate::campaign::ledger::{Change, Ledger};
 use crate::campaign::tree;
 use crate::campaign::violations::Violations;
-use crate::http::Answer;
+use gbrain_testkit::http::Answer;
 
 /// Writers, each with pages of its own.
 pub(super) const WRITERS: usize = 2;

@@ -1,10 +1,10 @@
 //! `gbrain alerts`, word by word.
 
-use gbrain_bench::mailbox::{Mailbox, MailboxOptions};
-use gbrain_bench::receivers::Refusal;
-use gbrain_bench::tls::{encrypting, front};
 use gbrain_core::format::alert::{ChannelTested, SilenceBody};
 use gbrain_core::format::schema::of_body;
+use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
+use gbrain_testkit::receivers::Refusal;
+use gbrain_testkit::tls::{file, front, server_config};
 
 use super::*;
 use crate::conforms::assert_conforms;
@@ -44,8 +44,7 @@ fn a_channel_is_tested() {
 /// Through STARTTLS, trusted by the system's own list.
 #[test]
 fn a_mail_is_tested() {
-    let tls = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../eval/tests/it/target/tls");
-    let config = encrypting(&tls.join("server.pem"), &tls.join("server.key")).unwrap();
+    let config = server_config().unwrap();
     let options =
         MailboxOptions { tls: Some(config), auth: Some("PLAIN"), ..MailboxOptions::default() };
     let mailbox = Mailbox::start(options).unwrap();
@@ -56,7 +55,7 @@ fn a_mail_is_tested() {
     let test = |authorities: &str| {
         let mut command = home.command(&["alerts", "test", "mail"]);
         command.env("MAIL_USER", "ada").env("MAIL_PASS", "mail-pass-9");
-        command.env("SSL_CERT_FILE", tls.join(authorities)).env_remove("SSL_CERT_DIR");
+        command.env("SSL_CERT_FILE", file(authorities)).env_remove("SSL_CERT_DIR");
         Ran::of(command.output().unwrap())
     };
     let ran = test("ca.pem");
@@ -80,8 +79,7 @@ fn a_mail_is_tested() {
 /// Receivers inside of a company have certificates of its own authority.
 #[test]
 fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
-    let tls = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../eval/tests/it/target/tls");
-    let config = encrypting(&tls.join("server.pem"), &tls.join("server.key")).unwrap();
+    let config = server_config().unwrap();
     let receivers = Receivers::start().unwrap();
     let behind = receivers.url("").trim_start_matches("http://").parse().unwrap();
     let home = Home::sqlite();
@@ -91,7 +89,7 @@ fn a_receiver_is_trusted_by_the_authorities_that_the_environment_names() {
     let test = |authorities: Option<&str>| {
         let mut command = knowing(&home, &receivers, &["alerts", "test", "hook"]);
         command.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
-        command.envs(authorities.map(|name| ("SSL_CERT_FILE", tls.join(name))));
+        command.envs(authorities.map(|name| ("SSL_CERT_FILE", file(name))));
         Ran::of(command.output().unwrap())
     };
     for (stranger, why) in [

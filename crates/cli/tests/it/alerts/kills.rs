@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use gbrain_bench::campaign::alerts::{Hunt, hunt};
-use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::alerts::{AlertsPlan, hunt};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn check(engine: Engine, kills: usize) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
     let (alerts, down) = (200, Duration::from_secs(2));
-    let report = hunt(&Hunt { program, engine, kills, alerts, down, seed: 5 }).unwrap();
+    let report = hunt(&setup(engine, 5), &AlertsPlan { kills, alerts, down }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert_eq!(report.arrived, alerts, "{report:?}");
     assert!(report.turned_away > 0, "{report:?}");

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use gbrain_bench::receivers::Refusal;
 use gbrain_core::format::alert::AlertsBody;
 use gbrain_core::format::schema::of_body;
+use gbrain_testkit::receivers::Refusal;
 
 use super::*;
 use crate::conforms::assert_conforms;

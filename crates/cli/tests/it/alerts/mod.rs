@@ -5,7 +5,7 @@ mod kills;
 mod left_running;
 mod runs;
 
-use gbrain_bench::receivers::{Receivers, Taken};
+use gbrain_testkit::receivers::{Receivers, Taken};
 use serde_json::{Value, json};
 
 use crate::support::{Home, Ran, demo_home};

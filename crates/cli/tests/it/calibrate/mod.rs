@@ -10,9 +10,9 @@ mod workflow;
 
 use std::sync::{Arc, Mutex};
 
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Location, OpenMode, RetrievalFilter, RetrievalLog, Store};
+use gbrain_testkit::providers::{Asked, Fault};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! A threshold of a target elsewhere: it can only be looked at from here.
 
-use gbrain_bench::retrieval::{Fault as Broken, Hit, Question, Reply, RetrievalServer};
+use gbrain_testkit::retrieval::{Fault as Broken, Hit, Question, Reply, RetrievalServer};
 
 use super::*;
 use crate::suites::queries;

@@ -1,7 +1,7 @@
 //! Pages and chats that tell the judge what to say, against a judge that obeys everything outside of the
 //! frames.
 
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::{about_the_berth, obedient, report};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gbrain_bench::providers::{Asked, Fault};
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use super::{about_the_berth, obedient, report, verdict, with_disagreement};

@@ -1,6 +1,6 @@
 //! With a model, and with what it said before.
 
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{about_the_berth, obedient, report, with_disagreement};

@@ -8,10 +8,10 @@ mod surfaces;
 
 use std::collections::BTreeMap;
 
-use gbrain_bench::providers::Asked;
 use gbrain_core::contradiction::prompt::{MAX_PAIR_CHARS, TAG};
 use gbrain_core::contradiction::{Prompt, canaries};
 use gbrain_core::untrusted::outside;
+use gbrain_testkit::providers::Asked;
 use serde_json::{Value, json};
 
 use crate::support::{Home, Ran};

@@ -1,8 +1,8 @@
 //! Outputs, questions and expected answers that speak to the judge, against judges that obey everything
 //! outside of the frames.
 
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::untrusted::outside;
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::json;
 
 use super::{judge, judge_rows, judged_by, receipt, summary, vote};

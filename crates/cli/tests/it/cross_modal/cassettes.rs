@@ -1,7 +1,7 @@
 //! Votes that were recorded: no key, no network, and never green by what is missing.
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::format::cross_modal::{Receipt, Summary};
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{

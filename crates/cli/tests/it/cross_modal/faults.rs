@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::{SEATS, VERB, court, judge, judge_rows, receipt, rows_of, summary, troubles, words};

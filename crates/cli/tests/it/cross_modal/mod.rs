@@ -11,8 +11,8 @@ mod single;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::format::cross_modal::{Receipt, Summary};
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use crate::benchmark::write;

@@ -1,7 +1,7 @@
 //! Budgets that hold, and what is told of the money.
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::format::cross_modal::Summary;
+use gbrain_testkit::providers::Fault;
 
 use super::{court, judge, judge_rows, receipt, rows_of, summary, troubles};
 use crate::models::Provided;

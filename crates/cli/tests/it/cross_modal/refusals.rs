@@ -1,6 +1,6 @@
 //! What is refused, before anything is sent and with what to do instead.
 
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 use serde_json::Value;
 
 use super::{SEATS, TASK, VERB, court, judge, judge_rows, rows_of, seats_with, words};

@@ -1,9 +1,9 @@
 //! Files of rows: what counts, in which order, and the verdict on all of them.
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::cross_modal::batch::RowVerdict;
 use gbrain_core::format::cross_modal::Summary;
 use gbrain_core::format::schema::of_body;
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{court, judge_rows, rows_of, summary};

@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::cross_modal::Reason;
 use gbrain_core::format::cross_modal::Receipt;
 use gbrain_core::format::schema::of_body;
+use gbrain_testkit::providers::Fault;
 use serde_json::Value;
 
 use super::{SEATS, TASK, VERB, court, judge, receipt, troubles, words};

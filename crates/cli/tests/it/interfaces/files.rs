@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gbrain_bench::providers::{Asked, Fault};
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::json;
 
 use super::demo::store_id;

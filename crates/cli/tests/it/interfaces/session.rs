@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gbrain_bench::providers::{Asked, Fault};
-use gbrain_bench::receivers::{Receivers, Refusal};
+use gbrain_testkit::providers::{Asked, Fault};
+use gbrain_testkit::receivers::{Receivers, Refusal};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use gbrain_bench::campaign::served::Served;
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use super::peer::Role;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use gbrain_bench::campaign::process::Running;
-use gbrain_bench::campaign::served::Served;
+use gbrain_testkit::process::Running;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::{Home, described};
 
 /// How clients of one kind begin, and the protocol that they and we agree on.
 #[derive(Clone, Copy)]
@@ -76,13 +76,7 @@ impl Entrance<'_> {
 
 /// The same command for the client to start.
 fn started_by(command: &Command) -> Value {
-    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
-    let words: Vec<String> =
-        [command.get_program()].into_iter().chain(command.get_args()).map(text).collect();
-    let env: serde_json::Map<String, Value> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((text(name), text(value?).into())))
-        .collect();
+    let (words, env) = described(command);
     json!({ "command": words, "env": env })
 }
 

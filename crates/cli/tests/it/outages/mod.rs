@@ -3,9 +3,9 @@
 
 mod server;
 
-use gbrain_bench::outage::Outage;
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::outage::Outage;
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use crate::benchmark::write;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::{embedder, limits};

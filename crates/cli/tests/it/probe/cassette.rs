@@ -1,7 +1,7 @@
 //! The whole probe from a file: no key, no network, no money.
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::id::WorkspaceId;
+use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::*;

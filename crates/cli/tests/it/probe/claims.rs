@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gbrain_bench::campaign::process::Running;
-use gbrain_bench::providers::Fault;
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::process::Running;
+use gbrain_testkit::providers::Fault;
 use serde_json::json;
 
 use super::*;

@@ -8,8 +8,8 @@ mod watched;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use gbrain_bench::providers::{Asked, Fault};
 use gbrain_core::format::probe::ProbeReport;
+use gbrain_testkit::providers::{Asked, Fault};
 use serde_json::{Value, json};
 
 use crate::benchmark::write;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::format::probe::{ProbeEvent, ProbeHistory, ProbeReport};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::probe::file_name;
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::*;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use gbrain_bench::campaign::process::Running;
-use gbrain_bench::providers::Fault;
 use gbrain_core::format::probe::{AutopilotLook, ProbeHistory};
 use gbrain_core::format::schema::of_body;
+use gbrain_testkit::process::Running;
+use gbrain_testkit::providers::Fault;
 use serde_json::{Value, json};
 
 use super::*;

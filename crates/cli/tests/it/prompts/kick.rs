@@ -82,7 +82,7 @@ fn defaults_are_the_lowest_layer_and_are_not_signed() {
 }
 
 fn signature(pairs: &[&str]) -> String {
-    let mut vars = gbrain_core::prompt::Vars::default();
+    let mut vars = gbrain_prompts::domain::Vars::default();
     pairs.iter().for_each(|pair| vars.push_pair(pair).unwrap());
     vars.hash()
 }

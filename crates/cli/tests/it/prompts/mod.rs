@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use gbrain_core::usage::RunRecord;
+use gbrain_prompts::domain::usage::RunRecord;
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use gbrain_core::prompt::{Vars, words};
-use gbrain_core::usage::RunIndex;
+use gbrain_prompts::domain::usage::RunIndex;
+use gbrain_prompts::domain::{Vars, words};
 use serde_json::Value;
 
 use super::Library;
@@ -92,7 +92,7 @@ fn summaries_and_gate_counts() {
         let path = dir.path().join(format!("{n:04}.jsonl"));
         std::fs::write(&path, random_log(&mut rng)).unwrap();
         let summary = gbrain_prompts::summarise(&path, None, RunIndex::default()).unwrap();
-        let body = gbrain_core::format::prompts::UsageBody::new(&summary);
+        let body = gbrain_prompts::domain::bodies::UsageBody::new(&summary);
         let body = serde_json::to_value(body).unwrap();
         let (draft, ready) = (summary.sent.unrefuted(), summary.sent.verified);
         ours.push(format!(

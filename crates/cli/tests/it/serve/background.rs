@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gbrain_bench::campaign::process::Running;
+use gbrain_testkit::process::Running;
 use serde_json::{Value, json};
 
 use super::client::{Call, Server};

@@ -8,9 +8,10 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use gbrain_bench::campaign::process::Output;
-use gbrain_bench::campaign::served::Served;
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::process::Output;
+use gbrain_testkit::served::Served;
+use gbrain_testkit::vitals::status_kib;
 use serde_json::Value;
 
 use crate::support::Home;
@@ -85,9 +86,8 @@ pub(crate) fn peak_memory<T>(pid: u32, work: impl FnOnce() -> T) -> (usize, T) {
     // What it had before does not count, but for what it still has.
     std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
     let done = work();
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let kib: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    let kib = status_kib(pid, "VmHWM") as usize;
+    assert!(kib > 0, "process {pid} is gone");
     (kib << 10, done)
 }
 

@@ -1,11 +1,12 @@
 //! The short form of `cargo xtask campaign api`: a fuzzer that we did not write reads our document.
 
-use gbrain_bench::campaign::api::{Hunt, hunt};
-use gbrain_bench::campaign::engine::Engine;
+use gbrain_bench::campaign::api::{ApiPlan, hunt};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn keeps_its_word(engine: Engine, phases: &'static str, examples: usize) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
-    let report = hunt(&Hunt { program, engine, phases, examples, seed: 5 }).unwrap();
+    let report = hunt(&setup(engine, 5), &ApiPlan { phases, examples }).unwrap();
     assert!(report.violations.is_empty(), "{}", report.violations.join("\n"));
     assert!(report.operations >= 42 && report.requests > 100, "{report:?}");
 }

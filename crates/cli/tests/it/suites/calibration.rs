@@ -1,9 +1,9 @@
 //! The calibration suite: borderline pairs, scored again by the reranker that is set.
 
-use gbrain_bench::providers::Fault;
 use gbrain_core::hash::Hash;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Location, NewPair, NewThreshold, OpenMode, ThresholdStatus};
+use gbrain_testkit::providers::Fault;
 use jiff::Timestamp;
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gbrain_bench::http::Caller;
+use gbrain_testkit::http::Caller;
 use serde_json::{Value, json};
 
 use crate::support::Home;

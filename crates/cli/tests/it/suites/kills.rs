@@ -1,11 +1,12 @@
 //! The short form of `cargo xtask campaign schedule`.
 
-use gbrain_bench::campaign::engine::Engine;
-use gbrain_bench::campaign::schedule::{Hunt, hunt};
+use gbrain_bench::campaign::schedule::{SchedulePlan, hunt};
+use gbrain_testkit::engine::Engine;
+
+use crate::support::setup;
 
 fn kills(engine: Engine) {
-    let program = env!("CARGO_BIN_EXE_gbrain").into();
-    let report = hunt(&Hunt { program, engine, kills: 6, runs: 30, seed: 3 }).unwrap();
+    let report = hunt(&setup(engine, 3), &SchedulePlan { kills: 6, runs: 30 }).unwrap();
     assert!(report.violations.is_empty(), "{:#?}", report.violations);
     assert_eq!(report.recorded, 30, "{report:?}");
     // How many of them is a matter of how fast this machine is; how many meet a run, too.

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use gbrain_bench::providers::Fault as ProviderFault;
-use gbrain_bench::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
+use gbrain_testkit::providers::Fault as ProviderFault;
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use serde_json::json;
 
 use super::chroma::Chroma;

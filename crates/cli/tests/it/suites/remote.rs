@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use gbrain_bench::retrieval::{ApiShape, Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use gbrain_core::format::schema::of_body;
 use gbrain_core::format::suite::{SuiteRan, SuiteRunsBody};
+use gbrain_testkit::retrieval::{ApiShape, Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use serde_json::json;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Samples that are too small, or smaller than the playbook's, in every report and in alerts.
 
-use gbrain_bench::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 
 use super::*;
 

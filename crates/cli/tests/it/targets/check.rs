@@ -1,6 +1,6 @@
 //! `gbrain targets`: what a user sees while describing one.
 
-use gbrain_bench::retrieval::{Fault, Reply, RetrievalServer};
+use gbrain_testkit::retrieval::{Fault, Reply, RetrievalServer};
 use serde_json::{Value, json};
 
 use super::describe;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use gbrain_bench::campaign::served::Served;
-use gbrain_bench::retrieval::{Fault, Reply, RetrievalServer};
+use gbrain_testkit::retrieval::{Fault, Reply, RetrievalServer};
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use super::describe;

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::Command;
 
-use gbrain_bench::campaign::served::Served;
 use gbrain_brain::{Brain, BrainOptions, IndexKind, built_in_models};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::replay::Live;
@@ -11,6 +10,7 @@ use gbrain_core::request::{RetrievalMode, Viewer};
 use gbrain_core::target::Question;
 use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
 use gbrain_store::{Location, OpenMode};
+use gbrain_testkit::served::Served;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -77,13 +77,7 @@ fn described(url: &str) -> Value {
 
 /// A command as settings describe it.
 fn as_settings(command: &Command) -> Value {
-    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
-    let words: Vec<String> =
-        [command.get_program()].into_iter().chain(command.get_args()).map(text).collect();
-    let env: serde_json::Map<String, Value> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((text(name), text(value?).into())))
-        .collect();
+    let (words, env) = crate::support::described(command);
     json!({ "kind": "mcp", "command": words, "env": env, "timeout_seconds": 60 })
 }
 

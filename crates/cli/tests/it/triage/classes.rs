@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use gbrain_bench::campaign::triage::vectors;
-use gbrain_bench::providers::Fault;
+use gbrain_testkit::providers::Fault;
 
 use super::*;
 use crate::models::Provided;

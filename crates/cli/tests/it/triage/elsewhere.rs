@@ -1,6 +1,6 @@
 //! Targets elsewhere: errors, slow stages, and what asking them again can tell.
 
-use gbrain_bench::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 
 use super::*;
 use crate::suites::numbered;

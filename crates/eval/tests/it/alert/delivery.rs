@@ -3,7 +3,7 @@
 use gbrain_core::alert::signed;
 
 use super::*;
-use crate::receivers::{Receivers, Refusal};
+use gbrain_testkit::receivers::{Receivers, Refusal};
 
 const TRIGGER: DeliveryAction = DeliveryAction::Trigger;
 const RESOLVE: DeliveryAction = DeliveryAction::Resolve;

@@ -1,7 +1,5 @@
 //! Mail: with STARTTLS, TLS from the start, AUTH, and servers that say no.
 
-use std::path::Path;
-
 use gbrain_net::Secret;
 use gbrain_net::mail::{Login, Mail, MailFailureKind, MailServer, Protection};
 use rustls::RootCertStore;
@@ -9,16 +7,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use super::*;
-use crate::mailbox::{Mailbox, MailboxOptions};
-use crate::tls::encrypting;
-
-fn file(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/target/tls").join(name)
-}
-
-fn certificate() -> Arc<rustls::ServerConfig> {
-    encrypting(&file("server.pem"), &file("server.key")).unwrap()
-}
+use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
+use gbrain_testkit::tls::{file, server_config};
 
 fn authorities() -> RootCertStore {
     let mut roots = RootCertStore::empty();
@@ -75,7 +65,7 @@ fn mails_are_taken_over_every_connection() {
         assert!(mails[0].data.contains("Message-ID: <default-7-1@example.com>"));
         assert!(!mails[0].data.lines().any(|line| line.starts_with("Bcc")), "{}", mails[0].data);
     };
-    let tls = || Some(certificate());
+    let tls = || Some(server_config().unwrap());
     let plain = ["AGFkYQBtYWlsLXBhc3MtNA=="];
     let login = ["YWRh", "bWFpbC1wYXNzLTQ="];
     let with = |auth: Option<&'static str>, from_start: bool| MailboxOptions {
@@ -102,7 +92,7 @@ fn servers_that_say_no() {
     let check = |says: (&'static str, &'static str), kind: MailFailureKind| {
         let auth = Some("PLAIN");
         let options = MailboxOptions {
-            tls: Some(certificate()),
+            tls: Some(server_config().unwrap()),
             auth,
             says: vec![says],
             ..MailboxOptions::default()
@@ -146,7 +136,8 @@ fn one_of_two_is_refused() {
 
 #[test]
 fn nobody_is_trusted_who_is_not_known() {
-    let options = MailboxOptions { tls: Some(certificate()), ..MailboxOptions::default() };
+    let options =
+        MailboxOptions { tls: Some(server_config().unwrap()), ..MailboxOptions::default() };
     let mailbox = Mailbox::start(options).unwrap();
     let stranger = MailServer {
         authorities: Some(RootCertStore::empty()),

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::http::{APIS, server, settings};
 use super::{SECRET, surroundings, target};
-use crate::retrieval::Fault;
+use gbrain_testkit::retrieval::Fault;
 
 /// What becomes of a question that meets a fault every time: the kind, and how many requests were made.
 fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::conformance::conforms;
 use super::{SECRET, reply, target, try_target, world};
-use crate::retrieval::{self, ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
+use gbrain_testkit::retrieval::{self, ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
 
 pub(super) const APIS: [&str; 4] =
     ["lightfast-internal", "lightfast-v1", "lightfast-2026", "custom"];

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::conformance::{Expected, TEXTS, conforms};
-use crate::providers::{Fault, ProviderServer};
+use gbrain_testkit::providers::{Fault, ProviderServer};
 
 /// The bundled brain.
 struct Site {

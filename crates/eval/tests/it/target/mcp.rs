@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::command::program;
 use super::conformance::conforms;
 use super::{SECRET, patience, reply, target, world};
-use crate::listener::{Incoming, Listener, respond};
+use gbrain_testkit::listener::{Incoming, Listener, respond};
 
 fn tool(mut settings: Value, more: Value) -> Box<dyn Retriever> {
     settings["kind"] = json!("mcp");

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use conformance::{Expected, TEXTS};
 
-use crate::retrieval::Reply;
+use gbrain_testkit::retrieval::Reply;
 
 /// A secret that must show nowhere.
 const SECRET: &str = "sk-very-secret-123";

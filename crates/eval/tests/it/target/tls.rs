@@ -1,8 +1,4 @@
 //! TLS: only who is trusted gets the question and the key.
-//!
-//! The certificates in `tls/` are of an authority made for these tests, whose key is thrown away.
-
-use std::path::Path;
 
 use gbrain_core::target::{Question, TargetErrorKind};
 use serde_json::json;
@@ -10,19 +6,18 @@ use serde_json::json;
 use super::conformance::conforms;
 use super::http::{server, settings};
 use super::{target, try_target, world};
-use crate::retrieval::Fault;
-use crate::tls::{encrypting, front};
+use gbrain_testkit::retrieval::Fault;
+use gbrain_testkit::tls::{self, front, server_config};
 
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/target/tls").join(name);
-    path.to_str().unwrap().to_owned()
+    tls::file(name).to_str().unwrap().to_owned()
 }
 
 #[test]
 fn an_authority_of_the_settings_is_trusted_and_no_other() {
     let server = server(|_| Fault::None);
     let behind = server.url().trim_start_matches("http://").parse().unwrap();
-    let config = encrypting(file("server.pem").as_ref(), file("server.key").as_ref()).unwrap();
+    let config = server_config().unwrap();
     let url = format!("https://localhost:{}", front(behind, config).unwrap());
     let trusting = settings("lightfast-v1", &url, json!({ "ca_file": file("ca.pem") }));
     conforms(target(trusting).as_ref(), &world());

@@ -11,7 +11,8 @@ use socket2::{Domain, Socket, Type};
 use super::super::host::limit;
 use super::super::report::{FindingKind, HealthTimes};
 use super::super::subject::{Subject, TIMEOUT};
-use crate::http::Caller;
+use gbrain_testkit::http::Caller;
+use gbrain_testkit::vitals::status_kib;
 
 /// Where hostile clients come from.
 const HOSTILE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -232,12 +233,6 @@ fn send(address: SocketAddr, number: usize, values: &[u8]) -> Option<usize> {
 fn health(address: SocketAddr) -> Option<u16> {
     let mut caller = Caller::connect_within(address, Duration::from_secs(30)).ok()?;
     Some(caller.get("/v1/health").ok()?.status)
-}
-
-fn status_kib(pid: u32, line: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
-    value.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 fn peak_kib(pid: u32) -> u64 {

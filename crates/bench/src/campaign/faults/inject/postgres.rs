@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use super::super::subject::{Subject, TIMEOUT};
-use crate::campaign::process::signal;
+use gbrain_testkit::process::signal;
 
 /// How long a caller waits while nothing can answer.
 const SHORT: Duration = Duration::from_millis(500);
@@ -50,7 +50,7 @@ impl Subject {
         self.hide_a_page()?;
         let url = self.brain.database_url().context("the brain is on PostgreSQL")?;
         let mut held = Vec::new();
-        take_connections(&url, &mut held);
+        take_connections(url, &mut held);
         let own = self.cluster.as_ref().context("PostgreSQL is a cluster of its own")?.url();
         let mut superuser = postgres::Client::connect(&own, postgres::NoTls)?;
         for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use super::super::subject::Subject;
-use crate::campaign::process::signal;
+use gbrain_testkit::process::signal;
 
 impl Subject {
     /// Kills the server at a random moment of its writes, and starts it again.

@@ -1,0 +1,288 @@
+//! What is wrong with a prompt's files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::evaluation::Evaluation;
+use super::evidence::MissingEvidence;
+use super::meta::{Meta, Status};
+use super::template::placeholders;
+use super::words::words;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Worth a look.
+    Warning,
+    /// Must be mended.
+    Problem,
+}
+
+gbrain_core::named! { Level { Warning = "warning", Problem = "problem" } }
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// What it is.
+    pub message: String,
+}
+
+/// The files of a prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The directory's name.
+    pub directory: &'a str,
+    /// `meta.yml`, read.
+    pub meta: &'a Meta,
+    /// The template.
+    pub template: &'a str,
+    /// `eval.yml`, if there is one.
+    pub eval: Option<&'a str>,
+}
+
+const DESCRIPTION_MOST: usize = 1024;
+const WORDS_WARN: u64 = 3500;
+const WORDS_MOST: u64 = 5000;
+const LINES_WARN: usize = 200;
+
+/// Looks at one prompt.
+pub fn checkup(parts: &Parts<'_>) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
+    check_identity(parts, &mut findings);
+    check_inputs(parts, &mut findings);
+    check_skill(parts, &mut findings);
+    if let Some(eval) = parts.eval {
+        match Evaluation::parse(eval) {
+            Ok(evaluation) if evaluation.cases.is_empty() => {
+                findings.warn("eval.yml has no cases: an evaluation can't be green");
+            }
+            Ok(_) => (),
+            Err(error) => findings.problem(format!("eval.yml: {error}")),
+        }
+    }
+    findings.0
+}
+
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn warn(&mut self, message: impl Into<String>) {
+        self.0.push(Finding { level: Level::Warning, message: message.into() });
+    }
+
+    fn problem(&mut self, message: impl Into<String>) {
+        self.0.push(Finding { level: Level::Problem, message: message.into() });
+    }
+}
+
+fn check_identity(parts: &Parts<'_>, findings: &mut Findings) {
+    if parts.meta.id != parts.directory {
+        findings.problem(format!(
+            "meta.yml says id `{}`, the directory is `{}`",
+            parts.meta.id, parts.directory
+        ));
+    }
+    if parts.template.trim().is_empty() {
+        findings.problem("the template is empty");
+    }
+}
+
+fn check_inputs(parts: &Parts<'_>, findings: &mut Findings) {
+    let used = placeholders(parts.template);
+    for key in &used {
+        if parts.meta.input(key).is_none() {
+            findings.problem(format!("`{{{{{key}}}}}` is not declared in inputs"));
+        }
+    }
+    for input in &parts.meta.inputs {
+        let is_used = used.contains(&input.name.as_str());
+        if !is_used && input.required {
+            findings.problem(format!("input `{}` is required and never used", input.name));
+        } else if !is_used {
+            findings.warn(format!("input `{}` is never used", input.name));
+        }
+    }
+}
+
+/// What an exported skill must look like.
+fn check_skill(parts: &Parts<'_>, findings: &mut Findings) {
+    let id = parts.meta.id.to_ascii_lowercase();
+    if ["claude", "anthropic"].iter().any(|name| id.contains(name)) {
+        findings.problem(format!("id `{}` names a vendor, which a skill may not", parts.meta.id));
+    }
+    if let Some(description) = &parts.meta.description {
+        let length = description.chars().count();
+        if length > DESCRIPTION_MOST {
+            findings.problem(format!(
+                "description has {length} characters, at most {DESCRIPTION_MOST}"
+            ));
+        }
+        if description.contains(['<', '>']) {
+            findings.problem("description holds an angle bracket");
+        }
+        if !description.to_lowercase().contains("use when") {
+            findings.warn("description does not say \"use when\"");
+        }
+    }
+    for (key, items) in [("triggers", &parts.meta.triggers), ("not_for", &parts.meta.not_for)] {
+        if items.iter().any(|item| item.trim().is_empty()) {
+            findings.problem(format!("{key} has an empty item"));
+        }
+    }
+    check_size(parts.template, findings);
+}
+
+fn check_size(template: &str, findings: &mut Findings) {
+    let words = words(template.as_bytes());
+    let lines = template.lines().filter(|line| !line.trim().is_empty()).count();
+    match words {
+        WORDS_MOST.. => {
+            findings.problem(format!("the template has {words} words, {WORDS_MOST} or more"))
+        }
+        WORDS_WARN.. => {
+            findings.warn(format!("the template has {words} words, {WORDS_WARN} or more"))
+        }
+        _ => (),
+    }
+    if lines >= LINES_WARN {
+        findings.warn(format!("the template has {lines} lines, {LINES_WARN} or more"));
+    }
+}
+
+/// A status that does not rest on evidence. Others rely on a prompt that is ready, so there it is a problem.
+pub fn check_evidence(
+    id: &str,
+    status: Status,
+    missing_evidence: Option<&MissingEvidence>,
+) -> Option<Finding> {
+    let level = if status == Status::Ready { Level::Problem } else { Level::Warning };
+    let message = |why: &MissingEvidence| format!("{why}: {}", why.remedy(id));
+    missing_evidence.map(|why| Finding { level, message: message(why) })
+}
+
+/// Lines of a log that are not rows.
+pub fn check_log(file: &str, malformed: u64) -> Option<Finding> {
+    let message = || format!("{malformed} line(s) of {file} are not rows and count for nothing");
+    (malformed > 0).then(|| Finding { level: Level::Warning, message: message() })
+}
+
+/// A directory of the old layout.
+pub fn old_layout() -> Finding {
+    let message = "a directory of the old layout: `eva migrate` converts it".to_owned();
+    Finding { level: Level::Warning, message }
+}
+
+/// The aliases of an `aliases` file: one a line, comments after `#`.
+pub fn aliases(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// What is wrong with the aliases of all prompts, by prompt: a name that no shell takes, and a name
+/// that an earlier prompt has.
+pub fn check_aliases<'a>(owners: &[(&'a str, Vec<&'a str>)]) -> Vec<(&'a str, Finding)> {
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut findings = Vec::new();
+    let mut problem =
+        |owner, message| findings.push((owner, Finding { level: Level::Problem, message }));
+    for (owner, names) in owners {
+        for name in names {
+            if !is_alias(name) {
+                problem(
+                    *owner,
+                    format!(
+                        "alias `{name}` is not a name: a letter or `_`, then letters, digits, `_` and `-`"
+                    ),
+                );
+            } else if let Some(other) = first.insert(name, owner) {
+                problem(*owner, format!("alias `{name}` is taken by `{other}`"));
+                first.insert(name, other);
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a text can be an alias: the name of a function of a shell.
+pub fn is_alias(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::meta::{Input, tests_meta};
+    use super::*;
+
+    fn findings(change: impl Fn(&mut Meta), template: &str, eval: Option<&str>) -> Vec<String> {
+        let mut meta = tests_meta(Status::Draft);
+        meta.inputs = vec![Input { name: "who".into(), required: true, default: None }];
+        change(&mut meta);
+        let parts = Parts { directory: "x", meta: &meta, template, eval };
+        checkup(&parts)
+            .into_iter()
+            .map(|found| format!("{}: {}", found.level, found.message))
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(found: &[String], part: &str) {
+        assert!(found.iter().any(|found| found.contains(part)), "{found:?}");
+    }
+
+    #[test]
+    fn a_sound_prompt_has_nothing() {
+        let eval = "cases: [{ name: a, inputs: {}, assert: { contains: x } }]";
+        assert_eq!(findings(|_| (), "Hello {{who}}", Some(eval)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_finding() {
+        check(&findings(|_| (), "Hello", None), "problem: input `who` is required and never used");
+        check(&findings(|_| (), "{{who}} {{when}}", None), "problem: `{{when}}` is not declared");
+        check(
+            &findings(|meta| meta.id = "y".into(), "{{who}}", None),
+            "problem: meta.yml says id `y`",
+        );
+        check(&findings(|_| (), " \n", None), "problem: the template is empty");
+        check(&findings(|meta| meta.id = "claude-x".into(), "{{who}}", None), "names a vendor");
+        check(
+            &findings(|meta| meta.description = Some("<b>".into()), "{{who}}", None),
+            "angle bracket",
+        );
+        check(
+            &findings(|meta| meta.description = Some("d".into()), "{{who}}", None),
+            "warning: description does not say",
+        );
+        check(
+            &findings(|meta| meta.description = Some("d".repeat(1025)), "{{who}}", None),
+            "1025 characters",
+        );
+        check(
+            &findings(|meta| meta.triggers = vec![" ".into()], "{{who}}", None),
+            "triggers has an empty item",
+        );
+        check(&findings(|_| (), &"w ".repeat(3500), None), "warning: the template has 3500 words");
+        check(&findings(|_| (), &"w ".repeat(5000), None), "problem: the template has 5000 words");
+        check(&findings(|_| (), &"w\n\n".repeat(200), None), "warning: the template has 200 lines");
+        check(&findings(|_| (), "{{who}}", Some("cases: [{}]")), "problem: eval.yml: line 1");
+        check(&findings(|_| (), "{{who}}", Some("cases: []")), "warning: eval.yml has no cases");
+    }
+
+    #[test]
+    fn the_second_owner_of_an_alias_is_told() {
+        let owners = [("a", vec!["hi", "1x"]), ("b", vec!["hi"]), ("c", vec!["hi"])];
+        let found: Vec<_> = check_aliases(&owners)
+            .into_iter()
+            .map(|(owner, found)| (owner, found.message))
+            .collect();
+        assert_eq!(found.len(), 3);
+        assert!(found[0].0 == "a" && found[0].1.contains("`1x` is not a name"));
+        assert_eq!(found[1], ("b", "alias `hi` is taken by `a`".to_owned()));
+        assert_eq!(found[2], ("c", "alias `hi` is taken by `a`".to_owned()));
+        assert_eq!(aliases("hi # short\n\n#x\nyo\n"), ["hi", "yo"]);
+    }
+}

@@ -1,0 +1,317 @@
+//! `.promotions.jsonl`: what was known whenever a prompt's status was changed, and whether a status still rests on
+//! evidence.
+//!
+//! A status above draft needs three things: a line that leads to it, of the prompt as it is now, and logs that still
+//! hold what its gate asks for. A status that was typed into `meta.yml`, or whose logs are gone, has none.
+
+use jiff::Timestamp;
+
+use super::fingerprint::PromptHashes;
+use super::lifecycle::{Gate, Unmet};
+use super::logs::EvidenceLine;
+use super::meta::Status;
+use super::usage::{Counts, second};
+
+/// Which way a prompt went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// Up, with every gate open.
+    Promoted,
+    /// Up, although something was missing.
+    Forced,
+    /// Down.
+    Demoted,
+}
+
+gbrain_core::named! { Move { Promoted = "promoted", Forced = "forced", Demoted = "demoted" } }
+
+/// What the hash of a line covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashScope {
+    /// The template alone: lines of the first version.
+    Template,
+    /// Template, hooks, defaults and model.
+    Prompt,
+}
+
+/// One change of a status, with what it rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// When, in whole seconds.
+    pub ts: Timestamp,
+    /// Which way.
+    pub action: Move,
+    /// From where.
+    pub from: Status,
+    /// To where.
+    pub to: Status,
+    /// Who did it.
+    pub by: String,
+    /// The version it had.
+    pub version: String,
+    /// The prompt it is about.
+    pub prompt_hash: String,
+    /// What that hash covers.
+    pub hash_scope: HashScope,
+    /// Uses that counted.
+    pub uses: u64,
+    /// How many it took.
+    pub min_uses: u64,
+    /// Runs that were sent.
+    pub runs: Counts,
+    /// What the rate of uses that count is at least, at 95 %.
+    pub wilson_low: Option<f64>,
+    /// What the evaluations said.
+    pub eval: String,
+    /// What was missing.
+    pub unmet: Vec<String>,
+    /// Why, in somebody's words.
+    pub reason: Option<String>,
+}
+
+/// A status whose evidence is about another text, verifier, default or model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The status.
+    pub status: Status,
+    /// When it was given.
+    pub since: Timestamp,
+    /// The hash it was given to.
+    pub then: String,
+    /// The same hash now.
+    pub now: String,
+}
+
+impl Evidence {
+    /// The line, with its end.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(&EvidenceLine::new(self)).expect("evidence has text keys only") + "\n"
+    }
+
+    /// Reads a line; none if it is something else, or contradicts itself.
+    pub fn parse(line: &str) -> Option<Self> {
+        serde_json::from_str::<EvidenceLine>(line).ok()?.evidence()
+    }
+}
+
+/// The lines of a log, and how many are something else.
+pub fn evidence_lines(text: &str) -> (Vec<Evidence>, u64) {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let (mut evidence, mut malformed) = (Vec::new(), 0);
+    for line in lines {
+        match Evidence::parse(line) {
+            Some(line) => evidence.push(line),
+            None => malformed += 1,
+        }
+    }
+    (evidence, malformed)
+}
+
+impl Evidence {
+    /// The hash of the prompt now, as far as this line's own hash covers it.
+    fn comparable<'h>(&self, hashes: &'h PromptHashes) -> &'h str {
+        match self.hash_scope {
+            HashScope::Template => &hashes.template,
+            HashScope::Prompt => &hashes.prompt,
+        }
+    }
+}
+
+impl Stale {
+    /// Whether the last line that led to a status is about another prompt than the one now. A draft has
+    /// nothing to lose.
+    pub fn of(evidence: &[Evidence], status: Status, hashes: &PromptHashes) -> Option<Self> {
+        let last = evidence.last().filter(|last| last.to == status && status != Status::Draft)?;
+        let now = last.comparable(hashes);
+        (last.prompt_hash != now).then(|| Self {
+            status,
+            since: last.ts,
+            then: last.prompt_hash.clone(),
+            now: now.to_owned(),
+        })
+    }
+}
+
+/// Why a status above draft does not rest on evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingEvidence {
+    /// No line of `.promotions.jsonl` leads to it: it was typed, or the log is gone.
+    NotPromoted(Status),
+    /// It was given to another prompt.
+    Stale(Stale),
+    /// The logs do not hold what its gate asks for.
+    Unmet {
+        /// The status.
+        status: Status,
+        /// How it was reached.
+        action: Move,
+        /// What is missing.
+        unmet: Vec<Unmet>,
+    },
+}
+
+impl MissingEvidence {
+    /// Checks a status against the lines of promotions and the gate that leads to it.
+    pub fn of(
+        evidence: &[Evidence],
+        status: Status,
+        hashes: &PromptHashes,
+        gate: Option<&Gate>,
+    ) -> Option<Self> {
+        let gate = gate.filter(|_| status != Status::Draft)?;
+        let Some(last) = evidence.last().filter(|last| last.to == status) else {
+            return Some(Self::NotPromoted(status));
+        };
+        if let Some(stale) = Stale::of(evidence, status, hashes) {
+            return Some(Self::Stale(stale));
+        }
+        let unmet = gate.unmet.clone();
+        (!unmet.is_empty()).then_some(Self::Unmet { status, action: last.action, unmet })
+    }
+
+    /// The commands that make what is missing.
+    pub fn remedy(&self, id: &str) -> String {
+        match self {
+            Self::NotPromoted(_) | Self::Stale(_) => {
+                format!("`eva demote {id}`, then `eva promote {id}` says what is missing")
+            }
+            Self::Unmet { unmet, .. } => {
+                let commands: Vec<String> = unmet.iter().map(|unmet| unmet.remedy(id)).collect();
+                commands.join(", and ")
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for MissingEvidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotPromoted(status) => {
+                write!(f, "`{status}` has no evidence: .promotions.jsonl has no promotion to it")
+            }
+            Self::Stale(stale) => write!(f, "the evidence is stale: {stale}"),
+            Self::Unmet { status, action, unmet } => {
+                let unmet: Vec<String> = unmet.iter().map(ToString::to_string).collect();
+                let forced = if *action == Move::Forced { " (it was forced)" } else { "" };
+                write!(f, "`{status}` has no evidence{forced}: {}", unmet.join("; "))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, since, then, now } = self;
+        let since = second(*since);
+        write!(
+            f,
+            "`{status}` was given on {since} to another text, verifier, default or model ({then}, now {now})"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::usage::Counted;
+    use super::super::{Green, Requirement, Settings, progress};
+    use super::*;
+
+    const V1: &str = r#"{"schema_version":1,"ts":"2026-05-05T09:31:00Z","action":"promoted","from":"draft","to":"tested","by":"ada","version":"1.0.0","prompt_hash":"a","uses":3,"min_uses":3,"sent":4,"verified":1,"refuted":1,"unverified":2,"wilson_low":0.3006,"eval":"missing","unmet":[]}"#;
+
+    fn evidence(to: Status, prompt_hash: &str) -> Evidence {
+        let mut evidence = Evidence::parse(V1).unwrap();
+        (evidence.to, evidence.prompt_hash) = (to, prompt_hash.to_owned());
+        evidence
+    }
+
+    fn hashes(template: &str, prompt: &str) -> PromptHashes {
+        PromptHashes { template: template.to_owned(), prompt: prompt.to_owned() }
+    }
+
+    fn gate(verified: u64) -> Gate {
+        let meta = super::super::meta::tests_meta(Status::Tested);
+        let requirement = Requirement::of(&meta, &Settings::default()).unwrap();
+        let mut counted = Counted::default();
+        counted.sent.verified = verified;
+        progress(requirement, &counted, Green::Green)
+    }
+
+    #[test]
+    fn the_first_version_reads_and_writes_back() {
+        let evidence = Evidence::parse(V1).unwrap();
+        assert_eq!((evidence.runs.all(), evidence.wilson_low), (4, Some(0.3006)));
+        assert_eq!(evidence.to_line(), format!("{V1}\n"));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_no_evidence() {
+        let check = |old: &str, new: &str| {
+            assert!(V1.contains(old));
+            assert_eq!(Evidence::parse(&V1.replace(old, new)), None, "{new}");
+        };
+        check("\"sent\":4", "\"sent\":5");
+        check("\"verified\":1", "\"verified\":18446744073709551615");
+        check("\"uses\":3", "\"uses\":5");
+        check("\"schema_version\":1", "\"schema_version\":3");
+        check("\"from\":\"draft\"", "\"from\":\"ready\"");
+        check("\"from\":\"draft\"", "\"from\":\"tested\"");
+        check("\"action\":\"promoted\"", "\"action\":\"demoted\"");
+        check("\"uses\":3", "\"uses\":2");
+        check("\"unmet\":[]", "\"unmet\":[\"eval\"]");
+        check("\"to\":\"tested\"", "\"to\":\"best\"");
+        check("2026-05-05T09:31:00Z", "yesterday");
+        assert_eq!(evidence_lines(&format!("{V1}\n\n{{}}\n{V1}")).1, 1);
+    }
+
+    #[test]
+    fn the_second_version_has_the_hash_of_the_whole_prompt() {
+        let line = V1.replace("\"schema_version\":1", "\"schema_version\":2");
+        let evidence = Evidence::parse(&line).unwrap();
+        assert_eq!(evidence.hash_scope, HashScope::Prompt);
+        assert_eq!(evidence.to_line(), format!("{line}\n"));
+        let lines = [evidence];
+        assert_eq!(Stale::of(&lines, Status::Tested, &hashes("x", "a")), None);
+        assert!(Stale::of(&lines, Status::Tested, &hashes("a", "x")).is_some());
+    }
+
+    #[test]
+    fn an_edit_makes_the_evidence_stale() {
+        let lines = [evidence(Status::Tested, "a")];
+        let of = |lines: &[Evidence], status, template| {
+            Stale::of(lines, status, &hashes(template, "prompt"))
+        };
+        assert_eq!(of(&lines, Status::Tested, "a"), None);
+        assert!(of(&lines, Status::Tested, "b").is_some());
+        assert_eq!(of(&lines, Status::Ready, "b"), None);
+        assert_eq!(of(&[evidence(Status::Draft, "a")], Status::Draft, "b"), None);
+    }
+
+    #[test]
+    fn a_status_needs_a_line_of_this_prompt_and_the_runs_that_it_counted() {
+        let lines = [evidence(Status::Ready, "a")];
+        let of = |lines: &[Evidence], status, template, verified| {
+            let gate = gate(verified);
+            let found = MissingEvidence::of(lines, status, &hashes(template, "p"), Some(&gate));
+            found.map(|found| format!("{found}: {}", found.remedy("greet")))
+        };
+        assert_eq!(of(&lines, Status::Ready, "a", 10), None);
+        assert_eq!(of(&[], Status::Draft, "a", 0), None);
+        let typed = of(&[], Status::Ready, "a", 10).unwrap();
+        assert!(typed.contains("no promotion to it: `eva demote greet`"), "{typed}");
+        assert!(of(&lines, Status::Tested, "a", 10).unwrap().contains("no promotion to it"));
+        assert!(of(&lines, Status::Ready, "b", 10).unwrap().contains("stale"));
+        let few = of(&lines, Status::Ready, "a", 4).unwrap();
+        assert!(
+            few.contains("4 of 10 uses") && few.ends_with("`kick greet --send` 6 times"),
+            "{few}"
+        );
+        let mut forced = evidence(Status::Ready, "a");
+        forced.action = Move::Forced;
+        assert!(
+            of(std::slice::from_ref(&forced), Status::Ready, "a", 4)
+                .unwrap()
+                .contains("(it was forced)")
+        );
+        assert_eq!(of(&[forced], Status::Ready, "a", 10), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the prompts' YAML files have in common: keys that are known, scalars that are texts.
+
+use gbrain_core::yaml::{self, Node, Value};
+
+/// Why a file of inputs can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct FlatError {
+    /// Where, counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl FlatError {
+    pub(super) fn new(line: usize, reason: impl Into<String>) -> Self {
+        Self { line, reason: reason.into() }
+    }
+}
+
+/// Reads `key: scalar` pairs. An empty file has none; a nested value is a mistake.
+pub fn flat(text: &str) -> Result<Vec<(String, String)>, FlatError> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    flat_map(&parse(text)?)
+}
+
+/// Reads a document.
+pub(super) fn parse(text: &str) -> Result<Node, FlatError> {
+    yaml::parse(text).map_err(|error| FlatError::new(error.line, error.reason))
+}
+
+/// The pairs of a map of scalars.
+pub(super) fn flat_map(node: &Node) -> Result<Vec<(String, String)>, FlatError> {
+    let entries = map(node, "inputs")?;
+    entries.iter().map(|(key, value)| Ok((key.clone(), scalar(value, key)?))).collect()
+}
+
+/// The entries of a map, with keys that are texts.
+pub(super) fn map<'n>(node: &'n Node, what: &str) -> Result<Vec<(String, &'n Node)>, FlatError> {
+    match &node.value {
+        Value::Null => Ok(Vec::new()),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, value)| match key.text() {
+                Some(name) => Ok((name.to_owned(), value)),
+                None => Err(FlatError::new(key.line, format!("a key of {what} is not a text"))),
+            })
+            .collect(),
+        _ => Err(FlatError::new(node.line, format!("{what} is a map of keys to values"))),
+    }
+}
+
+/// The text of a scalar; nothing is an empty text.
+pub(super) fn scalar(node: &Node, key: &str) -> Result<String, FlatError> {
+    match &node.value {
+        Value::Text(text) => Ok(text.clone()),
+        Value::Null => Ok(String::new()),
+        _ => {
+            Err(FlatError::new(node.line, format!("`{key}` is nested; only plain values are read")))
+        }
+    }
+}
+
+/// The items of a list; nothing has none.
+pub(super) fn items<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], FlatError> {
+    match &node.value {
+        Value::Null => Ok(&[]),
+        Value::List(items) => Ok(items),
+        _ => Err(FlatError::new(node.line, format!("`{key}` is a list"))),
+    }
+}
+
+/// A list of texts.
+pub(super) fn texts(node: &Node, key: &str) -> Result<Vec<String>, FlatError> {
+    match &node.value {
+        Value::Null => Ok(Vec::new()),
+        Value::List(items) => items.iter().map(|item| scalar(item, key)).collect(),
+        _ => Err(FlatError::new(node.line, format!("`{key}` is a list of texts"))),
+    }
+}
+
+/// A whole number.
+pub(super) fn number(node: &Node, key: &str) -> Result<u64, FlatError> {
+    let text = scalar(node, key)?;
+    text.parse()
+        .map_err(|_| FlatError::new(node.line, format!("`{key}` is a whole number, not `{text}`")))
+}
+
+/// A truth value, in the spellings of YAML 1.1.
+pub(super) fn truth(node: &Node, key: &str) -> Result<bool, FlatError> {
+    let text = scalar(node, key)?;
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Ok(true),
+        "false" | "no" | "off" => Ok(false),
+        _ => Err(FlatError::new(node.line, format!("`{key}` is true or false, not `{text}`"))),
+    }
+}
+
+/// A key that nobody knows.
+pub(super) fn unknown(node: &Node, key: &str, known: &[&str]) -> FlatError {
+    FlatError::new(node.line, format!("unknown key `{key}`; known are {}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_keep_their_spelling() {
+        let pairs = flat("a: 1.10\nb: no\nc: |\n  two\n  lines\nd:\n").unwrap();
+        let expected = [("a", "1.10"), ("b", "no"), ("c", "two\nlines\n"), ("d", "")];
+        assert_eq!(pairs, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        assert_eq!(flat(" \n").unwrap(), []);
+        assert_eq!(flat("# nothing\n").unwrap(), []);
+    }
+
+    #[test]
+    fn nested_values_are_refused() {
+        let check = |text: &str| flat(text).unwrap_err().to_string();
+        assert_eq!(check("a:\n  b: 1\n"), "line 2: `a` is nested; only plain values are read");
+        assert_eq!(check("a: [1]\n"), "line 1: `a` is nested; only plain values are read");
+        assert_eq!(check("- a\n"), "line 1: inputs is a map of keys to values");
+        assert!(flat("a: 1\na: 2\n").is_err());
+    }
+}

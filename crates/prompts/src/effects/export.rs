@@ -1,0 +1,66 @@
+//! `eva export-skill`: a ready prompt as a skill.
+
+use std::path::PathBuf;
+
+use crate::domain::{MissingEvidence, Status, skill};
+
+use super::new::replace;
+use super::{Library, Prompt, PromptError, Standing};
+
+/// A skill that was written.
+#[derive(Debug)]
+pub struct Exported {
+    /// The file.
+    pub path: PathBuf,
+    /// Why the prompt would not have been written without force.
+    pub forced_past: Option<String>,
+}
+
+/// Writes `dist/skills/<id>/SKILL.md`; what else was in that directory goes.
+pub fn export_skill(
+    library: &Library,
+    prompt: &Prompt,
+    is_forced: bool,
+) -> Result<Exported, PromptError> {
+    let refusal = refusal(library, prompt)?;
+    if let (Some(refusal), false) = (&refusal, is_forced) {
+        return Err(refusal.clone().into());
+    }
+    let text = skill(&prompt.meta, &prompt.template.text, prompt.template.is_xml)?;
+    let dir = library.root.join("dist/skills").join(&prompt.id);
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir).map_err(PromptError::io(&dir))?;
+    }
+    std::fs::create_dir_all(&dir).map_err(PromptError::io(&dir))?;
+    let path = dir.join("SKILL.md");
+    replace(&path, &text)?;
+    Ok(Exported {
+        path,
+        forced_past: refusal.map(|refusal| PromptError::from(refusal).to_string()),
+    })
+}
+
+/// Why a prompt may not be a skill.
+#[derive(Debug, Clone)]
+enum Refusal {
+    NotReady(String),
+    NoEvidence { id: String, why: MissingEvidence },
+}
+
+impl From<Refusal> for PromptError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotReady(id) => Self::NotReady(id),
+            Refusal::NoEvidence { id, why } => Self::NoEvidence { id, why },
+        }
+    }
+}
+
+fn refusal(library: &Library, prompt: &Prompt) -> Result<Option<Refusal>, PromptError> {
+    let id = prompt.id.clone();
+    if prompt.meta.status != Status::Ready {
+        return Ok(Some(Refusal::NotReady(id)));
+    }
+    let why = Standing::read(library, prompt)?.missing_evidence;
+    Ok(why.map(|why| Refusal::NoEvidence { id, why }))
+}

@@ -1,0 +1,117 @@
+//! A directory of prompts, and the settings they share.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::{Settings, Status, is_alias};
+
+use super::{Prompt, PromptError};
+
+/// A library: a root with a directory `prompts` in it.
+#[derive(Debug, Clone)]
+pub struct Library {
+    /// The directory that holds `prompts`.
+    pub root: PathBuf,
+    /// What holds for all of them.
+    pub settings: Settings,
+}
+
+/// A prompt in a list: read, or why not.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its directory's name.
+    pub id: String,
+    /// The prompt.
+    pub prompt: Result<Prompt, PromptError>,
+}
+
+impl Library {
+    /// The library at a root that was named, or the nearest one at or above a directory.
+    pub fn find(named: Option<&Path>, start: &Path) -> Result<Self, PromptError> {
+        let root = match named {
+            Some(root) => Some(root).filter(|root| root.join("prompts").is_dir()),
+            None => start.ancestors().find(|dir| dir.join("prompts").is_dir()),
+        };
+        let root = root.ok_or_else(|| PromptError::NoLibrary(named.unwrap_or(start).to_owned()))?;
+        Self::at(root)
+    }
+
+    /// The library at a root, which need not have a prompt yet.
+    pub fn at(root: &Path) -> Result<Self, PromptError> {
+        let path = root.join("eva.yml");
+        let settings = match std::fs::read_to_string(&path) {
+            Ok(text) => Settings::parse(&text)
+                .map_err(|source| PromptError::Yaml { path: path.clone(), source })?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Settings::default(),
+            Err(error) => return Err(PromptError::io(path)(error)),
+        };
+        Ok(Self { root: root.to_owned(), settings })
+    }
+
+    /// The directory of the prompts.
+    pub fn prompts(&self) -> PathBuf {
+        self.root.join("prompts")
+    }
+
+    /// The prompt of a name or of an alias.
+    pub fn prompt(&self, name: &str) -> Result<Prompt, PromptError> {
+        Prompt::read(self.prompts().join(self.id_of(name)?))
+    }
+
+    /// The name of the prompt that a name or an alias means; it need not be readable.
+    pub(crate) fn id_of(&self, name: &str) -> Result<String, PromptError> {
+        if is_id(name) && self.prompts().join(name).is_dir() {
+            return Ok(name.to_owned());
+        }
+        if !is_id(name) && !is_alias(name) {
+            return Err(PromptError::Id(name.to_owned()));
+        }
+        let has_alias = |id: &String| {
+            let own = super::prompt::aliases(&self.prompts().join(id));
+            own.is_ok_and(|own| own.iter().any(|alias| alias == name))
+        };
+        let owner = self.ids()?.into_iter().find(has_alias);
+        owner.ok_or_else(|| PromptError::NoPrompt(name.to_owned()))
+    }
+
+    /// The directories of the old layout that are still there.
+    pub(crate) fn old_layouts(&self) -> Vec<Status> {
+        let is_there = |status: &&Status| {
+            let dir = self.prompts().join(status.name());
+            dir.is_dir() && is_of_old_layout(&dir, status.name())
+        };
+        Status::ALL.iter().filter(is_there).copied().collect()
+    }
+
+    /// All prompts, by name.
+    pub fn list(&self) -> Result<Vec<Listed>, PromptError> {
+        let ids = self.ids()?.into_iter();
+        Ok(ids.map(|id| Listed { prompt: Prompt::read(self.prompts().join(&id)), id }).collect())
+    }
+
+    /// The names of all directories that may be prompts: those of the old layout hold files of many.
+    fn ids(&self) -> Result<Vec<String>, PromptError> {
+        let dir = self.prompts();
+        let entries = std::fs::read_dir(&dir).map_err(PromptError::io(&dir))?;
+        let mut ids = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(PromptError::io(&dir))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_dir() && is_id(&name) && !is_of_old_layout(&entry.path(), &name) {
+                ids.push(name);
+            }
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+}
+
+/// Whether a directory is `ready`, `tested` or `draft` of the old layout, and not a prompt of that name.
+pub(crate) fn is_of_old_layout(dir: &Path, name: &str) -> bool {
+    Status::from_name(name).is_some() && !dir.join("meta.yml").exists()
+}
+
+/// Whether a text can be the name of a directory of a prompt.
+pub(crate) fn is_id(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.'))
+}

@@ -1,0 +1,261 @@
+//! The command that a prompt is piped into, and what comes back.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::domain::{Settings, Words};
+
+use super::PromptError;
+use super::hook::Setting;
+use super::signals::Forwarding;
+
+/// What a shell says of a command that is not there, and of one that may not run.
+const NOT_FOUND: i32 = 127;
+const NOT_RUNNABLE: i32 = 126;
+
+/// A command that reads a prompt and writes an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    words: Vec<String>,
+    model_flag: Option<String>,
+    model: Option<String>,
+}
+
+/// What came of sending a prompt.
+#[derive(Debug)]
+pub struct Sent {
+    /// How the command ended, as a shell would say it: 128 and the signal if one ended it.
+    pub exit_code: i32,
+    /// Words of the answer.
+    pub output_words: u64,
+    /// From the start of the command to its end.
+    pub duration: Duration,
+    /// Why the command did not run, if it did not.
+    pub trouble: Option<String>,
+    /// Where the answer could not be written, and why.
+    pub(crate) write_errors: WriteErrors,
+}
+
+/// The first error of each place that the answer is written to.
+#[derive(Debug, Default)]
+pub(crate) struct WriteErrors {
+    pub(crate) file: Option<io::Error>,
+    pub(crate) kept: Option<io::Error>,
+    pub(crate) watcher: Option<io::Error>,
+    /// The answer could not be read to its end.
+    pub(crate) read: Option<io::Error>,
+}
+
+/// Where the answer goes as it comes.
+pub(crate) struct Places<'a> {
+    /// What the verifier reads.
+    pub(crate) file: &'a mut File,
+    /// What the caller keeps.
+    pub(crate) kept: Option<File>,
+    /// What the caller watches.
+    pub(crate) watcher: &'a mut dyn Write,
+}
+
+impl Command {
+    /// The command of the environment (`EVA_SEND_CMD`), else of the library.
+    pub fn resolve(environment: Option<&str>, settings: &Settings) -> Result<Self, PromptError> {
+        let Some(text) = environment else {
+            let (words, model_flag) = (settings.send.clone(), settings.model_flag.clone());
+            return Ok(Self { words, model_flag, model: None });
+        };
+        let words = shlex::split(text).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| PromptError::Command(text.to_owned()))?;
+        Ok(Self { words, model_flag: None, model: None })
+    }
+
+    /// The command that judges: of the environment (`EVA_JUDGE_CMD`), of the library, else the same.
+    pub fn judge(
+        &self,
+        environment: Option<&str>,
+        settings: &Settings,
+    ) -> Result<Self, PromptError> {
+        match (environment, &settings.judge) {
+            (Some(_), _) => Self::resolve(environment, settings),
+            (None, Some(words)) => Ok(Self { words: words.clone(), model_flag: None, model: None }),
+            (None, None) => Ok(self.clone()),
+        }
+    }
+
+    /// The same command with a model: told by its flag, in place of `{model}`, and as `EVA_MODEL`.
+    #[must_use]
+    pub fn with_model(&self, model: Option<&str>) -> Self {
+        Self { model: model.map(str::to_owned), ..self.clone() }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &str {
+        &self.words[0]
+    }
+
+    fn command(&self, setting: &Setting) -> std::process::Command {
+        let model = self.model.as_deref().unwrap_or_default();
+        let mut words = self.words.iter().map(|word| word.replace("{model}", model));
+        let mut command = std::process::Command::new(words.next().unwrap_or_default());
+        command.args(words);
+        if let (Some(flag), Some(model)) = (&self.model_flag, &self.model) {
+            command.args([flag, model]);
+        }
+        if let Some(model) = &self.model {
+            command.env("EVA_MODEL", model);
+        }
+        setting.apply(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+    }
+
+    /// The model that it is told.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Sends a prompt; the answer goes to each place as it comes. Signals reach the command. From here on nothing
+    /// ends the run early: what goes wrong is part of the result.
+    pub(crate) fn send(
+        &self,
+        prompt: &str,
+        setting: &Setting,
+        signals: &Forwarding,
+        places: &mut Places<'_>,
+    ) -> Sent {
+        let started = Instant::now();
+        let mut child = match signals.spawn(&mut self.command(setting)) {
+            Ok(child) => child,
+            Err(error) => return self.not_run(&error),
+        };
+        feed(&mut child, prompt);
+        let mut write_errors = WriteErrors::default();
+        let output_words = tee(&mut child, places, &mut write_errors);
+        let exit_code = match signals.wait(&mut child) {
+            Ok(status) => exit_code(status),
+            Err(error) => {
+                write_errors.read.get_or_insert(error);
+                NOT_RUNNABLE
+            }
+        };
+        let duration = started.elapsed();
+        // A shell around a command that is not there says so by its exit code, and nothing was answered.
+        let is_missing = matches!(exit_code, NOT_FOUND | NOT_RUNNABLE) && output_words == 0;
+        let trouble = is_missing.then(|| {
+            format!("`{}` ended with {exit_code}: it could not run the model", self.program())
+        });
+        Sent { exit_code, output_words, duration, trouble, write_errors }
+    }
+
+    fn not_run(&self, error: &io::Error) -> Sent {
+        let exit_code =
+            if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
+        let trouble = Some(format!("`{}` can't be run: {error}", self.program()));
+        let write_errors = WriteErrors::default();
+        Sent { exit_code, output_words: 0, duration: Duration::ZERO, trouble, write_errors }
+    }
+
+    /// Sends a prompt and waits for the whole answer, so long and no longer.
+    pub(crate) fn ask(
+        &self,
+        prompt: &str,
+        setting: &Setting,
+        patience: Duration,
+    ) -> Result<String, String> {
+        let spawned = self.command(setting).spawn();
+        let mut child =
+            spawned.map_err(|error| format!("`{}` can't be run: {error}", self.program()))?;
+        feed(&mut child, prompt);
+        let deadline = Instant::now() + patience;
+        let output = collect(&mut child);
+        let late = || format!("no answer in {} s", patience.as_secs());
+        let Ok(output) = output.recv_timeout(patience) else {
+            // Nothing is left to do if it can't be ended.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(late());
+        };
+        let status = wait_until(&mut child, deadline).ok_or_else(late)?;
+        if !status.success() {
+            return Err(format!("`{}` ended with {}", self.program(), exit_code(status)));
+        }
+        String::from_utf8(output).map_err(|_| "the answer is not UTF-8 text".to_owned())
+    }
+}
+
+/// Writes the prompt to the child from a thread of its own: a child that answers before it has read
+/// everything would wait for us while we wait for it.
+fn feed(child: &mut Child, prompt: &str) {
+    if let Some(mut stdin) = child.stdin.take() {
+        let prompt = prompt.to_owned();
+        // A child need not read.
+        std::thread::spawn(move || stdin.write_all(prompt.as_bytes()));
+    }
+}
+
+/// Copies what a child writes, and counts its words. A place that takes no more is no reason to stop: the child
+/// would be ended by it, and the other places would have half an answer.
+fn tee(child: &mut Child, places: &mut Places<'_>, write_errors: &mut WriteErrors) -> u64 {
+    let Some(mut stdout) = child.stdout.take() else { return 0 };
+    let (mut words, mut block) = (Words::default(), vec![0; 64 << 10]);
+    loop {
+        let read = match stdout.read(&mut block) {
+            Ok(0) => return words.count(),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                write_errors.read = Some(error);
+                return words.count();
+            }
+        };
+        let part = &block[..read];
+        words.add(part);
+        write_unless_failed(&mut write_errors.file, places.file, part);
+        if let Some(kept) = &mut places.kept {
+            write_unless_failed(&mut write_errors.kept, kept, part);
+        }
+        write_unless_failed(&mut write_errors.watcher, places.watcher, part);
+    }
+}
+
+fn write_unless_failed(failure: &mut Option<io::Error>, to: &mut dyn Write, part: &[u8]) {
+    if failure.is_none() {
+        *failure = to.write_all(part).and_then(|()| to.flush()).err();
+    }
+}
+
+/// All that a child writes, when it is all.
+fn collect(child: &mut Child) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut output = Vec::new();
+            let _ = stdout.read_to_end(&mut output);
+            let _ = sender.send(output);
+        });
+    }
+    receiver
+}
+
+/// The end of a child that has closed its output; none if it goes on all the same.
+fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How a process ended, as a shell says it.
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(NOT_RUNNABLE)
+}

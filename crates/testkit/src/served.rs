@@ -1,0 +1,75 @@
+//! `gbrain serve` as a process of its own, on a free port of this machine.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::http::Caller;
+use crate::process::{Output, Running};
+use crate::vitals::{Vitals, cpu_seconds};
+
+/// A server that takes requests.
+#[derive(Debug)]
+pub struct Served {
+    running: Running,
+    address: SocketAddr,
+}
+
+impl Served {
+    /// Starts `gbrain serve`, ready made but for its address, and waits until it listens.
+    pub fn start(mut command: Command) -> Result<Self> {
+        command.args(["--listen", "127.0.0.1:0"]);
+        let mut running = Running::start(command, "")?;
+        let line = running.first_line()?;
+        let address = line.rsplit_once("http://").and_then(|(_, address)| address.parse().ok());
+        let address = address.with_context(|| format!("no address in {line:?}"))?;
+        Ok(Self { running, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+
+    /// A new connection to it.
+    pub fn connect(&self) -> Result<Caller> {
+        Caller::connect(self.address).context("the server does not take connections")
+    }
+
+    /// Everything it has logged so far.
+    pub fn log(&self) -> Result<String> {
+        self.running.log()
+    }
+
+    /// What the machine says of it.
+    pub fn vitals(&self) -> Result<Vitals> {
+        Vitals::of(self.running.pid())
+    }
+
+    /// Processor time that it has used.
+    pub fn cpu_seconds(&self) -> f64 {
+        cpu_seconds(self.running.pid())
+    }
+
+    /// Whether it has ended, as it should not by itself.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        self.running.has_ended()
+    }
+
+    /// Tells it to end, and waits for that.
+    pub fn stop(self) -> Result<Output> {
+        self.running.terminate()?;
+        self.running.wait()
+    }
+
+    /// Ends it without a warning, waits until it is gone, and tells what it said until then.
+    pub fn strike(&mut self) -> Result<String> {
+        self.running.strike()
+    }
+}
