@@ -57,36 +57,57 @@ fn by_size(moved: &[f64], most: usize) -> Option<f64> {
     let mut sizes: Vec<f64> = moved.iter().map(|d| d.abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     let mut groups: Vec<(f64, usize)> = Vec::new();
-    let mut cases = 1;
     for size in sizes {
         match groups.last_mut() {
-            Some((same, count)) if size - *same <= 1e-9 * size => {
-                cases = cases / (*count + 1) * (*count + 2);
-                *count += 1;
-            }
-            _ => {
-                cases *= 2;
-                groups.push((size, 1));
-            }
-        }
-        if cases > most {
-            return None;
+            Some((same, count)) if size - *same <= 1e-9 * size => *count += 1,
+            _ => groups.push((size, 1)),
         }
     }
-    if groups.len() == 1 {
-        let lower = moved.iter().filter(|d| **d < 0.0).count();
-        return Some(mcnemar(lower as u64, (moved.len() - lower) as u64));
+    match groups.as_slice() {
+        [_] => {
+            let lower = moved.iter().filter(|d| **d < 0.0).count();
+            Some(mcnemar(lower as u64, (moved.len() - lower) as u64))
+        }
+        [first, second] => Some(of_two_sizes(*first, *second, bar(moved))),
+        groups => of_sizes(groups, bar(moved), most),
+    }
+}
+
+/// The p-value of differences of two sizes: for each sum of the first, the tails of the second.
+fn of_two_sizes(first: (f64, usize), second: (f64, usize), bar: f64) -> f64 {
+    let sums = |(size, count): (f64, usize)| -> Vec<(f64, f64)> {
+        signs(count).into_iter().map(|(sign, share)| (sign * size, share)).collect()
+    };
+    let second = sums(second);
+    let mut below = vec![0.0];
+    below.extend(second.iter().scan(0.0, |sum, (_, share)| {
+        *sum += share;
+        Some(*sum)
+    }));
+    let all = below[second.len()];
+    let far = sums(first).into_iter().map(|(sum, share)| {
+        let low = second.partition_point(|(other, _)| sum + other <= -bar);
+        let high = second.partition_point(|(other, _)| sum + other < bar).max(low);
+        share * (below[low] + all - below[high])
+    });
+    far.sum::<f64>().min(1.0)
+}
+
+/// The same of any sizes; none when they have more than `most` sums.
+fn of_sizes(groups: &[(f64, usize)], bar: f64, most: usize) -> Option<f64> {
+    let mut cases = 1usize;
+    for (_, count) in groups {
+        cases = cases.checked_mul(count + 1).filter(|cases| *cases <= most)?;
     }
     let mut sums = vec![(0.0, 1.0)];
     for (size, count) in groups {
-        let signs = signs(count);
+        let signs = signs(*count);
         let mut with = Vec::with_capacity(sums.len() * signs.len());
         for (sum, p) in &sums {
             with.extend(signs.iter().map(|(sign, share)| (sum + sign * size, p * share)));
         }
         sums = with;
     }
-    let bar = bar(moved);
     let far = sums.iter().filter(|(sum, _)| sum.abs() >= bar).map(|(_, p)| p);
     Some(far.sum::<f64>().min(1.0))
 }
@@ -194,6 +215,22 @@ mod tests {
             differences.iter().enumerate().map(signed).sum::<f64>().abs() >= observed
         });
         far.count() as f64 / f64::from(all)
+    }
+
+    #[test]
+    fn two_sizes_are_counted_by_their_tails() {
+        for (first, second) in
+            [((1.0, 7), (0.6, 9)), ((0.25, 1), (1.0, 12)), ((0.5, 10), (0.75, 3))]
+        {
+            for negatives in 0..first.1 + second.1 {
+                let sizes = std::iter::repeat_n(first.0, first.1);
+                let sizes = sizes.chain(std::iter::repeat_n(second.0, second.1)).enumerate();
+                let signed = |(at, size): (usize, f64)| if at < negatives { -size } else { size };
+                let moved: Vec<f64> = sizes.map(signed).collect();
+                let p = of_two_sizes(first, second, bar(&moved));
+                assert!((p - one_by_one(&moved)).abs() < 1e-12, "{moved:?}: {p}");
+            }
+        }
     }
 
     #[test]

@@ -25,9 +25,6 @@ const SEED: u64 = 42;
 /// Most orders of losses that are drawn: the power is then known to about .005. Of many values fewer are
 /// drawn, because the share of losses after which a rule fires hardly varies there.
 const DRAWS: usize = 4_000;
-/// Most sums of differences of a few sizes that are counted while powers are computed: between them lie gaps, which
-/// an approximation does not see.
-const SUMS: usize = 4_000;
 /// Differences of which all signs are counted while powers are computed; more are approximated.
 const COUNTED: usize = 14;
 
@@ -278,7 +275,7 @@ impl SignTest {
         if moved.iter().sum::<f64>() >= 0.0 {
             return false;
         }
-        match exact_p(&moved, COUNTED, SUMS) {
+        match exact_p(&moved, COUNTED, 500) {
             Some(p) => p <= self.alpha,
             None => root_of_sign_tail(&moved) >= self.z,
         }
