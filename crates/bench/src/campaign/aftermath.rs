@@ -10,11 +10,11 @@ use gbrain_core::hash::Hash;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
 use gbrain_core::job::JobState;
 use gbrain_store::{JobFilter, JobInfo, Store, VersionOp};
+use gbrain_testkit::process::Gbrain;
 use serde_json::Value;
 
 use super::ledger::{Ledger, Version};
 use super::tree;
-use gbrain_testkit::process::Gbrain;
 
 /// More jobs than a campaign can have.
 const ALL: usize = 1_000_000;

@@ -18,13 +18,13 @@ use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::receivers::{Receivers, Refusal};
 use serde_json::json;
 
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated, seconds};
 use super::violations::Violations;
 use super::{HASTE, is_behind};
-use gbrain_testkit::process::{Gbrain, Running};
-use gbrain_testkit::receivers::{Receivers, Refusal};
 
 /// Processes that look and send.
 const SENDERS: usize = 2;

@@ -10,12 +10,12 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use super::scaffold::{CampaignArgs, Part, Setup};
 use super::violations::Violations;
-use gbrain_testkit::process::Gbrain;
-use gbrain_testkit::served::Served;
 
 const CONFIG: &str = include_str!("api/schemathesis.toml");
 /// Names a Python that has schemathesis beside it; `cargo xtask` sets it.

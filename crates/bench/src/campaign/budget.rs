@@ -24,6 +24,9 @@ use clap::Parser;
 use fastrand::Rng;
 use gbrain_core::money::Usd;
 use gbrain_store::{Location, OpenMode, Store};
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::process::Running;
+use gbrain_testkit::providers::ProviderServer;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -33,9 +36,6 @@ use caller::{Journal, Orders, TIMEOUT, Work};
 
 use super::scaffold::{Campaign, EngineArgs, Part, Progress, SeedArgs, say, table};
 use super::violations::Violations;
-use gbrain_testkit::engine::{Database, Engine};
-use gbrain_testkit::process::Running;
-use gbrain_testkit::providers::ProviderServer;
 
 /// Processes that call at once, and threads of each: 32 calls at a time.
 const PROCESSES: usize = 4;

@@ -18,6 +18,8 @@ use gbrain_core::format::Answer;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::request::Request;
 use gbrain_store::{Location, OpenMode};
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::process::{Gbrain, Output};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -27,8 +29,6 @@ pub(crate) use route::{Folder, draft};
 pub use route::{Importer, Route};
 
 use super::scaffold::say;
-use gbrain_testkit::engine::{Database, Engine};
-use gbrain_testkit::process::{Gbrain, Output};
 
 /// How a brain came to hold the corpus.
 #[derive(Debug, Clone, Copy)]

@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use gbrain_prompts::domain::Vars;
+use gbrain_prompts::domain::usage::{RunRecord, UsageRow};
+
 use super::scaffold::{Campaign, Part, Progress, SeedArgs};
 use crate::program::built_program;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use fastrand::Rng;
-use gbrain_prompts::domain::Vars;
-use gbrain_prompts::domain::usage::{RunRecord, UsageRow};
 use jiff::Timestamp;
 
 /// Arguments of `campaign kick`.

@@ -18,14 +18,14 @@ use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::PageFilter;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output};
 use tempfile::TempDir;
 
 use model::{Begun, Model};
 
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, minutes, say};
 use super::tree::{self, Change, Tree};
-use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::{Gbrain, Output};
 
 /// After so many kills a new brain is begun, so that its making is killed too.
 const BRAIN_LIFE: usize = 40;

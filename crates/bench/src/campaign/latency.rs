@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::Parser;
+use clap::{Args, Parser};
 use fastrand::Rng;
 use gbrain_brain::{Brain, BrainOptions, IndexKind};
 use gbrain_core::gate::Status;
@@ -23,15 +23,13 @@ use gbrain_eval::{
     gate, read_baseline,
 };
 use gbrain_store::{Location, OpenMode};
+use gbrain_testkit::process::{Gbrain, Output};
+use gbrain_testkit::served::Served;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::identity::{Corpus, Folder, demo};
-use super::scaffold::{Campaign, Part, Progress, SeedArgs, progress, table};
-use crate::program::built_program;
-use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::{Gbrain, Output};
-use gbrain_testkit::served::Served;
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, progress, table};
 
 /// What an unchanged brain's ratio must stay within.
 const UNCHANGED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
@@ -40,35 +38,27 @@ const SLOWDOWN: u32 = 3;
 
 /// Arguments of `campaign latency`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign latency")]
 pub struct LatencyArgs {
-    /// How often everything is captured and gated.
-    #[arg(long, default_value_t = 10)]
-    runs: usize,
-    /// Questions of one run.
-    #[arg(long, default_value_t = 20)]
-    questions: usize,
-    /// Loops that keep the machine busy.
-    #[arg(long, default_value_t = 4)]
-    loops: usize,
+    #[command(flatten)]
+    plan: LatencyPlan,
     #[command(flatten)]
     seed: SeedArgs,
 }
 
 /// What to measure.
-#[derive(Debug)]
-pub struct Trial {
-    /// The binary.
-    pub program: PathBuf,
+#[derive(Debug, Clone, Args)]
+pub struct LatencyPlan {
     /// How often everything is captured and gated.
+    #[arg(long, default_value_t = 10)]
     pub runs: usize,
     /// Questions of one run.
+    #[arg(long, default_value_t = 20)]
     pub questions: usize,
     /// Loops that keep the machine busy.
+    #[arg(long, default_value_t = 4)]
     pub loops: usize,
-    /// The seed of the questions.
-    pub seed: u64,
     /// Whether ratios of unchanged brains are held to their range: only where nothing else runs.
+    #[arg(skip = true)]
     pub is_machine_idle: bool,
 }
 
@@ -121,16 +111,9 @@ pub struct Report {
 /// Runs the campaign.
 pub fn run(args: &LatencyArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
-    let trial = Trial {
-        program: built_program()?,
-        runs: args.runs,
-        questions: args.questions,
-        loops: args.loops,
-        seed: campaign.seed,
-        is_machine_idle: true,
-    };
+    let setup = campaign.setup(&ProgramArgs::default())?;
     campaign.part("latency", || {
-        let report = measure(&trial)?;
+        let report = measure(&setup, &args.plan)?;
         let lines = report.lines();
         Ok(Part::new(format!("{} gates", report.gates.len()), report.violations).lines(lines))
     })?;
@@ -138,31 +121,31 @@ pub fn run(args: &LatencyArgs) -> Result<ExitCode> {
 }
 
 /// Captures and gates as often as said.
-pub fn measure(trial: &Trial) -> Result<Report> {
+pub fn measure(setup: &Setup, plan: &LatencyPlan) -> Result<Report> {
     let corpus = demo()?;
-    let brain = Gbrain::new(&trial.program, Engine::Sqlite)?;
+    let brain = setup.brain()?;
     let config = json!({ "format": "gbrain/1", "eval": { "capture": true, "synthetic": true } });
     std::fs::write(brain.home().join("config.json"), config.to_string())?;
     succeed(&brain.run(&["init"])?)?;
     let mut folder = Folder::new()?;
     folder.lay_out(corpus.files.clone())?;
     folder.bring(2, &brain)?;
-    let mut rng = Rng::with_seed(trial.seed);
+    let mut rng = setup.rng();
     let mut report = Report::default();
-    let progress = Progress::new("runs", trial.runs);
-    for _ in 0..trial.runs {
+    let progress = Progress::new("runs", plan.runs);
+    for _ in 0..plan.runs {
         progress.step();
-        let questions = questions(&corpus, trial.questions, &mut rng);
-        let site = Site { trial, brain: &brain, questions: &questions };
+        let questions = questions(&corpus, plan.questions, &mut rng);
+        let site = Site { plan, brain: &brain, questions: &questions };
         site.run(&mut report)?;
     }
-    report.check(trial);
+    report.check(plan);
     Ok(report)
 }
 
 /// A brain and what it is asked in one run.
 struct Site<'a> {
-    trial: &'a Trial,
+    plan: &'a LatencyPlan,
     brain: &'a Gbrain,
     questions: &'a [String],
 }
@@ -174,9 +157,9 @@ impl Site<'_> {
             let mut add = |condition, gated: Measured| report.add(capturer, condition, gated);
             let baseline = self.capture(capturer)?;
             add(Unchanged, self.gate(&baseline)?);
-            add(BusyGate, busy(self.trial.loops, || self.gate(&baseline))?);
+            add(BusyGate, busy(self.plan.loops, || self.gate(&baseline))?);
             add(Slowed, self.slowed_gate(&baseline)?);
-            let baseline = busy(self.trial.loops, || self.capture(capturer))?;
+            let baseline = busy(self.plan.loops, || self.capture(capturer))?;
             add(BusyCapture, self.gate(&baseline)?);
         }
         Ok(())
@@ -332,21 +315,21 @@ impl Gated {
     }
 
     /// What is wrong with it.
-    fn violation(&self, trial: &Trial) -> Option<String> {
+    fn violation(&self, plan: &LatencyPlan) -> Option<String> {
         let (fail, pass) = (Status::Fail.name(), Status::Pass.name());
         let is_in_range = self.ratio.is_some_and(|ratio| UNCHANGED.contains(&ratio));
         let what = match self.condition {
             // A busy server measures what it has time for.
-            _ if self.n < 2 && !trial.is_machine_idle => return None,
+            _ if self.n < 2 && !plan.is_machine_idle => return None,
             _ if self.n < 2 => "too few rows were compared",
-            _ if trial.is_machine_idle && self.n * 2 < trial.questions => {
+            _ if plan.is_machine_idle && self.n * 2 < plan.questions => {
                 "half of the rows have no time"
             }
             Condition::Slowed if self.status != fail => "a slow retriever did not fail",
             Condition::Slowed => return None,
             _ if self.status == fail => "an unchanged brain failed",
-            Condition::Unchanged if trial.is_machine_idle && !is_in_range => "out of range",
-            Condition::Unchanged if trial.is_machine_idle && self.status != pass => "no pass",
+            Condition::Unchanged if plan.is_machine_idle && !is_in_range => "out of range",
+            Condition::Unchanged if plan.is_machine_idle && self.status != pass => "no pass",
             Condition::Unchanged | Condition::BusyGate | Condition::BusyCapture => return None,
         };
         let ratio = self.ratio.unwrap_or(f64::NAN);
@@ -367,8 +350,8 @@ impl Report {
         self.gates.push(gated);
     }
 
-    fn check(&mut self, trial: &Trial) {
-        self.violations.extend(self.gates.iter().filter_map(|gated| gated.violation(trial)));
+    fn check(&mut self, plan: &LatencyPlan) {
+        self.violations.extend(self.gates.iter().filter_map(|gated| gated.violation(plan)));
     }
 
     fn lines(&self) -> Vec<String> {

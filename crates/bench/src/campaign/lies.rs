@@ -35,55 +35,51 @@ pub mod targets;
 pub mod trials;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use clap::Parser;
+use anyhow::Result;
+use clap::{Args, Parser};
 use fastrand::Rng;
 use gbrain_eval::spread;
 
 use self::case::{Case, Class, Reaction};
 use self::scene::World;
-use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, table};
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
 
 /// Arguments of `campaign lies`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign lies")]
 pub struct LiesArgs {
     #[command(flatten)]
-    seed: SeedArgs,
-    /// One class of lies only.
-    #[arg(long, value_name = "CLASS")]
-    class: Option<String>,
-    /// Only cases whose name contains this.
-    #[arg(long, value_name = "TEXT")]
-    case: Option<String>,
-    /// Cases at once.
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
+    plan: LiesPlan,
     /// Print what the commands of every finding printed.
     #[arg(long)]
     verbose: bool,
+    #[command(flatten)]
+    seed: SeedArgs,
     #[command(flatten)]
     program: ProgramArgs,
 }
 
 /// What to try.
-#[derive(Debug, Clone)]
-pub struct Survey {
-    /// The program.
-    pub program: PathBuf,
-    /// The seed.
-    pub seed: u64,
-    /// One class only.
+#[derive(Debug, Clone, Args)]
+pub struct LiesPlan {
+    /// One class of lies only.
+    #[arg(long, value_parser = parse_class)]
     pub class: Option<Class>,
     /// Only cases whose name contains this.
+    #[arg(long = "case", value_name = "TEXT")]
     pub name: Option<String>,
-    /// As many lies of each class, drawn by the seed; all if none is given.
-    pub per_class: Option<usize>,
     /// Cases at once.
+    #[arg(long, default_value_t = 2)]
     pub threads: usize,
+    /// As many lies of each class, drawn by the seed; all if none is given.
+    #[arg(skip)]
+    pub per_class: Option<usize>,
+}
+
+fn parse_class(name: &str) -> Result<Class, String> {
+    let class = Class::ALL.into_iter().find(|class| class.name() == name);
+    class.ok_or_else(|| format!("there are {}", Class::ALL.map(Class::name).join(", ")))
 }
 
 /// What one command made of one case.
@@ -178,23 +174,9 @@ impl Report {
 /// Runs the campaign.
 pub fn run(args: &LiesArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
-    let class = match args.class.as_deref() {
-        None => None,
-        Some(name) => match Class::ALL.into_iter().find(|class| class.name() == name) {
-            Some(class) => Some(class),
-            None => bail!("there is no class `{name}`: {}", Class::ALL.map(Class::name).join(", ")),
-        },
-    };
-    let survey = Survey {
-        program: args.program.path()?,
-        seed: campaign.seed,
-        class,
-        name: args.case.clone(),
-        per_class: None,
-        threads: args.threads,
-    };
+    let setup = campaign.setup(&args.program)?;
     campaign.part("lies", || {
-        let report = self::survey(&survey)?;
+        let report = survey(&setup, &args.plan)?;
         let violations = report.violations(args.verbose);
         Ok(Part::new(format!("{} lies", report.lies()), violations).lines([report.table()]))
     })?;
@@ -202,13 +184,13 @@ pub fn run(args: &LiesArgs) -> Result<ExitCode> {
 }
 
 /// Tries the cases.
-pub fn survey(survey: &Survey) -> Result<Report> {
-    let world = World::new(&survey.program, survey.seed)?;
-    let cases = chosen(all_cases(&world)?, survey);
+pub fn survey(setup: &Setup, plan: &LiesPlan) -> Result<Report> {
+    let world = World::new(&setup.program, setup.seed)?;
+    let cases = chosen(all_cases(&world)?, setup, plan);
     let progress = Progress::new("cases", cases.len());
-    let tried = spread(cases.len(), survey.threads, |at| {
+    let tried = spread(cases.len(), plan.threads, |at| {
         progress.step();
-        let seed = survey.seed.wrapping_mul(1_000_003).wrapping_add(at as u64);
+        let seed = setup.seed.wrapping_mul(1_000_003).wrapping_add(at as u64);
         tried(&world, &cases[at], seed)
     });
     let mut report = Report::default();
@@ -256,14 +238,14 @@ fn all_cases(world: &World) -> Result<Vec<Case>> {
 }
 
 /// The cases of a survey: those asked for, or some of each class with an honest one.
-fn chosen(cases: Vec<Case>, survey: &Survey) -> Vec<Case> {
+fn chosen(cases: Vec<Case>, setup: &Setup, plan: &LiesPlan) -> Vec<Case> {
     let is_asked_for = |case: &Case| {
-        survey.class.is_none_or(|class| case.class == class)
-            && survey.name.as_ref().is_none_or(|name| case.name.contains(name.as_str()))
+        plan.class.is_none_or(|class| case.class == class)
+            && plan.name.as_ref().is_none_or(|name| case.name.contains(name.as_str()))
     };
     let mut cases: Vec<Case> = cases.into_iter().filter(is_asked_for).collect();
-    let Some(count) = survey.per_class else { return cases };
-    Rng::with_seed(survey.seed).shuffle(&mut cases);
+    let Some(count) = plan.per_class else { return cases };
+    setup.rng().shuffle(&mut cases);
     let mut taken: BTreeMap<(Class, bool), usize> = BTreeMap::new();
     cases.retain(|case| {
         let most = if case.is_honest() { 1 } else { count };

@@ -12,12 +12,12 @@ use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::{PageKey, Slug, SourceId, WorkspaceId};
 use gbrain_store::PageFilter;
+use gbrain_testkit::process::Gbrain;
 use serde_json::Value;
 
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, seconds};
 use super::tree::{self, Change, Tree};
 use super::violations::Violations;
-use gbrain_testkit::process::Gbrain;
 
 const SEARCHERS: usize = 4;
 /// Pages that never change, for the searchers to find whatever else happens.

@@ -24,6 +24,7 @@ use gbrain_core::blame::Blame;
 use gbrain_core::capture::CapturedRow;
 use gbrain_core::replay::{Caveat, Live, SettingsFrom};
 use gbrain_eval::{AsOf, LocalOptions, LocalRetriever, Replay, ReplayOptions, replay};
+use gbrain_testkit::engine::Engine;
 use jiff::Timestamp;
 
 pub use capture::{IDENTITY_KEY, capture, lines, options};
@@ -32,7 +33,6 @@ pub use report::{Measured, Report};
 
 use super::identity::{Corpus, File, Folder, Place, Question, demo, markdown, questions};
 use super::scaffold::{Campaign, EngineArgs, Part, SeedArgs, say};
-use gbrain_testkit::engine::Engine;
 use still::Still;
 
 /// A setting that moves rankings, and a value far from its default.

@@ -63,7 +63,7 @@ pub struct EngineArgs {
 }
 
 /// The flag of campaigns that run the program.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct ProgramArgs {
     /// The program to run [default: built from these sources].
     #[arg(long)]
@@ -171,6 +171,11 @@ impl Campaign {
         let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
         say(format!("seed {seed}"));
         Self { seed, findings: 0 }
+    }
+
+    /// What the parts of a campaign on SQLite alone work with.
+    pub fn setup(&self, program: &ProgramArgs) -> Result<Setup> {
+        Ok(Setup { program: program.path()?, engine: Engine::Sqlite, seed: self.seed })
     }
 
     /// Runs one part and prints its report.

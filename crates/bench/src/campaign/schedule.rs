@@ -16,13 +16,13 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::scrub::Scrubber;
 use gbrain_eval::suite::{run_key, take_in};
 use gbrain_store::{Advance, RetrievalFilter, Store, SuiteRunFilter, SuiteRunInfo, Traffic};
+use gbrain_testkit::process::{Gbrain, Running};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
 use super::{HASTE, is_behind};
-use gbrain_testkit::process::{Gbrain, Running};
 
 /// Processes that look and run.
 const SCHEDULERS: usize = 2;

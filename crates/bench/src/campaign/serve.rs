@@ -19,6 +19,8 @@ use clap::Args;
 use fastrand::Rng;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::CaptureFilter;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 use serde_json::json;
 
 use background::Collector;
@@ -32,8 +34,6 @@ use super::aftermath::{self, Aftermath, Asked};
 use super::ledger::Ledger;
 use super::scaffold::{CampaignArgs, Part, Setup, keep_if_violated, minutes, progress, table};
 use super::tree::{Change, Tree};
-use gbrain_testkit::process::Gbrain;
-use gbrain_testkit::served::Served;
 
 const ASKERS: usize = 4;
 /// How long stored captures may be behind answers when nobody asks any more.

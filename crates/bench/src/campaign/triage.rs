@@ -17,11 +17,10 @@ pub mod vocabulary;
 pub mod world;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use clap::Parser;
+use anyhow::Result;
+use clap::{Args, Parser};
 use fastrand::Rng;
 use gbrain_core::triage::Class;
 use gbrain_eval::spread;
@@ -29,8 +28,7 @@ use gbrain_eval::spread;
 use self::kind::{Kind, PLANTED};
 use self::trial::{Ground, Outcome, tried};
 use self::world::World;
-use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, table};
-use gbrain_testkit::engine::Engine;
+use super::scaffold::{Campaign, Part, ProgramArgs, Progress, SeedArgs, Setup, table};
 
 /// The share that must be right.
 const SHARE: f64 = 0.95;
@@ -43,36 +41,31 @@ const TOLD: usize = 40;
 
 /// Arguments of `campaign triage`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask campaign triage")]
 pub struct TriageArgs {
-    /// Variants of each class.
-    #[arg(long, default_value_t = 100)]
-    variants: usize,
+    #[command(flatten)]
+    plan: TriagePlan,
     #[command(flatten)]
     seed: SeedArgs,
-    /// One kind of fault only.
-    #[arg(long, value_name = "KIND")]
-    kind: Option<String>,
-    /// Variants at once.
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
     #[command(flatten)]
     program: ProgramArgs,
 }
 
-/// What to do.
-#[derive(Debug, Clone)]
-pub struct Survey {
-    /// The program.
-    pub program: PathBuf,
+/// What to plant.
+#[derive(Debug, Clone, Args)]
+pub struct TriagePlan {
     /// Variants of each class.
+    #[arg(long, default_value_t = 100)]
     pub variants: usize,
-    /// The seed.
-    pub seed: u64,
-    /// One kind only.
-    pub only: Option<Kind>,
+    /// One kind of fault only.
+    #[arg(long, value_parser = parse_kind)]
+    pub kind: Option<Kind>,
     /// Variants at once.
+    #[arg(long, default_value_t = 2)]
     pub threads: usize,
+}
+
+fn parse_kind(name: &str) -> Result<Kind, String> {
+    Kind::from_name(name).ok_or_else(|| format!("there is no kind `{name}`"))
 }
 
 /// What a survey found.
@@ -89,17 +82,9 @@ pub struct Report {
 /// Runs the campaign.
 pub fn run(args: &TriageArgs) -> Result<ExitCode> {
     let mut campaign = Campaign::start(&args.seed);
-    let only = match args.kind.as_deref() {
-        None => None,
-        Some(name) => match Kind::from_name(name) {
-            Some(kind) => Some(kind),
-            None => bail!("there is no kind `{name}`"),
-        },
-    };
-    let (program, seed) = (args.program.path()?, campaign.seed);
-    let survey = Survey { program, variants: args.variants, seed, only, threads: args.threads };
+    let setup = campaign.setup(&args.program)?;
     campaign.part("triage", || {
-        let report = self::survey(&survey)?;
+        let report = survey(&setup, &args.plan)?;
         let figures = format!("{} variants, {} drawn again", report.outcomes.len(), report.redrawn);
         Ok(Part::new(figures, report.findings()).lines(report.lines()))
     })?;
@@ -107,26 +92,26 @@ pub fn run(args: &TriageArgs) -> Result<ExitCode> {
 }
 
 /// Plants and triages.
-pub fn survey(survey: &Survey) -> Result<Report> {
-    let elsewhere = elsewhere::template(&survey.program, Engine::Sqlite)?;
+pub fn survey(setup: &Setup, plan: &TriagePlan) -> Result<Report> {
+    let elsewhere = elsewhere::template(&setup.program, setup.engine)?;
     let mut report = Report::default();
-    let kinds: Vec<Vec<Kind>> = match survey.only {
+    let kinds: Vec<Vec<Kind>> = match plan.kind {
         Some(kind) => vec![vec![kind]],
         None => PLANTED.iter().map(|class| Kind::of(*class)).collect(),
     };
-    let progress = Progress::new("variants", survey.variants * kinds.len());
-    for (part, from) in (0..survey.variants).step_by(PER_WORLD).enumerate() {
-        let world = World::new(&survey.program, survey.seed * 1_000 + part as u64)?;
-        let ground = Ground { world: &world, elsewhere: &elsewhere, program: &survey.program };
-        let until = survey.variants.min(from + PER_WORLD);
+    let progress = Progress::new("variants", plan.variants * kinds.len());
+    for (part, from) in (0..plan.variants).step_by(PER_WORLD).enumerate() {
+        let world = World::new(&setup.program, setup.seed * 1_000 + part as u64)?;
+        let ground = Ground { world: &world, elsewhere: &elsewhere, program: &setup.program };
+        let until = plan.variants.min(from + PER_WORLD);
         let wanted: Vec<(usize, Kind)> = kinds
             .iter()
             .flat_map(|kinds| (from..until).map(|at| (at, kinds[at % kinds.len()])))
             .collect();
-        let tried = spread(wanted.len(), survey.threads, |at| {
+        let tried = spread(wanted.len(), plan.threads, |at| {
             progress.step();
             let (number, kind) = wanted[at];
-            drawn(&ground, kind, survey.seed, number)
+            drawn(&ground, kind, setup.seed, number)
         });
         for (draws, outcome) in tried {
             report.redrawn += draws;

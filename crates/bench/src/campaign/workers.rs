@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use fastrand::Rng;
+use gbrain_testkit::process::{Gbrain, Running};
+use gbrain_testkit::served::Served;
 
 use gate::Gate;
 use load::WRITERS;
@@ -26,8 +28,6 @@ use super::aftermath::{self, Aftermath, Asked};
 use super::ledger::Ledger;
 use super::scaffold::{CampaignArgs, Part, Progress, Setup, keep_if_violated};
 use super::violations::Violations;
-use gbrain_testkit::process::{Gbrain, Running};
-use gbrain_testkit::served::Served;
 
 /// Workers beside the server, which works too.
 const WORKERS: usize = 2;

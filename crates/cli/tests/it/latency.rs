@@ -4,23 +4,17 @@
 //! Nothing here depends on how busy the machine is: an unchanged brain never fails, a slow retriever
 //! does.
 
-use gbrain_bench::campaign::latency::{Capturer, Condition, Trial, measure};
+use gbrain_bench::campaign::latency::{Capturer, Condition, LatencyPlan, measure};
+use gbrain_testkit::engine::Engine;
 use serde_json::{Value, json};
 
 use crate::gate::{captured_home, publish};
-use crate::support::Home;
+use crate::support::{Home, setup};
 
 #[test]
 fn a_slow_retriever_fails_the_gate_and_a_busy_machine_does_not() {
-    let report = measure(&Trial {
-        program: env!("CARGO_BIN_EXE_gbrain").into(),
-        runs: 1,
-        questions: 8,
-        loops: 4,
-        seed: 7,
-        is_machine_idle: false,
-    })
-    .unwrap();
+    let plan = LatencyPlan { runs: 1, questions: 8, loops: 4, is_machine_idle: false };
+    let report = measure(&setup(Engine::Sqlite, 7), &plan).unwrap();
     assert_eq!(report.violations, Vec::<String>::new(), "{:#?}", report.gates);
     let has = |capturer, condition| {
         let is_it = |gated: &&gbrain_bench::campaign::latency::Gated| {

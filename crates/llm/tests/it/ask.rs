@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_llm::{AskErrorKind, Limits, Purpose, Retry};
+use gbrain_testkit::providers::Fault;
 
 use crate::site::{KEY, LIMITS, Site, chat, model};
-use gbrain_testkit::providers::Fault;
 
 const CHATTERS: [&str; 4] = ["anthropic:m", "openai:m", "google:m", "ollama:m"];
 

@@ -6,9 +6,9 @@ use gbrain_core::money::Usd;
 use gbrain_llm::{
     AskErrorKind, Asker, Cassette, CassetteMode, Chat, Limits, Prices, Providers, Purpose,
 };
+use gbrain_testkit::providers::Fault;
 
 use crate::site::{KEY, Site, chat, model};
-use gbrain_testkit::providers::Fault;
 
 fn keyless(path: &std::path::Path) -> Asker {
     let tape = Cassette::open(path, CassetteMode::ReplayOnly).unwrap();

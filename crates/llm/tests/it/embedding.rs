@@ -3,9 +3,9 @@
 use gbrain_core::id::WorkspaceId;
 use gbrain_embed::Embedder as _;
 use gbrain_llm::RemoteEmbedder;
+use gbrain_testkit::providers::Fault;
 
 use crate::site::{Site, model};
-use gbrain_testkit::providers::Fault;
 
 fn embedder(site: &Site, name: &str) -> RemoteEmbedder {
     let (asker, quick) = (site.asker("1"), site.asker("1"));

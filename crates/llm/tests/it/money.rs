@@ -6,9 +6,9 @@ use gbrain_core::id::WorkspaceId;
 use gbrain_core::money::Usd;
 use gbrain_llm::{AskErrorKind, Limits, Spending};
 use gbrain_store::{Budget, ChargeState};
+use gbrain_testkit::providers::Fault;
 
 use crate::site::{LIMITS, Site, chat, model};
-use gbrain_testkit::providers::Fault;
 
 /// Faults of every kind, by the number of the request.
 fn mixed(number: u64) -> Fault {

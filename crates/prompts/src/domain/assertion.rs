@@ -1,10 +1,10 @@
 //! What an answer must be like.
 
+use gbrain_core::yaml::{Node, Value};
 use regex::Regex;
 
 use super::words::words;
 use super::yml::{self, FlatError, map, number, scalar, texts};
-use gbrain_core::yaml::{Node, Value};
 
 /// One demand on an answer.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! `eval.yml`: the cases that a prompt must pass.
 
+use gbrain_core::yaml::Node;
+
 use super::assertion::{Assertion, Failure};
 use super::yml::{self, FlatError, flat_map, items, map, number, scalar, texts};
-use gbrain_core::yaml::Node;
 
 /// What an `eval.yml` asks for.
 #[derive(Debug, Clone, Default)]

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::meta::Input;
 use gbrain_core::hash::Hash;
+
+use super::meta::Input;
 
 /// The parts of a prompt that a run depends on.
 #[derive(Debug, Clone, Copy)]

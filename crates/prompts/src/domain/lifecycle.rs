@@ -9,12 +9,13 @@
 //! a demotion resets counts, and a text that comes back has its runs again. A prompt may say from which day on to
 //! count.
 
+use gbrain_core::named;
+use gbrain_core::stats::wilson;
+
 use super::history::Green;
 use super::meta::{Meta, Status};
 use super::settings::Settings;
 use super::usage::{Counted, Counts};
-use gbrain_core::named;
-use gbrain_core::stats::wilson;
 
 /// A step up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,12 +1,12 @@
 //! `meta.yml`: who a prompt is and how far it has come.
 
+use gbrain_core::named;
+use gbrain_core::yaml::Node;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::lifecycle::Transition;
 use super::yml::{self, FlatError, items, map, number, scalar, texts, truth};
-use gbrain_core::named;
-use gbrain_core::yaml::Node;
 
 /// How far a prompt has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,8 +1,9 @@
 //! `eva.yml`: what holds for a whole library of prompts.
 
+use gbrain_core::yaml::{Node, Value};
+
 use super::lifecycle::Thresholds;
 use super::yml::{self, FlatError, map, number, scalar, texts, truth};
-use gbrain_core::yaml::{Node, Value};
 
 /// The settings of a library.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! `eva doctor`: what is wrong with prompts.
 
-use crate::domain::{
-    Finding, Level, Parts, check_aliases, check_evidence, check_log, checkup, old_layout,
-};
 use gbrain_core::fault::chain;
 
 use super::{Library, Listed, Prompt, PromptError, Standing, hook};
+use crate::domain::{
+    Finding, Level, Parts, check_aliases, check_evidence, check_log, checkup, old_layout,
+};
 
 /// What was found.
 #[derive(Debug)]

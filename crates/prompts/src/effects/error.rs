@@ -3,10 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use gbrain_core::fault::{Fault, FaultKind};
+
 use crate::domain::{
     FlatError, IndexError, MetaError, MissingEvidence, SkillError, Stale, Status, VarError,
 };
-use gbrain_core::fault::{Fault, FaultKind};
 
 /// Why something could not be done with a prompt.
 #[derive(Debug, thiserror::Error)]

@@ -5,16 +5,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::domain::{
-    Case, EvalRow, Evaluation, Inputs, Rubric, Vars, flat, rubric_prompt, score, triggering_prompt,
-    verdict,
-};
 use jiff::Timestamp;
 
 use super::hook::{self, Setting};
 use super::kick::{rendered, require};
 use super::sender::Command;
 use super::{Library, Prompt, PromptError, log};
+use crate::domain::{
+    Case, EvalRow, Evaluation, Inputs, Rubric, Vars, flat, rubric_prompt, score, triggering_prompt,
+    verdict,
+};
 
 /// How long an answer may take if nobody says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);

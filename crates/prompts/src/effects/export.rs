@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::domain::{MissingEvidence, Status, skill};
-
 use super::new::replace;
 use super::{Library, Prompt, PromptError, Standing};
+use crate::domain::{MissingEvidence, Status, skill};
 
 /// A skill that was written.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::domain::{Script, Vars};
 use tempfile::TempDir;
 
 use super::signals::Forwarding;
 use super::{Prompt, PromptError};
+use crate::domain::{Script, Vars};
 
 const GUARD: &str = "guard.sh";
 const VERIFIER: &str = "verify.sh";

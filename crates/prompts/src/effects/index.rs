@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::domain::{IndexRow, MissingEvidence, rewrite_aliases, rewrite_readme};
-
 use super::new::replace;
 use super::prompt::optional;
 use super::{Library, PromptError, Standing};
+use crate::domain::{IndexRow, MissingEvidence, rewrite_aliases, rewrite_readme};
 
 /// What was looked at.
 #[derive(Debug)]

@@ -9,14 +9,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::domain::usage::{RunRecord, UsageRow};
-use crate::domain::{Rendered, Vars, render, words};
 use jiff::Timestamp;
 
 use super::hook::{self, Hooks, Setting, Verification};
 use super::sender::{Command, Places, Sent};
 use super::signals::Forwarding;
 use super::{Prompt, PromptError, log};
+use crate::domain::usage::{RunRecord, UsageRow};
+use crate::domain::{Rendered, Vars, render, words};
 
 /// A variable from the command line, in the order in which it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Settings, Status, is_alias};
-
 use super::{Prompt, PromptError};
+use crate::domain::{Settings, Status, is_alias};
 
 /// A library: a root with a directory `prompts` in it.
 #[derive(Debug, Clone)]

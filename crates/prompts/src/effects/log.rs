@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::usage::{LONGEST_LINE, Lines, RunIndex, RunRecord, Summary};
 use jiff::Timestamp;
 
 use super::PromptError;
+use crate::domain::usage::{LONGEST_LINE, Lines, RunIndex, RunRecord, Summary};
 
 /// How much is read at once.
 const BLOCK: usize = 1 << 18;

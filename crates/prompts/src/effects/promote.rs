@@ -5,11 +5,11 @@
 
 use std::fs::File;
 
-use crate::domain::{Evidence, Gate, HashScope, Move, Requirement, Stale, Status, progress};
 use jiff::Timestamp;
 
 use super::prompt::day;
 use super::{Library, MalformedLines, Prompt, PromptError, Standing, log};
+use crate::domain::{Evidence, Gate, HashScope, Move, Requirement, Stale, Status, progress};
 
 /// A change of a status.
 #[derive(Debug, Clone)]

@@ -3,13 +3,14 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, edited, flat};
 use gbrain_core::hash::Hash;
+
 use jiff::Timestamp;
 
 use super::hook::Hooks;
 use super::new::replace;
 use super::{PromptError, log};
+use crate::domain::{self, Evaluation, Fingerprint, Inputs, Meta, PromptHashes, edited, flat};
 
 /// A prompt.
 #[derive(Debug, Clone)]

@@ -7,11 +7,10 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use crate::domain::{Settings, Words};
-
 use super::PromptError;
 use super::hook::Setting;
 use super::signals::Forwarding;
+use crate::domain::{Settings, Words};
 
 /// What a shell says of a command that is not there, and of one that may not run.
 const NOT_FOUND: i32 = 127;

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::prompt::optional;
+use super::{Library, Prompt, PromptError, log};
 use crate::domain::usage::Summary;
 use crate::domain::{
     Evidence, Gate, Green, MissingEvidence, Requirement, Stale, Transition, eval_rows,
     evidence_lines, last_whole, progress,
 };
-
-use super::prompt::optional;
-use super::{Library, Prompt, PromptError, log};
 
 /// Lines of each log that are not rows.
 pub type MalformedLines = [(&'static str, u64); 4];

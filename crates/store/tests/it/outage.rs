@@ -2,10 +2,10 @@
 
 use gbrain_core::capture::FailureReason;
 use gbrain_store::{CaptureFilter, Location, OpenMode, Store, StoreError};
+use gbrain_testkit::cluster::Cluster;
 
 use crate::captures::{capture, failure, read};
 use crate::fixture::*;
-use gbrain_testkit::cluster::Cluster;
 
 #[test]
 fn captures_go_on_when_the_server_is_back() {

@@ -6,10 +6,10 @@ use anyhow::Result;
 use gbrain_core::alert::signed;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::Store;
+use gbrain_testkit::receivers::Taken;
 
 use super::Report;
 use crate::campaign::violations::Violations;
-use gbrain_testkit::receivers::Taken;
 
 /// Counts what arrived, and adds what is wrong with it.
 pub(super) fn check(

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{Charge, ChargeState, Store};
+use gbrain_testkit::providers::{Billed, Fault, ProviderServer, Seen};
 
 use super::Terms;
 use super::caller::{Ended, Journal};
 use super::calls::{Call, GONE_NAME, Tariff, name};
 use crate::campaign::violations::Violations;
-use gbrain_testkit::providers::{Billed, Fault, ProviderServer, Seen};
 
 /// What was counted on the way.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use gbrain_testkit::engine::Engine;
 
 use super::caller::{Orders, Work};
 use super::{AMPLE, PROCESSES, Place, THREADS, start};
-use gbrain_testkit::engine::Engine;
 
 /// Charges of a thread that is alone, and of each of many.
 const ALONE: usize = 1_000;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::{STANDING, Store};
+use gbrain_testkit::providers::ProviderServer;
 use jiff::Timestamp;
 
 use super::Terms;
 use super::calls::{Call, Tariff};
 use crate::campaign::violations::Violations;
-use gbrain_testkit::providers::ProviderServer;
 
 /// How long between two looks at the budgets.
 const LOOK: Duration = Duration::from_millis(3);

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use gbrain_core::id::WorkspaceId;
 use gbrain_store::PageFilter;
+use gbrain_testkit::process::Running;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::report::FindingKind;
 use super::subject::{Subject, TIMEOUT, address};
 use crate::campaign::tree;
-use gbrain_testkit::process::Running;
-use gbrain_testkit::served::Served;
 
 /// Past this a brain has not recovered.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(120);

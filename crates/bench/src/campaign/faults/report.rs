@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use gbrain_testkit::engine::Engine;
+
 use super::fault::Fault;
 use crate::campaign::scaffold::table;
-use gbrain_testkit::engine::Engine;
 
 /// The columns of the table.
 const HEADER: [&str; 10] = [

@@ -7,6 +7,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::cluster::Cluster;
+use gbrain_testkit::engine::{Database, Engine};
+use gbrain_testkit::http::{Answer, Caller};
+use gbrain_testkit::process::{Gbrain, Output, Running};
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use super::fault::Fault;
@@ -16,11 +21,6 @@ use super::writes::WriteLog;
 use super::{FaultPlan, Sizes};
 use crate::campaign::scaffold::Setup;
 use crate::campaign::tree;
-use gbrain_testkit::cluster::Cluster;
-use gbrain_testkit::engine::{Database, Engine};
-use gbrain_testkit::http::{Answer, Caller};
-use gbrain_testkit::process::{Gbrain, Output, Running};
-use gbrain_testkit::served::Served;
 
 /// How long a caller waits for an answer: longer than the server gives itself.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);

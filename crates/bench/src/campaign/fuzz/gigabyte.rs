@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gbrain_eval::{EvalError, Input, MAX_LINE, read_captures};
+use gbrain_testkit::vitals::status_kib;
 
 use crate::campaign::scaffold::Part;
-use gbrain_testkit::vitals::status_kib;
 
 const GIGABYTE: u64 = 1 << 30;
 

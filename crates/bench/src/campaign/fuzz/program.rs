@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use gbrain_core::defect::reports_panic;
-use serde_json::Value;
-
-use super::promises::{Broken, SECRET, require};
 use gbrain_testkit::engine::Engine;
 use gbrain_testkit::process::{Gbrain, Output};
 use gbrain_testkit::served::Served;
+use serde_json::Value;
+
+use super::promises::{Broken, SECRET, require};
 
 /// Longer than any answer may take on a busy machine: past this the server hangs.
 const PATIENCE: Duration = Duration::from_secs(90);

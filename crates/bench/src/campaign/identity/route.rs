@@ -8,12 +8,12 @@ use fastrand::Rng;
 use gbrain_brain::IndexKind;
 use gbrain_brain::import::{ImportOptions, StoredTexts, import};
 use gbrain_core::id::SourceId;
+use gbrain_testkit::process::Gbrain;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
 use super::corpus::{Corpus, File};
 use super::{Place, Way, succeed};
-use gbrain_testkit::process::Gbrain;
 
 /// The way on which a corpus comes into a brain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

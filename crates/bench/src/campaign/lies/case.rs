@@ -3,10 +3,10 @@
 use anyhow::Result;
 use fastrand::Rng;
 use gbrain_core::defect::reports_panic;
+use gbrain_testkit::process::Output;
 use serde_json::Value;
 
 use super::scene::Scene;
-use gbrain_testkit::process::Output;
 
 /// A kind of lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,12 @@
 //! Dependencies that are down, and commands that could answer as if they were not.
 
 use anyhow::Result;
+use gbrain_testkit::outage::Outage;
 use serde_json::{Value, json};
 
 use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::{FILES, Scene};
-use gbrain_testkit::outage::Outage;
 
 /// What a degraded answer says of its stage, as JSON.
 const STAGES: [(&str, &[&str]); 2] =

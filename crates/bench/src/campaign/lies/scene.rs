@@ -11,14 +11,14 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use fastrand::Rng;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output, Running};
+use gbrain_testkit::retrieval::RetrievalServer;
 use serde_json::{Value, json};
 
 use super::dataset::{Difficulty, questions};
 use super::edit::{read_rows, write_rows};
 use crate::campaign::triage::world::{copy, write_page};
-use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::{Gbrain, Output, Running};
-use gbrain_testkit::retrieval::RetrievalServer;
 
 /// The source of the true pages.
 pub const SOURCE: &str = "default";

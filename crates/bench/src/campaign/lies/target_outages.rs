@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 use serde_json::{Value, json};
 
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::Scene;
 use super::suites::{questions, suite_of};
-use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 
 /// How long an answer is waited for, in seconds: no honest one is late, and one that hangs does not hold up.
 const PATIENCE: f64 = 2.0;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fastrand::Rng;
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 use serde_json::{Value, json};
 
 use super::baselines::PATIENT;
 use super::case::{Allowed, Attempt, Case, Class};
 use super::scene::{MIRROR, SOURCE, Scene};
-use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer};
 
 /// How long an honest target may take, on however busy a machine; and one that never answers.
 const PATIENCE: f64 = 60.0;

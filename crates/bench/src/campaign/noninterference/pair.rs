@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use fastrand::Rng;
+use gbrain_testkit::http::Caller;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::served::Served;
 use serde_json::{Value, json};
 
 use super::NoninterferencePlan;
@@ -14,9 +17,6 @@ use super::compare::Reply;
 use super::requests::{Content, Interface, Request};
 use crate::campaign::scaffold::Setup;
 use crate::campaign::tree;
-use gbrain_testkit::http::Caller;
-use gbrain_testkit::process::Gbrain;
-use gbrain_testkit::served::Served;
 
 /// Pages that one brain has alone.
 pub(super) const PRIVATE_PAGES: usize = 40;

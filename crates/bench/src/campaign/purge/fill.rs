@@ -18,12 +18,12 @@ use gbrain_store::{
     NewQuery, NewRetrievalLog, NewSuiteRun, PageWrite, QueryState, RetrievalFields, Run, RunKind,
     SourceTrust, Store,
 };
+use gbrain_testkit::process::Gbrain;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::campaign::lies::scene::word;
 use crate::campaign::scaffold::Setup;
-use gbrain_testkit::process::Gbrain;
 
 /// Slugs that are words of records, letters, beginnings of each other, patterns, and other alphabets.
 const SLUGS: [&str; 22] = [

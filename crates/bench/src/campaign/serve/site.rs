@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use fastrand::Rng;
+use gbrain_testkit::http::{Answer, Caller};
 use serde_json::{Value, json};
 
 use crate::campaign::violations::Violations;
-use gbrain_testkit::http::{Answer, Caller};
 
 /// How long who was refused stays away.
 const AWAY: Duration = Duration::from_millis(50);

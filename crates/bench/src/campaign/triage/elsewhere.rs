@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fastrand::Rng;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::Gbrain;
+use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 use serde_json::json;
 
 use super::kind::Kind;
 use super::world::{SUITE, ok, take_in};
-use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::Gbrain;
-use gbrain_testkit::retrieval::{Fault, Hit, Question, Reply, RetrievalServer, Stages};
 
 /// Questions of the suite.
 const QUESTIONS: usize = 25;

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use fastrand::Rng;
+use gbrain_testkit::process::Gbrain;
 use serde_json::json;
 
 use super::kind::Kind;
@@ -12,7 +13,6 @@ use super::world::{
     Asked, Filtered, Note, SOURCE, Style, World, ok, take_in, text_of, words, write_page,
     write_suite,
 };
-use gbrain_testkit::process::Gbrain;
 
 /// A brain with a fault.
 pub struct Planted {

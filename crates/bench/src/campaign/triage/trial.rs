@@ -7,12 +7,12 @@ use fastrand::Rng;
 use gbrain_core::format::triage::TriageBody;
 use gbrain_core::gate::Verdict;
 use gbrain_core::triage::Class;
+use gbrain_testkit::process::Gbrain;
 
 use super::elsewhere;
 use super::kind::Kind;
 use super::plant::plant;
 use super::world::{SUITE, World, copy, run_suite, with_key};
-use gbrain_testkit::process::Gbrain;
 
 /// A case as it was triaged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use fastrand::Rng;
 use gbrain_core::format::suite::SuiteRunBody;
+use gbrain_testkit::engine::Engine;
+use gbrain_testkit::process::{Gbrain, Output, Running};
 use serde_json::{Value, json};
 
 use super::models::{KEY, Models, Trouble};
 use super::vocabulary::{FILLER, THINGS};
-use gbrain_testkit::engine::Engine;
-use gbrain_testkit::process::{Gbrain, Output, Running};
 
 /// Where the notes come from.
 pub const SOURCE: &str = "world";

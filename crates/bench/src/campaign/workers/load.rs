@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fastrand::Rng;
 use gbrain_core::hash::Hash;
+use gbrain_testkit::http::Answer;
 use serde_json::json;
 
 use super::gate::{Gate, Line};
@@ -13,7 +14,6 @@ use crate::campaign::aftermath::{Asked, Import};
 use crate::campaign::ledger::{Change, Ledger};
 use crate::campaign::tree;
 use crate::campaign::violations::Violations;
-use gbrain_testkit::http::Answer;
 
 /// Writers, each with pages of its own.
 pub(super) const WRITERS: usize = 2;

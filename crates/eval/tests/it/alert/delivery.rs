@@ -1,9 +1,9 @@
 //! Delivery over HTTP: forms, faults, order, hanging receivers.
 
 use gbrain_core::alert::signed;
+use gbrain_testkit::receivers::{Receivers, Refusal};
 
 use super::*;
-use gbrain_testkit::receivers::{Receivers, Refusal};
 
 const TRIGGER: DeliveryAction = DeliveryAction::Trigger;
 const RESOLVE: DeliveryAction = DeliveryAction::Resolve;

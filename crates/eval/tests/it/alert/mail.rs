@@ -2,13 +2,13 @@
 
 use gbrain_net::Secret;
 use gbrain_net::mail::{Login, Mail, MailFailureKind, MailServer, Protection};
+use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
+use gbrain_testkit::tls::{file, server_config};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use super::*;
-use gbrain_testkit::mailbox::{Mailbox, MailboxOptions};
-use gbrain_testkit::tls::{file, server_config};
 
 fn authorities() -> RootCertStore {
     let mut roots = RootCertStore::empty();

@@ -9,12 +9,12 @@ use gbrain_core::format::target::read_target;
 use gbrain_core::replay::Live;
 use gbrain_core::target::{Question, TargetErrorKind};
 use gbrain_eval::retriever::{Surroundings, open};
+use gbrain_testkit::retrieval::Fault;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::http::{APIS, server, settings};
 use super::{SECRET, surroundings, target};
-use gbrain_testkit::retrieval::Fault;
 
 /// What becomes of a question that meets a fault every time: the kind, and how many requests were made.
 fn check(fault: Fault, kind: TargetErrorKind, requests: u64) {

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use gbrain_core::request::RetrievalMode;
 use gbrain_core::target::{Question, TargetErrorKind};
+use gbrain_testkit::retrieval::{self, ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
 use serde_json::{Value, json};
 
 use super::conformance::conforms;
 use super::{SECRET, reply, target, try_target, world};
-use gbrain_testkit::retrieval::{self, ApiShape, Fault, Hit, Reply, RetrievalServer, Stages};
 
 pub(super) const APIS: [&str; 4] =
     ["lightfast-internal", "lightfast-v1", "lightfast-2026", "custom"];

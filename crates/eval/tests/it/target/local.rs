@@ -13,11 +13,11 @@ use gbrain_core::target::{Question, QuestionFilter, TargetErrorKind};
 use gbrain_eval::retriever::{LocalOptions, LocalRetriever, Retriever as _};
 use gbrain_llm::{Asker, Limits, Prices, Providers, Spending};
 use gbrain_store::{Location, OpenMode, Store};
+use gbrain_testkit::providers::{Fault, ProviderServer};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::conformance::{Expected, TEXTS, conforms};
-use gbrain_testkit::providers::{Fault, ProviderServer};
 
 /// The bundled brain.
 struct Site {

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use gbrain_core::target::{Question, TargetErrorKind};
 use gbrain_eval::retriever::Retriever;
+use gbrain_testkit::listener::{Incoming, Listener, respond};
 use serde_json::{Value, json};
 
 use super::command::program;
 use super::conformance::conforms;
 use super::{SECRET, patience, reply, target, world};
-use gbrain_testkit::listener::{Incoming, Listener, respond};
 
 fn tool(mut settings: Value, more: Value) -> Box<dyn Retriever> {
     settings["kind"] = json!("mcp");

@@ -1,13 +1,13 @@
 //! TLS: only who is trusted gets the question and the key.
 
 use gbrain_core::target::{Question, TargetErrorKind};
+use gbrain_testkit::retrieval::Fault;
+use gbrain_testkit::tls::{self, front, server_config};
 use serde_json::json;
 
 use super::conformance::conforms;
 use super::http::{server, settings};
 use super::{target, try_target, world};
-use gbrain_testkit::retrieval::Fault;
-use gbrain_testkit::tls::{self, front, server_config};
 
 fn file(name: &str) -> String {
     tls::file(name).to_str().unwrap().to_owned()

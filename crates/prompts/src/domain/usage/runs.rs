@@ -6,10 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use gbrain_core::hash::Hash;
 use jiff::Timestamp;
 
 use super::super::logs::RunLine;
-use gbrain_core::hash::Hash;
 
 /// One sent run and the text it was of.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,14 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use gbrain_testkit::http::Caller;
+use gbrain_testkit::vitals::status_kib;
+
 use anyhow::Result;
 use socket2::{Domain, Socket, Type};
 
 use super::super::host::limit;
 use super::super::report::{FindingKind, HealthTimes};
 use super::super::subject::{Subject, TIMEOUT};
-use gbrain_testkit::http::Caller;
-use gbrain_testkit::vitals::status_kib;
 
 /// Where hostile clients come from.
 const HOSTILE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use gbrain_testkit::process::signal;
 
 use super::super::subject::{Subject, TIMEOUT};
-use gbrain_testkit::process::signal;
 
 /// How long a caller waits while nothing can answer.
 const SHORT: Duration = Duration::from_millis(500);

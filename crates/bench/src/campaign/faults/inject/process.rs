@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use gbrain_testkit::process::signal;
 
 use super::super::subject::Subject;
-use gbrain_testkit::process::signal;
 
 impl Subject {
     /// Kills the server at a random moment of its writes, and starts it again.
