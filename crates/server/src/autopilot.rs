@@ -15,7 +15,7 @@ use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::keep::{LetGo, let_go};
 use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, queue_due};
 use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
@@ -102,7 +102,7 @@ fn now_and_then(
 /// Suites first: looking at them only queues what is due.
 fn look(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     let fired = store.clock().and_then(|now| {
-        schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
+        queue_due(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
     });
     let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
     [fired.err(), raised.err()].into_iter().flatten().collect()

@@ -10,7 +10,7 @@ use gbrain_core::report::text;
 use gbrain_eval::alert::{Fate, Lookout};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::keep::{LetGo, let_go};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, queue_due};
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
 use jiff::SignedDuration;
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context<'_>, args: &AutopilotArgs) -> Result<Exit, C
     }
     let mut duties = Vec::new();
     let store = autopilot.probes.store.clone();
-    schedule(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
+    queue_due(store.as_ref(), store.clock()?, &mut |workspace, scheduled| {
         duties.push(queued(workspace.as_str().to_owned(), scheduled));
     })?;
     waiting(store.as_ref(), &mut duties)?;

@@ -3,10 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alert, Severity, Subject, dedup_key};
-use crate::format::suite::{SuiteBreach, SuiteRunBody, WireMeasure};
 use crate::gate::Verdict;
 use crate::suite::measure::Measure;
+use crate::suite::run::RunMeasure;
 use crate::suite::threshold::Status;
+use crate::suite::{SuiteBreach, SuiteRun};
 
 /// Ids of failing cases that a message tells.
 const TOLD: usize = 5;
@@ -93,7 +94,7 @@ pub struct Looked<'a> {
     /// Its number.
     pub id: i64,
     /// What it says.
-    pub run: &'a SuiteRunBody,
+    pub run: &'a SuiteRun,
     /// Whether weeks of falling recall or precision ask for a new threshold.
     pub recalibrate: bool,
 }
@@ -171,7 +172,7 @@ fn keeps_open(looked: &Looked<'_>, known: &Known) -> Option<String> {
 
 /// How many queries or pairs a run asked about an alert's subject, and how many were asked when it fired;
 /// none where that is not known, or enough are asked.
-fn counts(run: &SuiteRunBody, known: &Known) -> Option<(usize, usize)> {
+fn counts(run: &SuiteRun, known: &Known) -> Option<(usize, usize)> {
     let Alert { subject, figures, asked: fired, .. } = &known.alert;
     let queries = fired.map(|fired| (run.asked, fired));
     // How many queries have an answer key, and how many pairs there are, the answers can't change.
@@ -180,7 +181,7 @@ fn counts(run: &SuiteRunBody, known: &Known) -> Option<(usize, usize)> {
             measure @ (Measure::RecallAt5 | Measure::RecallAt10 | Measure::RerankRelevance),
             segment,
         ) if segment == "all" => {
-            let is_it = |one: &&WireMeasure| one.measure == *measure && one.segment == *segment;
+            let is_it = |one: &&RunMeasure| one.measure == *measure && one.segment == *segment;
             let now = run.measures.iter().find(is_it).map(|one| one.n as usize);
             let n = figures.iter().find(|(name, _)| name == "n");
             now.zip(n.and_then(|(_, n)| n.parse().ok()))
@@ -367,7 +368,7 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
     let said = |is_so: bool, summary: String| is_so.then_some((summary, Vec::new()));
     match subject {
         Subject::Measure(measure, segment) => {
-            let is_well = |one: &&WireMeasure| {
+            let is_well = |one: &&RunMeasure| {
                 let is_it = one.measure == *measure && one.segment == *segment;
                 is_it && one.decides && matches!(one.status, Status::Ok | Status::Warn)
             };
@@ -382,8 +383,9 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
             said(has_verdict, format!("{} has a verdict again: {}", run.suite, run.verdict))
         }
         Subject::Silent => {
-            let Looked { run: SuiteRunBody { suite, workspace, finished_at, .. }, .. } = looked;
-            said(true, format!("suite {suite} of {workspace} ran at {finished_at}"))
+            let SuiteRun { suite, workspace, finished_at, .. } = run;
+            let at = finished_at.as_deref().unwrap_or_default();
+            said(true, format!("suite {suite} of {workspace} ran at {at}"))
         }
         Subject::Recalibrate => {
             let steady = format!("{}: recall and precision do not fall week after week", run.suite);
@@ -394,10 +396,10 @@ fn well(looked: &Looked<'_>, subject: &Subject) -> Option<(String, Vec<(String, 
 
 /// The alert of a breach: of all cases, or of the segment that fires already.
 fn of_breach(looked: &Looked<'_>, breach: &SuiteBreach<'_>, board: &Board<'_>) -> Alert {
-    let SuiteRunBody { workspace, suite, .. } = looked.run;
-    let subject = |one: &WireMeasure| Subject::Measure(one.measure, one.segment.clone());
+    let SuiteRun { workspace, suite, .. } = looked.run;
+    let subject = |one: &RunMeasure| Subject::Measure(one.measure, one.segment.clone());
     let fires =
-        |one: &&WireMeasure| board.firing(&dedup_key(workspace, suite, &subject(one))).is_some();
+        |one: &&RunMeasure| board.firing(&dedup_key(workspace, suite, &subject(one))).is_some();
     let all = std::iter::once(breach.measure).chain(breach.also.iter().copied());
     let told = all.clone().find(fires).unwrap_or(breach.measure);
     let severity =
@@ -423,11 +425,7 @@ fn of_outage(looked: &Looked<'_>) -> Option<Alert> {
 }
 
 /// A measure and where it stands, in a line and in figures.
-fn measured(
-    run: &SuiteRunBody,
-    one: &WireMeasure,
-    stands: &str,
-) -> (String, Vec<(String, String)>) {
+fn measured(run: &SuiteRun, one: &RunMeasure, stands: &str) -> (String, Vec<(String, String)>) {
     let value = printed(one);
     let limit = one.alert.clone().unwrap_or_default();
     let summary = format!(
@@ -440,7 +438,7 @@ fn measured(
     (summary, figures)
 }
 
-fn printed(measure: &WireMeasure) -> String {
+fn printed(measure: &RunMeasure) -> String {
     let Some(value) = measure.value else {
         let is_known = measure.unanswered == 0;
         return if is_known { "not a number" } else { "not known" }.to_owned();
@@ -482,8 +480,8 @@ fn alert(
     summary: String,
     figures: Vec<(String, String)>,
 ) -> Alert {
-    let SuiteRunBody { suite, workspace, owners, cases, target, .. } = looked.run;
-    let failing = || cases.iter().filter(|case| case.failing);
+    let SuiteRun { suite, workspace, owners, target, .. } = looked.run;
+    let failing = || looked.run.failing();
     let smaller = looked.run.sample.as_ref().and_then(|sample| sample.smaller());
     let summary = match &smaller {
         Some(smaller) if !summary.contains(smaller.as_str()) => format!("{summary} ({smaller})"),

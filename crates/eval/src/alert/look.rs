@@ -4,17 +4,16 @@ use gbrain_core::alert::{
     Board, Change, Heard, Known, Looked, closed, released, silent, unreadable, withdrawn,
 };
 use gbrain_core::alert::{Subject, decide};
-use gbrain_core::format::suite::{SuiteRunBody, SuiteSummary};
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::suite::Suite;
 use gbrain_store::{
-    Store, StoreError, Suite as StoredSuite, SuiteRun, SuiteRunFilter, SuiteRunInfo,
+    Store, StoreError, StoredSuiteRun, Suite as StoredSuite, SuiteRunFilter, SuiteRunInfo,
 };
 use jiff::Timestamp;
 
 use super::book::{AlertSettings, ChannelBook, Directory};
 use super::round::Round;
-use crate::suite::{past, registered};
+use crate::suite::{history, recorder, registered};
 
 /// Runs that are looked at together.
 const RUNS: usize = 100;
@@ -151,14 +150,14 @@ impl Lookout<'_> {
     fn judged(
         &self,
         workspace: &WorkspaceId,
-        run: &SuiteRun,
+        run: &StoredSuiteRun,
         stored: Option<&StoredSuite>,
         board: &Board<'_>,
         now: Timestamp,
     ) -> Vec<Change> {
         let SuiteRunInfo { id, suite, .. } = &run.info;
         let policy = &self.settings.policy;
-        let Some(mut body) = body_of(run) else {
+        let Some(mut body) = recorder::read(run) else {
             let owners = stored.and_then(|one| Some(registered(one).ok()?.owners));
             let owners = owners.unwrap_or_default();
             let whose = (workspace.as_str(), suite.as_str(), owners.as_slice());
@@ -187,7 +186,7 @@ impl Lookout<'_> {
             since: Some(changed),
             ..SuiteRunFilter::default()
         };
-        let ran = past::last(self.store, workspace, own)?;
+        let ran = history::last(self.store, workspace, own)?;
         let heard = Heard { ran: ran.map(|(run, _)| (run.id, run.finished_at)), changed };
         let whose = (workspace.as_str(), stored.name.as_str(), suite.owners.as_slice());
         Ok(silent(whose, &heard, days, board, &self.settings.policy, now))
@@ -210,15 +209,6 @@ fn unwatched(suites: &[StoredSuite], board: &Board<'_>, now: Timestamp) -> Vec<C
     };
     let left = board.known.iter().filter(|known| known.is_firing && is_left(&known.alert));
     left.map(|known| withdrawn(known, now)).collect()
-}
-
-/// The run: whole, or its figures where its report was pruned.
-fn body_of(run: &SuiteRun) -> Option<SuiteRunBody> {
-    let whole = run.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
-    whole.or_else(|| {
-        let summary: SuiteSummary = serde_json::from_str(&run.info.summary).ok()?;
-        Some(summary.as_run(format!("{:.3}", run.info.finished_at)))
-    })
 }
 
 impl Raised {

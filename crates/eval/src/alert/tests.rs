@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use gbrain_core::alert::{Message, Policy};
 use gbrain_core::format::alert::{ALERT_VERSION, SilenceRecord};
-use gbrain_core::format::suite::{SuiteFile, SuiteRunBody, SuiteSummary};
+use gbrain_core::format::suite::SuiteFile;
 use gbrain_core::gate::Verdict;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::identity::IdentityKey;
 use gbrain_core::scrub::Scrubber;
+use gbrain_core::suite::SuiteRun;
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::run::RunTrigger;
 use gbrain_store::{
     AlertStatus, DeliveryFilter, Location, NewSilence, NewSuiteRun, OpenMode, RunParts, Store,
 };
@@ -18,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::*;
-use crate::suite::{broken, enable, record, take_in};
+use crate::suite::{enable, not_run, record, take_in};
 
 const CHANNELS: &str = "channels:\n  chat: { kind: slack, url_env: CHAT }\n  pager: { kind: pagerduty, routing_key_env: PD }\n";
 
@@ -72,7 +74,7 @@ impl Room {
         self.keep(&body);
     }
 
-    fn body(&self, percent: u64, pages: bool) -> SuiteRunBody {
+    fn body(&self, percent: u64, pages: bool) -> SuiteRun {
         let mut body = healthy(&self.workspace, self.now);
         let status = if percent < 92 { "alert" } else { "ok" };
         let failing = (percent < 92).then_some(json!({
@@ -85,7 +87,7 @@ impl Room {
         }]))
         .unwrap();
         body.cases =
-            failing.into_iter().map(|case| serde_json::from_value(case).unwrap()).collect();
+            Some(failing.into_iter().map(|case| serde_json::from_value(case).unwrap()).collect());
         body.verdict = if percent < 92 { Verdict::Fail } else { Verdict::Pass };
         body.inconclusive_reasons = Vec::new();
         body
@@ -94,15 +96,15 @@ impl Room {
     /// Records what says nothing about the suite: a run of another target, and one that somebody stopped.
     fn run_strangely(&mut self, percent: u64) {
         let body = self.body(percent, true);
-        self.keep(&SuiteRunBody { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
+        self.keep(&SuiteRun { elsewhere: true, target: "staging".to_owned(), ..body.clone() });
         let (verdict, inconclusive_reasons) = (Verdict::Inconclusive, vec![Reason::Cancelled]);
-        self.keep(&SuiteRunBody { verdict, inconclusive_reasons, ..body });
+        self.keep(&SuiteRun { verdict, inconclusive_reasons, ..body });
     }
 
-    fn keep(&mut self, body: &SuiteRunBody) {
+    fn keep(&mut self, body: &SuiteRun) {
         self.now += SignedDuration::from_secs(1);
         let key = format!("{}-{}", body.key, self.now);
-        let body = SuiteRunBody { key, ..body.clone() };
+        let body = SuiteRun { key, ..body.clone() };
         record(&self.store, &self.workspace, &body, self.now).unwrap().unwrap();
     }
 
@@ -145,10 +147,10 @@ impl Room {
     }
 }
 
-fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRunBody {
+fn healthy(workspace: &WorkspaceId, now: Timestamp) -> SuiteRun {
     let suite = crate::suite::stand_in("weekly");
-    let occasion = crate::suite::Occasion { key: "k", trigger: "manual", doubt: None };
-    broken(&suite, workspace, &occasion, (Reason::Broken, "as planned"), now)
+    let trigger = RunTrigger { key: "k", trigger: "manual" };
+    not_run(&suite, workspace, trigger, (Reason::Broken, "as planned"), now)
 }
 
 const RECALL: &str = "weekly/recall@5/all";
@@ -376,7 +378,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
     room.store.add_suite_run(&room.workspace, &odd("{}", "[]"), room.now).unwrap();
     let mut body = healthy(&room.workspace, room.now);
     body.verdict = Verdict::Pass;
-    let figures = json!(SuiteSummary::from(&body)).to_string();
+    let figures = json!(body.figures()).to_string();
     room.store.add_suite_run(&room.workspace, &odd(&figures, "not JSON"), room.now).unwrap();
     room.run(80);
     assert_eq!(room.look().runs, 3);

@@ -361,7 +361,7 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
     use gbrain_core::target::{TargetError, TargetErrorKind};
     let unknown = |name: &str| Err(TargetError::new(TargetErrorKind::BadRequest, name));
     crate::house::SuiteTools {
-        targets: gbrain_eval::suite::TargetBook {
+        targets: gbrain_eval::suite::TargetRegistry {
             find: Arc::new(unknown),
             environment: Arc::new(|_: &str| None),
             dir: dir.to_owned(),

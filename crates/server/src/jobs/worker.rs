@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gbrain_core::fault::Fault;
-use gbrain_core::format::suite::SuiteRunBody;
 use gbrain_core::id::WorkspaceId;
+use gbrain_core::suite::SuiteRun;
 use gbrain_store::{Beat, Claim, Job, Lease, Outcome, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
@@ -133,7 +133,7 @@ pub(super) struct Done {
     /// What was measured, to be told once it is kept.
     pub(super) measured: Option<Measured>,
     /// The run of a suite, which is recorded with the job's end.
-    pub(super) suite: Option<Box<SuiteRunBody>>,
+    pub(super) suite: Option<Box<SuiteRun>>,
 }
 
 impl Done {

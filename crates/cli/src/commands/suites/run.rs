@@ -7,13 +7,13 @@ use std::time::SystemTime;
 use clap::Args;
 use gbrain_brain::IndexKind;
 use gbrain_core::clock::moment;
-use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan, SuiteRunBody};
+use gbrain_core::format::suite::{ChangedAlerts, OpenAlert, SuiteRan};
 use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
-use gbrain_core::suite::Kind;
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::{Kind, SuiteRun};
 use gbrain_eval::alert::Raised;
-use gbrain_eval::suite::{Conductor, Reranker, SuiteJob, asked_key, record, stored};
+use gbrain_eval::suite::{Reranker, RunContext, SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
 
@@ -124,7 +124,7 @@ fn conducted(
     meant: &Meant,
     suite: &gbrain_core::suite::Suite,
     order: &SuiteJob,
-) -> Result<SuiteRunBody, CliError> {
+) -> Result<SuiteRun, CliError> {
     let brain = context.brain_of(store.clone(), IndexKind::Disk, &meant.workspace)?;
     let config = settings(store.as_ref(), &meant.workspace)?;
     let desk = desk(&context.home)?;
@@ -139,19 +139,22 @@ fn conducted(
         bar.set_position(done as u64);
     };
     let targets = target_book(&context.home, source.clone());
-    let conductor = Conductor {
-        store: store.as_ref(),
+    let runner = SuiteRunner {
+        context: RunContext {
+            store: store.as_ref(),
+            workspace: &meant.workspace,
+            scrubber: &scrubber,
+            stop: &stop,
+            progress: &progress,
+            clock: || moment(SystemTime::now()),
+        },
         brain: &brain,
         targets: &targets,
         instead: args.target.as_deref(),
         assistants: assistants.as_ref(),
         reranker: reranker.as_ref(),
-        scrubber: &scrubber,
-        stop: &stop,
-        progress: &progress,
-        clock: || moment(SystemTime::now()),
     };
-    let body = conductor.run(suite, order)?;
+    let body = runner.run(suite, order)?;
     bar.finish_and_clear();
     Ok(body)
 }

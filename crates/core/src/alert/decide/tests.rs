@@ -1,10 +1,10 @@
 use super::*;
-use crate::format::suite::SuiteRunParts;
 use crate::suite::case::{self, AskedWhy, CaseResult};
 use crate::suite::graph::Fact;
 use crate::suite::measure::Measure;
 use crate::suite::query::Difficulty;
 use crate::suite::report::{Ended, Reason, report};
+use crate::suite::run::RunTrigger;
 use crate::suite::size::SampleSize;
 use crate::suite::threshold::Thresholds;
 use crate::suite::{Kind, Suite, sample};
@@ -19,12 +19,12 @@ fn later(hours: i64) -> Timestamp {
 }
 
 /// A run of twenty cases with so many misses and errors.
-pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRunBody {
+pub(in crate::alert) fn run(misses: usize, errors: usize) -> SuiteRun {
     run_of(20, misses, errors, SampleSize::exactly(20))
 }
 
 /// A run of so many cases with so many misses and errors, all answered in one mode.
-fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> SuiteRunBody {
+fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> SuiteRun {
     let case = |at: usize| -> CaseResult {
         let id = format!("q{at:02}");
         let query = sample::tests::query(&id, "slack", Difficulty::Easy);
@@ -44,27 +44,17 @@ fn run_of(count: usize, misses: usize, errors: usize, sample: SampleSize) -> Sui
         &Thresholds::default(),
         None,
     );
-    SuiteRunBody::new(&SuiteRunParts {
-        suite: &suite,
-        workspace: "default",
-        key: "manual:1",
-        trigger: "manual",
-        started: now(),
-        finished: now(),
-        rerank_threshold: None,
-        notes: &[],
-        recalibrate: &[],
-        report: &report,
-    })
+    SuiteRun::new(
+        &suite,
+        "default",
+        RunTrigger { key: "manual:1", trigger: "manual" },
+        (now(), now()),
+        &report,
+    )
 }
 
 /// What a run changes of a board, and the board after it.
-fn step(
-    board: &mut Vec<Known>,
-    run: &SuiteRunBody,
-    silenced: &[String],
-    at: Timestamp,
-) -> Vec<String> {
+fn step(board: &mut Vec<Known>, run: &SuiteRun, silenced: &[String], at: Timestamp) -> Vec<String> {
     let looked = Looked { id: 7, run, recalibrate: false };
     let changes = decide(&looked, &Board { known: board, silenced }, &Policy::default(), at);
     let mut told = Vec::new();
@@ -139,8 +129,8 @@ fn a_part_of_a_run_takes_nothing_back() {
 /// somebody who stops a run.
 #[test]
 fn what_says_nothing_of_the_suite_changes_nothing() {
-    let elsewhere = |run: SuiteRunBody| SuiteRunBody { elsewhere: true, ..run };
-    let stopped = |run: SuiteRunBody| SuiteRunBody {
+    let elsewhere = |run: SuiteRun| SuiteRun { elsewhere: true, ..run };
+    let stopped = |run: SuiteRun| SuiteRun {
         verdict: Verdict::Inconclusive,
         inconclusive_reasons: vec![Reason::Cancelled],
         ..run
@@ -166,7 +156,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
 /// What is over is told with what was measured and is well, and nothing of what was not.
 #[test]
 fn a_recovery_says_what_is_well() {
-    let check = |before: &dyn Fn(&mut SuiteRunBody), key: &str, summary: &str, figures: &[&str]| {
+    let check = |before: &dyn Fn(&mut SuiteRun), key: &str, summary: &str, figures: &[&str]| {
         let mut board = Vec::new();
         let mut bad = run(3, 0);
         before(&mut bad);
@@ -189,7 +179,7 @@ fn a_recovery_says_what_is_well() {
         "weekly recall@5/all is 100.0% (20) (n = 20), within its alert of 92%",
         &["value 100.0% (20)", "n 20", "target 95%", "alert 92%"],
     );
-    let inconclusive = |run: &mut SuiteRunBody| run.verdict = Verdict::Inconclusive;
+    let inconclusive = |run: &mut SuiteRun| run.verdict = Verdict::Inconclusive;
     check(&inconclusive, "weekly/run", "weekly has a verdict again: pass", &[]);
 }
 
@@ -387,9 +377,9 @@ fn an_outage_is_one_page() {
 /// Pages are told of once: over all cases, and not again for the mode that they were all answered in.
 #[test]
 fn a_mode_with_the_same_cases_is_one_incident() {
-    let in_mode = |mut run: SuiteRunBody, n: u64, hits: u64| {
-        let own: Vec<WireMeasure> = run.breaches().cloned().collect();
-        run.measures.extend(own.into_iter().map(|one| WireMeasure {
+    let in_mode = |mut run: SuiteRun, n: u64, hits: u64| {
+        let own: Vec<RunMeasure> = run.breaches().cloned().collect();
+        run.measures.extend(own.into_iter().map(|one| RunMeasure {
             segment: "mode:hybrid".to_owned(),
             n,
             hits: Some(hits),
@@ -478,7 +468,8 @@ fn too_small_a_sample_resolves_nothing() {
 
 #[test]
 fn a_smaller_sample_is_told_in_every_alert() {
-    let smaller = SampleSize { playbook: 100, ..SampleSize::exactly(20) };
+    let smaller =
+        SampleSize { playbook: 100, smaller_than_playbook: true, ..SampleSize::exactly(20) };
     let mut board = Vec::new();
     step(&mut board, &run_of(20, 3, 0, smaller.clone()), &[], now());
     step(&mut board, &run_of(20, 0, 20, smaller), &[], now());
