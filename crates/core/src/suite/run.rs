@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::breach::{self, Outage, SuiteBreach};
@@ -41,7 +41,7 @@ pub struct RunTrigger<'a> {
 /// The store keeps both: the whole run until it is pruned, its figures for lists, trends and alerts. Figures have no
 /// cases and no text of a query; they count the failing cases and name the first of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(description = "A run of a suite.")]
+#[schemars(description = "A run of a suite.", transform = require_whole)]
 pub struct SuiteRun {
     /// The version of this form.
     pub schema_version: u32,
@@ -293,6 +293,15 @@ impl SuiteRun {
     /// The measures that made it fail.
     pub fn breaches(&self) -> impl Iterator<Item = &RunMeasure> {
         self.measures.iter().filter(|one| one.decides && one.status == Status::Alert)
+    }
+}
+
+/// A run that is shown as a run is whole.
+fn require_whole(schema: &mut Schema) {
+    if let Some(required) = schema.get_mut("required").and_then(|one| one.as_array_mut()) {
+        let at = required.iter().position(|key| key == "duration_ms").unwrap_or_default();
+        required.insert(at, "finished_at".into());
+        required.push("cases".into());
     }
 }
 
