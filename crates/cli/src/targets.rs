@@ -58,7 +58,7 @@ impl TargetArgs {
 }
 
 /// Where targets are looked up: in config.json, and in a file of suites as it is then.
-pub(crate) fn target_book(home: &Home, source: SuiteSource) -> TargetRegistry {
+pub(crate) fn target_registry(home: &Home, source: SuiteSource) -> TargetRegistry {
     let (known, variables) = (home.targets.clone(), home.variables.0);
     let find = move |name: &str| {
         let wrong = |message: String| TargetError::new(TargetErrorKind::BadRequest, message);

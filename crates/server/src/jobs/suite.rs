@@ -95,7 +95,7 @@ pub(super) fn recorded(held: &Held<'_>, run: &SuiteRun, now: Timestamp) -> Resul
     let number = record_job(store, held.workspace(), (job, &held.lease), run, now)?;
     if number.is_some() {
         // Whoever is to be told does not wait for the next look.
-        held.house.suites().alerts.look(store, held.workspace(), now);
+        held.house.suites().alerts.evaluate(store, held.workspace(), now);
     }
     Ok(number.is_some())
 }

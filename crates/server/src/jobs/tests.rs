@@ -375,8 +375,8 @@ pub(crate) fn tools(dir: &std::path::Path) -> crate::house::SuiteTools {
             environment: Arc::new(|_: &str| None),
         },
         alerts: crate::alerts::AlertTools {
-            book: gbrain_eval::alert::ChannelBook {
-                read: Arc::new(gbrain_eval::alert::Directory::default),
+            registry: gbrain_eval::alert::ChannelRegistry {
+                read: Arc::new(gbrain_eval::alert::Channels::default),
                 environment: Arc::new(|_: &str| None),
             },
             settings: gbrain_eval::alert::AlertSettings::default(),
