@@ -1,5 +1,5 @@
-//! Alerts in processes that are left running: runs are looked at once they are recorded and once in a
-//! while, and messages are sent by a thread of its own, so that no receiver holds a schedule up.
+//! Alerts in processes that are left running: they are evaluated when a run is recorded and periodically, and messages
+//! are delivered by a thread of their own, so that no receiver holds up the scheduler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 /// How long a sender whose store does not answer waits before it asks again.
 const RECOVERY: Duration = Duration::from_secs(5);
 
-/// What alerts of all workspaces are raised and sent with.
+/// What alerts of all workspaces are evaluated and delivered with.
 #[derive(Clone)]
 pub struct AlertTools {
     /// Where channels are looked up.
@@ -33,18 +33,18 @@ impl AlertTools {
         AlertEvaluator { store, registry: &self.registry, settings: &self.settings }
     }
 
-    /// Looks at what was recorded in a workspace. What can't be looked at now is looked at later.
+    /// Evaluates the alerts of a workspace. An error is logged: the scheduler evaluates again.
     pub(crate) fn evaluate(&self, store: &Store, workspace: &WorkspaceId, now: Timestamp) {
         log_evaluation(workspace, self.evaluator(store).evaluate(workspace, now));
     }
 
-    /// Looks at every workspace.
+    /// Evaluates every workspace.
     pub(crate) fn evaluate_all(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         self.evaluator(store)
             .evaluate_all(now, &mut |workspace, looked| log_evaluation(workspace, looked))
     }
 
-    /// A thread that sends what is queued until it is stopped.
+    /// A thread that delivers messages until it is stopped.
     pub(crate) fn spawn_delivery(
         self,
         store: Arc<Store>,

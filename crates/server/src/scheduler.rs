@@ -1,7 +1,8 @@
-//! The threads that look what is due and send what is queued, in every process that is left running.
+//! The threads of the scheduler, in every process that is left running: queue due suites and evaluate alerts, run
+//! probes, prune, deliver messages.
 //!
-//! Any number of processes may look: what is due is claimed in the store, so one of them does it, and
-//! another goes on if that one is killed.
+//! Any number of processes may run one: due work is claimed in the store, so one of them does it, and another goes on
+//! if that one is killed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
 use crate::threads::wait_for;
 
-/// What is looked after, and how often.
+/// What the scheduler needs, and how often it checks for due work.
 pub struct Autopilot {
     /// The probes of all workspaces.
     pub probes: Probes,
@@ -32,18 +33,18 @@ pub struct Autopilot {
     pub alerts: AlertTools,
 }
 
-/// How often it is looked at what was kept long enough.
+/// How often old rows are pruned.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Threads that look until they are stopped: one for what is quickly done, one for probes, which ask models
-/// and take their time, one that lets go of what is old, one that sends.
+/// The threads: one queues and evaluates, one runs probes, which ask models and take their time, one prunes, one
+/// delivers.
 pub(crate) struct Scheduler {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Scheduler {
-    /// Starts looking, at once and then now and then.
+    /// Starts the threads.
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let Autopilot { probes, every, alerts } = autopilot;
@@ -57,7 +58,7 @@ impl Scheduler {
         Self { stop, threads: vec![scheduling, probing, pruning, delivering] }
     }
 
-    /// Tells the threads to let go of what it has at hand.
+    /// A handle that asks the threads to stop.
     pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         let threads: Vec<Thread> =
@@ -68,8 +69,8 @@ impl Scheduler {
         }
     }
 
-    /// Stops it, and waits, but not for ever: what can't be let go in time is another's when its lease has
-    /// run out.
+    /// Stops the threads, and waits, but not for ever: work that does not end in time is another process's when its
+    /// lease has run out.
     pub(crate) fn stop(self, until: Instant) {
         self.shutdown_handle()();
         if wait_for(self.threads, until) > 0 {
@@ -78,7 +79,7 @@ impl Scheduler {
     }
 }
 
-/// A thread that does something at once and then now and then. What goes wrong in one turn does not end it.
+/// A thread that works at once and then periodically. An error or a panic in one turn does not end it.
 fn spawn_periodic(
     every: Duration,
     stop: &Arc<AtomicBool>,
@@ -93,13 +94,13 @@ fn spawn_periodic(
                 }),
                 Err(_) => tracing::error!("looking what is due ended in a panic"),
             }
-            // Whoever stops it wakes it.
+            // The shutdown handle wakes it.
             std::thread::park_timeout(every);
         }
     })
 }
 
-/// Suites first: looking at them only queues what is due.
+/// Queues the runs of suites that are due, then evaluates alerts.
 fn schedule(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     let fired = store.clock().and_then(|now| {
         queue_due(store, now, &mut |workspace, scheduled| log_scheduled(workspace, &scheduled))
@@ -108,7 +109,7 @@ fn schedule(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     [fired.err(), raised.err()].into_iter().flatten().collect()
 }
 
-/// Lets go of what was kept long enough.
+/// Erases rows past their retention.
 fn prune(store: &Store) -> Vec<StoreError> {
     let mut errors = Vec::new();
     let mut tell = |workspace: &WorkspaceId, let_go| match let_go {

@@ -1,7 +1,7 @@
 //! Suites, run: canonical queries of a workspace, asked of a target, judged, added up and recorded.
 //!
 //! ```text
-//! queries ─▶ sample ─▶ ask (a deadline, so many at once) ─▶ judge ─▶ report ─▶ logs, feedback, run
+//! scheduler ─▶ job ─▶ runner (sample, ask by a deadline, judge, report) ─▶ recorder
 //! ```
 //!
 //! Promises: no question begins after the suite's time is over, and none may take longer than what is left.

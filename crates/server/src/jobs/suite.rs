@@ -1,5 +1,5 @@
-//! Jobs that run suites. The run is recorded with the job's end, in one transaction and under the lease:
-//! a due run has one result, whoever began it.
+//! Jobs that run suites. The run is recorded with the end of the job, in one transaction and under the lease: a due run
+//! has one result, however often it was begun.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
@@ -17,51 +17,51 @@ use super::measure::Measured;
 use super::worker::{Done, Held, is_passing};
 use crate::house::SuiteTools;
 
-/// Runs a suite. Whatever keeps it from running is recorded as a run with that reason.
+/// Runs a suite. A suite that can't run gives a run with the reason, which is recorded too.
 pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
     let order: SuiteJob = held.spec()?;
     let began = SystemTime::now();
-    let body = made(held, &order)?;
+    let suite_run = run_order(held, &order)?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));
     }
-    let measured = Measured::of_suite(body.asked, body.verdict, began);
-    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(body)) })
+    let measured = Measured::of_suite(suite_run.asked, suite_run.verdict, began);
+    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(suite_run)) })
 }
 
-fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
+fn run_order(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let store = held.house.store();
     let workspace = held.workspace();
-    let unmade = |suite: &Suite, why: &str| {
+    let not_begun = |suite: &Suite, why: &str| {
         let now = store.clock()?;
         Ok(not_run(suite, workspace, order.trigger(), (Reason::Broken, why), now))
     };
     let Some(stored) = store.suite(workspace, &order.suite)? else {
-        return unmade(&stand_in(&order.suite), "the suite is not there any more");
+        return not_begun(&stand_in(&order.suite), "the suite is not there any more");
     };
     let suite = match registered(&stored) {
         Ok(suite) => suite,
-        Err(error) => return unmade(&stand_in(&order.suite), &error.to_string()),
+        Err(error) => return not_begun(&stand_in(&order.suite), &error.to_string()),
     };
     let info = &held.job.info;
     if info.attempt >= info.max_attempts {
         let times = info.attempt - 1;
-        return unmade(
+        return not_begun(
             &suite,
             &format!("it was begun {times} times, and its process died each time"),
         );
     }
-    // What another attempt would meet too is told as a run, and so is what nobody thought of.
-    match catch_unwind(AssertUnwindSafe(|| conducted(held, &suite, order))) {
+    // An error that another attempt would meet too is a run with that reason, and so is a panic.
+    match catch_unwind(AssertUnwindSafe(|| run_suite(held, &suite, order))) {
         Ok(Err(fault)) if !is_passing(&fault) && !held.going.is_halted() => {
-            unmade(&suite, &fault.message)
+            not_begun(&suite, &fault.message)
         }
-        Ok(made) => made,
-        Err(_) => unmade(&suite, "the run ended in a panic"),
+        Ok(run) => run,
+        Err(_) => not_begun(&suite, "the run ended in a panic"),
     }
 }
 
-fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
+fn run_suite(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
     let SuiteTools { targets, scrubber, identity: _, desk, alerts: _ } = house.suites();
     let door = house.door(workspace)?;
@@ -94,7 +94,7 @@ pub(super) fn recorded(held: &Held<'_>, run: &SuiteRun, now: Timestamp) -> Resul
     let (store, job) = (held.house.store(), held.job.info.id);
     let number = record_job(store, held.workspace(), (job, &held.lease), run, now)?;
     if number.is_some() {
-        // Whoever is to be told does not wait for the next look.
+        // Channels are notified without waiting for the next scheduled evaluation.
         held.house.suites().alerts.evaluate(store, held.workspace(), now);
     }
     Ok(number.is_some())

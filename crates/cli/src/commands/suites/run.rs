@@ -80,7 +80,7 @@ pub(super) fn run(
         trigger: trigger.to_owned(),
         generation: None,
     };
-    let run = conducted(context, args, &store, source, &meant, &suite, &order)?;
+    let run = run_suite(context, args, &store, source, &meant, &suite, &order)?;
     let now = moment(SystemTime::now());
     let id = record(store.as_ref(), &meant.workspace, &run, now)?;
     let looked = evaluate_run(context, store.as_ref(), source, &meant.workspace);
@@ -116,7 +116,7 @@ fn changed(looked: &Evaluation) -> ChangedAlerts {
     }
 }
 
-fn conducted(
+fn run_suite(
     context: &Context<'_>,
     args: &RunArgs,
     store: &Arc<Store>,
