@@ -8,8 +8,8 @@ use gbrain_core::alert::Policy;
 use gbrain_core::duration::duration;
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    AlertEvaluator, AlertSettings, ChannelRegistry, Channels, DeliveryCount, DeliveryMode,
-    DeliveryWorker, Evaluation, OnDelivery, SendLimits,
+    AlertEvaluation, AlertEvaluator, AlertSettings, ChannelRegistry, Channels, DeliveryCount,
+    DeliveryMode, DeliveryWorker, OnDelivery, SendLimits,
 };
 use gbrain_server::AlertTools;
 use gbrain_store::{Store, StoreError};
@@ -99,8 +99,8 @@ pub(crate) fn evaluate_run(
     store: &Store,
     source: &SuiteSource,
     workspace: &WorkspaceId,
-) -> Evaluation {
-    let looked = || -> Result<Evaluation, CliError> {
+) -> AlertEvaluation {
+    let looked = || -> Result<AlertEvaluation, CliError> {
         let tools = alert_tools(&context.home, source.clone())?;
         let evaluator =
             AlertEvaluator { store, registry: &tools.registry, settings: &tools.settings };
@@ -108,7 +108,7 @@ pub(crate) fn evaluate_run(
     };
     looked().unwrap_or_else(|error| {
         context.terminal.warn(format!("alerts could not be looked at: {}", error.message));
-        Evaluation::default()
+        AlertEvaluation::default()
     })
 }
 
@@ -117,9 +117,9 @@ pub(crate) fn report_alerts(
     context: &Context<'_>,
     store: &Store,
     source: &SuiteSource,
-    raised: &Evaluation,
+    raised: &AlertEvaluation,
 ) {
-    let Evaluation { raised, resolved, still_open, queued, problems, runs: _ } = raised;
+    let AlertEvaluation { raised, resolved, still_open, queued, problems, runs: _ } = raised;
     problems.iter().for_each(|problem| context.terminal.warn(problem));
     for (word, keys) in [("alert", raised), ("over", resolved)] {
         keys.iter().for_each(|key| context.terminal.remark(format!("{word}: {key}")));

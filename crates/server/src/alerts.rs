@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use gbrain_core::id::WorkspaceId;
 use gbrain_eval::alert::{
-    AlertEvaluator, AlertSettings, ChannelRegistry, DeliveryMode, DeliveryOutcome, DeliveryWorker,
-    Evaluation, SendLimits,
+    AlertEvaluation, AlertEvaluator, AlertSettings, ChannelRegistry, DeliveryMode, DeliveryOutcome,
+    DeliveryWorker, SendLimits,
 };
 use gbrain_store::{Delivery, Store, StoreError};
 use jiff::Timestamp;
@@ -69,9 +69,9 @@ impl AlertTools {
     }
 }
 
-fn log_evaluation(workspace: &WorkspaceId, looked: Result<Evaluation, StoreError>) {
+fn log_evaluation(workspace: &WorkspaceId, looked: Result<AlertEvaluation, StoreError>) {
     let workspace = workspace.as_str();
-    let Evaluation { raised, resolved, problems, .. } = match looked {
+    let AlertEvaluation { raised, resolved, problems, .. } = match looked {
         Ok(raised) => raised,
         Err(error) => {
             tracing::warn!(workspace, %error, "alerts could not be looked at");

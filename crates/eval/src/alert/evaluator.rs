@@ -39,7 +39,7 @@ pub struct AlertEvaluator<'a> {
 
 /// What an evaluation changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Evaluation {
+pub struct AlertEvaluation {
     /// Runs that were evaluated.
     pub runs: usize,
     /// Keys of alerts that began, or that a channel is notified of for the first time.
@@ -59,7 +59,7 @@ impl AlertEvaluator<'_> {
     pub fn evaluate_all(
         &self,
         now: Timestamp,
-        on_evaluated: &mut dyn FnMut(&WorkspaceId, Result<Evaluation, StoreError>),
+        on_evaluated: &mut dyn FnMut(&WorkspaceId, Result<AlertEvaluation, StoreError>),
     ) -> Result<(), StoreError> {
         for workspace in self.store.workspaces()? {
             on_evaluated(&workspace.id, self.evaluate(&workspace.id, now));
@@ -72,9 +72,9 @@ impl AlertEvaluator<'_> {
         &self,
         workspace: &WorkspaceId,
         now: Timestamp,
-    ) -> Result<Evaluation, StoreError> {
+    ) -> Result<AlertEvaluation, StoreError> {
         let channels = (self.registry.read)();
-        let mut evaluation = Evaluation::default();
+        let mut evaluation = AlertEvaluation::default();
         for _ in 0..RACES {
             loop {
                 match self.batch(workspace, &channels, now)? {
@@ -100,7 +100,7 @@ impl AlertEvaluator<'_> {
         workspace: &WorkspaceId,
         channels: &Channels,
         now: Timestamp,
-    ) -> Result<Option<(Evaluation, bool)>, StoreError> {
+    ) -> Result<Option<(AlertEvaluation, bool)>, StoreError> {
         let board = self.store.alert_board(workspace)?;
         let runs = self.store.suite_runs_after(workspace, board.cursor.run, RUNS)?;
         let suites = self.store.suites(workspace)?;
@@ -139,7 +139,7 @@ impl AlertEvaluator<'_> {
         key: &str,
         reason: &str,
         now: Timestamp,
-    ) -> Result<Option<Evaluation>, StoreError> {
+    ) -> Result<Option<AlertEvaluation>, StoreError> {
         let channels = (self.registry.read)();
         loop {
             let board = self.store.alert_board(workspace)?;
@@ -169,7 +169,7 @@ struct EvaluationPass<'a> {
     /// Keys that changed, in the order in which they first did.
     changed: Vec<String>,
     messages: Vec<NewDelivery>,
-    evaluation: Evaluation,
+    evaluation: AlertEvaluation,
     /// The texts of queries by id; read when they are needed first.
     queries: Option<BTreeMap<String, String>>,
 }
@@ -213,7 +213,7 @@ impl<'a> EvaluationPass<'a> {
             silenced,
             changed: Vec::new(),
             messages: Vec::new(),
-            evaluation: Evaluation { problems, ..Evaluation::default() },
+            evaluation: AlertEvaluation { problems, ..AlertEvaluation::default() },
             queries: None,
         })
     }
@@ -389,7 +389,7 @@ impl<'a> EvaluationPass<'a> {
     }
 
     /// The alerts that changed, as the store keeps them, and the messages in their order.
-    fn end(self) -> (Vec<AlertState>, Vec<NewDelivery>, Evaluation) {
+    fn end(self) -> (Vec<AlertState>, Vec<NewDelivery>, AlertEvaluation) {
         let Self { alerts, changed, messages, evaluation, now, .. } = self;
         let is_changed = |one: &&Alert| changed.contains(&one.key);
         let states = alerts.iter().filter(is_changed).map(|one| state(one, now)).collect();
@@ -426,7 +426,7 @@ pub(super) fn read(stored: &AlertState) -> Option<Alert> {
     Alert::read(columns, body)
 }
 
-impl Evaluation {
+impl AlertEvaluation {
     fn add(&mut self, other: Self) {
         let Self { runs, raised, resolved, still_open, queued, problems } = other;
         self.runs += runs;

@@ -27,6 +27,6 @@ pub use channels::{AlertSettings, ChannelRegistry, Channels};
 pub use delivery::{
     DeliveryCount, DeliveryMode, DeliveryOutcome, DeliveryWorker, OnDelivery, SendLimits,
 };
-pub use evaluator::{AlertEvaluator, Evaluation};
+pub use evaluator::{AlertEvaluation, AlertEvaluator};
 pub use metrics::{held_against, reading};
 pub use transport::{MessageId, SendResult, Transport};

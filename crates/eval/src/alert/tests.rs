@@ -59,7 +59,7 @@ impl Room {
         self.now += SignedDuration::from_hours(hours);
     }
 
-    fn look(&self) -> Evaluation {
+    fn look(&self) -> AlertEvaluation {
         let registry = self.registry();
         let evaluator =
             AlertEvaluator { store: &self.store, registry: &registry, settings: &self.settings };
@@ -162,7 +162,7 @@ fn fire_cooldown_again_and_recovery() {
     let mut room = Room::new(CHANNELS);
     let mut seen = 0;
     room.run(100);
-    assert_eq!(room.look(), Evaluation { runs: 1, ..Evaluation::default() });
+    assert_eq!(room.look(), AlertEvaluation { runs: 1, ..AlertEvaluation::default() });
     room.run(80);
     let raised = room.look();
     assert_eq!(raised.raised, [format!("gbrain/default/{RECALL}")]);
@@ -173,7 +173,7 @@ fn fire_cooldown_again_and_recovery() {
     room.run(80);
     room.look();
     assert_eq!(room.told(&mut seen), [] as [String; 0], "its cooldown");
-    assert_eq!(room.look(), Evaluation::default(), "nothing new is no write");
+    assert_eq!(room.look(), AlertEvaluation::default(), "nothing new is no write");
     room.later(4);
     room.run(80);
     room.look();
@@ -196,12 +196,12 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
         "alerts": { "silent_after_days": 8 } }));
     let mut seen = 0;
     room.run_strangely(80);
-    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
+    assert_eq!(room.look(), AlertEvaluation { runs: 2, ..AlertEvaluation::default() });
     room.run(80);
     room.look();
     assert_eq!(room.told(&mut seen), [format!("chat trigger {RECALL}")]);
     room.run_strangely(100);
-    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
+    assert_eq!(room.look(), AlertEvaluation { runs: 2, ..AlertEvaluation::default() });
     let found = reading(&room.store, &room.workspace, room.now).unwrap();
     assert_eq!(
         found.suites[0].measures[0].value,
@@ -213,7 +213,7 @@ fn what_says_nothing_of_the_suite_changes_nothing() {
     room.look();
     assert_eq!(room.told(&mut seen), ["chat trigger weekly/silent"]);
     room.run_strangely(100);
-    assert_eq!(room.look(), Evaluation { runs: 2, ..Evaluation::default() });
+    assert_eq!(room.look(), AlertEvaluation { runs: 2, ..AlertEvaluation::default() });
     assert_eq!(room.firing().len(), 2);
     room.run(100);
     room.look();
@@ -321,7 +321,7 @@ fn nobody_is_told_until_somebody_is_there() {
     let mut seen = 0;
     room.run(80);
     assert_eq!(room.look().queued, [] as [String; 0]);
-    assert_eq!(room.look(), Evaluation::default(), "no write while nobody is there");
+    assert_eq!(room.look(), AlertEvaluation::default(), "no write while nobody is there");
     *room.file.lock().unwrap() = "channels: [".to_owned();
     let problems = room.look().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -351,7 +351,7 @@ fn a_suite_that_does_not_run() {
     room.later(1);
     room.look();
     assert_eq!(room.told(&mut seen), ["chat trigger weekly/silent"]);
-    assert_eq!(room.look(), Evaluation::default(), "that it goes on is no news");
+    assert_eq!(room.look(), AlertEvaluation::default(), "that it goes on is no news");
     room.run(100);
     room.look();
     assert_eq!(room.told(&mut seen), ["chat resolve weekly/silent"]);
@@ -390,7 +390,7 @@ fn a_run_that_can_not_be_read_wedges_nothing() {
     assert_eq!(told, expected, "figures alone will do where the rest is gone");
     let later = room.now + SignedDuration::from_hours(1);
     room.store.prune_suite_history(&room.workspace, later, RunParts::All, 1_000).unwrap();
-    assert_eq!(room.look(), Evaluation::default());
+    assert_eq!(room.look(), AlertEvaluation::default());
     room.run(100);
     room.look();
     assert_eq!(room.told(&mut seen), [format!("chat resolve {RECALL}")]);

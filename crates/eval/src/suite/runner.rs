@@ -56,7 +56,7 @@ pub struct RunContext<'a> {
 
 /// A target that is open, and what is known of it.
 pub struct RunTarget<'a> {
-    /// Answers the questions.
+    /// RunAnswers the questions.
     pub ask: &'a dyn Ask,
     /// Whether it is another than the suite's own target.
     pub elsewhere: bool,
@@ -152,7 +152,7 @@ impl SuiteRunner<'_> {
 }
 
 /// The answers of a run, before they are added up.
-struct Answers<'q> {
+struct RunAnswers<'q> {
     answers: Vec<QueryAnswer<'q>>,
     cases: Vec<CaseResult>,
     ended: Ended,
@@ -195,7 +195,7 @@ pub fn run(
     let pairs = relevance.as_ref().map_or(0, |one| one.scores.len());
     let sample = sample_size(suite, &fit, &drawn, pairs);
     let planned = drawn.len();
-    let answers = Answers { answers, cases, ended, relevance, planned, sample, unreadable };
+    let answers = RunAnswers { answers, cases, ended, relevance, planned, sample, unreadable };
     // A run that was cancelled begins again, and has logs of its own.
     if answers.ended != Ended::Cancelled {
         log_answers(context, target, suite, trigger, &answers, started)?;
@@ -222,7 +222,7 @@ fn log_answers(
     target: &RunTarget<'_>,
     suite: &Suite,
     trigger: RunTrigger<'_>,
-    found: &Answers<'_>,
+    found: &RunAnswers<'_>,
     started: Timestamp,
 ) -> Result<(), StoreError> {
     let RunContext { store, workspace, scrubber, clock, .. } = *context;
@@ -239,11 +239,11 @@ fn add_up(
     target: &RunTarget<'_>,
     suite: &Suite,
     trigger: RunTrigger<'_>,
-    found: Answers<'_>,
+    found: RunAnswers<'_>,
     started: Timestamp,
 ) -> Result<SuiteRun, StoreError> {
     let RunContext { store, workspace, clock, .. } = *context;
-    let Answers { answers, cases, ended, relevance, planned, sample, unreadable } = found;
+    let RunAnswers { answers, cases, ended, relevance, planned, sample, unreadable } = found;
     let value = relevance.as_ref().and_then(|one| one.value);
     let unasked = without_queries(suite, &sample);
     let mut report = report(cases, (planned, sample), ended, &suite.thresholds, value);

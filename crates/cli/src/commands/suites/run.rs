@@ -12,7 +12,7 @@ use gbrain_core::gate::Verdict;
 use gbrain_core::report::{github, junit, markdown, text};
 use gbrain_core::suite::report::Reason;
 use gbrain_core::suite::{Kind, SuiteRun};
-use gbrain_eval::alert::Evaluation;
+use gbrain_eval::alert::AlertEvaluation;
 use gbrain_eval::suite::{Reranker, RunContext, SuiteJob, SuiteRunner, asked_key, record, stored};
 use gbrain_eval::{check_outputs, write_atomically};
 use gbrain_store::Store;
@@ -106,7 +106,7 @@ pub(super) fn run(
 }
 
 /// The alerts that a look changed.
-fn changed(looked: &Evaluation) -> ChangedAlerts {
+fn changed(looked: &AlertEvaluation) -> ChangedAlerts {
     let open =
         |(key, reason): &(String, String)| OpenAlert { key: key.clone(), reason: reason.clone() };
     ChangedAlerts {
