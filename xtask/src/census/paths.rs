@@ -1,9 +1,12 @@
 //! How many files and calls lie on a path through the program.
 //!
 //! A path is a list of functions in `paths.txt`, one `file::function` a line below the name of the path,
-//! in the order in which they call each other. A function that only forwards its arguments is on the path
-//! too, because a reader has to open it. The census fails if a listed function does not exist, so the
-//! lists follow the code.
+//! in the order in which they call each other. On the path is each call that takes what the path is about from
+//! one file to the next: a due suite, its run, the alert, the message. A function that only forwards its
+//! arguments is on the path too, because a reader has to open it. Not on the path are helpers in the file of their
+//! caller, which is read from top to bottom, and calls that only look something up (a setting, the clock, a
+//! channel). A transport below a trait (the target that answers, the HTTP client that posts) ends a branch of the
+//! path. The census fails if a listed function does not exist, so the lists follow the code.
 
 use anyhow::{Result, ensure};
 

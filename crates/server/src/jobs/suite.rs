@@ -1,17 +1,15 @@
-//! Jobs that run suites. The run is recorded with the job's end, in one transaction and under the lease:
-//! a due run has one result, whoever began it.
+//! Jobs that run suites. The run is recorded with the end of the job, in one transaction and under the lease: a due run
+//! has one result, however often it was begun.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
 use gbrain_core::clock::moment;
 use gbrain_core::fault::Fault;
-use gbrain_core::format::suite::SuiteRunBody;
-use gbrain_core::suite::Suite;
 use gbrain_core::suite::report::Reason;
+use gbrain_core::suite::{Suite, SuiteRun};
 use gbrain_eval::suite::{
-    Conductor, Occasion, Reranker, SuiteJob, broken, recorded as record_and_end, registered,
-    stand_in,
+    Reranker, RunContext, SuiteJob, SuiteRunner, not_run, record_job, registered, stand_in,
 };
 use jiff::Timestamp;
 
@@ -19,52 +17,51 @@ use super::measure::Measured;
 use super::worker::{Done, Held, is_passing};
 use crate::house::SuiteTools;
 
-/// Runs a suite. Whatever keeps it from running is recorded as a run with that reason.
+/// Runs a suite. A suite that can't run gives a run with the reason, which is recorded too.
 pub(super) fn run(held: &Held<'_>) -> Result<Done, Fault> {
     let order: SuiteJob = held.spec()?;
     let began = SystemTime::now();
-    let body = made(held, &order)?;
+    let suite_run = run_order(held, &order)?;
     if held.going.is_halted() {
         return Err(Fault::cancelled("the run was stopped"));
     }
-    let measured = Measured::of_suite(body.asked, body.verdict, began);
-    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(body)) })
+    let measured = Measured::of_suite(suite_run.asked, suite_run.verdict, began);
+    Ok(Done { result: String::new(), measured: Some(measured), suite: Some(Box::new(suite_run)) })
 }
 
-fn made(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+fn run_order(held: &Held<'_>, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let store = held.house.store();
     let workspace = held.workspace();
-    let occasion = Occasion { key: &order.key, trigger: &order.trigger, doubt: None };
-    let unmade = |suite: &Suite, why: &str| {
+    let not_begun = |suite: &Suite, why: &str| {
         let now = store.clock()?;
-        Ok(broken(suite, workspace, &occasion, (Reason::Broken, why), now))
+        Ok(not_run(suite, workspace, order.trigger(), (Reason::Broken, why), now))
     };
     let Some(stored) = store.suite(workspace, &order.suite)? else {
-        return unmade(&stand_in(&order.suite), "the suite is not there any more");
+        return not_begun(&stand_in(&order.suite), "the suite is not there any more");
     };
     let suite = match registered(&stored) {
         Ok(suite) => suite,
-        Err(error) => return unmade(&stand_in(&order.suite), &error.to_string()),
+        Err(error) => return not_begun(&stand_in(&order.suite), &error.to_string()),
     };
     let info = &held.job.info;
     if info.attempt >= info.max_attempts {
         let times = info.attempt - 1;
-        return unmade(
+        return not_begun(
             &suite,
             &format!("it was begun {times} times, and its process died each time"),
         );
     }
-    // What another attempt would meet too is told as a run, and so is what nobody thought of.
-    match catch_unwind(AssertUnwindSafe(|| conducted(held, &suite, order))) {
+    // An error that another attempt would meet too is a run with that reason, and so is a panic.
+    match catch_unwind(AssertUnwindSafe(|| run_suite(held, &suite, order))) {
         Ok(Err(fault)) if !is_passing(&fault) && !held.going.is_halted() => {
-            unmade(&suite, &fault.message)
+            not_begun(&suite, &fault.message)
         }
-        Ok(made) => made,
-        Err(_) => unmade(&suite, "the run ended in a panic"),
+        Ok(run) => run,
+        Err(_) => not_begun(&suite, "the run ended in a panic"),
     }
 }
 
-fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRunBody, Fault> {
+fn run_suite(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRun, Fault> {
     let (house, workspace, stop) = (held.house, held.workspace(), held.going.flag());
     let SuiteTools { targets, scrubber, identity: _, desk, alerts: _ } = house.suites();
     let door = house.door(workspace)?;
@@ -74,28 +71,31 @@ fn conducted(held: &Held<'_>, suite: &Suite, order: &SuiteJob) -> Result<SuiteRu
     let reranker = reranker.map_err(|error| Fault::config(error.to_string()))?;
     held.going.say("asking");
     let progress = |done: usize, total: usize| held.going.at(done as u64, total as u64);
-    let conductor = Conductor {
-        store: house.store(),
+    let runner = SuiteRunner {
+        context: RunContext {
+            store: house.store(),
+            workspace,
+            scrubber,
+            stop,
+            progress: &progress,
+            clock: || moment(SystemTime::now()),
+        },
         brain: door.brain(),
         targets,
         instead: None,
         assistants: assistants.as_deref(),
         reranker: reranker.as_ref(),
-        scrubber,
-        stop,
-        progress: &progress,
-        clock: || moment(SystemTime::now()),
     };
-    Ok(conductor.run(suite, order)?)
+    Ok(runner.run(suite, order)?)
 }
 
 /// Records the run and ends the job; false for a worker that lost it.
-pub(super) fn recorded(held: &Held<'_>, run: &SuiteRunBody, now: Timestamp) -> Result<bool, Fault> {
+pub(super) fn recorded(held: &Held<'_>, run: &SuiteRun, now: Timestamp) -> Result<bool, Fault> {
     let (store, job) = (held.house.store(), held.job.info.id);
-    let number = record_and_end(store, held.workspace(), job, &held.lease, run, now)?;
+    let number = record_job(store, held.workspace(), (job, &held.lease), run, now)?;
     if number.is_some() {
-        // Whoever is to be told does not wait for the next look.
-        held.house.suites().alerts.look(store, held.workspace(), now);
+        // Channels are notified without waiting for the next scheduled evaluation.
+        held.house.suites().alerts.evaluate(store, held.workspace(), now);
     }
     Ok(number.is_some())
 }

@@ -1,7 +1,8 @@
-//! The threads that look what is due and send what is queued, in every process that is left running.
+//! The threads of the scheduler, in every process that is left running: queue due suites and evaluate alerts, run
+//! probes, prune, deliver messages.
 //!
-//! Any number of processes may look: what is due is claimed in the store, so one of them does it, and
-//! another goes on if that one is killed.
+//! Any number of processes may run one: due work is claimed in the store, so one of them does it, and another goes on
+//! if that one is killed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use gbrain_core::probe::{Event, ProbeOutcome};
 use gbrain_eval::autopilot::{Tended, tick};
 use gbrain_eval::keep::{LetGo, let_go};
 use gbrain_eval::probe::{KIND, Kept, Probes};
-use gbrain_eval::suite::{Scheduled, schedule};
+use gbrain_eval::suite::{Scheduled, queue_due};
 use gbrain_store::{Store, StoreError};
 
 use crate::alerts::AlertTools;
 use crate::telemetry::metrics::Metrics;
 use crate::threads::wait_for;
 
-/// What is looked after, and how often.
+/// What the scheduler needs, and how often it checks for due work.
 pub struct Autopilot {
     /// The probes of all workspaces.
     pub probes: Probes,
@@ -32,33 +33,33 @@ pub struct Autopilot {
     pub alerts: AlertTools,
 }
 
-/// How often it is looked at what was kept long enough.
+/// How often old rows are pruned.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Threads that look until they are stopped: one for what is quickly done, one for probes, which ask models
-/// and take their time, one that lets go of what is old, one that sends.
-pub(crate) struct Pilot {
+/// The threads: one queues and evaluates, one runs probes, which ask models and take their time, one prunes, one
+/// delivers.
+pub(crate) struct Scheduler {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Pilot {
-    /// Starts looking, at once and then now and then.
+impl Scheduler {
+    /// Starts the threads.
     pub(crate) fn start(autopilot: Autopilot, metrics: Option<Metrics>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let Autopilot { probes, every, alerts } = autopilot;
         let store = probes.store.clone();
-        let sender = alerts.clone().sender(store.clone(), &probes.worker, stop.clone());
+        let delivering = alerts.clone().spawn_delivery(store.clone(), &probes.worker, stop.clone());
         let kept = store.clone();
-        let tidying = now_and_then(HOUR, &stop, move |_| tidy(kept.as_ref()));
-        let looking = now_and_then(every, &stop, move |_| look(store.as_ref(), &alerts));
+        let pruning = spawn_periodic(HOUR, &stop, move |_| prune(kept.as_ref()));
+        let scheduling = spawn_periodic(every, &stop, move |_| schedule(store.as_ref(), &alerts));
         let probing =
-            now_and_then(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
-        Self { stop, threads: vec![looking, probing, tidying, sender] }
+            spawn_periodic(every, &stop, move |stop| probe(&probes, stop, metrics.as_ref()));
+        Self { stop, threads: vec![scheduling, probing, pruning, delivering] }
     }
 
-    /// Tells the threads to let go of what it has at hand.
-    pub(crate) fn teller(&self) -> impl Fn() + Send + use<> {
+    /// A handle that asks the threads to stop.
+    pub(crate) fn shutdown_handle(&self) -> impl Fn() + Send + use<> {
         let stop = self.stop.clone();
         let threads: Vec<Thread> =
             self.threads.iter().map(|thread| thread.thread().clone()).collect();
@@ -68,18 +69,18 @@ impl Pilot {
         }
     }
 
-    /// Stops it, and waits, but not for ever: what can't be let go in time is another's when its lease has
-    /// run out.
+    /// Stops the threads, and waits, but not for ever: work that does not end in time is another process's when its
+    /// lease has run out.
     pub(crate) fn stop(self, until: Instant) {
-        self.teller()();
+        self.shutdown_handle()();
         if wait_for(self.threads, until) > 0 {
             tracing::warn!("what was under way could not be let go in time");
         }
     }
 }
 
-/// A thread that does something at once and then now and then. What goes wrong in one turn does not end it.
-fn now_and_then(
+/// A thread that works at once and then periodically. An error or a panic in one turn does not end it.
+fn spawn_periodic(
     every: Duration,
     stop: &Arc<AtomicBool>,
     work: impl Fn(&Arc<AtomicBool>) -> Vec<StoreError> + Send + 'static,
@@ -93,23 +94,23 @@ fn now_and_then(
                 }),
                 Err(_) => tracing::error!("looking what is due ended in a panic"),
             }
-            // Whoever stops it wakes it.
+            // The shutdown handle wakes it.
             std::thread::park_timeout(every);
         }
     })
 }
 
-/// Suites first: looking at them only queues what is due.
-fn look(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
+/// Queues the runs of suites that are due, then evaluates alerts.
+fn schedule(store: &Store, alerts: &AlertTools) -> Vec<StoreError> {
     let fired = store.clock().and_then(|now| {
-        schedule(store, now, &mut |workspace, scheduled| fire(workspace, &scheduled))
+        queue_due(store, now, &mut |workspace, scheduled| log_scheduled(workspace, &scheduled))
     });
-    let raised = store.clock().and_then(|now| alerts.look_at_all(store, now));
+    let raised = store.clock().and_then(|now| alerts.evaluate_all(store, now));
     [fired.err(), raised.err()].into_iter().flatten().collect()
 }
 
-/// Lets go of what was kept long enough.
-fn tidy(store: &Store) -> Vec<StoreError> {
+/// Erases rows past their retention.
+fn prune(store: &Store) -> Vec<StoreError> {
     let mut errors = Vec::new();
     let mut tell = |workspace: &WorkspaceId, let_go| match let_go {
         Ok(gone) if gone == LetGo::default() => (),
@@ -125,11 +126,12 @@ fn tidy(store: &Store) -> Vec<StoreError> {
 }
 
 fn probe(probes: &Probes, stop: &Arc<AtomicBool>, metrics: Option<&Metrics>) -> Vec<StoreError> {
-    let looked = tick(probes, stop, &mut |workspace, tended| tell(workspace, &tended, metrics));
+    let looked =
+        tick(probes, stop, &mut |workspace, tended| log_probe(workspace, &tended, metrics));
     looked.err().into_iter().collect()
 }
 
-fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {
+fn log_scheduled(workspace: &WorkspaceId, scheduled: &Scheduled) {
     let workspace = workspace.as_str();
     match scheduled {
         Scheduled::Fired { suite, key, job } => {
@@ -141,7 +143,7 @@ fn fire(workspace: &WorkspaceId, scheduled: &Scheduled) {
     }
 }
 
-fn tell(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>) {
+fn log_probe(workspace: &WorkspaceId, tended: &Tended, metrics: Option<&Metrics>) {
     let workspace_name = workspace.as_str();
     let probed = match tended {
         Tended::Probed(probed) => probed,
