@@ -42,6 +42,7 @@ pub mod prompt;
 pub mod provenance;
 pub mod qrels;
 pub mod ranking;
+pub mod reading;
 pub mod repair;
 pub mod replay;
 pub mod report;

@@ -18,12 +18,10 @@ use crate::id::SourceId;
 use crate::identity::{IdentityKey, is_hash, is_key_id};
 use crate::latency::{CPU_METHOD, CpuTime};
 use crate::provenance::{CorpusAt, Provenance, Software};
-use crate::ranking::{CorpusPrint, is_of_the_question};
+use crate::ranking::{CacheUse, CorpusPrint, is_of_the_question};
 use crate::request::{Detail, Filter, Operation, REQUEST_VERSION, Request, RetrievalMode, Viewer};
 use crate::scrub::{Family, MARKER};
 use crate::search::{RERANK_THRESHOLD_OF, SOURCE_WEIGHT, Settings};
-
-use super::CacheUse;
 
 /// The version of a row.
 pub const CAPTURE_VERSION: u64 = 1;
@@ -422,8 +420,8 @@ struct ReadDegraded {
 
 /// Reads a line as an object of schema 1, without looking at what is in it.
 pub fn read_object(line: &str) -> Result<Value, RowError> {
-    let value: Value =
-        serde_json::from_str(line).map_err(|error| RowError::Json(super::in_line(&error)))?;
+    let value: Value = serde_json::from_str(line)
+        .map_err(|error| RowError::Json(crate::reading::in_line(&error)))?;
     let Value::Object(object) = &value else { return Err(RowError::NotAnObject) };
     match object.get("schema_version") {
         None => Err(RowError::NoVersion),

@@ -19,13 +19,8 @@ pub mod doctor;
 pub mod feedback;
 pub mod gate;
 pub mod incident;
-pub mod json;
-pub mod links;
 pub mod logs;
-pub mod meter;
 pub mod page;
-pub mod pages;
-pub mod plain;
 pub mod probe;
 pub mod prompts;
 pub mod qrels;
@@ -36,24 +31,14 @@ pub mod schema;
 mod score;
 pub mod selftest;
 pub mod serving;
-pub mod shape;
-pub mod sources;
-pub mod stats;
-pub mod suggest;
 pub mod suite;
 pub mod target;
 pub mod triage;
 pub mod work;
 
-pub use answer::{ANSWER_VERSION, Answer, CacheUse, Served, StageTime};
+pub use answer::{ANSWER_VERSION, Answer};
 pub use run::{RUN_VERSION, Retrieved, RunRow};
 pub use score::{
     Counts, NO_JUDGED_HIT, PerQuery, QueryScore, SCORE_VERSION, Score, SegmentScore, Segments,
     TiedQueries, Warning,
 };
-
-/// What is wrong with a line of NDJSON. The parser counts every line as its first, which would
-/// contradict the number that the file's reader gives.
-pub(crate) fn in_line(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column ", " at column ")
-}

@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use super::entries::{self, Source, Top, add_unknown_keys, unknown_keys};
 use super::legacy::{graded, grades_of};
 use super::{JudgedQuery, Lint, Place, Qrels, QrelsError, Segment, Shape, doc_id, settled};
-use crate::format::json::{Json, Object};
-use crate::format::meter::Meter;
 use crate::format::qrels::{GateEntry, PageRef, SegmentKeys};
+use crate::reading::json::{Json, Object};
+use crate::reading::meter::Meter;
 
 /// The keys of an entry.
 const KEYS: [&str; 13] = [

@@ -26,7 +26,7 @@ use entries::Source;
 use grade::whole_grade;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 pub use beir::{corpus_ids, documents_of_jsonl, queries_of_jsonl};
 pub use error::{Place, QrelsError};

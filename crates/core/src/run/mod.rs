@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::meter::Meter;
+use crate::reading::meter::Meter;
 
 pub use error::RunError;
 pub use write::trec_run;

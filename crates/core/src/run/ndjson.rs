@@ -10,9 +10,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::{OrderedBy, Run, RunError, RunHit};
-use crate::format::meter::Meter;
-use crate::format::{RUN_VERSION, in_line};
+use crate::format::RUN_VERSION;
 use crate::qrels::doc_id;
+use crate::reading::in_line;
+use crate::reading::meter::Meter;
 
 /// What a hit takes while its row is read, and after that in the run.
 const HIT_IN_ROW: usize = 112;

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use gbrain_brain::wire;
 use gbrain_core::access::Scope;
 use gbrain_core::fault::Fault;
 use gbrain_core::format::compare::CompareReport;
@@ -41,16 +42,16 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         asks(endpoint::<Answer<'_>>(POST, "/v1/search", "search", "Find pages by words.")).takes(ask::search),
         asks(endpoint::<Answer<'_>>(POST, "/v1/query", "query", "Ask: words, meaning, names and links together.")).takes(ask::query),
 
-        endpoint::<format::pages::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
+        endpoint::<wire::PagesBody<'_>>(GET, "/v1/pages", "list_pages", "List pages.").asks(pages::list),
         endpoint::<format::page::PageBody<'_>>(GET, "/v1/pages/{page}", "get_page", "Read a page.").asks(pages::get),
-        endpoint::<format::pages::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
-        endpoint::<format::pages::DeleteBody>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
-        endpoint::<format::pages::RestoreBody>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
-        endpoint::<format::pages::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
-        endpoint::<format::links::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
+        endpoint::<wire::PutBody<'_>>(PUT, "/v1/pages/{page}", "put_page", "Write a page.").takes(pages::put),
+        endpoint::<wire::DeleteBody<'_>>(DELETE, "/v1/pages/{page}", "delete_page", "Delete a page; its history stays.").asks(pages::delete),
+        endpoint::<wire::RestoreBody<'_>>(POST, "/v1/pages/{page}/restore", "restore_page", "Bring a deleted page back.").asks(pages::restore),
+        endpoint::<wire::HistoryBody<'_>>(GET, "/v1/pages/{page}/history", "page_history", "List the versions of a page.").asks(pages::history),
+        endpoint::<wire::LinksBody<'_>>(GET, "/v1/pages/{page}/links", "links", "Show the edges of a page, with their evidence.").asks(pages::links),
 
-        endpoint::<format::sources::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
-        endpoint::<format::sources::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
+        endpoint::<wire::SourcesBody<'_>>(GET, "/v1/sources", "list_sources", "List the sources.").asks(sources::list),
+        endpoint::<wire::SourceChanged<'_>>(POST, "/v1/sources", "add_source", "Add a source, or change whether it is trusted.").scope(Scope::Admin).takes(sources::add),
 
         endpoint::<Value>(GET, "/v1/captures", "export_captures", "Stream what was captured over the wire, newest first.").scope(Scope::Admin).gives_text(NDJSON).asks(captures::export),
         endpoint::<format::work::PruneBody>(DELETE, "/v1/captures", "prune_captures", "Erase old captures.").scope(Scope::Admin).asks(captures::prune),

@@ -7,11 +7,11 @@ use gbrain_core::compare::{CompareError, CompareOptions, Comparison, Measured, c
 use gbrain_core::fault::Fault;
 use gbrain_core::format::body;
 use gbrain_core::format::compare::CompareReport;
-use gbrain_core::format::meter::Meter;
 use gbrain_core::format::result::{Judge, read_metered};
-use gbrain_core::format::shape::{ReadingCost, Shape};
 use gbrain_core::job::JobState;
 use gbrain_core::measure::{Measure, defaults};
+use gbrain_core::reading::meter::Meter;
+use gbrain_core::reading::shape::{ReadingCost, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -9,13 +9,13 @@ use gbrain_core::baseline::{Baseline, Draft, SignatureCheck, Thresholds, publish
 use gbrain_core::capture::{CapturedRow, write_line};
 use gbrain_core::fault::Fault;
 use gbrain_core::format::baseline::PublishBody;
-use gbrain_core::format::meter::Meter;
 use gbrain_core::format::serving::{
     DocumentBody, DocumentOutcomeBody, DocumentsBody, QrelsStoredBody,
 };
-use gbrain_core::format::shape::ReadingCost;
 use gbrain_core::id::WorkspaceId;
 use gbrain_core::qrels::{Qrels, QrelsError};
+use gbrain_core::reading::meter::Meter;
+use gbrain_core::reading::shape::ReadingCost;
 use gbrain_eval::{Input, read_baseline, read_captures, read_publishable};
 use gbrain_store::{CaptureFilter, DocumentInfo, DocumentKind};
 use schemars::JsonSchema;
