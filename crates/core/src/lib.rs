@@ -18,6 +18,7 @@ pub mod config;
 pub mod contradiction;
 pub mod cross_modal;
 pub mod defect;
+pub mod doctor;
 pub mod duration;
 pub mod erasure;
 pub mod fault;

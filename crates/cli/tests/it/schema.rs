@@ -6,22 +6,22 @@ use gbrain_brain::wire::{
     SourceChanged, SourcesBody, StatsBody, VectorsBody, VerifyBody, WorkspaceChanged,
     WorkspacesBody,
 };
+use gbrain_core::doctor::DoctorBody;
 use gbrain_core::fault::FaultBody;
+use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::format::baseline::{BaselineDiff, BaselineLog, BaselinesVerified, PublishBody};
 use gbrain_core::format::captured::CaptureRow;
-use gbrain_core::format::compare::CompareReport;
 use gbrain_core::format::contradiction::{ContradictionReport, ContradictionTrend};
-use gbrain_core::format::doctor::DoctorBody;
-use gbrain_core::format::gate::GateReport;
-use gbrain_core::format::page::PageBody;
 use gbrain_core::format::probe::{ProbeEvent, ProbeHistory, ProbeReport};
-use gbrain_core::format::qrels::QrelsFile;
-use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::format::schema::of_body;
 use gbrain_core::format::selftest::SelftestBody;
-use gbrain_core::format::work::PruneBody;
-use gbrain_core::format::{Answer, RunRow, Score};
+use gbrain_core::page::PageBody;
+use gbrain_core::qrels::QrelsFile;
+use gbrain_core::report::json::{
+    BaselineDiff, BaselineLog, BaselinesVerified, CompareReport, GateReport, PruneBody,
+    PublishBody, ReplayReport, Score,
+};
+use gbrain_core::run::RunRow;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 

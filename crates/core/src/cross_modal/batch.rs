@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::Case;
-use crate::format::benchmark::BY_TYPE_SUMMARY;
+use crate::benchmark::BY_TYPE_SUMMARY;
 use crate::gate::Verdict;
 use crate::named;
 

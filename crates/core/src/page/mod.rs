@@ -5,6 +5,7 @@
 //! with another number is derived again.
 
 pub(crate) mod block;
+mod body;
 mod chat;
 pub(crate) mod date;
 pub(crate) mod frontmatter;
@@ -19,6 +20,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::body::PageBody;
 pub use self::limit::{
     MAX_ALIAS, MAX_ALIASES, MAX_LINKS, MAX_TAG, MAX_TAG_BYTES, MAX_TAGS, MAX_TAKES, MAX_TITLE,
     MAX_TYPE, cut_alias, cut_tags, cut_title, cut_type,

@@ -3,9 +3,8 @@
 //! Promises: one command a line, at most ten of each kind, which is what is shown of one step; the
 //! last of ten says how many were left out.
 
-use crate::format::gate::GateParts;
 use crate::format::suite::SuiteRunBody;
-use crate::gate::Verdict;
+use crate::gate::{GateParts, Verdict};
 
 use super::escape::{annotation, annotation_property, visible};
 use super::headline::{breach, breaches, checks, undecided, warnings, why, word};

@@ -7,11 +7,10 @@
 
 use std::fmt::Write as _;
 
-use crate::format::gate::{CorrectnessParts, GateParts, RegressionParts};
 use crate::format::suite::{SuiteRunBody, WireCase, WireMeasure};
 use crate::gate::{
-    BenchmarkGate, Breach, Check, FloorCheck, Judged, ONLY_REPRODUCING, QueryResult, Status,
-    Verdict,
+    BenchmarkGate, Breach, Check, CorrectnessParts, FloorCheck, GateParts, Judged,
+    ONLY_REPRODUCING, QueryResult, RegressionParts, Status, Verdict,
 };
 use crate::replay::{Outcome, ReplayedRow};
 use crate::suite::threshold as suite_threshold;

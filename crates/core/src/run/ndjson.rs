@@ -9,8 +9,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
+use super::row::{RUN_VERSION, version};
 use super::{OrderedBy, Run, RunError, RunHit};
-use crate::format::RUN_VERSION;
 use crate::qrels::doc_id;
 use crate::reading::in_line;
 use crate::reading::meter::Meter;
@@ -40,7 +40,7 @@ pub(super) fn parse<'a>(text: &'a str, meter: &mut Meter<'_>) -> Result<Run<'a>,
     Ok(run)
 }
 
-/// A row as it is read; [`crate::format::RunRow`] is the row as it is written.
+/// A row as it is read; [`super::RunRow`] is the row as it is written.
 #[derive(Deserialize)]
 struct Row<'a> {
     #[serde(default = "version")]
@@ -49,10 +49,6 @@ struct Row<'a> {
     query_id: Cow<'a, str>,
     #[serde(borrow)]
     retrieved: Hits<'a>,
-}
-
-fn version() -> u32 {
-    RUN_VERSION
 }
 
 /// A row that may be a remark.

@@ -6,29 +6,24 @@ use gbrain_core::capture::{CapturePolicy, Observed, StoredCapture, write_line};
 use gbrain_core::compare::{
     Column, CompareOptions, Kind, Measured, Role, Row, compare as compare_results,
 };
+use gbrain_core::doctor::{DoctorBody, Finding};
 use gbrain_core::fault::{Fault, FaultBody, KINDS};
+use gbrain_core::format::Answer;
 use gbrain_core::format::ask::AskBody;
-use gbrain_core::format::baseline::{BaselineLog, PublishBody};
 use gbrain_core::format::captured::CaptureRow;
-use gbrain_core::format::compare::CompareReport;
-use gbrain_core::format::doctor::{CheckRow, DoctorBody, Wellness};
-use gbrain_core::format::gate::{CorrectnessParts, GateParts, GateReport, RegressionParts};
-use gbrain_core::format::page::PageBody;
-use gbrain_core::format::qrels::QrelsFile;
-use gbrain_core::format::replay::ReplayReport;
 use gbrain_core::format::schema::{of_body, of_input};
 use gbrain_core::format::selftest::{MutantRow, SelftestBody};
-use gbrain_core::format::{Answer, PerQuery, RunRow, Score, Segments};
 use gbrain_core::gate::{
-    Confidence, CorrectnessThresholds, Judged, QueryResult, Verdict, correctness, regression,
+    Confidence, CorrectnessParts, CorrectnessThresholds, GateParts, Judged, QueryResult,
+    RegressionParts, Verdict, correctness, regression,
 };
 use gbrain_core::hash::Hash;
 use gbrain_core::id::{Generation, PageId, PageKey, SourceId};
 use gbrain_core::link::{DetectedBy, LinkType};
 use gbrain_core::measure::{Measure, Missing, evaluate};
-use gbrain_core::page::{Format, PageInput, StoredPage, parse};
+use gbrain_core::page::{Format, PageBody, PageInput, StoredPage, parse};
 use gbrain_core::provenance::{Difference, Differences, Provenance, Software};
-use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement, Qrels, SegmentBy};
+use gbrain_core::qrels::{JudgedPages, JudgedQuery, Judgement, Qrels, QrelsFile, SegmentBy};
 use gbrain_core::ranking::{
     Arm, ArmReport, CacheUse, CorpusPrint, Degraded, Edge, Evidence, Hit, NO_SEED, PassageHit,
     Ranking, RelationReport, Served, StageTime, TraceStep, WhyNot,
@@ -36,8 +31,11 @@ use gbrain_core::ranking::{
 use gbrain_core::replay::{
     Caveat, Lost, Outcome, ReplayedRow, Sides, Skip, compare as compare_row, summarise,
 };
+use gbrain_core::report::json::{
+    BaselineLog, CompareReport, GateReport, PerQuery, PublishBody, ReplayReport, Score, Segments,
+};
 use gbrain_core::request::{Caller, Detail, Expansion, Operation, Request, RetrievalMode, Viewer};
-use gbrain_core::run::Run;
+use gbrain_core::run::{Run, RunRow};
 use gbrain_core::scrub::Scrubber;
 use gbrain_core::search::Settings;
 use gbrain_core::search::intent::{IntentKind, Recency};
@@ -419,14 +417,7 @@ fn baselines_selftests_and_findings() {
     let mutant = |killed| MutantRow { mutant: "shuffle", killed, note: "seen" };
     check(&SelftestBody::new(Verdict::Pass, vec![mutant(Some(true)), mutant(None)]));
     check(&SelftestBody::new(Verdict::Pass, Vec::new()));
-    let details = serde_json::Map::from_iter([("bytes".to_owned(), json!(3))]);
-    check(&DoctorBody::new(vec![CheckRow {
-        name: "disk",
-        status: Wellness::Warn,
-        message: "little room",
-        remedy: None,
-        details: &details,
-    }]));
+    check(&DoctorBody::new(&[Finding::warn("disk", "little room").detail("bytes", 3)]));
 }
 
 #[test]

@@ -5,9 +5,8 @@ use gbrain_brain::wire::{
     self, DeleteBody, HistoryBody, LinksBody, PagesBody, PutBody, RestoreBody,
 };
 use gbrain_core::fault::Fault;
-use gbrain_core::format::page::PageBody;
 use gbrain_core::id::{PageKey, SourceId, WorkspaceId};
-use gbrain_core::page::{Format, Page, PageInput, StoredPage, Visibility, parse};
+use gbrain_core::page::{Format, Page, PageBody, PageInput, StoredPage, Visibility, parse};
 use gbrain_core::reading::shape::{ReadingCost, Shape};
 use gbrain_core::request::Viewer;
 use gbrain_store::{DeleteOutcome, PageFilter, PageWrite, StoreError};

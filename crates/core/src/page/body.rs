@@ -4,10 +4,10 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{Page, PageKind, StoredPage, Take, Visibility};
 use crate::chunk::Chunk;
 use crate::hash::Hash;
 use crate::link::Link;
-use crate::page::{Page, PageKind, StoredPage, Take, Visibility};
 
 /// One version of a page.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -16,6 +16,15 @@ pub struct PruneBody {
     /// Rows stored before this.
     #[schemars(extend("format" = "date-time"))]
     pub before: String,
+    #[expect(missing_docs, reason = "the comment would be in the schema")]
+    #[serde(flatten)]
+    pub counts: PruneCounts,
+}
+
+// A doc comment would go into the schema of the body.
+#[expect(missing_docs, reason = "see above")]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+pub struct PruneCounts {
     /// How many captures; 0 when failures were asked for.
     pub rows: u64,
     /// How many failures; null when they were not asked for.
